@@ -1,6 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { encodeRaw } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { RecentValues } from "../../../pkg/runtime/recent-values.ts"
 import type { Write } from "../../../pkg/storage/storage.ts"
 
 /** Source: etcd server/embed/config.go DefaultMaxRequestBytes; upstream stores objects in their protobuf form. */
@@ -69,7 +70,7 @@ function roomBeside(value: unknown, room: number): number {
  * Cached sizes of field sets, which make up half of many objects and are shared by many, and of specs, which most
  * writes of an object leave as they are.
  */
-const sizes = new WeakMap<object, number>()
+const sizes = new RecentValues<object, number>()
 
 function takenOnce(value: unknown): number {
   const known = typeof value === "object" && value !== null ? sizes.get(value) : undefined

@@ -56,21 +56,10 @@ export class WatchedObjects {
     const key = `${resource.plural}/${namespace}/${name}`
     let followed = this.#followed.get(key) as Followed<T> | undefined
     if (followed === undefined) {
-      followed = new Followed(resource, namespace, name, this.#options)
+      followed = new Followed(resource, namespace, name, this.#options, () => this.#followed.delete(key))
       this.#followed.set(key, followed as unknown as Followed<KubeObject>)
     }
-    const found = followed
-    // Each use has its own listener, so that a pod may use the same object twice.
-    const listener: ObjectListener = (change) => changed(change)
-    found.listeners.add(listener)
-    return {
-      read: () => found.read(),
-      release: () => {
-        if (!found.listeners.delete(listener) || found.listeners.size > 0) return
-        found.stop()
-        this.#followed.delete(key)
-      },
-    }
+    return new Use(followed, changed)
   }
 
   stop(): void {
@@ -79,13 +68,35 @@ export class WatchedObjects {
   }
 }
 
+/** A class instead of closures, since each pod has a few. A pod may use the same object twice. */
+class Use<T extends KubeObject> implements ObjectUse<T> {
+  readonly #followed: Followed<T>
+  readonly tell: ObjectListener
+
+  constructor(followed: Followed<T>, tell: ObjectListener) {
+    this.#followed = followed
+    this.tell = tell
+    followed.uses.add(this)
+  }
+
+  read(): Promise<T | undefined> {
+    return this.#followed.read()
+  }
+
+  release(): void {
+    this.#followed.release(this)
+  }
+}
+
 class Followed<T extends KubeObject> {
-  readonly listeners = new Set<ObjectListener>()
+  readonly uses = new Set<Use<T>>()
   readonly #resource: Resource<T>
   readonly #namespace: string
   readonly #name: string
   readonly #fieldSelector: string
   readonly #options: WatchedObjectsOptions
+  /** Called when the last use has ended. */
+  readonly #unused: () => void
   #object: T | undefined
   #revision: string | undefined
   /** Resolves when it is known whether the object exists; rejects when the last attempt to read it failed. */
@@ -95,7 +106,14 @@ class Followed<T extends KubeObject> {
   #backoff = FIRST_BACKOFF_MS
   #stopped = false
 
-  constructor(resource: Resource<T>, namespace: string, name: string, options: WatchedObjectsOptions) {
+  constructor(
+    resource: Resource<T>,
+    namespace: string,
+    name: string,
+    options: WatchedObjectsOptions,
+    unused: () => void,
+  ) {
+    this.#unused = unused
     this.#resource = resource
     this.#namespace = namespace
     this.#name = name
@@ -107,6 +125,12 @@ class Followed<T extends KubeObject> {
   async read(): Promise<T | undefined> {
     await this.#known
     return this.#object
+  }
+
+  release(use: Use<T>): void {
+    if (!this.uses.delete(use) || this.uses.size > 0) return
+    this.stop()
+    this.#unused()
   }
 
   stop(): void {
@@ -169,7 +193,7 @@ class Followed<T extends KubeObject> {
   }
 
   #notify(existed: boolean): void {
-    for (const listener of [...this.listeners]) listener({ exists: this.#object !== undefined, existed })
+    for (const use of [...this.uses]) use.tell({ exists: this.#object !== undefined, existed })
   }
 
   #ended(error: ApiError | undefined): void {

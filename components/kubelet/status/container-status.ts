@@ -7,6 +7,7 @@ import type {
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources/resources.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
+import { RecentValues } from "../../../pkg/runtime/recent-values.ts"
 import type { ContainerOfPod } from "../container/containers.ts"
 import type { ProbeResults } from "../pod/plan.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
@@ -155,7 +156,7 @@ function statusWithoutRun({
 }
 
 /** The state of each run is cached, since runs are immutable and reported many times. */
-const states = new WeakMap<RuntimeContainer, ContainerState>()
+const states = new RecentValues<RuntimeContainer, ContainerState>()
 
 function stateOf(run: RuntimeContainer): ContainerState {
   const known = states.get(run)

@@ -1,9 +1,10 @@
 import { isJsonObject } from "../../json/json-value.ts"
 import { canonicalJson } from "../../json/raw-json.ts"
+import { RecentValues } from "../../../runtime/recent-values.ts"
 import { LEAF, SELF, type FieldSet } from "./fieldset.ts"
 
 /** The canonical form of each known set (which may be the set itself), since the same sets return with every write. */
-const known = new WeakMap<FieldSet, FieldSet>()
+const known = new RecentValues<FieldSet, FieldSet>()
 
 /**
  * Returns the set with its elements in upstream's order, so that its JSON and protobuf have the same bytes as
@@ -14,7 +15,8 @@ export function canonicalSet(set: FieldSet): FieldSet {
   let made = known.get(set)
   if (made === undefined) {
     made = inOrder(set)
-    known.set(set, made).set(made, made)
+    known.set(set, made)
+    if (made !== set) known.set(made, made)
   }
   return made
 }

@@ -1,4 +1,5 @@
 import type { ManagedFieldsEntry } from "../../meta.ts"
+import { RecentValues } from "../../../runtime/recent-values.ts"
 import { canonicalSet } from "./canonical-set.ts"
 import { isEmpty, isFieldSet, union, type FieldSet } from "./fieldset.ts"
 
@@ -32,15 +33,15 @@ export function entriesFrom(managedFields: readonly ManagedFieldsEntry[] | undef
 }
 
 /** Sets that are known to be well-formed, since the same sets return with every write. */
-const checked = new WeakSet<object>()
+const checked = new RecentValues<object, true>()
 
 function isEntry(entry: ManagedFieldsEntry): entry is Entry {
   if (entry.operation !== "Apply" && entry.operation !== "Update") return false
   if ((entry.apiVersion ?? "") === "" || entry.fieldsType !== "FieldsV1") return false
   const set = entry.fieldsV1
-  if (typeof set === "object" && set !== null && checked.has(set)) return true
+  if (typeof set === "object" && set !== null && checked.get(set) === true) return true
   if (!isFieldSet(set)) return false
-  checked.add(set)
+  checked.set(set, true)
   return true
 }
 
@@ -57,7 +58,7 @@ export function entryOf(
   time: string | undefined,
 ): Entry {
   const set = canonicalSet(fields)
-  checked.add(set)
+  checked.set(set, true)
   const entry: Entry =
     time === undefined
       ? { manager, operation, apiVersion, fieldsType: "FieldsV1", fieldsV1: set }
@@ -70,7 +71,7 @@ export function withSet(entry: Entry, fields: FieldSet): Entry | undefined {
   const set = canonicalSet(fields)
   if (set === entry.fieldsV1) return entry
   if (isEmpty(set)) return undefined
-  checked.add(set)
+  checked.set(set, true)
   return { ...entry, fieldsV1: set }
 }
 

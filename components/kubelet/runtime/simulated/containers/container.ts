@@ -25,6 +25,9 @@ export interface SimulatedContainerOptions {
   failed(failure: Error): void
 }
 
+/** What is asked for of a container's configuration again; there may be very many containers. */
+type KeptConfig = Omit<ContainerConfig, "linux" | "devices" | "cdiDevices" | "workingDir" | "logPath">
+
 const STOPPED = new Error("the container is being stopped")
 
 /** The exit code of a process that SIGKILL ended: 128 and the signal's number. */
@@ -39,7 +42,7 @@ export class SimulatedContainer implements ContainerHandle {
   readonly id: string
   readonly sandboxId: string
   readonly behaviour: ImageBehaviour
-  readonly config: ContainerConfig
+  readonly config: KeptConfig
   readonly pod: ContainerHandle["pod"]
   readonly node: string
   readonly image: string
@@ -53,7 +56,11 @@ export class SimulatedContainer implements ContainerHandle {
   memory = 0
   #cpu = { until: 0, nanoseconds: 0 }
   #cpuFailed = false
-  readonly #options: SimulatedContainerOptions
+  readonly #files: MemoryFiles
+  readonly #imageId: string
+  readonly #user: ContainerStatus["user"]
+  readonly #whenEnded: SimulatedContainerOptions["ended"]
+  readonly #failed: SimulatedContainerOptions["failed"]
   readonly #clock: Clock
   // Created when a behaviour reads it, since there may be very many containers and few behaviours do.
   #stopping: AbortController | undefined
@@ -66,8 +73,20 @@ export class SimulatedContainer implements ContainerHandle {
   #followers: Set<() => void> | undefined
 
   constructor(options: SimulatedContainerOptions) {
-    const { id, sandboxId, behaviour, config, clock, pod, node, image, logPath } = options
-    this.#options = options
+    const { id, sandboxId, behaviour, clock, pod, node, image, logPath } = options
+    const {
+      linux,
+      devices: _devices,
+      cdiDevices: _cdiDevices,
+      workingDir: _workingDir,
+      logPath: _logPath,
+      ...config
+    } = options.config
+    this.#files = options.files
+    this.#imageId = options.imageId
+    this.#user = userOf(linux?.securityContext)
+    this.#whenEnded = options.ended
+    this.#failed = options.failed
     this.#clock = clock
     this.id = id
     this.sandboxId = sandboxId
@@ -78,7 +97,7 @@ export class SimulatedContainer implements ContainerHandle {
     this.image = image
     this.logPath = logPath
     this.createdAt = clock.now()
-    this.#limit = config.linux?.resources?.memoryLimitInBytes ?? 0
+    this.#limit = linux?.resources?.memoryLimitInBytes ?? 0
   }
 
   get name(): string {
@@ -120,7 +139,7 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   log(line: string, stream: "stdout" | "stderr" = "stdout"): void {
-    this.#options.files.append(
+    this.#files.append(
       this.logPath,
       `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000000Z ${stream} F ${line}\n`,
     )
@@ -129,7 +148,7 @@ export class SimulatedContainer implements ContainerHandle {
 
   /** Returns all that the container has written, without timestamps. */
   written(): string {
-    const lines = (this.#options.files.get(this.logPath) ?? "").split("\n").slice(0, -1)
+    const lines = (this.#files.get(this.logPath) ?? "").split("\n").slice(0, -1)
     return lines.map((line) => `${line.split(" ").slice(3).join(" ")}\n`).join("")
   }
 
@@ -148,7 +167,7 @@ export class SimulatedContainer implements ContainerHandle {
       .sort((a, b) => (b.containerPath ?? "").length - (a.containerPath ?? "").length)[0]
     return mount === undefined
       ? undefined
-      : this.#options.files.get(`${mount.hostPath ?? ""}${path.slice((mount.containerPath ?? "").length)}`)
+      : this.#files.get(`${mount.hostPath ?? ""}${path.slice((mount.containerPath ?? "").length)}`)
   }
 
   useMemory(bytes: number): void {
@@ -187,7 +206,7 @@ export class SimulatedContainer implements ContainerHandle {
         const { namespace, name } = this.pod
         const why = err instanceof Error ? err.message : String(err)
         const about = `The function "cpu" of image "${this.image}" failed for container "${this.name}" of pod`
-        this.#options.failed(new Error(`${about} ${namespace}/${name}: ${why}`, { cause: err }))
+        this.#failed(new Error(`${about} ${namespace}/${name}: ${why}`, { cause: err }))
       }
       this.#cpuFailed = true
       return 0
@@ -259,7 +278,6 @@ export class SimulatedContainer implements ContainerHandle {
   status(): ContainerStatus {
     const { config } = this
     const nanos = (ms: number) => ms * 1e6
-    const user = config.linux?.securityContext
     return {
       id: this.id,
       metadata: { name: this.name, attempt: this.attempt },
@@ -273,9 +291,9 @@ export class SimulatedContainer implements ContainerHandle {
         annotations: {},
         userSpecifiedImage: config.image?.userSpecifiedImage ?? "",
         runtimeHandler: "",
-        imageRef: this.#options.imageId,
+        imageRef: this.#imageId,
       },
-      imageRef: this.#options.imageId,
+      imageRef: this.#imageId,
       reason: this.reason,
       message: "",
       labels: config.labels ?? {},
@@ -283,14 +301,8 @@ export class SimulatedContainer implements ContainerHandle {
       mounts: (config.mounts ?? []) as ContainerStatus["mounts"],
       logPath: this.logPath,
       resources: undefined,
-      imageId: this.#options.imageId,
-      user: {
-        linux: {
-          uid: user?.runAsUser?.value ?? 0,
-          gid: user?.runAsGroup?.value ?? 0,
-          supplementalGroups: [...(user?.supplementalGroups ?? [])],
-        },
-      },
+      imageId: this.#imageId,
+      user: this.#user,
       stopSignal: config.stopSignal ?? "SIGNAL_RUNTIME_DEFAULT",
     }
   }
@@ -334,7 +346,7 @@ export class SimulatedContainer implements ContainerHandle {
     const path = this.config.annotations?.["io.kubernetes.container.terminationMessagePath"]
     const mount = (this.config.mounts ?? []).find(({ containerPath }) => containerPath === path)
     if (terminationMessage !== undefined && mount?.hostPath !== undefined)
-      this.#options.files.append(mount.hostPath, terminationMessage)
+      this.#files.append(mount.hostPath, terminationMessage)
     this.#end(code, code === 0 ? "Completed" : "Error")
   }
 
@@ -350,13 +362,22 @@ export class SimulatedContainer implements ContainerHandle {
     for (const resolve of this.#waiting ?? []) resolve()
     this.#waiting = undefined
     for (const follower of this.#followers ?? []) follower()
-    this.#options.ended(this)
+    this.#whenEnded(this)
   }
 
   #tellToStop(): void {
     this.#toldToStop = true
     this.#stopping?.abort(STOPPED)
   }
+}
+
+/** The user of most containers. */
+const ROOT: ContainerStatus["user"] = { linux: { uid: 0, gid: 0, supplementalGroups: [] } }
+
+function userOf(security: NonNullable<ContainerConfig["linux"]>["securityContext"]): ContainerStatus["user"] {
+  const { runAsUser, runAsGroup, supplementalGroups = [] } = security ?? {}
+  const linux = { uid: runAsUser?.value ?? 0, gid: runAsGroup?.value ?? 0, supplementalGroups: [...supplementalGroups] }
+  return linux.uid === 0 && linux.gid === 0 && linux.supplementalGroups.length === 0 ? ROOT : { linux }
 }
 
 const answerOf = (answer: ExecAnswer): Exclude<ExecAnswer, number | string> =>

@@ -112,10 +112,13 @@ export class SimulatedContainers implements RuntimeService {
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
     await this.#work("RunPodSandbox")
     const { clock, network, nodeIps, allotIps } = this.#options
-    const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === "NODE"
+    const { metadata, labels, annotations, linux } = config
+    const namespaces = linux?.securityContext?.namespaceOptions
+    const hostNetwork = namespaces?.network === "NODE"
     const sandbox: Sandbox = {
       id: this.#id(),
-      config,
+      config: { metadata, labels, annotations },
+      namespaces,
       hostNetwork,
       ips: hostNetwork ? nodeIps : allotIps(),
       createdAt: clock.now(),

@@ -1,10 +1,15 @@
 import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../../../pkg/cri/sandbox.ts"
+import type { NamespaceOption } from "../../../../../pkg/cri/security.ts"
 import type { SimulatedContainer } from "./container.ts"
+
+/** What is asked for of a sandbox again; there may be very many. */
+export type KeptSandboxConfig = Pick<PodSandboxConfig, "metadata" | "labels" | "annotations">
 
 /** A pod sandbox of a simulated node. */
 export interface Sandbox {
   readonly id: string
-  readonly config: PodSandboxConfig
+  readonly config: KeptSandboxConfig
+  readonly namespaces: NamespaceOption | undefined
   /** Its addresses, the main one first. */
   readonly ips: readonly string[]
   readonly hostNetwork: boolean
@@ -31,9 +36,8 @@ export function listedSandbox({ id, config, ready, createdAt, handler }: Sandbox
 
 /** Returns the sandbox as PodSandboxStatus. */
 export function sandboxStatus(sandbox: Sandbox): PodSandboxStatus {
-  const { hostNetwork, config } = sandbox
+  const { hostNetwork, namespaces } = sandbox
   const [ip = "", ...others] = hostNetwork ? [] : sandbox.ips
-  const options = config.linux?.securityContext?.namespaceOptions
   return {
     ...listedSandbox(sandbox),
     network: { ip, additionalIps: others.map((other) => ({ ip: other })) },
@@ -41,8 +45,8 @@ export function sandboxStatus(sandbox: Sandbox): PodSandboxStatus {
       namespaces: {
         options: {
           network: hostNetwork ? "NODE" : "POD",
-          pid: options?.pid ?? "POD",
-          ipc: options?.ipc ?? "POD",
+          pid: namespaces?.pid ?? "POD",
+          ipc: namespaces?.ipc ?? "POD",
           targetId: "",
           usernsOptions: undefined,
         },

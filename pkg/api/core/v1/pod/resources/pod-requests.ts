@@ -1,4 +1,5 @@
 import { milliOf, unitsOf } from "../../../../../apimachinery/scalars/quantity.ts"
+import { RecentValues } from "../../../../../runtime/recent-values.ts"
 import type { Container } from "../../container/container.ts"
 import type { Pod } from "../pod.ts"
 
@@ -31,7 +32,7 @@ type Quantities = Readonly<Record<string, string>> | undefined
 type Beside = Pick<Pod["spec"], "initContainers" | "resources" | "overhead">
 
 /** Requests are computed once for each list of containers: binding a pod makes another spec, but keeps the list. */
-const known = new WeakMap<Pod["spec"]["containers"], { readonly beside: Beside; readonly requests: PodRequests }>()
+const known = new RecentValues<Pod["spec"]["containers"], { readonly beside: Beside; readonly requests: PodRequests }>()
 
 export function requestsOf({ spec }: Pod): PodRequests {
   const before = known.get(spec.containers)
