@@ -1,6 +1,7 @@
 import type { BesideApi } from "../apiserver/serving/listener.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
-import { SUPERVISOR_PATHS, SERVING, type AgentConfig } from "../supervisor/agent-config.ts"
+import type { AgentConfig } from "../supervisor/agent-config.ts"
+import { SUPERVISOR_PATHS, SERVING } from "../supervisor/supervisor-paths.ts"
 import type { Supervisor } from "../supervisor/supervisor.ts"
 import type { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { AGENT_IDENTITIES, certificateKinds } from "./agent-identities.ts"

@@ -1,5 +1,4 @@
-import { parseAllDocuments } from "yaml"
-import { KUBERNETES_YAML, MAX_ALIASES } from "../../pkg/apimachinery/json/yaml.ts"
+import { KUBERNETES_YAML, MAX_ALIASES, loadYaml } from "../../pkg/apimachinery/json/yaml.ts"
 
 /** What is wrong with the text of a manifest: only another text mends it. */
 export class ManifestFault extends Error {
@@ -22,7 +21,7 @@ export interface ManifestObject {
  * names the document and its fault
  */
 export function parseManifest(text: string): ManifestObject[] {
-  const parsed = parseAllDocuments(text, KUBERNETES_YAML)
+  const parsed = loadYaml().parseAllDocuments(text, KUBERNETES_YAML)
   if (!Array.isArray(parsed)) return []
   return parsed.flatMap((document, i) => {
     const fault = document.errors[0]

@@ -2,7 +2,8 @@
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
-import { AgentConfig, SUPERVISOR_PATHS } from "./agent-config.ts"
+import { AgentConfig } from "./agent-config.ts"
+import { SUPERVISOR_PATHS } from "./supervisor-paths.ts"
 import { authorizationOf, parseJoinToken, pinnedRoot } from "./join-token.ts"
 
 /** What must be the same on all servers. */

@@ -1,6 +1,6 @@
 import type { ClientRequest, OutgoingHttpHeaders } from "node:http"
 import { Agent, request } from "node:https"
-import { rootCertificates } from "node:tls"
+import tls from "node:tls"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
@@ -117,7 +117,7 @@ export class ExtensionConnections {
       servername: serverName(service),
       ...(insecureSkipTLSVerify
         ? { rejectUnauthorized: false }
-        : { ca: caBundle === "" ? [...rootCertificates] : Buffer.from(caBundle, "base64").toString() }),
+        : { ca: caBundle === "" ? [...tls.rootCertificates] : Buffer.from(caBundle, "base64").toString() }),
     }
   }
 }

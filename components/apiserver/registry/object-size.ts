@@ -1,7 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { encodeRaw } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import { RecentValues } from "../../../pkg/runtime/recent-values.ts"
+import { RecentValues } from "../../../pkg/cache/recent-values.ts"
 import type { Write } from "../../../pkg/storage/storage.ts"
 
 /** Source: etcd server/embed/config.go DefaultMaxRequestBytes; upstream stores objects in their protobuf form. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { join } from "node:path"
-import { parseAllDocuments } from "yaml"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { loadYaml } from "../../../pkg/apimachinery/json/yaml.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -105,7 +105,7 @@ export class StaticPods {
       const path = join(config.staticPods, name)
       try {
         const text = (await files.read(path)) ?? ""
-        for (const document of parseAllDocuments(text)) {
+        for (const document of loadYaml().parseAllDocuments(text)) {
           const json: unknown = document.toJS()
           if (json === null || json === undefined) continue
           const pod = staticPod(json, path, config.nodeName, formatTime(clock.now()))

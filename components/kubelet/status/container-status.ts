@@ -7,7 +7,7 @@ import type {
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources/resources.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
-import { RecentValues } from "../../../pkg/runtime/recent-values.ts"
+import { RecentValues } from "../../../pkg/cache/recent-values.ts"
 import type { ContainerOfPod } from "../container/containers.ts"
 import type { ProbeResults } from "../pod/plan.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"

@@ -4,7 +4,8 @@ import { readIfExists, replaceFile } from "../../../pkg/files/files.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { belongTogether, type CertificatePair } from "../../../pkg/pki/certificate.ts"
 import { readPair, writePair } from "../../../pkg/pki/pair-files.ts"
-import { AgentConfig, SERVING } from "../agent-config.ts"
+import { AgentConfig } from "../agent-config.ts"
+import { SERVING } from "../supervisor-paths.ts"
 
 /** What an agent has learned from a server. It is kept on disk, so that the agent can start while no server answers. */
 export interface Remembered {

@@ -5,7 +5,7 @@ import { sleep, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { splice } from "../../../pkg/streaming/splice.ts"
-import { SUPERVISOR_PATHS } from "../agent-config.ts"
+import { SUPERVISOR_PATHS } from "../supervisor-paths.ts"
 import { readLines } from "./lines.ts"
 
 /** A connection that was switched from HTTP to another protocol, and the bytes that came with the answer. */

@@ -5,7 +5,7 @@ import { Duplex } from "node:stream"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { SUPERVISOR_PATHS } from "../agent-config.ts"
+import { SUPERVISOR_PATHS } from "../supervisor-paths.ts"
 import { TunnelAgent } from "./tunnel-agent.ts"
 import { Tunnels } from "./tunnels.ts"
 

@@ -1,4 +1,15 @@
+import { createRequire } from "node:module"
+import type * as yaml from "yaml"
 import type { DocumentOptions, ParseOptions, SchemaOptions, Tags } from "yaml"
+
+/**
+ * Loads `yaml` with the first text, since it takes some 20 ms, and most tests and nodes have none. See
+ * pkg/cel/compile.ts for why there are two ways.
+ */
+export const loadYaml = (): typeof yaml =>
+  typeof require === "function"
+    ? require("yaml") // oxlint-disable-line typescript/no-require-imports
+    : createRequire(import.meta.url)("yaml")
 
 const NOT_PLAIN = ["timestamp", "binary", "omap", "pairs", "set"]
 

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { LineCounter, parseAllDocuments } from "yaml"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import { KUBERNETES_YAML } from "../../../../pkg/apimachinery/json/yaml.ts"
+import { KUBERNETES_YAML, loadYaml } from "../../../../pkg/apimachinery/json/yaml.ts"
 import { TestClusterError } from "../caller.ts"
 
 /** A path of a file or folder, YAML or JSON text, an object, or several of these. */
@@ -87,6 +86,7 @@ function fromPath(path: string): readonly Manifest[] {
 }
 
 function fromText(text: string, name: string): readonly Manifest[] {
+  const { LineCounter, parseAllDocuments } = loadYaml()
   const lines = new LineCounter()
   const documents = parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter: lines })
   if (!Array.isArray(documents)) return []

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../json/json-value.ts"
 import { canonicalJson } from "../../json/raw-json.ts"
-import { RecentValues } from "../../../runtime/recent-values.ts"
+import { RecentValues } from "../../../cache/recent-values.ts"
 import { LEAF, SELF, type FieldSet } from "./fieldset.ts"
 
 /** The canonical form of each known set (which may be the set itself), since the same sets return with every write. */

@@ -1,5 +1,5 @@
 import type { ManagedFieldsEntry } from "../../meta.ts"
-import { RecentValues } from "../../../runtime/recent-values.ts"
+import { RecentValues } from "../../../cache/recent-values.ts"
 import { canonicalSet } from "./canonical-set.ts"
 import { isEmpty, isFieldSet, union, type FieldSet } from "./fieldset.ts"
 

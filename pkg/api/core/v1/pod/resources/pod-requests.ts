@@ -1,5 +1,5 @@
 import { milliOf, unitsOf } from "../../../../../apimachinery/scalars/quantity.ts"
-import { RecentValues } from "../../../../../runtime/recent-values.ts"
+import { RecentValues } from "../../../../../cache/recent-values.ts"
 import type { Container } from "../../container/container.ts"
 import type { Pod } from "../pod.ts"
 
