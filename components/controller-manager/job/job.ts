@@ -43,8 +43,8 @@ const owners = owned(Pod, Job, adopters)
 const jobPods = watching(Pod, (pod, context, old, deleted) => {
   if (old !== undefined && isStillPending(pod, old)) return []
   const keys = owners.keys(pod, context, old, deleted)
-  const isStray = !deleted && controllerOf(pod) === undefined && adopters(pod, context).length === 0
-  return isStray ? [...keys, ...tracked.of(pod)] : keys
+  const own = deleted || controllerOf(pod) !== undefined ? [] : tracked.of(pod)
+  return own.length > 0 && adopters(pod, context).length === 0 ? [...keys, ...own] : keys
 })
 
 /** Whether a pending pod has changed only in its spec or status, such as its node, which does not concern the Job. */

@@ -34,5 +34,8 @@ export const volumesByClaim: Index<PersistentVolume> = {
 /** Pods, by the keys of the claims that they use. */
 export const podsByClaim: Index<Pod> = {
   name: "claims",
-  of: (pod) => claimNamesOf(pod).map((name) => `${pod.metadata.namespace}/${name}`),
+  of(pod) {
+    const names = claimNamesOf(pod)
+    return names.length === 0 ? names : names.map((name) => `${pod.metadata.namespace}/${name}`)
+  },
 }

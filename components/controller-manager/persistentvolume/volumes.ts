@@ -65,12 +65,14 @@ export const volumePhases = defineController<PersistentVolume>({
   },
 })
 
-const toBeEmptied = (pod: Pod, informers: Informers): readonly Key[] =>
-  podsByClaim
-    .of(pod)
+function toBeEmptied(pod: Pod, informers: Informers): readonly Key[] {
+  const claims = podsByClaim.of(pod)
+  if (claims.length === 0) return claims
+  return claims
     .flatMap((claim) => informers.of(PersistentVolume).by(volumesByClaim, claim))
     .filter(({ spec, status }) => spec.persistentVolumeReclaimPolicy === "Recycle" && status.phase === "Released")
     .map(({ metadata }) => keyFrom(metadata))
+}
 
 type ClaimRef = NonNullable<PersistentVolume["spec"]["claimRef"]>
 
