@@ -33,6 +33,22 @@ test("gives memory back three times after a time of load, and then rests", async
   expect(clock.pending).toBe(0)
 })
 
+test("gives memory back again when a light load has ended, however little was added by its end", async () => {
+  // given a process under a load so light that it counts as idle, whose memory was given back meanwhile
+  const { clock, is, stop } = watched()
+  is.residentMb = 200
+  for (let i = 0; i < 10; i++) {
+    is.cpuMicros += 0.06 * 30_000_000
+    await clock.advance(30_000)
+  }
+  expect(is.givenBack).toBe(3)
+  // when the load ends
+  await clock.advance(30_000 * 10)
+  // then
+  expect(is.givenBack).toBe(6)
+  stop()
+})
+
 test("leaves a process alone that has not grown, and one that is busy", async () => {
   const { clock, is, stop } = watched()
   // given no growth worth the time

@@ -13,6 +13,12 @@ const ROUNDS = 3
 /** Memory is looked through when it has grown by so much since the last time. */
 const GROWTH = 1.1
 
+/**
+ * Memory is also looked through when this share of a core less is used than at the last time, which was under a light
+ * load then: what that held is garbage once it has ended. An idle server's use changes by less.
+ */
+const QUIETER = 0.02
+
 /** What is asked of the process, and done to it. */
 export interface ProcessMemory {
   /** Microseconds of processor time used so far. */
@@ -50,19 +56,22 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
   let used = memory.cpuMicros()
   /** Resident bytes when nothing more could be given back. */
   let least = memory.residentBytes()
+  /** Share of a core that was used then. */
+  let shareThen = 0
   /** How many have been made since the load ended. */
   let rounds = 0
   const look = () => {
     const usedBefore = used
     used = memory.cpuMicros()
-    const idle = (used - usedBefore) / 1000 / INTERVAL_MS < IDLE
+    const share = (used - usedBefore) / 1000 / INTERVAL_MS
     const resident = memory.residentBytes()
-    if (!idle) rounds = 0
+    if (share >= IDLE) rounds = 0
     else if (rounds === ROUNDS) {
       // The pages of a round are given back after it.
       least = resident
+      shareThen = share
       rounds = 0
-    } else if (rounds > 0 || resident > least * GROWTH) {
+    } else if (rounds > 0 || resident > least * GROWTH || share < shareThen - QUIETER) {
       rounds++
       memory.giveBack()
     }
