@@ -1,17 +1,8 @@
 /** The members of an etcd cluster. Source: etcd api/etcdserverpb/rpc.proto, service Cluster. */
 import { service } from "../grpc/rpc.ts"
-import { field, message, repeated, type DecodedOf, type ValueType } from "../protobuf/message.ts"
-import { WIRE } from "../protobuf/writer.ts"
+import { field, message, repeated, type DecodedOf } from "../protobuf/message.ts"
 import { EtcdError, type EtcdConnection } from "./connection.ts"
-
-/** Ids are random numbers of 64 bits, which a number of JavaScript would round. */
-const exact: ValueType<bigint, bigint> = {
-  wire: WIRE.varint,
-  zero: 0n,
-  isZero: (value) => value === 0n,
-  write: (writer, value) => writer.uint64(value),
-  read: (reader) => reader.uint64Exact(),
-}
+import { exact } from "./exact.ts"
 
 const Member = message({
   id: field(1, exact),

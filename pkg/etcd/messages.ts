@@ -4,6 +4,7 @@
  */
 import { field, message, repeated, type DecodedOf, type InitOf } from "../protobuf/message.ts"
 import { service } from "../grpc/rpc.ts"
+import { exact } from "./exact.ts"
 
 const Header = message({ revision: field(3, "int64") })
 
@@ -25,7 +26,7 @@ const RangeRequest = message({
 })
 const RangeResponse = message({ header: field(1, Header), kvs: repeated(2, KeyValue), more: field(3, "bool") })
 
-const PutRequest = message({ key: field(1, "bytes"), value: field(2, "bytes"), lease: field(3, "int64") })
+const PutRequest = message({ key: field(1, "bytes"), value: field(2, "bytes"), lease: field(3, exact) })
 const DeleteRangeRequest = message({ key: field(1, "bytes") })
 
 /** What a comparison compares. It always tests for equality. */
@@ -93,6 +94,11 @@ export const RPC = {
     "Compact",
     message({ revision: field(1, "int64"), physical: field(2, "bool") }),
     message({ header: field(1, Header) }),
+  ),
+  grant: service("etcdserverpb.Lease")(
+    "LeaseGrant",
+    message({ ttlSeconds: field(1, "int64") }),
+    message({ id: field(2, exact) }),
   ),
   watch: service("etcdserverpb.Watch")("Watch", WatchRequest, WatchResponse),
 }

@@ -43,6 +43,8 @@ export interface Storage {
    * called in the order of their subscriptions. Returns what ends the calls.
    */
   subscribe(listener: (events: readonly StorageEvent[]) => void, prefixes?: readonly string[]): () => void
+  /** Whether the store itself deletes what has a `ttlSeconds`, some time after that. */
+  readonly expires?: boolean
   /** Returns all live objects, in no order. Later writes do not change what was returned. */
   image(): StoreImage
   /**
@@ -99,6 +101,8 @@ export interface Write {
    * there only.
    */
   readonly seldomRead?: boolean
+  /** How long the object is wanted (Event); for ever unless given. */
+  readonly ttlSeconds?: number | undefined
 }
 
 export interface StorageEvent {

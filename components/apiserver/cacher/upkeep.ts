@@ -22,6 +22,11 @@ const STEPS = 4
 const EXPIRY_INTERVAL_MS = 60_000
 /** Expired objects deleted at once: a few milliseconds of work. */
 const ENDED_AT_ONCE = 200
+/**
+ * How much longer a store has that deletes expired objects by itself: leases of etcd last up to a minute longer, and
+ * begin anew when its leader changes. What is older has no lease, as after a move from a store of another kind.
+ */
+const LENIENCY_MS = 10 * 60_000
 
 export function startUpkeep(options: UpkeepOptions): () => void {
   const stops = [
@@ -47,7 +52,7 @@ function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => vo
 /** Deletes expired objects of a kind. No timer runs while there are no objects of the kind. */
 function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource): () => void {
   const prefix = storagePrefix(resource, undefined)
-  const life = resource.ttlSeconds! * 1000
+  const life = resource.ttlSeconds! * 1000 + (storage.expires === true ? LENIENCY_MS : 0)
   let timer: Timer | undefined
   let stopped = false
   const arm = (inMs: number) => (timer ??= clock.setTimeout(sweep, Math.max(inMs, EXPIRY_INTERVAL_MS), "upkeep"))

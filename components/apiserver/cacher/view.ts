@@ -44,10 +44,13 @@ export function storageKey(
 export const storagePrefix = (resource: Resource, namespace: string | undefined): string =>
   namespace ? `${viewOf(resource).prefix}${namespace}/` : viewOf(resource).prefix
 
+type Keeping = Pick<Write, "highChurn" | "seldomRead" | "ttlSeconds">
+
 /** How the store keeps objects of a resource. Objects with a time to live are many and seldom read. */
-export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Pick<Write, "highChurn" | "seldomRead"> => ({
+export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Keeping => ({
   highChurn,
   seldomRead: ttlSeconds !== undefined,
+  ttlSeconds,
 })
 
 function makeView(resource: Resource): View {

@@ -250,6 +250,21 @@ describe("upkeep", () => {
     expect(timers.size).toBe(0)
   })
 
+  test("gives a store that deletes expired objects by itself ten minutes to do so", async () => {
+    const { storage, put, clock, pass } = stage()
+    await put("a")
+    const resources = [{ ...ConfigMap, ttlSeconds: 3600 }]
+    const store = Object.assign(storage, { expires: true })
+    const stop = startUpkeep({ storage: store, clock, log: silent, resources, historyMs: 3_600_000 })
+    pass(4_200_000 - 1)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(storage.list("/registry/core/configmaps/")).toHaveLength(1)
+    pass(60_000)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(storage.list("/registry/core/configmaps/")).toEqual([])
+    stop()
+  })
+
   test("deletes any number of expired objects within moments, in parts", async () => {
     const { storage, put, clock, pass } = stage()
     for (let i = 0; i < 500; i++) await put(String(i))

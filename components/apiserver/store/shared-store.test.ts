@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { hasEtcd, startEtcd, type TestEtcd } from "../../../test/harness/etcd.ts"
 import { hasPostgres, startPostgres, type TestPostgres } from "../../../test/harness/postgres.ts"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { SelfSubjectAccessReview } from "../../../pkg/api/authorization/v1/selfsubjectaccessreview.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
@@ -32,7 +33,7 @@ const stores = [
   { kind: "PostgreSQL", isInstalled: hasPostgres, start: () => startPostgres() },
 ].filter(({ isInstalled }) => isInstalled)
 
-describe.each(stores)("two API servers over one $kind", ({ start }) => {
+describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
   let store: TestEtcd | TestPostgres
   let servers: readonly ApiServer[]
   let clients: readonly [Client, Client]
@@ -129,6 +130,24 @@ describe.each(stores)("two API servers over one $kind", ({ start }) => {
     expect(late).toEqual(told[0]!.slice(4).map((event) => event.split(" ").slice(0, 2).join(" ")))
     watch.close()
   })
+
+  test.skipIf(kind !== "etcd")(
+    "leave it to etcd to delete Events, new ones and those that have occurred again",
+    async () => {
+      const [one, two] = clients
+      const event = (name: string) => ({
+        metadata: { name, namespace: "default" },
+        involvedObject: { kind: "Pod", namespace: "default", name: "web" },
+        reason: "Started",
+        type: "Normal",
+      })
+      for (const name of ["once", "twice"]) await one.create(Event, event(name))
+      await two.patch(Event, { namespace: "default", name: "twice" }, { type: "merge", body: { count: 2 } })
+      const { ctl } = store as TestEtcd
+      for (const lease of ctl("lease", "list").match(/^[0-9a-f]{16}$/gm)!) ctl("lease", "revoke", lease)
+      for (const client of clients) expect((await client.list(Event, { namespace: "default" })).items).toEqual([])
+    },
+  )
 
   test("let many writers of one object through both servers each have their turn", async () => {
     const [one] = clients

@@ -75,7 +75,7 @@ export class Committer {
   #stage(writes: readonly Write[]): readonly Flight[] {
     const { replica, objects } = this.#options
     const staged = new Map<string, Flight>()
-    for (const { key, object, expected, time, author, checkSize } of writes) {
+    for (const { key, object, expected, time, author, checkSize, ttlSeconds } of writes) {
       const before = staged.get(key)
       const base = replica.live.get(key)
       const isThere = before === undefined ? base !== undefined : before.value !== undefined
@@ -89,6 +89,7 @@ export class Committer {
         object: object ?? before?.object ?? base!.object,
         time,
         author,
+        ttlSeconds,
         arrivedAt: undefined,
       })
     }

@@ -88,6 +88,9 @@ export class ReplicatedStorage implements Storage {
   get revision(): number {
     return this.#replica.revision
   }
+  get expires(): boolean {
+    return this.#log.expires === true
+  }
   get compactedRevision(): number {
     return this.#replica.compactedRevision
   }

@@ -27,6 +27,8 @@ export interface SharedLog {
   latest(): Promise<number>
   /** Drops states that were superseded by `revision`. When several servers call it, one does the work. */
   compact(revision: number): Promise<void>
+  /** Whether what has a `ttlSeconds` is deleted by the log itself. */
+  readonly expires?: boolean
   /** Ends all watches without telling their observers. Calls under way fail. */
   close(): void
 }
@@ -66,6 +68,8 @@ export interface SharedWrite {
   readonly value: Uint8Array | undefined
   /** The revision the key must be at; 0: it must not exist. */
   readonly expected: number
+  /** How long the value is wanted; a log that can do so deletes it some time afterwards. */
+  readonly ttlSeconds?: number | undefined
 }
 
 /**

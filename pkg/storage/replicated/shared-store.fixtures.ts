@@ -18,6 +18,17 @@ export const put = (store: Storage, key: string, data: unknown = 1, expected?: n
     author: "tester",
   })
 
+/** Writes an object that is wanted for some seconds. */
+export const putFor = (store: Storage, key: string, ttlSeconds: number): Promise<Stored> =>
+  store.write({
+    key,
+    object: { apiVersion: "v1", kind: "Thing", metadata: { name: key } },
+    expected: undefined,
+    time: 1,
+    author: "tester",
+    ttlSeconds,
+  })
+
 /** Resolves to the code of the error, or to `ok`. */
 export const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(

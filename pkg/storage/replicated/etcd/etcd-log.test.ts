@@ -1,11 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { hasEtcd, startEtcd, startEtcdMembers, type TestEtcd } from "../../../../test/harness/etcd.ts"
 import { realClock } from "../../../clock/real.ts"
-import { codeOf, hasProblem, openStore, put } from "../shared-store.fixtures.ts"
+import { codeOf, hasProblem, openStore, put, putFor } from "../shared-store.fixtures.ts"
 import { EtcdLog } from "./etcd-log.ts"
 
 let etcd: TestEtcd
 const open = (endpoints: readonly string[] = [etcd.endpoint]) => openStore(new EtcdLog({ endpoints, clock: realClock }))
+
+const leases = (): readonly string[] => etcd.ctl("lease", "list").match(/^[0-9a-f]{16}$/gm) ?? []
+function keysOf(lease: string): readonly string[] {
+  const { keys } = JSON.parse(etcd.ctl("lease", "timetolive", lease, "--keys", "--write-out=json")) as {
+    keys: string[]
+  }
+  return keys.map((key) => atob(key)).toSorted()
+}
 
 function isLeader(member: TestEtcd): boolean {
   const text = member.ctl("endpoint", "status", "--write-out=json")
@@ -75,6 +83,45 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     expect(revisions).toEqual(new Map(written.map(({ key, revision }) => [key, revision])))
     store.close()
     later.close()
+  })
+
+  test("give keys of one minute the same lease of etcd, and none to what is to last", async () => {
+    const [one, two] = [await open(), await open()]
+    const before = leases()
+    for (let i = 0; i < 20; i++) await putFor(i % 2 === 0 ? one : two, `/registry/shared/${i}`, 3600)
+    await put(one, "/registry/lasting/1")
+    const added = leases().filter((lease) => !before.includes(lease))
+    const shared = Array.from({ length: 20 }, (_, i) => `/registry/shared/${i}`)
+    expect(added).toHaveLength(2)
+    expect(added.flatMap(keysOf).toSorted()).toEqual(shared.toSorted())
+    one.close()
+    two.close()
+  })
+
+  test("are told of each key that etcd deletes because its time has ended", async () => {
+    const stores = [await open(), await open()]
+    const told = stores.map(
+      (store) =>
+        new Promise<void>((resolve) =>
+          store.subscribe((all) => all.some((e) => e.type === "delete" && e.key === "/registry/short/1") && resolve()),
+        ),
+    )
+    await putFor(stores[0]!, "/registry/short/1", 1)
+    await Promise.all(told)
+    for (const store of stores) {
+      expect(store.get("/registry/short/1")).toBeUndefined()
+      store.close()
+    }
+  }, 20_000)
+
+  test("write a key again with a new lease when etcd has lost the one that they had", async () => {
+    const store = await open()
+    await putFor(store, "/registry/leased/before", 3600)
+    for (const lease of leases()) etcd.ctl("lease", "revoke", lease)
+    expect(await codeOf(putFor(store, "/registry/leased/after", 3600))).toBe("ok")
+    await store.freshen()
+    expect(store.list("/registry/leased/").map(({ key }) => key)).toEqual(["/registry/leased/after"])
+    store.close()
   })
 
   test("compact it once, however many of them try", async () => {

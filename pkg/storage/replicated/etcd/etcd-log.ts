@@ -5,8 +5,9 @@ import { CommitBatches, type Outcomes } from "../commit-batches.ts"
 import type { SharedEntry, SharedLog, SharedLogObserver, SharedWrite } from "../shared-log.ts"
 import { Compactor } from "./compactor.ts"
 import { EtcdWatch } from "./etcd-watch.ts"
-import { commitFailure, readFailure } from "./failures.ts"
+import { commitFailure, isUnknownLease, readFailure } from "./failures.ts"
 import { Keys } from "./keys.ts"
+import { Leases } from "./leases.ts"
 import { Numbering } from "./numbering.ts"
 import { readRevisionBase } from "./revision-base.ts"
 import { outcomesOf, txnOf } from "./transaction.ts"
@@ -48,12 +49,14 @@ const NUDGE_MS = 20
  * may come before the events that they stand for. Source: etcd issue 15220.
  */
 export class EtcdLog implements SharedLog {
+  readonly expires = true
   readonly #etcd: EtcdConnection
   readonly #clock: Clock
   readonly #numbering: Numbering
   readonly #keys: Keys
   readonly #batches: CommitBatches
   readonly #compactor: Compactor
+  readonly #leases: Leases
   #watch: EtcdWatch | undefined
   #nudge: Timer | undefined
   /** The newest revision that a caller waits for. */
@@ -79,6 +82,7 @@ export class EtcdLog implements SharedLog {
     this.#keys = new Keys(this.#numbering)
     this.#clock = clock
     this.#batches = new CommitBatches({ ...LIMITS, clock, send: (commits) => this.#send(commits) })
+    this.#leases = new Leases(etcd, clock)
     this.#compactor = new Compactor(this.#etcd, this.#numbering)
   }
 
@@ -139,13 +143,20 @@ export class EtcdLog implements SharedLog {
    * to one member, and to the next one only where it is certain that nothing was written.
    */
   async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
-    const txn = txnOf(commits, this.#numbering)
-    for (let tries = 1; ; tries++) {
+    const ttls = commits.flat().flatMap(({ value, ttlSeconds }) => (value === undefined ? [] : (ttlSeconds ?? [])))
+    let attempts = this.#etcd.members
+    for (let hasNewLease = false; ;) {
+      const lease =
+        ttls.length === 0 ? undefined : await this.#leases.of(Math.max(...ttls), ttls.length).catch(failRead)
       try {
+        const txn = txnOf(commits, this.#numbering, lease)
         return outcomesOf(commits, await this.#etcd.call(RPC.txn, txn, COMMIT_TIMEOUT_MS), this.#numbering)
       } catch (err) {
         const failure = commitFailure(err)
-        if (tries >= this.#etcd.members || failure.code !== "unavailable") throw failure
+        if (!hasNewLease && isUnknownLease(failure)) {
+          this.#leases.forget()
+          hasNewLease = true
+        } else if (--attempts === 0 || failure.code !== "unavailable") throw failure
       }
     }
   }

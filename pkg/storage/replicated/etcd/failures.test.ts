@@ -24,6 +24,11 @@ const cases: { title: string; given: unknown; wants: ReturnType<typeof commitFai
     wants: "refused",
   },
   {
+    title: "a commit whose lease has ended was not written",
+    given: new EtcdError("NotFound", "etcdserver: requested lease not found"),
+    wants: "unavailable",
+  },
+  {
     title: "a commit whose connection broke may have happened",
     given: new EtcdError("Unavailable", "read ECONNRESET"),
     wants: "unknown",

@@ -1,6 +1,9 @@
 import { EtcdError } from "../../../etcd/connection.ts"
 import { SharedLogError, type SharedLogErrorCode } from "../shared-log.ts"
 
+/** etcd checks the leases of a transaction before it writes anything. */
+const UNKNOWN_LEASE = /requested lease not found/
+
 /** Errors after which it is certain that nothing was written. Source: etcd api/v3rpc/rpctypes/error.go. */
 const CERTAIN: readonly { readonly text: RegExp; readonly code: SharedLogErrorCode }[] = [
   { text: /database space exceeded/, code: "full" },
@@ -11,6 +14,7 @@ const CERTAIN: readonly { readonly text: RegExp; readonly code: SharedLogErrorCo
     text: /no leader|too many requests|not capable|No connection established|Name resolution failed|has been closed/,
     code: "unavailable",
   },
+  { text: UNKNOWN_LEASE, code: "unavailable" },
 ]
 const REFUSALS: ReadonlySet<string> = new Set([
   "InvalidArgument",
@@ -24,6 +28,9 @@ const REFUSALS: ReadonlySet<string> = new Set([
 export const commitFailure = (err: unknown): SharedLogError => failure(err, "unknown")
 /** Returns the error of a read. */
 export const readFailure = (err: unknown): SharedLogError => failure(err, "unavailable")
+
+/** Whether a write has failed because its lease has ended or was revoked. */
+export const isUnknownLease = ({ message }: SharedLogError): boolean => UNKNOWN_LEASE.test(message)
 
 function failure(err: unknown, otherwise: SharedLogErrorCode): SharedLogError {
   if (err instanceof SharedLogError) return err

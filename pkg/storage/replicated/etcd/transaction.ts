@@ -2,8 +2,16 @@ import { TARGET, type Txn, type TxnResult } from "../../../etcd/messages.ts"
 import type { SharedWrite } from "../shared-log.ts"
 import { withPlace, type Numbering } from "./numbering.ts"
 
-/** Returns the transaction that carries out some commits. No key may be in two of them. */
-export function txnOf(commits: readonly (readonly SharedWrite[])[], numbering: Numbering): Txn {
+/**
+ * Returns the transaction that carries out some commits. No key may be in two of them.
+ *
+ * @param lease with which etcd deletes the keys that have a time to live
+ */
+export function txnOf(
+  commits: readonly (readonly SharedWrite[])[],
+  numbering: Numbering,
+  lease: bigint | undefined,
+): Txn {
   let place = 0
   const inner = commits.map((writes) => ({
     compare: writes.map(({ key, expected }) => ({
@@ -11,10 +19,11 @@ export function txnOf(commits: readonly (readonly SharedWrite[])[], numbering: N
       key: encoder.encode(key),
       modRevision: expected === 0 ? 0 : numbering.etcdRevisionOf(expected),
     })),
-    success: writes.map(({ key, value }) => {
+    success: writes.map(({ key, value, ttlSeconds }) => {
       const at = place++
       const bytes = encoder.encode(key)
-      return value === undefined ? { delete: { key: bytes } } : { put: { key: bytes, value: withPlace(value, at) } }
+      if (value === undefined) return { delete: { key: bytes } }
+      return { put: { key: bytes, value: withPlace(value, at), lease: ttlSeconds === undefined ? undefined : lease } }
     }),
   }))
   return inner.length === 1 ? inner[0]! : { success: inner.map((txn) => ({ txn })) }
