@@ -17,6 +17,7 @@ export function nodeActions(node: Node, old: Node): readonly ClusterAction[] {
   )
     actions.push("Node/UpdateTaint")
   if (differ(states(node), states(old))) actions.push("Node/UpdateCondition")
+  if (differ(node.status.declaredFeatures, old.status.declaredFeatures)) actions.push("Node/UpdateDeclaredFeatures")
   return actions
 }
 

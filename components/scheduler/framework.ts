@@ -31,6 +31,7 @@ export type ClusterAction =
   | "Node/UpdateLabel"
   | "Node/UpdateTaint"
   | "Node/UpdateCondition"
+  | "Node/UpdateDeclaredFeatures"
   | "AssignedPod/Add"
   | "AssignedPod/UpdateLabel"
   | "AssignedPod/ScaleDown"

@@ -45,6 +45,8 @@ export type CauseReason =
   | "UnexpectedServerResponse"
   | "NamespaceTerminating"
   | "DisruptionBudget"
+  | "NodeCapacity"
+  | "UnsupportedPlatform"
 
 export interface Cause {
   readonly reason?: CauseReason

@@ -7,10 +7,13 @@ import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass
 import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
 import { limitRanger } from "./plugins/limitranger.ts"
 import { namespaceLifecycle } from "./plugins/namespacelifecycle.ts"
+import { nodeDeclaredFeatures } from "./plugins/nodedeclaredfeatures.ts"
 import { nodeRestriction } from "./plugins/noderestriction/noderestriction.ts"
 import { taintNodesByCondition } from "./plugins/nodetaint.ts"
 import { persistentVolumeClaimResize } from "./plugins/persistentvolumeclaimresize.ts"
 import { podSecurity } from "./plugins/podsecurity/podsecurity.ts"
+import { podResize } from "./plugins/podresize.ts"
+import { podTopologyLabels } from "./plugins/podtopologylabels.ts"
 import { priority } from "./plugins/priority.ts"
 import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
@@ -48,6 +51,9 @@ export const defaultChain = (
       runtimeClass(context),
       ...certificates(context),
       defaultIngressClass(context),
+      podTopologyLabels(context),
+      nodeDeclaredFeatures(context),
+      podResize(context),
       disabledFields(features),
       mutatingPolicies(context, policies),
       mutatingWebhooks(context, webhooks),

@@ -31,15 +31,17 @@ export const aboutWhole = (request: ApiRequest): ApiRequest =>
 
 /**
  * Runs admission for a POST to a subresource, whose body is an object of its own kind: a binding, an eviction. Returns
- * the body as admission leaves it.
+ * the body as admission leaves it, after `check` has found no fault in it.
  */
 export async function admitBody<T extends KubeObject>(
   { admission }: RegistryContext,
   request: ApiRequest,
   body: T,
+  check?: (admitted: T) => void,
 ): Promise<T> {
   const attributes = admissionAttributes(request, "CREATE", body, undefined)
   const object = (await admission.admit(attributes)) ?? body
+  check?.(object as T)
   await admission.validate({ ...attributes, object })
   return object as T
 }

@@ -10,7 +10,7 @@ import { getStored } from "./verbs/get.ts"
 import { applyFields, recordUpdate } from "./managed-fields/managed-fields.ts"
 import { patched } from "./patched.ts"
 import { entriesOfScale, entriesOfWorkload } from "./managed-fields/scale-managed-fields.ts"
-import { checkUid } from "./uid-precondition.ts"
+import { checkPrecondition } from "./stored-precondition.ts"
 import { changeObject } from "./verbs/update.ts"
 
 /**
@@ -76,7 +76,7 @@ async function scaled(context: RegistryContext, request: ApiRequest, old: KubeOb
   if (replicas < 0 && resource.definition === undefined)
     throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
   const { uid, resourceVersion } = wanted.metadata
-  checkUid({
+  checkPrecondition({
     resource,
     namespace: metadata.namespace,
     dryRun: request.options.dryRun,

@@ -6,6 +6,8 @@ import { nodeConditions } from "./conditions.ts"
 import { tuningOf } from "../tuning.ts"
 import type { Pressure } from "./pressure.ts"
 
+/** The features that this kubelet has, of those that nodes declare. Source: k8s.io/component-helpers nodedeclaredfeatures. */
+const DECLARED_FEATURES = ["ExtendWebSocketsToKubelet", "InPlacePodVerticalScalingInitContainers"]
 const MAX_IMAGES = 50
 const MAX_NAMES = 5
 
@@ -46,6 +48,7 @@ export async function readNodeStatus(
     ],
     ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, tuning: tuningOf(config), before }),
     conditions: nodeConditions({ pressure, problems, before: before.conditions ?? [], now: clock.now() }),
+    declaredFeatures: DECLARED_FEATURES,
     daemonEndpoints: { kubeletEndpoint: { Port: context.port() } },
     nodeInfo: {
       ...runtime.machine.info,

@@ -284,11 +284,12 @@ describe("a pod's worker", () => {
       // when memory changes, then one is
       const second = await resize("2", "2Gi")
       expect(second.containerStatuses!.map(({ restartCount }) => restartCount)).toEqual([0, 1])
-      // when it asks for more than there is, then it keeps what it has, and says so
-      const third = await resize("64", "2Gi")
+      // when it asks for more than others leave of the node, then it keeps what it has, and says so
+      await node.create("other", { containers: [{ name: "c", image: "web", resources: { requests: { cpu: "1" } } }] })
+      const third = await resize("3", "2Gi")
       expect(third.containerStatuses![0]!.allocatedResources).toMatchObject({ cpu: "2" })
       expect(third.conditions).toContainEqual(
-        expect.objectContaining({ type: "PodResizePending", status: "True", reason: "Infeasible" }),
+        expect.objectContaining({ type: "PodResizePending", status: "True", reason: "Deferred" }),
       )
       // and no longer says so when it is content again
       expect((await resize("2", "2Gi")).conditions!.some(({ type }) => type === "PodResizePending")).toBe(false)

@@ -3,6 +3,7 @@ import type { DynamicResources } from "./dynamicresources.ts"
 import { interPodAffinity } from "./interpodaffinity.ts"
 import { imageLocality, type ImageSpread } from "./imagelocality.ts"
 import { nodeAffinity } from "./nodeaffinity.ts"
+import { nodeDeclaredFeatures } from "./nodedeclaredfeatures.ts"
 import { nodeName } from "./nodename.ts"
 import { nodePorts } from "./nodeports.ts"
 import { balancedAllocation, nodeResourcesFit } from "./noderesources.ts"
@@ -31,6 +32,7 @@ export const defaultPlugins = (
   { plugin: nodeName, weight: 0 },
   { plugin: taintToleration, weight: 3 },
   { plugin: nodeAffinity, weight: 2 },
+  { plugin: nodeDeclaredFeatures, weight: 0 },
   { plugin: nodePorts, weight: 0 },
   { plugin: nodeResourcesFit((resource) => devices.classOf(resource) !== undefined), weight: 1 },
   { plugin: volumeRestrictions(volumes), weight: 0 },

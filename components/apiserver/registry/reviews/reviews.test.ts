@@ -74,6 +74,39 @@ describe("a review of access", () => {
   })
 })
 
+describe("metadata of a review of access", () => {
+  const LOCAL = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
+
+  test.each([
+    {
+      title: "a name and labels",
+      path: ACCESS,
+      metadata: { labels: { a: "b" }, name: "x" },
+      shown: ["name", "labels"],
+    },
+    { title: "a resource version", path: ACCESS, metadata: { resourceVersion: "1" }, shown: ["resourceVersion"] },
+    {
+      title: "more than a namespace",
+      path: LOCAL,
+      metadata: { finalizers: ["a/b"] },
+      shown: ["namespace", "finalizers"],
+    },
+  ])("is refused where it has $title, and shown as the server holds it", async ({ path, metadata, shown }) => {
+    const { code, answer } = await post(path, { metadata, spec: list({ namespace: "default" }) })
+    const [, value = "", detail] = /^\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: (.*): (.*)$/.exec(
+      answer["message"] as string,
+    )!
+    expect([code, detail]).toEqual([422, path === LOCAL ? "must be empty except for namespace" : "must be empty"])
+    expect(Object.keys(JSON.parse(value) as object)).toEqual([...shown, "managedFields"])
+  })
+
+  test("is dropped where only the server sets it", async () => {
+    const metadata = { uid: "u", creationTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 1 }
+    const { code, answer } = await post(ACCESS, { metadata, spec: list({}) })
+    expect([code, Object.keys(answer["metadata"] as object)]).toEqual([201, ["managedFields"]])
+  })
+})
+
 test("a TokenReview needs a token, and reports a wrong one as invalid", async () => {
   expect(await post(TOKEN, { spec: {} })).toMatchObject({
     code: 400,

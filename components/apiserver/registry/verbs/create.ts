@@ -35,11 +35,13 @@ const ALLOCATION_ATTEMPTS = 32
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const sent = withDistinctOwners(request, decodeBody(request))
+  const virtual = context.hooks(resource)?.createVirtual
+  if (virtual !== undefined) {
+    const object = recordCreate(context, request, without(SYSTEM_FIELDS, sent))
+    return { kind: "object", code: 201, object: await virtual(request, object) }
+  }
   if (request.options.dryRun !== true && isVersion(sent.metadata.resourceVersion))
     throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
-  const virtual = context.hooks(resource)?.createVirtual
-  if (virtual !== undefined)
-    return { kind: "object", code: 201, object: await virtual(request, recordCreate(context, request, sent)) }
   const stored = await createObject(context, request, sent)
   return { kind: "object", code: 201, object: stored.object, stored }
 }
@@ -89,7 +91,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
-  let object = recordCreate(context, request, withoutSystemFields(sent))
+  let object = recordCreate(context, request, without(UNSTORED_FIELDS, sent))
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   const left = admitted instanceof Promise ? await admitted : admitted
@@ -158,26 +160,25 @@ function withSystemFields({ clock, random }: RegistryContext, object: KubeObject
   return { ...object, metadata: { ...metadata, name: made, uid: uuid(random), creationTimestamp: timestamp(clock) } }
 }
 
-/**
- * Removes the metadata that only the server sets. Usually none was sent, and nothing is copied. Source:
- * registry/rest/meta.go WipeObjectMetaSystemFields.
- */
-function withoutSystemFields(object: KubeObject): KubeObject {
+/** Removes fields of the metadata. Usually none was sent, and nothing is copied. */
+function without(fields: readonly (keyof ObjectMeta)[], object: KubeObject): KubeObject {
   const { metadata } = object
-  if (SYSTEM_FIELDS.every((field) => metadata[field] === undefined)) return object
+  if (fields.every((field) => metadata[field] === undefined)) return object
   const kept: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = { ...metadata }
-  for (const field of SYSTEM_FIELDS) delete kept[field]
+  for (const field of fields) delete kept[field]
   return { ...object, metadata: kept }
 }
 
+/** The metadata that only the server sets. Source: registry/rest/meta.go WipeObjectMetaSystemFields. */
 const SYSTEM_FIELDS = [
   "uid",
   "creationTimestamp",
   "selfLink",
-  "resourceVersion",
   "deletionTimestamp",
   "deletionGracePeriodSeconds",
 ] as const
+/** A resource version is the store's to check, and is not part of what is stored. */
+const UNSTORED_FIELDS = [...SYSTEM_FIELDS, "resourceVersion"] as const
 
 /** Generates a name of at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
 const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix

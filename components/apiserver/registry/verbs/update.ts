@@ -19,7 +19,7 @@ import { strategyContext, type RegistryContext } from "../context.ts"
 import { createObject } from "./create.ts"
 import { checkName, decodeBody, inNamespace } from "../decode.ts"
 import { withGeneration } from "../generation.ts"
-import { checkUid } from "../uid-precondition.ts"
+import { checkPrecondition } from "../stored-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "../guaranteed-update.ts"
 import { recordUpdate } from "../managed-fields/managed-fields.ts"
 import { withDistinctOwners } from "../owner-references.ts"
@@ -82,7 +82,7 @@ export async function changeObject(
         name,
         `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
       )
-    checkUid({ resource, namespace, dryRun: request.options.dryRun, name, wanted: uid, current: undefined })
+    checkPrecondition({ resource, namespace, dryRun: request.options.dryRun, name, wanted: uid, current: undefined })
     created = await createObject(context, { ...request, verb: "create" }, wanted)
     return { keep: created }
   }
@@ -121,7 +121,7 @@ async function attemptUpdate(
   const old = current.object
   // A patch that changes the uid is invalid; an update with another uid means another object.
   if (request.verb === "update")
-    checkUid({
+    checkPrecondition({
       resource,
       namespace: request.namespace,
       dryRun: request.options.dryRun,

@@ -3,7 +3,7 @@ import { at, invalidValue, required } from "../../../apimachinery/validation/fie
 import { formatFieldSelector } from "../../../apimachinery/selectors/fieldselector.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { operatorFaults, requirementFaults } from "../../../apimachinery/selectors/labelselector.ts"
-import { LabelSelectorRequirement } from "../../../apimachinery/meta.ts"
+import { LabelSelectorRequirement, ObjectMeta } from "../../../apimachinery/meta.ts"
 
 /** The subject of an access review. Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */
 
@@ -103,23 +103,19 @@ export function questionFaults({ resourceAttributes, nonResourceAttributes }: Qu
   ]
 }
 
-/** Metadata that the server itself clears or sets in every new object. */
-const OF_THE_SERVER: readonly string[] = [
-  "namespace",
-  "uid",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "selfLink",
-  "managedFields",
-]
+/** Metadata that the server itself sets in a review. */
+const OF_THE_SERVER: readonly string[] = ["namespace", "managedFields"]
+/** In the order in which Kubernetes shows them. */
+const METADATA = Object.keys(ObjectMeta.fields) as readonly (keyof ObjectMeta)[]
 
 /** Checks that the metadata of a review has no name, labels or the like. */
-export function metadataFaults(metadata: object, detail = "must be empty"): readonly Cause[] {
-  const given = Object.entries(metadata).filter(
-    ([key, value]) => value !== undefined && value !== "" && !OF_THE_SERVER.includes(key),
+export function metadataFaults(metadata: ObjectMeta, detail = "must be empty"): readonly Cause[] {
+  const given = METADATA.map((key) => [key, metadata[key]] as const).filter(
+    ([, value]) => value !== undefined && value !== "",
   )
-  return given.length === 0 ? [] : [invalidValue("metadata", Object.fromEntries(given), detail)]
+  return given.every(([key]) => OF_THE_SERVER.includes(key))
+    ? []
+    : [invalidValue("metadata", Object.fromEntries(given), detail)]
 }
 
 /**

@@ -7,7 +7,7 @@ import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
-import { checkUid } from "../../uid-precondition.ts"
+import { checkPrecondition } from "../../stored-precondition.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /**
@@ -15,43 +15,45 @@ import { updateBySubresource } from "../../subresource-update.ts"
  * BindingREST.assignPod.
  */
 export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const binding = decodeSent(Binding, request.body, request)
-  const name = request.name ?? binding.metadata.name ?? ""
-  if (binding.metadata.name !== undefined && binding.metadata.name !== name)
-    throw badRequest("name in URL does not match name in Binding object")
-  // A Binding is not validated as stored objects are, so even a required field may be absent.
-  const { kind = "", name: node = "" } = (binding.target as Binding["target"] | undefined) ?? {}
-  if (kind !== "" && kind !== "Node")
-    throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
-  if (node === "") throw invalid(Binding, name, [required("target.name")])
-  await admitBody(context, { ...request, name }, binding)
+  const sent = decodeSent(Binding, request.body, request)
+  const name = request.name ?? sent.metadata.name ?? ""
+  const binding = await admitBody(context, { ...request, name }, sent, (admitted) => checkBinding(admitted, name))
   await updateBySubresource(
     context,
     Pod,
     { ...request, name },
-    { change: (pod) => bound(context, request, pod, binding, node) },
+    { change: (pod) => bound(context, request, pod, binding) },
   )
   return { kind: "status", code: 201, status: CREATED }
 }
 
+/** What a refused binding is about. Source: BindingREST.assignPod. */
+const PODS_BINDING = { group: "", plural: "pods/binding" }
 const CREATED: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-function bound(
-  { clock }: RegistryContext,
-  { resource, options }: ApiRequest,
-  pod: Pod,
-  binding: Binding,
-  node: string,
-): Pod {
-  const { metadata, spec, status } = pod
-  const refuse = (why: string) => conflict(resource, metadata.name!, why)
-  checkUid({
-    resource,
-    namespace: metadata.namespace,
-    dryRun: options.dryRun,
-    name: metadata.name!,
-    wanted: binding.metadata.uid,
-    current: metadata.uid,
+/** Source: pkg/apis/core/validation/validation.go ValidatePodBinding. */
+function checkBinding({ metadata, target }: Binding, name: string): void {
+  if (metadata.name !== undefined && metadata.name !== name)
+    throw badRequest("name in URL does not match name in Binding object")
+  // A Binding is not validated as stored objects are, so even a required field may be absent.
+  const { kind = "", name: node = "" } = (target as Binding["target"] | undefined) ?? {}
+  if (kind !== "" && kind !== "Node")
+    throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
+  if (node === "") throw invalid(Binding, name, [required("target.name")])
+}
+
+function bound({ clock }: RegistryContext, { resource, options }: ApiRequest, pod: Pod, binding: Binding): Pod {
+  const { metadata, spec } = pod
+  // The nomination has done its work: left there, it would mislead autoscalers and the next scheduler.
+  const { nominatedNodeName: _, ...status } = pod.status
+  const refuse = (why: string) => conflict(PODS_BINDING, metadata.name!, why)
+  const asked = { resource, namespace: metadata.namespace, dryRun: options.dryRun, name: metadata.name! }
+  checkPrecondition({ ...asked, wanted: binding.metadata.uid, current: metadata.uid })
+  checkPrecondition({
+    ...asked,
+    by: "ResourceVersion",
+    wanted: binding.metadata.resourceVersion,
+    current: metadata.resourceVersion,
   })
   if (metadata.deletionTimestamp !== undefined)
     throw refuse(`pod ${metadata.name} is being deleted, cannot be assigned to a host`)
@@ -74,7 +76,7 @@ function bound(
       ...(annotations === undefined ? {} : { annotations: { ...metadata.annotations, ...annotations } }),
       ...(labels === undefined ? {} : { labels: { ...metadata.labels, ...labels } }),
     },
-    spec: { ...spec, nodeName: node },
+    spec: { ...spec, nodeName: binding.target.name! },
     status: { ...status, conditions },
   }
 }

@@ -22,12 +22,12 @@ const MOST_UNSEEN = 2000
  * pkg/registry/core/pod/storage/eviction.go.
  */
 export async function evict(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
-  const eviction = decodeSent(Eviction, inThisVersion(request.body), request)
+  const sent = decodeSent(Eviction, inThisVersion(request.body), request)
   const { namespace, name = "" } = request
-  if ((eviction.metadata.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object")
+  if ((sent.metadata.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object")
   const pod = context.objects.get(Pod, { namespace, name })
   if (pod === undefined) throw notFound(request.resource, name)
-  await admitBody(context, request, eviction)
+  const eviction = await admitBody(context, request, sent)
   const options = deleteOptionsOf(eviction, request.options)
   if (!ignoresBudgets(pod)) await chargeBudget(context, request, pod, options)
   const deletion = options.dryRun === true ? options : await markDisrupted(context, request, options)

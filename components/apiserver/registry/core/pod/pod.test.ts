@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { LimitRange } from "../../../../../pkg/api/core/v1/limitrange/limitrange.ts"
+import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
@@ -10,6 +11,7 @@ async function start() {
   const cluster = await startCluster({ components: { controllers: false, scheduler: false } })
   const { client: admin } = cluster
   await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+  await admin.create(Node, { metadata: { name: "n" }, status: { allocatable: { cpu: "4" } } })
   const pod = await admin.create(Pod, {
     metadata: { name: "p", namespace: "default" },
     spec: {

@@ -1,12 +1,14 @@
 import { conflict, type GroupResource } from "../../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
-interface UidCheck {
+interface Precondition {
   readonly resource: Resource
   readonly namespace: string | undefined
   readonly dryRun: boolean | undefined
   readonly name: string
-  /** The uid that the write means; none where it is empty. */
+  /** What the write names of the object; its uid unless given. */
+  readonly by?: "UID" | "ResourceVersion"
+  /** The value that the write means; none where it is empty. */
   readonly wanted: string | undefined
   readonly current: string | undefined
   /** What the refusal is about; the resource unless given. */
@@ -14,11 +16,11 @@ interface UidCheck {
 }
 
 /**
- * A write that names the object it means by uid. @throws ApiError Conflict. Source: apiserver pkg/storage/interfaces.go
- * Preconditions.Check, and errors.go StorageError.
+ * Checks a write that names the object it means by uid or resource version. @throws ApiError Conflict. Source:
+ * apiserver pkg/storage/interfaces.go Preconditions.Check, and errors.go StorageError.
  */
-export function checkUid(check: UidCheck): void {
-  const { resource, namespace, dryRun, name, wanted = "", current = "", about = resource } = check
+export function checkPrecondition(check: Precondition): void {
+  const { resource, namespace, dryRun, name, by = "UID", wanted = "", current = "", about = resource } = check
   if (wanted === "" || wanted === current) return
   // A request for a Namespace has the name of it as its namespace, too.
   const folders = resource.scope === "Namespaced" && namespace !== undefined ? [namespace] : []
@@ -28,7 +30,7 @@ export function checkUid(check: UidCheck): void {
   throw conflict(
     about,
     name,
-    `StorageError: invalid object, Code: 4, Key: /${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${current}`,
+    `StorageError: invalid object, Code: 4, Key: /${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${by} in precondition: ${wanted}, ${by} in object meta: ${current}`,
   )
 }
 
