@@ -1,94 +1,13 @@
 /**
- * The cluster roles that every cluster has, and their bindings. Facts from upstream's
- * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go. admin, edit and view aggregate the roles with a label, so
- * that a new role with such a label adds its rules to them.
+ * The cluster roles that every cluster has. Facts from upstream's
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
  */
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ, urls, WRITE } from "./bootstrap-rules.ts"
-
-export interface BootstrapClusterRole {
-  readonly name: string
-  readonly rules: readonly PolicyRule[]
-  readonly labels?: Readonly<Record<string, string>>
-  /** Labels of the roles that this role aggregates. */
-  readonly aggregates?: readonly Readonly<Record<string, string>>[]
-}
-
-const AGGREGATE = (role: "admin" | "edit" | "view"): Readonly<Record<string, string>> => ({
-  [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true",
-})
+import { AGGREGATE, USER_ROLES, type BootstrapClusterRole } from "./bootstrap-user-roles.ts"
 
 const DISCOVERY_PATHS = "/livez /readyz /healthz /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*"
 const HEALTH_PATHS = "/livez /readyz /healthz /version /version/"
-
-const VIEWED = [
-  on(
-    READ,
-    "core",
-    "pods pods/status replicationcontrollers replicationcontrollers/scale replicationcontrollers/status " +
-      "serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status " +
-      "configmaps",
-  ),
-  on(READ, "core", "limitranges resourcequotas resourcequotas/status bindings pods/log namespaces/status"),
-  on(READ, "core events.k8s.io", "events"),
-  on(READ, "core", "namespaces"),
-  on(READ, "discovery.k8s.io", "endpointslices"),
-  on(
-    READ,
-    "apps",
-    "controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status " +
-      "deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale",
-  ),
-  on(READ, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
-  on(READ, "batch", "jobs cronjobs cronjobs/status jobs/status"),
-  on(
-    READ,
-    "extensions",
-    "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status " +
-      "replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies",
-  ),
-  on(READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
-  on(READ, "networking.k8s.io", "networkpolicies ingresses ingresses/status"),
-  on(READ, "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates"),
-]
-
-const EDITED = [
-  on(READ, "core", "pods/attach pods/proxy pods/exec pods/portforward secrets services/proxy"),
-  on("impersonate", "core", "serviceaccounts"),
-  on(WRITE, "core", "pods pods/attach pods/proxy pods/exec pods/portforward"),
-  on("create", "core", "pods/eviction"),
-  on(
-    WRITE,
-    "core",
-    "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy " +
-      "persistentvolumeclaims configmaps secrets",
-  ),
-  on(WRITE, "core events.k8s.io", "events"),
-  on("create", "core", "serviceaccounts/token"),
-  on(
-    WRITE,
-    "apps",
-    "statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback " +
-      "replicasets replicasets/scale",
-  ),
-  on(WRITE, "autoscaling", "horizontalpodautoscalers"),
-  on(WRITE, "batch", "jobs cronjobs"),
-  on(
-    WRITE,
-    "extensions",
-    "daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale " +
-      "replicationcontrollers/scale networkpolicies",
-  ),
-  on(WRITE, "policy", "poddisruptionbudgets"),
-  on(WRITE, "networking.k8s.io", "networkpolicies ingresses"),
-  on(`${READ} ${WRITE}`, "coordination.k8s.io", "leases"),
-  on(WRITE, "resource.k8s.io", "resourceclaims resourceclaimtemplates"),
-]
-
-const ADMINISTERED = [
-  on("create", "authorization.k8s.io", "localsubjectaccessreviews"),
-  on(`${READ} ${WRITE}`, "rbac.authorization.k8s.io", "roles rolebindings"),
-]
 
 export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
   { name: "cluster-admin", rules: [on("*", "*", "*"), urls("*", "*")] },
@@ -108,12 +27,7 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   { name: "system:public-info-viewer", rules: [urls("get", HEALTH_PATHS)] },
-  { name: "admin", rules: [], aggregates: [AGGREGATE("admin")] },
-  { name: "edit", rules: [], labels: AGGREGATE("admin"), aggregates: [AGGREGATE("edit")] },
-  { name: "view", rules: [], labels: AGGREGATE("edit"), aggregates: [AGGREGATE("view")] },
-  { name: "system:aggregate-to-admin", rules: ADMINISTERED, labels: AGGREGATE("admin") },
-  { name: "system:aggregate-to-edit", rules: EDITED, labels: AGGREGATE("edit") },
-  { name: "system:aggregate-to-view", rules: VIEWED, labels: AGGREGATE("view") },
+  ...USER_ROLES,
   {
     name: "system:heapster",
     rules: [on(READ, "core", "events pods nodes namespaces"), on(READ, "extensions", "deployments")],
@@ -334,40 +248,6 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
       on("update", "core", "pods/finalizers"),
     ],
   },
-]
-
-export interface BootstrapBinding {
-  readonly role: string
-  readonly users?: readonly string[]
-  readonly groups?: readonly string[]
-  /** Service accounts as namespace/name. */
-  readonly accounts?: readonly string[]
-}
-
-export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
-  { role: "cluster-admin", groups: ["system:masters"] },
-  { role: "system:monitoring", groups: ["system:monitoring"] },
-  { role: "system:discovery", groups: ["system:authenticated"] },
-  { role: "system:basic-user", groups: ["system:authenticated"] },
-  { role: "system:public-info-viewer", groups: ["system:authenticated", "system:unauthenticated"] },
-  { role: "system:node-proxier", users: ["system:kube-proxy"] },
-  { role: "system:kube-controller-manager", users: ["system:kube-controller-manager"] },
-  { role: "system:network-policy", accounts: ["kube-system/network-policy"] },
-  { role: "system:pod-network", accounts: ["kube-system/pod-network"] },
-  { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
-  { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
-  { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
-  { role: "system:k3ts-node-role", users: ["system:k3ts-node-role"] },
-  { role: "system:kubelet-api-admin", users: ["system:k3ts-kubelet-client"] },
-  { role: "system:k3ts-supervisor", users: ["system:k3ts-supervisor"] },
-  { role: "system:k3ts-agent", users: ["system:k3ts-agent"] },
-  { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
-  { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
-  { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },
-  { role: "system:service-account-issuer-discovery", groups: ["system:serviceaccounts"] },
-  // The node authorizer grants the rights of nodes, because it knows which node makes the request. Upstream's binding
-  // has no subjects either.
-  { role: "system:node" },
 ]
 
 /** The rules of all kubelets together; the node authorizer narrows reads to the objects that the node's pods use. */

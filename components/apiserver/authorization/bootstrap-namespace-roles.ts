@@ -4,7 +4,7 @@
  */
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ } from "./bootstrap-rules.ts"
-import type { BootstrapBinding } from "./bootstrap-cluster-roles.ts"
+import type { BootstrapBinding } from "./bootstrap-cluster-bindings.ts"
 
 export interface BootstrapRole {
   readonly namespace: string

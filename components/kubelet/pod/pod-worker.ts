@@ -16,7 +16,8 @@ import { planOf } from "./plan.ts"
 import { identityOf } from "./pod-identity.ts"
 import { PodRunner, RETRY_MS, type RunnerParts, type Waker } from "./pod-runner.ts"
 import type { ProbeManager } from "../probes/probe-manager.ts"
-import { allocated, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resources/resize.ts"
+import { PodAllocation } from "./resources/pod-allocation.ts"
+import type { resizeProblem } from "./resources/resize.ts"
 import { hasRunningContainers, isRunning, type RuntimePod } from "./runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
 import type { Slots } from "./slots.ts"
@@ -56,11 +57,7 @@ export class PodWorker implements Waker {
   /** When the kubelet first saw the pod, on the monotonic clock. */
   readonly since: number
   readonly #parts: WorkerParts
-  /** The pod with its allocated resources; `#newest` has the requested ones. */
-  #pod: Pod
-  #newest: Pod
-  #allocation: Allocation
-  #pending: ReturnType<typeof resizeProblem>
+  readonly #allocation: PodAllocation
   #stage: Stage = "running"
   /** Whether the API no longer has the pod, or the manifest of a static pod is gone. */
   #removed = false
@@ -82,16 +79,15 @@ export class PodWorker implements Waker {
 
   constructor(parts: WorkerParts, pod: Pod) {
     this.#parts = parts
-    this.#pod = pod
-    this.#newest = pod
-    this.#allocation = pod.spec
+    this.#allocation = new PodAllocation(pod)
     this.identity = identityOf(pod)
     this.since = parts.context.clock.monotonic()
     this.#runner = new PodRunner(parts, this.identity, this)
   }
 
+  /** The pod with its allocated resources. */
   get pod(): Pod {
-    return this.#pod
+    return this.#allocation.pod
   }
   /** Whether the API no longer has the pod, or its manifest is gone: its worker ends. */
   get isRemoved(): boolean {
@@ -118,7 +114,7 @@ export class PodWorker implements Waker {
 
   /** Takes over a newer pod of the API. */
   update(pod: Pod): void {
-    const before = this.#pod
+    const before = this.pod
     this.note(pod)
     const ends = pod.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
     const shorter =
@@ -129,8 +125,7 @@ export class PodWorker implements Waker {
 
   /** Takes over a newer pod of the API that needs no sync. */
   note(pod: Pod): void {
-    this.#newest = pod
-    this.#pod = allocated(pod, this.#allocation)
+    this.#allocation.note(pod)
   }
 
   /** Ends the pod, because the API no longer has it or its manifest is gone. */
@@ -138,7 +133,7 @@ export class PodWorker implements Waker {
     if (this.#removed) return
     this.#removed = true
     this.#parts.status.forget(this.identity.uid)
-    if (this.#stage === "running" || this.#pod.metadata.deletionTimestamp === undefined)
+    if (this.#stage === "running" || this.pod.metadata.deletionTimestamp === undefined)
       this.#interrupt?.abort(new Error("the pod was removed"))
     this.wake()
   }
@@ -206,7 +201,7 @@ export class PodWorker implements Waker {
     if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
     const { tracing } = this.#parts.context
     if (tracing === undefined) return this.#measured(signal)
-    const span = stepSpan(tracing, this.#stage, this.identity, this.#newest)
+    const span = stepSpan(tracing, this.#stage, this.identity, this.#allocation.requested)
     return endingWith(tracing, span, () => this.#measured(signal))
   }
 
@@ -230,7 +225,7 @@ export class PodWorker implements Waker {
   #mustEnd(): boolean {
     return (
       this.#removed ||
-      this.#pod.metadata.deletionTimestamp !== undefined ||
+      this.pod.metadata.deletionTimestamp !== undefined ||
       this.#verdict !== undefined ||
       this.#hasEnded ||
       this.#isReportedEnded()
@@ -238,15 +233,15 @@ export class PodWorker implements Waker {
   }
 
   #isReportedEnded(): boolean {
-    return hasEnded(this.#parts.status.status(this.#pod))
+    return hasEnded(this.#parts.status.status(this.pod))
   }
 
   /** Reports the pod's status. */
   #report(terminal = false): PodStatus {
     const { context, status, probes, dra } = this.#parts
     const computed = podStatus({
-      pod: this.#pod,
-      before: status.status(this.#pod),
+      pod: this.pod,
+      before: status.status(this.pod),
       runtime: this.#runtime,
       probes,
       failures: this.#runner.failures,
@@ -255,8 +250,8 @@ export class PodWorker implements Waker {
       // volumes and name. Once they have ended it has failed, although its sandbox still exists: by their exit codes
       // alone it might have succeeded. Source: status_manager.go mergePodStatus.
       verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
-      pending: this.#pending,
-      devices: (container) => dra.resourceStatuses(this.#pod, container),
+      pending: this.#allocation.pending,
+      devices: (container) => dra.resourceStatuses(this.pod, container),
       nodeIps: context.config.nodeIps,
       now: context.clock.now(),
     })
@@ -264,30 +259,33 @@ export class PodWorker implements Waker {
     // Its devices are released first: who sees that the pod has ended could give them to the next one. Source:
     // status_manager.go mergePodStatus, PodMightNeedToUnprepareResources.
     const isHeld = !terminal && hasEnded(computed) && dra.holds(this.identity.uid)
-    const told = isHeld ? { ...computed, phase: status.status(this.#pod).phase } : computed
-    if (!this.#removed) status.set(this.#pod, told)
+    const told = isHeld ? { ...computed, phase: status.status(this.pod).phase } : computed
+    if (!this.#removed) status.set(this.pod, told)
     return told
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { context, probes, volumes } = this.#parts
+    const { context, cache, probes, volumes } = this.#parts
     if (!this.isAdmitted && !(await this.#admit(signal))) return
     this.#admitted = true
-    await this.#resize(signal)
+    await this.#allocation.resize(context, cache, {
+      problemOf: (pod) => this.#parts.resizeProblem(pod),
+      runtime: this.#runtime,
+      signal,
+    })
     volumes.sync(this.identity.uid)
-    probes.sync(this.#pod, this.#runtime)
+    probes.sync(this.pod, this.#runtime)
     const { startTime } = this.#report()
     if (this.#pastDeadline(startTime)) return
-    const plan = planOf(this.#pod, this.#runtime, probes)
+    const plan = planOf(this.pod, this.#runtime, probes)
     if (!this.#adopted && isRunning(this.#runtime))
-      await adoptPod(context, volumes, { pod: this.#pod, runtime: this.#runtime, signal })
+      await adoptPod(context, volumes, { pod: this.pod, runtime: this.#runtime, signal })
     this.#adopted = true
-    await this.#runner.apply(this.#pod, plan, signal)
-    probes.sync(this.#pod, this.#runtime)
+    await this.#runner.apply(this.pod, plan, signal)
+    probes.sync(this.pod, this.#runtime)
     this.#parts.logs.sync(this.#runtime.containers)
     this.#report()
-    if (hasRemains(this.#runtime))
-      await this.#parts.clearing.run(() => clearRemains(context, this.#parts.cache, this.#runtime))
+    if (hasRemains(this.#runtime)) await this.#parts.clearing.run(() => clearRemains(context, cache, this.#runtime))
     if (this.#mustEnd()) this.#again = true
   }
 
@@ -295,40 +293,27 @@ export class PodWorker implements Waker {
   async #admit(signal: AbortSignal): Promise<boolean> {
     const { tracing } = this.#parts.context
     const rejection = await traced(tracing, "Admit pod", () =>
-      this.#parts.admit(this.#pod, () => (this.#admitted = true), signal),
+      this.#parts.admit(this.pod, () => (this.#admitted = true), signal),
     )
     signal.throwIfAborted()
     if (rejection === undefined) return true
     const { reason, message } = rejection
-    this.#parts.context.events.event(this.#pod, "Warning", reason, message)
+    this.#parts.context.events.event(this.pod, "Warning", reason, message)
     this.#verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}`, isRejection: true }
     this.#again = true
     return false
   }
 
-  /** Gives running containers the requested resources, if the node has them. */
-  async #resize(signal: AbortSignal): Promise<void> {
-    this.#pending = undefined
-    if (!wantsResize(this.#newest, this.#allocation)) return
-    const { context, cache } = this.#parts
-    this.#pending = this.#parts.resizeProblem(this.#newest)
-    if (this.#pending !== undefined) return
-    const before = this.#allocation
-    this.#allocation = this.#newest.spec
-    this.#pod = this.#newest
-    await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
-  }
-
   #pastDeadline(startTime: string | undefined): boolean {
     const { clock, events } = this.#parts.context
-    const left = millisecondsLeft(this.#pod.spec, startTime, clock.now())
+    const left = millisecondsLeft(this.pod.spec, startTime, clock.now())
     if (left === undefined) return false
     if (left > 0) {
       this.wakeIn(left)
       return false
     }
     this.#verdict = DEADLINE_EXCEEDED
-    events.event(this.#pod, "Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
+    events.event(this.pod, "Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
     this.#again = true
     return true
   }
@@ -338,12 +323,12 @@ export class PodWorker implements Waker {
     const { context, cache, probes } = this.#parts
     probes.stopKilling(this.identity.uid)
     // A pod that ended before this kubelet started, and has no remains, keeps its stored status.
-    const isPast = isPodTerminal(this.#pod) && this.#runtime.containers.length === 0
+    const isPast = isPodTerminal(this.pod) && this.#runtime.containers.length === 0
     if (!this.#isReportedEnded()) this.#report()
     const remaining = () => ({
-      pod: this.#pod,
+      pod: this.pod,
       runtime: this.#runtime,
-      graceSeconds: graceSeconds(this.#pod, this.#removed, this.#graceOverride),
+      graceSeconds: graceSeconds(this.pod, this.#removed, this.#graceOverride),
       signal,
     })
     await killUntilEnded(context, cache, remaining)
@@ -361,10 +346,10 @@ export class PodWorker implements Waker {
     const { context, status, volumes } = this.#parts
     const { uid } = this.identity
     if (!this.#unmounted) {
-      await Promise.all([volumes.unmount(this.identity), context.runtime.cgroups.remove(podCgroup(this.#pod))])
+      await Promise.all([volumes.unmount(this.identity), context.runtime.cgroups.remove(podCgroup(this.pod))])
       this.#unmounted = true
     }
-    if (!this.#removed && this.#pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.#pod)) {
+    if (!this.#removed && this.pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.pod)) {
       // The status is written before the pod is deleted, so that others can read it.
       await status.written(uid)
       if (!this.#removed) await this.#delete()
@@ -377,7 +362,7 @@ export class PodWorker implements Waker {
   async #delete(): Promise<void> {
     const { uid } = this.identity
     try {
-      await this.#parts.context.client.delete(Pod, this.#pod.metadata, {
+      await this.#parts.context.client.delete(Pod, this.pod.metadata, {
         gracePeriodSeconds: 0,
         preconditions: { uid },
       })
