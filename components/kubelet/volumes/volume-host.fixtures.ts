@@ -1,0 +1,127 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { silent, type Logger } from "../../../pkg/log/log.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
+import type { KubeletContext } from "../context.ts"
+import { KubeletMetrics } from "../metrics/kubelet-metrics.ts"
+import { ownObjects } from "../objects/own-objects.ts"
+import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
+import type { ContainerRuntime } from "../runtime/runtime.ts"
+import type { MountedVolumes } from "./mounted-volume.ts"
+import { createVolumeManager } from "./volume-manager.ts"
+
+export const NAMESPACE = "default"
+export type VolumeHost = Awaited<ReturnType<typeof volumeHost>>
+
+/** The volumes of a node in a cluster without other components, with a folder in the place of the node's tmpfs. */
+export async function volumeHost() {
+  const cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+  const root = await mkdtemp(join(tmpdir(), "k3ts-pods-"))
+  const told: string[] = []
+  // A folder replaces the tmpfs, so that the test needs no root rights.
+  const files = { ...hostVolumes(), memoryFolder: async () => join(root, "memory") }
+  const runtime = {
+    volumes: files,
+    machine: { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) },
+    containers: { version: async () => ({ runtimeName: "containerd", runtimeVersion: "1.6.20" }) },
+  }
+  const warned: string[] = []
+  const log: Logger = { ...silent, warn: (message: string) => void warned.push(message), child: () => log }
+  const context: KubeletContext = {
+    ...cluster.contextFor("system:node:node-0", ["system:nodes"], { fieldSelectors: ownObjects("node-0") }),
+    log,
+    config: {
+      nodeName: "node-0",
+      externalIps: [],
+      nodeIps: ["192.0.2.1"],
+      root,
+      podLogs: join(root, "logs"),
+      staticPods: "",
+      clusterDns: [],
+      clusterDomain: "cluster.local",
+      resolvConf: "",
+      maxPods: 110,
+      cgroupDriver: "cgroupfs",
+      labels: {},
+      taints: [],
+      syncFrequencyMs: 0,
+    },
+    // Volumes use only these parts of the kubelet.
+    runtime: runtime as unknown as ContainerRuntime,
+    metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
+    networkReady: () => Promise.resolve(),
+    port: () => 0,
+    events: {
+      event: (_about: KubeObject, _type: string, reason: string, message: string) =>
+        void told.push(`${reason}: ${message}`),
+      stop: async () => undefined,
+    },
+  }
+  let volumes = createVolumeManager(context)
+  await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
+  await cluster.client.create(Node, { metadata: { name: "node-0" } })
+  const createPod = (name: string, spec: object, metadata: object = {}) =>
+    cluster.client.create(Pod, {
+      metadata: { namespace: NAMESPACE, name, ...metadata },
+      spec: {
+        nodeName: "node-0",
+        serviceAccountName: "default",
+        automountServiceAccountToken: false,
+        containers: [{ name: "main", image: "x" }],
+        ...spec,
+      },
+    })
+  const configMap = (name: string, data: Record<string, string>, more: object = {}) =>
+    cluster.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
+  const setData = (name: string, data: Record<string, string>) =>
+    cluster.client.patch(
+      ConfigMap,
+      { namespace: NAMESPACE, name },
+      { type: "json", body: [{ op: "replace", path: "/data", value: data }] },
+    )
+  const read = (mounted: MountedVolumes, volume: string, path: string) =>
+    readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
+  /**
+   * Waits until all effects of a change have happened. Threads write the files, so it waits a few turns longer than the
+   * clock says.
+   */
+  const until = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) await cluster.settle()
+  }
+  const becomes = (mounted: MountedVolumes, volume: string, path: string, text: string) =>
+    until(async () => (await read(mounted, volume, path).catch(() => undefined)) === text)
+
+  return {
+    cluster,
+    root,
+    context,
+    volumes,
+    /** `reason: message` of each Event. */
+    told,
+    /** The messages of warnings in the log. */
+    warned,
+    signal: new AbortController().signal,
+    createPod,
+    configMap,
+    setData,
+    read,
+    until,
+    becomes,
+    /** Starts the volumes of a kubelet in the place of the one that ran before. */
+    restart() {
+      volumes.stop()
+      return (volumes = createVolumeManager(context))
+    },
+    async stop() {
+      volumes.stop()
+      await cluster.stop()
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}
