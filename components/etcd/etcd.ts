@@ -3,7 +3,7 @@ import { sleep } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { EtcdConnection } from "../../pkg/etcd/connection.ts"
-import { listMembers, removeMember } from "../../pkg/etcd/members.ts"
+import { leaderOf, listMembers, moveLeader, removeMember, type EtcdMember } from "../../pkg/etcd/members.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { issueEtcdCertificates, keepEtcdAuthorities, openEtcdAuthorities } from "./certificates.ts"
 import { connectEtcd } from "./connect.ts"
@@ -124,9 +124,29 @@ export class ManagedEtcd implements Component {
       memberName: this.memberName,
       isAlone: async () => (await list()).length === 1,
       remove: async (name) => {
-        const member = (await list()).find((one) => one.name === name)
-        if (member !== undefined) await this.#asking((etcd) => removeMember(etcd, member.id))
+        const all = await list()
+        const member = all.find((one) => one.name === name)
+        if (member === undefined) return
+        await this.#depose(member, all)
+        await this.#asking((etcd) => removeMember(etcd, member.id))
       },
+    }
+  }
+
+  /**
+   * Makes the member of this server the leader instead of one that is to be removed: the others would only notice by
+   * its silence that it is gone, and take no writes meanwhile.
+   */
+  async #depose(member: EtcdMember, all: readonly EtcdMember[]): Promise<void> {
+    const own = all.find(({ name }) => name === this.memberName)
+    if (own === undefined || (await this.#asking(leaderOf)) !== member.id) return
+    const etcd = connectEtcd(this.#options, this.#clock, member.clientURLs)
+    try {
+      await moveLeader(etcd, own.id)
+    } catch (error) {
+      this.#log.debug("Removing the leader of etcd, which does not give that up", { member: member.name, error })
+    } finally {
+      etcd.close()
     }
   }
 

@@ -16,7 +16,7 @@ export const QUORUM_LOST =
 
 /** Says what can be done about an error of the store. */
 export const explainEtcd = (message: string): string | undefined =>
-  /no leader$|request timed out$|leader changed$/.test(message) ? QUORUM_LOST : undefined
+  /no leader$|request timed out$/.test(message) ? QUORUM_LOST : undefined
 
 /** etcd ended before it was healthy. */
 export class EtcdEnded extends Error {

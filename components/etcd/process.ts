@@ -110,6 +110,8 @@ function argumentsOf({ config, name, initial, forceNewCluster = false }: Omit<La
     "peer-key-file": files.peer.keyFile,
     "heartbeat-interval": HEARTBEAT_MS,
     "election-timeout": ELECTION_MS,
+    // A member that comes back or joins must not depose a leader which all others hear; the default from 3.5 on.
+    "pre-vote": "true",
     "snapshot-count": 10_000,
     logger: "zap",
     "log-outputs": "stderr",

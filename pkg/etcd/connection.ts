@@ -2,7 +2,7 @@ import { Client, credentials, Metadata, type ChannelOptions } from "@grpc/grpc-j
 import { Buffer } from "node:buffer"
 import { isIP } from "node:net"
 import { checkServerIdentity, type PeerCertificate } from "node:tls"
-import type { Clock } from "../clock/clock.ts"
+import { sleep, type Clock } from "../clock/clock.ts"
 import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
 import type { Rpc } from "../grpc/rpc.ts"
 import type { Decoded, Fields, Init } from "../protobuf/message.ts"
@@ -79,8 +79,28 @@ export class EtcdConnection {
     return this.#clients.length
   }
 
-  /** Calls one member. @throws EtcdError */
-  call<Req extends Fields, Res extends Fields>(
+  /**
+   * Calls one member. Where that has no leader, it has done nothing, and the next one is called a moment later: a
+   * leader that ends in order has a successor within milliseconds. @throws EtcdError
+   */
+  async call<Req extends Fields, Res extends Fields>(
+    rpc: Rpc<Req, Res>,
+    request: Init<Req>,
+    timeoutMs: number,
+  ): Promise<Decoded<Res>> {
+    const until = this.#clock.monotonic() + Math.min(timeoutMs, LEADERLESS_MS)
+    for (;;) {
+      try {
+        return await this.#callOnce(rpc, request, timeoutMs)
+      } catch (err) {
+        const isLeaderless = err instanceof EtcdError && NO_LEADER.test(err.message)
+        if (!isLeaderless || this.#closed || this.#clock.monotonic() >= until) throw err
+      }
+      await sleep(this.#clock, LEADERLESS_PAUSE_MS)
+    }
+  }
+
+  #callOnce<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,
     request: Init<Req>,
     timeoutMs: number,
@@ -105,16 +125,24 @@ export class EtcdConnection {
     })
   }
 
-  /** Calls one member after another until one answers. Only for calls that change nothing. @throws EtcdError */
+  /**
+   * Calls one member after another until one answers. Only for calls that change nothing. One that a change of the
+   * leader has interrupted is sent again, since there is a new leader then. @throws EtcdError
+   */
   async ask<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,
     request: Init<Req>,
     timeoutMs: number,
   ): Promise<Decoded<Res>> {
+    let changes = 0
     for (let tries = 1; ; tries++) {
       try {
         return await this.call(rpc, request, timeoutMs)
       } catch (err) {
+        if (err instanceof EtcdError && LEADER_CHANGED.test(err.message) && changes++ < MOST_CHANGES) {
+          tries--
+          continue
+        }
         const isElsewhere = err instanceof EtcdError && MAY_WORK_ELSEWHERE.has(err.code)
         if (!isElsewhere || tries >= this.#clients.length || this.#closed) throw err
       }
@@ -171,6 +199,15 @@ export class EtcdConnection {
     if (this.#at === at) this.#at = (at + 1) % this.#clients.length
   }
 }
+
+/** Source of the words: etcd api/v3rpc/rpctypes/error.go ErrGRPCNoLeader, ErrGRPCLeaderChanged. */
+const NO_LEADER = /etcdserver: no leader/
+const LEADER_CHANGED = /etcdserver: leader changed/
+/** How long a call waits for a leader, and how long between two attempts, in milliseconds. */
+const LEADERLESS_MS = 2000
+const LEADERLESS_PAUSE_MS = 25
+/** How often one call may be interrupted by changes of the leader before it fails. */
+const MOST_CHANGES = 5
 
 const MAY_WORK_ELSEWHERE: ReadonlySet<GrpcCode> = new Set<GrpcCode>(["Unavailable", "DeadlineExceeded"])
 

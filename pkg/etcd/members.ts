@@ -1,4 +1,4 @@
-/** The members of an etcd cluster. Source: etcd api/etcdserverpb/rpc.proto, service Cluster. */
+/** The members of an etcd cluster. Source: etcd api/etcdserverpb/rpc.proto, services Cluster and Maintenance. */
 import { service } from "../grpc/rpc.ts"
 import { field, message, repeated, type DecodedOf } from "../protobuf/message.ts"
 import { EtcdError, type EtcdConnection } from "./connection.ts"
@@ -20,12 +20,15 @@ const Members = message({ members: repeated(2, Member) })
 const AddedMember = message({ member: field(2, Member), members: repeated(3, Member) })
 
 const cluster = service("etcdserverpb.Cluster")
+const maintenance = service("etcdserverpb.Maintenance")
 const RPC = {
   add: cluster("MemberAdd", message({ peerURLs: repeated(1, "string"), isLearner: field(2, "bool") }), AddedMember),
   remove: cluster("MemberRemove", ById, Members),
   update: cluster("MemberUpdate", message({ id: field(1, exact), peerURLs: repeated(2, "string") }), Members),
   list: cluster("MemberList", message({}), Members),
   promote: cluster("MemberPromote", ById, Members),
+  status: maintenance("Status", message({}), message({ leader: field(4, exact) })),
+  moveLeader: maintenance("MoveLeader", message({ target: field(1, exact) }), message({})),
 }
 
 const TIMEOUT_MS = 5000
@@ -57,6 +60,15 @@ export async function removeMember(etcd: EtcdConnection, id: bigint): Promise<vo
 /** @throws EtcdError */
 export async function moveMember(etcd: EtcdConnection, id: bigint, peerUrl: string): Promise<void> {
   await etcd.call(RPC.update, { id, peerURLs: [peerUrl] }, TIMEOUT_MS)
+}
+
+/** Returns the id of the leader; 0 while there is none. @throws EtcdError */
+export const leaderOf = async (etcd: EtcdConnection): Promise<bigint> =>
+  (await etcd.ask(RPC.status, {}, TIMEOUT_MS)).leader
+
+/** Makes another member the leader. `etcd` must be a connection to the leader. @throws EtcdError */
+export async function moveLeader(etcd: EtcdConnection, to: bigint): Promise<void> {
+  await etcd.call(RPC.moveLeader, { target: to }, TIMEOUT_MS)
 }
 
 const unless = (known: RegExp) => (err: unknown) => {

@@ -12,7 +12,7 @@ import { newClient } from "../../pkg/client/new-client.ts"
 import { describeOnMachines } from "../harness/cluster.ts"
 import { hasEtcd } from "../harness/etcd.ts"
 import { startMachines, type Machine, type Machines } from "../harness/machine.ts"
-import { startServer, type TestServer } from "../harness/server.ts"
+import { EXECUTABLE, startServer, type TestServer } from "../harness/server.ts"
 import { until } from "../harness/until.ts"
 
 /** In this time others write on, in milliseconds. */
@@ -43,13 +43,31 @@ const joinFlags = () => {
 }
 const ofDefault = (name: string) => ({ metadata: { name, namespace: "default" } })
 
-/** Returns the names of the members with a vote, without the numbers of chance at their ends. */
-async function voters(machine: Machine): Promise<readonly string[]> {
+/** Runs etcdctl with the member of a machine. */
+function etcdctl(machine: Machine, ...args: readonly string[]): Promise<string> {
   const tls = join(machine.dataDir, "server/tls/etcd")
   const files = `--cacert ${tls}/server-ca.crt --cert ${tls}/client.crt --key ${tls}/client.key`
-  const text = await machine.sh(`ETCDCTL_API=3 etcdctl --endpoints https://127.0.0.1:2379 ${files} member list -w json`)
-  const { members } = JSON.parse(text) as { members: { name: string; isLearner?: boolean }[] }
+  return machine.sh(`ETCDCTL_API=3 etcdctl --endpoints https://127.0.0.1:2379 ${files} ${args.join(" ")}`)
+}
+
+/** Returns the names of the members with a vote, without the numbers of chance at their ends. */
+async function voters(machine: Machine): Promise<readonly string[]> {
+  const { members } = JSON.parse(await etcdctl(machine, "member", "list", "-w", "json")) as {
+    members: { name: string; isLearner?: boolean }[]
+  }
   return members.flatMap(({ name, isLearner }) => (isLearner === true ? [] : name.replace(/-[0-9a-f]{8}$/, ""))).sort()
+}
+
+/** Makes the member of a machine the leader. */
+async function lead(machine: Machine, others: readonly Machine[]): Promise<void> {
+  const status = await etcdctl(machine, "endpoint", "status", "-w", "fields")
+  const [own, leader] = ["MemberID", "Leader"].map((field) =>
+    BigInt(new RegExp(`"${field}" : (\\d+)`).exec(status)![1]!),
+  )
+  if (own === leader) return
+  // Only the leader takes this.
+  const moved = others.map((other) => etcdctl(other, "move-leader", own!.toString(16)).catch(() => undefined))
+  expect((await Promise.all(moved)).join()).toContain("Leadership transferred")
 }
 
 const describeWithEtcd = hasEtcd ? describeOnMachines : describe.skip
@@ -131,7 +149,18 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     }
   }, 60_000)
 
-  test("remove the member of a deleted Node, which joins anew when it is started again", async () => {
+  test("remove the member of a deleted Node while others write, though it leads, and take it back later", async () => {
+    // given
+    await lead(c, [a, b])
+    let isOver = false
+    const failed: string[] = []
+    const write = async () => {
+      for (let i = 0; !isOver; i++)
+        await on(a)
+          .client.create(ConfigMap, ofDefault(`meanwhile-${i}`))
+          .catch((err: Error) => failed.push(err.message))
+    }
+    const writing = write()
     // when
     await on(b).client.delete(Node, { name: "c" })
     // then
@@ -140,6 +169,9 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     expect(await voters(a)).toEqual(["a", "b"])
     await start(c, ...joinFlags())
     expect(await voters(a)).toEqual(["a", "b", "c"])
+    isOver = true
+    await writing
+    expect(failed).toEqual([])
   }, 60_000)
 
   test("say that a majority is missing, and go on alone after a reset", async () => {
@@ -167,6 +199,33 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     await b.powerOn()
     await start(b, ...joinFlags())
     expect(await voters(b)).toEqual(["a", "b"])
+  }, 90_000)
+
+  test("begin again with a snapshot, which another server has saved, and others join that cluster", async () => {
+    // given
+    const kept = await on(a).client.create(ConfigMap, ofDefault("in-the-snapshot"))
+    const saved = await b.sh(`${EXECUTABLE} snapshot save --config /dev/null --data-dir ${b.dataDir}`)
+    const late = await on(a).client.create(ConfigMap, ofDefault("after-the-snapshot"))
+    for (const machine of [a, b]) await on(machine).server.kill("SIGTERM")
+    // when
+    const snapshot = new URL(saved.trim()).pathname
+    const reset = start(a, "--cluster-reset", "--cluster-reset-restore-path", snapshot)
+    await expect(reset).rejects.toThrow(/ended with code 0:[^]*The cluster has one server again/)
+    const { client } = await start(a)
+    // then
+    const { items, metadata } = await client.list(ConfigMap, { namespace: "default" })
+    const names = items.map((item) => item.metadata.name)
+    expect(items.find((item) => item.metadata.name === "in-the-snapshot")?.metadata.uid).toBe(kept.metadata.uid!)
+    expect(names).not.toContain("after-the-snapshot")
+    expect(Number(metadata.resourceVersion)).toBeGreaterThan(Number(late.metadata.resourceVersion))
+    expect(await voters(a)).toEqual(["a"])
+    // and another one joins it
+    rmSync(join(b.dataDir, "server/db"), { recursive: true })
+    await start(b, ...joinFlags())
+    expect(await voters(b)).toEqual(["a", "b"])
+    expect((await on(b).client.get(ConfigMap, ofDefault("in-the-snapshot").metadata)).metadata.uid).toBe(
+      kept.metadata.uid!,
+    )
   }, 90_000)
 })
 

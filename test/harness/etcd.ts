@@ -31,11 +31,11 @@ export async function startEtcd(...flags: readonly string[]): Promise<TestEtcd> 
   return startMember("default", peer, `default=${peer}`, flags)
 }
 
-/** Starts an etcd of three members. */
-export async function startEtcdMembers(): Promise<readonly [TestEtcd, TestEtcd, TestEtcd]> {
+/** Starts an etcd of three members. @param flags more flags of etcd */
+export async function startEtcdMembers(...flags: readonly string[]): Promise<readonly [TestEtcd, TestEtcd, TestEtcd]> {
   const peers = [await freePort(), await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`)
   const cluster = peers.map((peer, i) => `m${i}=${peer}`).join(",")
-  const [a, b, c] = await Promise.all(peers.map((peer, i) => startMember(`m${i}`, peer, cluster, [])))
+  const [a, b, c] = await Promise.all(peers.map((peer, i) => startMember(`m${i}`, peer, cluster, flags)))
   return [a!, b!, c!]
 }
 

@@ -112,7 +112,7 @@ export class Machine {
     outer.stderr.on("data", (bytes: Buffer) => (complaint += bytes.toString()))
     const up = await Promise.race([once(outer.stdout, "data").then(() => true), once(outer, "exit").then(() => false)])
     if (!up) {
-      removeCgroups(cgroups)
+      await removeCgroups(cgroups)
       throw new Error(`The machine ${this.name} does not start: ${complaint.trim()}`)
     }
     this.#init = { pid: childOf(outer.pid!)!, cgroups, outer }
@@ -127,7 +127,7 @@ export class Machine {
     const ended = init.outer.exitCode === null ? once(init.outer, "exit") : undefined
     killIfThere(init.pid)
     await ended
-    removeCgroups(init.cgroups)
+    await removeCgroups(init.cgroups)
   }
 
   /** The same without waiting, for a test run that is cut off. Its empty cgroups stay. */

@@ -16,7 +16,7 @@ import { kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
 import type { Context } from "../context.ts"
 import type { ClusterNetwork } from "../config/network.ts"
 import type { ServerFlags } from "../config/server-flags.ts"
-import { restoreSnapshot } from "../snapshot/restore.ts"
+import { restoreIntoLocked } from "../snapshot/restore.ts"
 import { tokenOf } from "../token/flags.ts"
 import { etcdFolder } from "./flags.ts"
 import { besideEtcd, etcdTlsFolder } from "./own-etcd.ts"
@@ -41,7 +41,10 @@ export function managedStore(flags: ServerFlags, network: ClusterNetwork, contex
   return { etcd, datastore }
 }
 
-/** Makes the etcd of this server a cluster of one member, with its own data or those of a snapshot. */
+/**
+ * Makes the etcd of this server a cluster of one member, with its own data or those of a snapshot. The data directory
+ * must be locked.
+ */
 export async function resetManagedStore(
   flags: ServerFlags,
   network: ClusterNetwork,
@@ -57,7 +60,7 @@ export async function resetManagedStore(
   }
   const dataDir = flags["data-dir"]
   const restored = await withFile(snapshot, (source) =>
-    restoreSnapshot(source, { dataDir, replaceCluster: false, now: realClock.now() }),
+    restoreIntoLocked(source, { dataDir, replaceCluster: false, now: realClock.now() }),
   )
   if (restored.old !== undefined) context.log.info("Kept what was there before", { folder: restored.old })
   const { etcd } = managedStore({ ...flags, server: undefined }, network, context)

@@ -54,9 +54,18 @@ const serverOf = (dataDir: string): string => join(dataDir, "server")
  * of another cluster; everything is then as before
  */
 export async function restoreSnapshot(source: SnapshotSource, options: RestoreOptions): Promise<Restored> {
+  completeRestore(options.dataDir, options.now)
+  const lock = lockDataDir(options.dataDir)
+  try {
+    return await restoreIntoLocked(source, options)
+  } finally {
+    lock.release()
+  }
+}
+
+/** As `restoreSnapshot`, for a caller that has locked the data directory. Its lock holds for the new folder too. */
+export async function restoreIntoLocked(source: SnapshotSource, options: RestoreOptions): Promise<Restored> {
   const { dataDir, replaceCluster, now } = options
-  completeRestore(dataDir, now)
-  const lock = lockDataDir(dataDir)
   const staging = stagingOf(dataDir)
   try {
     const snapshot = await openSnapshot(source)
@@ -77,8 +86,6 @@ export async function restoreSnapshot(source: SnapshotSource, options: RestoreOp
     // Without this, the next start would complete what has failed here.
     if (existsSync(serverOf(dataDir))) rmSync(completeOf(dataDir), { recursive: true, force: true })
     throw err
-  } finally {
-    lock.release()
   }
 }
 

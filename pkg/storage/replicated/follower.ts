@@ -6,6 +6,11 @@ import { SharedLogError, type SharedEntry, type SharedLog } from "./shared-log.t
 /** The pauses before the next attempts to follow the log, in milliseconds. */
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2000
+/**
+ * How long a watch may be broken before the log counts as lost, in milliseconds: it also ends where only its server of
+ * the log ends, or the leader changes. Requests that need the log notice by themselves that it is lost.
+ */
+const PATIENCE_MS = 2000
 
 export interface FollowerOptions {
   readonly log: Pick<SharedLog, "watch" | "read">
@@ -13,7 +18,7 @@ export interface FollowerOptions {
   readonly replica: Replica
   /** Tells the subscribers of the store. */
   tell(events: readonly StorageEvent[]): void
-  /** The log cannot be followed for now. */
+  /** The log cannot be followed, and could not for a while. */
   lost(reason: SharedLogError): void
 }
 
@@ -23,6 +28,9 @@ export class Follower {
   #watch: { close(): void } | undefined
   #timer: Timer | undefined
   #pauseMs = FIRST_PAUSE_MS
+  /** On the monotonic clock: when the watch began, and since when no watch has lasted. */
+  #followedAt = 0
+  #brokenSince: number | undefined
   #closed = false
 
   constructor(options: FollowerOptions) {
@@ -30,10 +38,12 @@ export class Follower {
   }
 
   follow(): void {
-    const { log, replica, tell } = this.#options
+    const { clock, log, replica, tell } = this.#options
+    this.#followedAt = clock.monotonic()
     this.#watch = log.watch(replica.revision, {
       advanced: (changes, revision) => {
         this.#pauseMs = FIRST_PAUSE_MS
+        this.#brokenSince = undefined
         try {
           tell(replica.advance(changes, revision))
         } finally {
@@ -53,7 +63,7 @@ export class Follower {
   #ended(reason: SharedLogError): void {
     if (this.#closed) return
     if (reason.code !== "compacted") {
-      this.#options.lost(reason)
+      if (this.#isBrokenForLong()) this.#options.lost(reason)
       return this.#later(() => this.follow())
     }
     this.#readAgain().catch((err: unknown) => {
@@ -61,6 +71,13 @@ export class Follower {
       this.#options.lost(err instanceof SharedLogError ? err : new SharedLogError("unavailable", String(err)))
       this.#later(() => this.#ended(reason))
     })
+  }
+
+  #isBrokenForLong(): boolean {
+    const now = this.#options.clock.monotonic()
+    if (now - this.#followedAt >= PATIENCE_MS) this.#brokenSince = undefined
+    this.#brokenSince ??= now
+    return now - this.#brokenSince >= PATIENCE_MS
   }
 
   /** Reads all objects, because changes that this server has not seen are gone from the log. */

@@ -15,6 +15,9 @@ const hierarchies = (): readonly string[] =>
         .filter(([, place, type]) => /^cgroup2?$/.test(type ?? "") && place!.startsWith(ROOT))
         .map(([, place]) => place!)
 
+/** How long killed processes may take to leave a cgroup, in milliseconds. */
+const EMPTIED_MS = 10_000
+
 /** Makes a cgroup of that name in each hierarchy, and gives their folders. */
 export function makeCgroups(name: string): readonly string[] {
   const controllers = unified ? readFileSync(join(ROOT, "cgroup.controllers"), "utf8").trim().split(" ") : []
@@ -30,16 +33,28 @@ export function makeCgroups(name: string): readonly string[] {
   })
 }
 
-/** Removes cgroups, those below them first. Their processes must have ended. */
-export function removeCgroups(folders: readonly string[]): void {
+/** Removes cgroups, those below them first. Their processes must have been killed; they may still be on their way out. */
+export async function removeCgroups(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     if (!existsSync(folder)) continue
-    removeCgroups(
+    await removeCgroups(
       readdirSync(folder, { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
         .map(({ name }) => join(folder, name)),
     )
-    rmdirSync(folder)
+    await removeEmptied(folder)
+  }
+}
+
+/** Nothing tells in cgroups v1 that the last process has left one. */
+async function removeEmptied(folder: string): Promise<void> {
+  for (const until = performance.now() + EMPTIED_MS; ;) {
+    try {
+      return rmdirSync(folder)
+    } catch (err) {
+      if ((err as { code?: string }).code !== "EBUSY" || performance.now() > until) throw err
+      await Bun.sleep(5)
+    }
   }
 }
 

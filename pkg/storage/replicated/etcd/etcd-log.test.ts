@@ -169,6 +169,50 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
 })
 
 test.skipIf(!hasEtcd)(
+  "a read that waits while etcd elects another leader succeeds",
+  async () => {
+    // given
+    const members = await startEtcdMembers("--heartbeat-interval", "50", "--election-timeout", "500")
+    const follower = members.find((member) => !isLeader(member))!
+    const store = await open([follower.endpoint])
+    // when
+    await members.find(isLeader)!.kill()
+    // then
+    expect(await codeOf(store.freshen())).toBe("ok")
+    store.close()
+    for (const member of members) await member[Symbol.asyncDispose]()
+  },
+  30_000,
+)
+
+test.skipIf(!hasEtcd)(
+  "no read or write fails when etcd's leader ends in order",
+  async () => {
+    // given
+    const members = await startEtcdMembers()
+    const follower = members.find((member) => !isLeader(member))!
+    const store = await open([follower.endpoint])
+    let isOver = false
+    const work = async (key: string) => {
+      while (!isOver) {
+        await put(store, key)
+        await store.freshen()
+      }
+    }
+    const working = ["a", "b", "c", "d"].map((name) => codeOf(work(`/registry/orderly/${name}`)))
+    // when
+    await members.find(isLeader)!.kill("SIGTERM")
+    await put(store, "/registry/orderly/afterwards")
+    isOver = true
+    // then
+    expect(await Promise.all(working)).toEqual(working.map(() => "ok"))
+    store.close()
+    for (const member of members) await member[Symbol.asyncDispose]()
+  },
+  30_000,
+)
+
+test.skipIf(!hasEtcd)(
   "servers write on when etcd's leader dies, and again when a majority is back after it was lost",
   async () => {
     // given three members; the server uses the first one at the beginning
