@@ -72,9 +72,10 @@ export class SortedKeys<V extends { readonly key: string }> {
     const first = leafFor(leaves, prefix)
     for (let at = first; at < leaves.length; at++) {
       const leaf = leaves[at]!
+      const isWithin = leaf.at(-1)!.startsWith(prefix) // so all keys between have the prefix
       for (let index = at === first ? lowerBound(leaf, prefix) : 0; index < leaf.length; index++) {
         const key = leaf[index]!
-        if (!key.startsWith(prefix)) return
+        if (!isWithin && !key.startsWith(prefix)) return
         found.push(this.#byKey.get(key)!)
       }
     }

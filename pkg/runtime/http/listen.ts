@@ -204,8 +204,8 @@ export function answer(
   socket?.uncork()
 }
 
-/** A TLS record holds as much; copying more behind the head would cost more than another record. */
-const MOST_CORKED_BYTES = 16 * 1024
+/** From twice as much on, copying the body behind the head would cost more than a system call of its own. */
+const MOST_CORKED_BYTES = 32 * 1024
 
 /**
  * A body of which more is still to come is read to its end and dropped, so that its connection can be used again; no

@@ -16,7 +16,10 @@ export interface Parts {
   readonly pieces: () => Iterable<Uint8Array>
 }
 
-/** Approximate size of a piece; a smaller list is one piece. */
+/**
+ * Most bytes of a piece, of which one object may be more; a smaller list is one piece. Bun passes 128 KiB to the kernel
+ * at once, and a few bytes above it would cost another call.
+ */
 const PIECE_BYTES = 256 * 1024
 
 /** Returns the list, as one body or, when large, in parts. */
@@ -28,8 +31,13 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
   // For custom kinds the head is the brace alone, so nothing of an item is left out.
   const heads = saysTypeInLists(resource) ? KEPT : headsOf(resource)
   let length = head.length + TAIL.length + Math.max(0, items.length - 1)
-  for (const item of items) length += lengthWithoutType(item, heads)
-  const pieces = () => joined(head, items, heads)
+  const starts = items.map((item) => {
+    const { json } = item
+    const start = startWithoutType(json, heads)
+    length += start === REWRITTEN ? bytesWithoutType(item).length : json.length - start
+    return start
+  })
+  const pieces = () => joined(head, items, starts)
   if (length > PIECE_BYTES) return { length, pieces }
   const [whole = head] = pieces()
   return whole
@@ -39,14 +47,21 @@ const TAIL = Buffer.from("]}\n")
 const OPEN_BRACE = 123
 const COMMA = 44
 
-function* joined(head: Uint8Array, items: readonly Stored[], heads: readonly Uint8Array[]): Generator<Uint8Array> {
+/** `starts` says of each item what startWithoutType returned. */
+function* joined(head: Uint8Array, items: readonly Stored[], starts: readonly number[]): Generator<Uint8Array> {
   let from = 0
   let lead = head
   do {
+    const sources: Uint8Array[] = [] // read once: those of Events come from the disk
     let to = from
     let length = lead.length
-    while (to < items.length && (length < PIECE_BYTES || to === from))
-      length += lengthWithoutType(items[to++]!, heads) + 1
+    for (; to < items.length; to++) {
+      const source = starts[to] === REWRITTEN ? bytesWithoutType(items[to]!) : items[to]!.json
+      const added = source.length - Math.max(0, starts[to]!) + 1
+      if (to > from && length + added > PIECE_BYTES - TAIL.length) break
+      sources.push(source)
+      length += added
+    }
     const last = to === items.length
     // A comma precedes each item except the first.
     const piece = Buffer.allocUnsafe(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
@@ -54,12 +69,12 @@ function* joined(head: Uint8Array, items: readonly Stored[], heads: readonly Uin
     let at = lead.length
     for (let i = from; i < to; i++) {
       if (i > 0) piece[at++] = COMMA
-      const item = items[i]!
-      const skipped = typeLength(item.json, heads)
-      const bytes = skipped === 0 ? bytesWithoutType(item) : item.json.subarray(skipped)
-      if (skipped !== 0) piece[at++] = OPEN_BRACE
-      piece.set(bytes, at)
-      at += bytes.length
+      const source = sources[i - from]!
+      const start = Math.max(0, starts[i]!)
+      // `subarray` would cost as much as the copy, and leave an ArrayBuffer with each stored object.
+      Buffer.prototype.copy.call(source, piece, at, start)
+      piece[at] = OPEN_BRACE
+      at += source.length - start
     }
     if (last) piece.set(TAIL, at)
     yield piece
@@ -84,22 +99,18 @@ function headsOf(resource: Resource): readonly Uint8Array[] {
 }
 
 /**
- * How many bytes at the start of an object, the brace included, are its apiVersion and kind; 0 where they do not stand
- * first.
+ * Returns where an object without apiVersion and kind begins in its stored bytes, when its brace is put over the byte
+ * there; REWRITTEN where the two do not stand first.
  */
-function typeLength(json: Uint8Array, heads: readonly Uint8Array[]): number {
+function startWithoutType(json: Uint8Array, heads: readonly Uint8Array[]): number {
   for (const head of heads) {
     let i = 0
     while (i < head.length && json[i] === head[i]) i++
-    if (i === head.length) return i
+    if (i === head.length) return i - 1
   }
-  return 0
+  return REWRITTEN
 }
-
-function lengthWithoutType(item: Stored, heads: readonly Uint8Array[]): number {
-  const skipped = typeLength(item.json, heads)
-  return skipped === 0 ? bytesWithoutType(item).length : item.json.length - skipped + 1
-}
+const REWRITTEN = -1
 
 const rewritten = new WeakMap<Stored, Uint8Array>()
 
