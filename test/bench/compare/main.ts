@@ -18,8 +18,8 @@ const EXECUTABLES = [a, b]
 const ROUNDS = Number(words.find((word) => /^\d+$/.test(word)) ?? 10)
 const asked = words.filter((word) => !/^\d+$/.test(word))
 const isAsked = (name: string): boolean => asked.length === 0 || asked.some((word) => name.includes(word))
-/** A server runs its code slowly, and its compiler beside it, until it has seen some ten thousand requests. */
-const WARM_UP_ROUNDS = 10
+/** A server runs its code slowly, and its compiler beside it, until it has seen so many requests. */
+const WARM_UP_REQUESTS = 12_000
 const IDLE_MS = 5000
 
 /** What a round measures of one executable, by the figure's name. */
@@ -46,7 +46,7 @@ if (operations.length > 0) {
 
 async function compare({ name, slice, begin }: Operation, servers: readonly TestServer[]): Promise<void> {
   const begun = await Promise.all(servers.map(begin))
-  for (let i = 0; i < WARM_UP_ROUNDS; i++) for (const work of begun) await work.run(slice)
+  for (let done = 0; done < WARM_UP_REQUESTS; done += slice) for (const work of begun) await work.run(slice)
   const clocks = servers.map(({ pid }) => cpuClock(pid))
   const measured = await alternated(async (side) => {
     clocks[side]!()

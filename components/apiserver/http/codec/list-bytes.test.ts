@@ -21,7 +21,11 @@ test.each([
   const items = Array.from({ length: count }, (_, i) => stored(`n${i}`, size))
   const bytes = listBytes(ConfigMap, { resourceVersion: "7" }, items)
   const whole = "pieces" in bytes ? Buffer.concat([...bytes.pieces()]) : Buffer.from(bytes)
-  if ("pieces" in bytes) expect(whole.length).toBe(bytes.length)
+  if ("pieces" in bytes) {
+    expect(whole.length).toBe(bytes.length)
+    // A few bytes above what Bun passes to the kernel at once would cost another call.
+    for (const piece of size < 200_000 ? bytes.pieces() : []) expect(piece.length).toBeLessThanOrEqual(256 * 1024)
+  }
   expect(JSON.parse(whole.toString())).toEqual({
     kind: "ConfigMapList",
     apiVersion: "v1",
