@@ -18,6 +18,7 @@ import type { ControlPlane } from "./control-plane.ts"
 import { OpenWatches } from "./end/end-checks.ts"
 import type { ComponentName, Restartable } from "./faults/held-part.ts"
 import type { RequestRules } from "./faults/request-rules.ts"
+import { inFlightLimits } from "./in-flight.ts"
 import { CLUSTER_DOMAIN, type ClusterAddresses } from "./network/network.ts"
 import { syncPeriodOf, type ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
@@ -29,6 +30,8 @@ export interface AssemblyOptions {
   readonly clock: Clock
   /** Whether the clock is virtual, or follows one that is. */
   readonly isVirtual: boolean
+  /** How many nodes the cluster starts with. */
+  readonly nodes: number
   readonly tracing: Tracing | undefined
   readonly random: Random
   readonly log: Logger
@@ -91,6 +94,7 @@ export class Assembly implements ControlPlane {
           Object.hasOwn(extensionServers, service) ? extensionServers[service] : undefined,
         intercept: rules.around,
         withoutTimeLimits: options.isVirtual,
+        maxInFlight: inFlightLimits(options.nodes),
       },
       features,
       clusterCidrs: addresses.clusterCidrs,

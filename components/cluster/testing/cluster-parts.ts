@@ -111,6 +111,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const one = {
     tracing: traces?.tracing,
     isVirtual: virtual !== undefined,
+    nodes: specs.length,
     random,
     log,
     rules,
