@@ -20,7 +20,7 @@ fi
 
 say "Packing the images of manifests/examples"
 mkdir -p dist/images
-"$bun" hack/images.ts dist/images/k3ts-examples.tar
+"$bun" hack/images/images.ts dist/images/k3ts-examples.tar
 
 say "Building dist/k3ts"
 # Written aside and then moved, since a running executable cannot be overwritten.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # hack/compile.sh FILE [OPTION…]: compiles one executable of Bun and all of our code and assets. Options go to
-# `bun build`: --asset=…/k3ts-examples.tar.zst for the images of manifests/examples (hack/images.ts), --target and
-# --compile-executable-path for another processor. The same commit gives the same bytes, in whatever folder it lies.
+# `bun build`: --asset=…/k3ts-examples.tar.zst for the images of manifests/examples (hack/images/images.ts), and --target
+# and --compile-executable-path for another processor. The same commit gives the same bytes, in whatever folder it lies.
 # Needs hack/setup.sh to have run.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source hack/identity.sh

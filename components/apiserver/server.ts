@@ -25,7 +25,7 @@ import { ANONYMOUS, type Authenticator, type Credentials } from "./authenticatio
 import { impersonate } from "./authentication/impersonation.ts"
 import { attributesOf } from "./authorization/attributes-of.ts"
 import { authorize } from "./authorization/authorize.ts"
-import { decidedWhenFresh } from "./decided-when-fresh.ts"
+import { decidedWhenFresh } from "./store/decided-when-fresh.ts"
 import type { Connections } from "./endpoints/connect.ts"
 import { isExempt } from "./flowcontrol/exempt.ts"
 import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"

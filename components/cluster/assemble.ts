@@ -3,7 +3,7 @@
  * system's clock, `k3ts/testing` a store in memory and a clock that the test moves; both get the same cluster. Nodes
  * join it: host-node.ts for this machine, simulated-node.ts for machines in memory.
  */
-import { signRequest } from "../../pkg/pki/sign-request.ts"
+import { signRequest } from "../../pkg/pki/request/sign-request.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"

@@ -35,7 +35,7 @@ to build Bun with changes to them. The executable of k3ts with such a Bun is bui
     hack/compile.sh FILE --compile-executable-path=BUN
 
 The images of the examples, inside the executables, contain BusyBox of Debian's package ${BUSYBOX.name}
-${BUSYBOX.version}, with some bytes changed by hack/images.ts, under version 2 of the GNU General Public License.
+${BUSYBOX.version}, with some bytes changed by hack/images/images.ts, under version 2 of the GNU General Public License.
 Its sources are those of Debian's source package busybox: https://snapshot.debian.org/package/busybox/.
 
 The container images of k3ts contain the GNU C Library of Debian's package ${LIBC.name} ${LIBC.version}, under version

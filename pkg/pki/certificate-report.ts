@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto"
-import { subjectOf } from "./subject.ts"
+import { subjectOf } from "./der/subject.ts"
 import { splitPem } from "./verify.ts"
 
 export type CertificateStatus = "OK" | "WARNING" | "EXPIRED" | "NOT YET VALID"

@@ -14,7 +14,7 @@ import {
   X509Certificate,
 } from "node:crypto"
 import type { Random } from "../clock/random.ts"
-import { addressBytes } from "./address.ts"
+import { addressBytes } from "./der/address.ts"
 import {
   bitString,
   boolean,
@@ -28,9 +28,9 @@ import {
   set,
   time,
   utf8String,
-} from "./der.ts"
-import { subjectKeyOf } from "./subject-key.ts"
-import { type Subject, subjectDer } from "./subject.ts"
+} from "./der/der.ts"
+import { subjectKeyOf } from "./der/subject-key.ts"
+import { type Subject, subjectDer } from "./der/subject.ts"
 
 /** A certificate and the private key that belongs to it, both PEM. The key is PKCS #8. */
 export interface CertificatePair {

@@ -22,8 +22,8 @@ import {
 } from "./certificate.ts"
 import { isSelfIssued } from "./new-authority.ts"
 import { readPair, writePair } from "./pair-files.ts"
-import { subjectKeyOf } from "./subject-key.ts"
-import type { Subject } from "./subject.ts"
+import { subjectKeyOf } from "./der/subject-key.ts"
+import type { Subject } from "./der/subject.ts"
 import { needsRenewal, splitPem, verifyCertificate } from "./verify.ts"
 
 export type AuthorityName = "server-ca" | "client-ca" | "request-header-ca"

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { generateKeyPairSync, X509Certificate } from "node:crypto"
 import { authorityKeyExtension, createCa, issueCertificate, newPrivateKey } from "./certificate.ts"
 import { certificateReports } from "./certificate-report.ts"
-import { subjectKeyOf } from "./subject-key.ts"
+import { subjectKeyOf } from "./der/subject-key.ts"
 import { authorityProblems } from "./new-authority.ts"
 import { verifyCertificate } from "./verify.ts"
 

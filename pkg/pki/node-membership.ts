@@ -3,8 +3,8 @@
  * `urn:k3ts:node:<name of the node>:<uid of the Secret of its password>`.
  */
 import { X509Certificate } from "node:crypto"
-import { readAll } from "./der.ts"
-import { extensionOf } from "./extension-of.ts"
+import { readAll } from "./der/der.ts"
+import { extensionOf } from "./der/extension-of.ts"
 
 export interface NodeMembership {
   readonly node: string

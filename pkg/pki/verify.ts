@@ -3,8 +3,8 @@
  * this is for
  *  certificates from files (what to renew, what to refuse at start) and from the request-header proxy. */
 import { X509Certificate } from "node:crypto"
-import type { Subject } from "./subject.ts"
-import { subjectOf } from "./subject.ts"
+import type { Subject } from "./der/subject.ts"
+import { subjectOf } from "./der/subject.ts"
 
 export type VerifyResult =
   | {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { request } from "node:https"
-import { requestKey, signedRequest } from "../../pkg/pki/certificate-request.fixtures.ts"
+import { requestKey, signedRequest } from "../../pkg/pki/request/certificate-request.fixtures.ts"
 import { startServer } from "./k3ts.ts"
 
 const ROOT = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

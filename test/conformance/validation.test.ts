@@ -20,7 +20,9 @@ describe("on some 36,000 objects that a Kubernetes API server has judged", () =>
     const page = readFileSync(PAGE, "utf8")
     const table = tableOf(counts)
     if (!page.includes(table)) {
-      console.error(`The table is not true any more: run \`bun hack/compatibility.ts\` and read what it changes.`)
+      console.error(
+        `The table is not true any more: run \`bun hack/compare/compatibility.ts\` and read what it changes.`,
+      )
       console.error(`${differences.length} differences, of which ${SHOWN}:`)
       for (const { title, wants, found } of differences.slice(0, SHOWN))
         console.error(`${title}\n  wants ${wants}\n  found ${found}`)

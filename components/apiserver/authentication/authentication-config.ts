@@ -4,7 +4,7 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
-import { pemBlocks } from "../../../pkg/pki/pem.ts"
+import { pemBlocks } from "../../../pkg/pki/der/pem.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey } from "../cacher/view.ts"
 

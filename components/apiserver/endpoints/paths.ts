@@ -17,7 +17,7 @@ import type { FlowControl } from "../flowcontrol/flow-control.ts"
 import { noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import type { Pipeline, UserInfo } from "../request.ts"
 import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions, type Document } from "./discovery.ts"
-import type { Health } from "./health.ts"
+import type { Health } from "../health/health.ts"
 import type { OpenApiDocuments } from "./openapi.ts"
 import { versionInfo } from "./version-info.ts"
 

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream"
 import { connect } from "node:tls"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
-import { subjectOf } from "../../../pkg/pki/subject.ts"
+import { subjectOf } from "../../../pkg/pki/der/subject.ts"
 
 export interface KubeletConnectionOptions {
   /** The node whose kubelet it must be, by the user that its certificate names: `system:node:<node>`. */

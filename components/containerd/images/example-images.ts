@@ -5,7 +5,7 @@ import type { ContainerdPaths } from "../paths.ts"
 import { shown } from "./archives.ts"
 import { importImages } from "./images.ts"
 
-/** The images of manifests/examples, which are part of the executable. `hack/images.ts` makes them. */
+/** The images of manifests/examples, which are part of the executable. `hack/images/images.ts` makes them. */
 export const EXAMPLE_IMAGES: readonly string[] = ["k3ts.local/busybox:1", "k3ts.local/web:1", "k3ts.local/web:2"]
 
 /** The name that `hack/build.sh` gives their archive. */

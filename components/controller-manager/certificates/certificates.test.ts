@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto"
 import { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import type { CertificateSigningRequestStatus } from "../../../pkg/api/certificates/v1/certificatesigningrequestspec.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
-import { signedRequest } from "../../../pkg/pki/certificate-request.fixtures.ts"
+import { signedRequest } from "../../../pkg/pki/request/certificate-request.fixtures.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 
 const NODE_USAGES = ["digital signature", "key encipherment", "client auth"]

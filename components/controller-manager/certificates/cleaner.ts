@@ -8,7 +8,7 @@ import {
 } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { defineController } from "../../../pkg/controller/controller.ts"
-import { pemBlocks } from "../../../pkg/pki/pem.ts"
+import { pemBlocks } from "../../../pkg/pki/der/pem.ts"
 
 const HOUR = 3_600_000
 /** How long a request is kept after it was signed, denied or failed. */

@@ -7,7 +7,7 @@ import {
   KUBELET_SERVING_SIGNER,
   type CertificateSigningRequest,
 } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
-import { readCertificateRequest, type CertificateRequest } from "../../../pkg/pki/certificate-request.ts"
+import { readCertificateRequest, type CertificateRequest } from "../../../pkg/pki/request/certificate-request.ts"
 
 /** Which requests the cluster's own signers sign. Source: pkg/apis/certificates/helpers.go, signer/signer.go. */
 

@@ -7,7 +7,7 @@ import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import type { Validity } from "../../../pkg/pki/certificate.ts"
-import type { CertificateRequest } from "../../../pkg/pki/certificate-request.ts"
+import type { CertificateRequest } from "../../../pkg/pki/request/certificate-request.ts"
 import { MEMBERSHIP_EXTRA } from "../../../pkg/pki/node-membership.ts"
 import { certificateRequestOf, hasFailed, isApproved, signerOf } from "./request-rules.ts"
 

@@ -1,5 +1,5 @@
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls"
-import { type Subject, subjectOf } from "../../pki/subject.ts"
+import { type Subject, subjectOf } from "../../pki/der/subject.ts"
 
 /**
  * A client's certificate. When the connection began, it was within its time and led to an authority of the listener.

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { gunzipSync, gzipSync } from "node:zlib"
 import { groups, type Group, type Step } from "./cases.ts"
 
-/** The verdicts of Kubernetes' own server, one a line, which `hack/record-custom-resources.ts` has asked for. */
+/** The verdicts of Kubernetes' own server, one a line, which `hack/compare/record-custom-resources.ts` has asked for. */
 const FILE = new URL("answers.txt.gz", import.meta.url)
 
 /** Sends a request and gives the code and the body. */

@@ -1,5 +1,5 @@
 import { createCa } from "../../../pkg/pki/certificate.ts"
-import { signedRequest } from "../../../pkg/pki/certificate-request.fixtures.ts"
+import { signedRequest } from "../../../pkg/pki/request/certificate-request.fixtures.ts"
 
 /** What one kind's walk through the API needs: an object that may be created, and a status that may be set. */
 export interface KindSample {

@@ -3,8 +3,8 @@ import { gunzipSync, gzipSync } from "node:zlib"
 import type { Case, Verb } from "./cases.ts"
 
 /**
- * The verdicts of Kubernetes' own server, which `hack/record-validation.ts` has asked for: a line for each base, and
- * one for each case of it.
+ * The verdicts of Kubernetes' own server, which `hack/compare/record-validation.ts` has asked for: a line for each
+ * base, and one for each case of it.
  */
 const FILE = new URL("answers.txt.gz", import.meta.url)
 

@@ -3,7 +3,7 @@ import { CertificateSigningRequest } from "../../../../pkg/api/certificates/v1/c
 import { ClusterRole } from "../../../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { startCluster, type Cluster } from "../../../cluster/testing/cluster.ts"
-import { signedRequest } from "../../../../pkg/pki/certificate-request.fixtures.ts"
+import { signedRequest } from "../../../../pkg/pki/request/certificate-request.fixtures.ts"
 
 const SIGNER = "example.com/signer"
 const name = "r"

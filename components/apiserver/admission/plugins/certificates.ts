@@ -4,7 +4,7 @@ import {
 } from "../../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import { readCertificateRequest } from "../../../../pkg/pki/certificate-request.ts"
+import { readCertificateRequest } from "../../../../pkg/pki/request/certificate-request.ts"
 import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 

@@ -11,9 +11,9 @@ import {
   required,
 } from "../../../apimachinery/validation/field-errors.ts"
 import { repeated } from "../../../apimachinery/validation/repeated.ts"
-import { CertificateRequestError, readCertificateRequest } from "../../../pki/certificate-request.ts"
-import { pemBlocks } from "../../../pki/pem.ts"
-import { KEY_USAGES } from "../../../pki/sign-request.ts"
+import { CertificateRequestError, readCertificateRequest } from "../../../pki/request/certificate-request.ts"
+import { pemBlocks } from "../../../pki/der/pem.ts"
+import { KEY_USAGES } from "../../../pki/request/sign-request.ts"
 import { signerNameFaults } from "./signer-name.ts"
 import type {
   CertificateSigningRequestCondition,

@@ -1,5 +1,5 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { KEY_USAGES } from "../../../pki/sign-request.ts"
+import { KEY_USAGES } from "../../../pki/request/sign-request.ts"
 
 export const CertificateSigningRequestSpec = message(
   "certificates.v1.CertificateSigningRequestSpec",

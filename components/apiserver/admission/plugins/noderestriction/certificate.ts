@@ -6,7 +6,7 @@ import {
 } from "../../../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
-import { readCertificateRequest } from "../../../../../pkg/pki/certificate-request.ts"
+import { readCertificateRequest } from "../../../../../pkg/pki/request/certificate-request.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 
 /**

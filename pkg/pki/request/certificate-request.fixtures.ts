@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { generateKeyPairSync, sign } from "node:crypto"
-import { bitString, explicit, implicit, integer, octetString, oid, sequence, set, utf8String } from "./der.ts"
+import { bitString, explicit, implicit, integer, octetString, oid, sequence, set, utf8String } from "../der/der.ts"
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
 

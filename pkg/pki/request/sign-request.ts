@@ -6,10 +6,10 @@ import {
   EXTENSION,
   type CertificatePair,
   type Validity,
-} from "./certificate.ts"
+} from "../certificate.ts"
 import type { CertificateRequest } from "./certificate-request.ts"
-import { bitString, implicit, oid, sequence, set, utf8String } from "./der.ts"
-import { subjectDer } from "./subject.ts"
+import { bitString, implicit, oid, sequence, set, utf8String } from "../der/der.ts"
+import { subjectDer } from "../der/subject.ts"
 
 /** The usages of the certificates API and their bits in keyUsage (RFC 5280 4.2.1.3), counted from the left. */
 const KEY_USAGE_BITS: Readonly<Record<string, number>> = {

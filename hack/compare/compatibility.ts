@@ -3,14 +3,14 @@
  * and counts on how many it agrees with
  * Kubernetes. With `--differences` it prints every case on which it does not.
  *
- *     bun hack/compatibility.ts [--differences]
+ *     bun hack/compare/compatibility.ts [--differences]
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { serverInProcess } from "../test/conformance/validation/in-process.ts"
-import { compareWithRecorded, tableOf } from "../test/conformance/validation/summary.ts"
+import { serverInProcess } from "../../test/conformance/validation/in-process.ts"
+import { compareWithRecorded, tableOf } from "../../test/conformance/validation/summary.ts"
 
-const PAGE = join(import.meta.dirname, "../docs/compatibility.md")
+const PAGE = join(import.meta.dirname, "../../docs/compatibility.md")
 const TABLE = /\| kind \|[^]*?\| all \|.*\|/
 
 const abort = new AbortController()

@@ -1,15 +1,15 @@
 /**
  * The container images of manifests/examples and of the tests, made of Debian's busybox-static alone, so that no
- * registry is asked for them. `bun hack/images.ts FILE` writes them all into one archive, FILE, and once more in zstd,
+ * registry is asked for them. `bun hack/images/images.ts FILE` writes them all into one archive, FILE, and once more in zstd,
  * FILE.zst, which `hack/build.sh` makes part of the executable.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { argv } from "node:process"
 import { constants, zstdCompressSync } from "node:zlib"
-import { buildImageArchive } from "../pkg/oci/archive.ts"
-import type { ImageSource, LayerSource } from "../pkg/oci/image.ts"
-import type { TarEntry } from "../pkg/oci/tar.ts"
+import { buildImageArchive } from "../../pkg/oci/archive.ts"
+import type { ImageSource, LayerSource } from "../../pkg/oci/image.ts"
+import type { TarEntry } from "../../pkg/oci/tar.ts"
 
 /** A static busybox of Debian. */
 export interface Busybox {

@@ -2,7 +2,7 @@
  * Asks a real API server of Kubernetes for its verdict on every case of test/conformance/validation, and writes the
  * verdicts to the fixture of that test.
  *
- *     bun hack/record-validation.ts --server https://127.0.0.1:6443 --token TOKEN [--kind 'v1 Pod']...
+ *     bun hack/compare/record-validation.ts --server https://127.0.0.1:6443 --token TOKEN [--kind 'v1 Pod']...
  *
  * Nearly all requests are dry runs. Objects that are to be changed are made, in a namespace of their own or
  * cluster-wide, and deleted in the end.
@@ -10,18 +10,18 @@
  * not checked.
  */
 import { parseArgs } from "node:util"
-import { BASES } from "../test/conformance/validation/bases.ts"
-import { casesOf, verdictsOn, type Target } from "../test/conformance/validation/cases.ts"
-import { readFixture, writeFixture, type Recorded } from "../test/conformance/validation/fixture.ts"
-import type { Answer } from "../test/conformance/validation/verdict.ts"
-import { prepare } from "../test/conformance/validation/in-process.ts"
+import { BASES } from "../../test/conformance/validation/bases.ts"
+import { casesOf, verdictsOn, type Target } from "../../test/conformance/validation/cases.ts"
+import { readFixture, writeFixture, type Recorded } from "../../test/conformance/validation/fixture.ts"
+import type { Answer } from "../../test/conformance/validation/verdict.ts"
+import { prepare } from "../../test/conformance/validation/in-process.ts"
 
 const { values } = parseArgs({
   options: { server: { type: "string" }, token: { type: "string" }, kind: { type: "string", multiple: true } },
 })
 const { server, token, kind: kinds } = values
 if (server === undefined || token === undefined) {
-  console.error("usage: bun hack/record-validation.ts --server URL --token TOKEN [--kind 'v1 Pod']...")
+  console.error("usage: bun hack/compare/record-validation.ts --server URL --token TOKEN [--kind 'v1 Pod']...")
   process.exit(2)
 }
 

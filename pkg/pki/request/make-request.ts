@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { createPrivateKey, createPublicKey, sign } from "node:crypto"
-import { bitString, explicit, integer, oid, sequence } from "./der.ts"
+import { bitString, explicit, integer, oid, sequence } from "../der/der.ts"
 
 const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2"
 

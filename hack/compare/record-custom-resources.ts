@@ -2,18 +2,18 @@
  * Asks a real API server of Kubernetes for its verdict on every case of test/conformance/judged-custom-resources, and
  * writes the verdicts to the fixture of that test.
  *
- *     bun hack/record-custom-resources.ts --server https://127.0.0.1:6443 --token TOKEN
+ *     bun hack/compare/record-custom-resources.ts --server https://127.0.0.1:6443 --token TOKEN
  *
  * The definitions are cluster-wide, in a group of their own, and deleted in the end. The server's certificate is not
  * checked.
  */
 import { parseArgs } from "node:util"
-import { record, verdictsOf } from "../test/conformance/judged-custom-resources/verdicts.ts"
+import { record, verdictsOf } from "../../test/conformance/judged-custom-resources/verdicts.ts"
 
 const { values } = parseArgs({ options: { server: { type: "string" }, token: { type: "string" } } })
 const { server, token } = values
 if (server === undefined || token === undefined) {
-  console.error("usage: bun hack/record-custom-resources.ts --server URL --token TOKEN")
+  console.error("usage: bun hack/compare/record-custom-resources.ts --server URL --token TOKEN")
   process.exit(2)
 }
 

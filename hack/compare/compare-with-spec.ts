@@ -3,19 +3,19 @@
  * required-ness, protobuf numbers, list types and keys, patch strategies, verbs, short names, categories, scope and
  * subresources.
  *
- *     bun hack/compare-with-spec.ts [part of a message's or kind's name]
+ *     bun hack/compare/compare-with-spec.ts [part of a message's or kind's name]
  *
  * Prints a line for each difference and exits 1 when there is any; kinds that are not served are only named; exits 0
  * with a line when the facts are not there.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { RESOURCES, SUBRESOURCE_KINDS } from "../pkg/api/resources.ts"
-import { storageVersionHash } from "../pkg/api/scheme.ts"
-import type { FieldSpec, Type, Message } from "../pkg/apimachinery/field-spec.ts"
-import type { Resource } from "../pkg/apimachinery/resource.ts"
+import { RESOURCES, SUBRESOURCE_KINDS } from "../../pkg/api/resources.ts"
+import { storageVersionHash } from "../../pkg/api/scheme.ts"
+import type { FieldSpec, Type, Message } from "../../pkg/apimachinery/field-spec.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
 
-const SPEC = join(import.meta.dirname, "../../shared/spec")
+const SPEC = join(import.meta.dirname, "../../../shared/spec")
 const NAMES = {
   swagger: "swagger-1.36.json",
   proto: "proto-fields-0.36.json",

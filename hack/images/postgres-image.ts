@@ -1,15 +1,15 @@
 /**
  * The container image of manifests/examples/database.yaml: PostgreSQL as this machine's Debian package brings it, with
- * the libraries that it needs, over busybox. No registry is asked for it. `bun hack/postgres-image.ts FILE` writes it
- * as an archive, which `k3ts images import` takes.
+ * the libraries that it needs, over busybox. No registry is asked for it. `bun hack/images/postgres-image.ts FILE`
+ * writes it as an archive, which `k3ts images import` takes.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { argv } from "node:process"
-import { buildImageArchive } from "../pkg/oci/archive.ts"
-import type { ImageSource } from "../pkg/oci/image.ts"
-import type { TarEntry } from "../pkg/oci/tar.ts"
+import { buildImageArchive } from "../../pkg/oci/archive.ts"
+import type { ImageSource } from "../../pkg/oci/image.ts"
+import type { TarEntry } from "../../pkg/oci/tar.ts"
 import { busyboxLayer, file } from "./images.ts"
 
 const PROGRAMS = "/usr/lib/postgresql"

@@ -1,6 +1,6 @@
-import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
-import { Health } from "./endpoints/health.ts"
-import { createHealthSlis } from "../../pkg/component/health-slis.ts"
+import type { Storage, StorageError } from "../../../pkg/storage/storage.ts"
+import { Health } from "./health.ts"
+import { createHealthSlis } from "../../../pkg/component/health-slis.ts"
 
 /**
  * Checks that pass once bootstrap.ts has run, under the names of upstream's hooks, which tools look for. Sources:

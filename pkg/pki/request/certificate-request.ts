@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer"
 import { createPublicKey, verify, type KeyObject } from "node:crypto"
-import { DerError, DerReader } from "./der-reader.ts"
-import { TAG } from "./der.ts"
-import { pemBlocks } from "./pem.ts"
+import { DerError, DerReader } from "../der/der-reader.ts"
+import { TAG } from "../der/der.ts"
+import { pemBlocks } from "../der/pem.ts"
 
 /** What a PKCS #10 request (RFC 2986) asks to be certified, read from what a stranger sent. */
 export interface CertificateRequest {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ApiError } from "../../pkg/apimachinery/errors.ts"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { decidedWhenFresh } from "./decided-when-fresh.ts"
 
 const REFUSED = new ApiError("Forbidden", "no RoleBinding")

@@ -7,12 +7,12 @@ import {
   sign,
   X509Certificate,
 } from "node:crypto"
-import { seededRandom } from "../clock/random.ts"
-import { createCa } from "./certificate.ts"
+import { seededRandom } from "../../clock/random.ts"
+import { createCa } from "../certificate.ts"
 import { CertificateRequestError, readCertificateRequest } from "./certificate-request.ts"
-import { bitString, explicit, implicit, integer, octetString, oid, sequence, set, utf8String } from "./der.ts"
+import { bitString, explicit, implicit, integer, octetString, oid, sequence, set, utf8String } from "../der/der.ts"
 import { signRequest } from "./sign-request.ts"
-import { verifyCertificate } from "./verify.ts"
+import { verifyCertificate } from "../verify.ts"
 
 const NOW = Date.parse("2026-01-01T00:00:00Z")
 const validity = { notBefore: new Date(NOW - 300_000), notAfter: new Date(NOW + 3_600_000) }

@@ -1,6 +1,6 @@
-import { ComponentStatus } from "../../pkg/api/core/v1/componentstatus.ts"
-import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
-import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
+import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 
 /** The health that a component reports about itself; `problem` is undefined when it is healthy. */
 export interface ComponentHealth {

@@ -1,4 +1,4 @@
-import { isReason } from "../../pkg/apimachinery/errors.ts"
+import { isReason } from "../../../pkg/apimachinery/errors.ts"
 
 /**
  * Passes what `decide` returns to `proceed`. Where `decide` refuses who sends a request, or what it is to do, and servers

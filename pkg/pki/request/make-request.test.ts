@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { createPrivateKey, createPublicKey } from "node:crypto"
-import { newPrivateKey } from "./certificate.ts"
+import { newPrivateKey } from "../certificate.ts"
 import { readCertificateRequest } from "./certificate-request.ts"
 import { makeCertificateRequest } from "./make-request.ts"
 

@@ -5,8 +5,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { EXAMPLE_IMAGES } from "../components/containerd/images/example-images.ts"
-import { buildImage } from "../pkg/oci/image.ts"
+import { EXAMPLE_IMAGES } from "../../components/containerd/images/example-images.ts"
+import { buildImage } from "../../pkg/oci/image.ts"
 import { busyboxImage, exampleArchive, webImage } from "./images.ts"
 
 const hasBusybox = existsSync("/bin/busybox")
