@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { isOpenToReaders, parsePostgresUrl, type PostgresEndpoint } from "./endpoint.ts"
+import { isOpenToReaders, parsePostgresUrl, splitPostgresUrls, type PostgresEndpoint } from "./endpoint.ts"
 
 const plain: PostgresEndpoint = {
   host: "db.example",
@@ -41,6 +41,16 @@ test.each<{ title: string; given: string; wants: Partial<PostgresEndpoint> | und
   },
   { title: "TLS on a socket", given: "postgres://k3ts@%2Frun/k3ts?sslmode=verify-full", wants: undefined },
   { title: "an unknown parameter", given: "postgres://k3ts@db.example/k3ts?sslcert=/a", wants: undefined },
+  {
+    title: "the parameter by which libpq finds the primary",
+    given: "postgres://k3ts@db.example/k3ts?target_session_attrs=read-write",
+    wants: {},
+  },
+  {
+    title: "a wish for a standby",
+    given: "postgres://k3ts@db.example/k3ts?target_session_attrs=any",
+    wants: undefined,
+  },
   { title: "no user", given: "postgres://db.example/k3ts", wants: undefined },
   { title: "no database", given: "postgres://k3ts@db.example/", wants: undefined },
   { title: "no host", given: "postgres:k3ts", wants: undefined },
@@ -57,4 +67,25 @@ test.each([
   { url: "postgres://k3ts@%2Frun%2Fpostgresql/k3ts", wants: false },
 ])("others on the network can read what goes to $url: $wants", ({ url, wants }) => {
   expect(isOpenToReaders(parsePostgresUrl(url)!)).toBe(wants)
+})
+
+test.each([
+  { title: "one URL", given: "postgres://k@a/db", wants: ["postgres://k@a/db"] },
+  {
+    title: "several URLs",
+    given: "postgres://k@a/db, postgresql://k@b/db",
+    wants: ["postgres://k@a/db", "postgresql://k@b/db"],
+  },
+  {
+    title: "a URL with several hosts",
+    given: "postgres://k:p@a:5432,[fd00::1]:5433,c/db?sslmode=disable",
+    wants: [
+      "postgres://k:p@a:5432/db?sslmode=disable",
+      "postgres://k:p@[fd00::1]:5433/db?sslmode=disable",
+      "postgres://k:p@c/db?sslmode=disable",
+    ],
+  },
+  { title: "what is no URL", given: "a,b", wants: ["a,b"] },
+])("$title: each host has a URL", ({ given, wants }) => {
+  expect(splitPostgresUrls(given)).toEqual(wants)
 })

@@ -9,6 +9,7 @@ import { realClock } from "../../pkg/clock/real.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { hasEtcd, startEtcd, type TestEtcd } from "../harness/etcd.ts"
+import { hasPostgres, startPostgres } from "../harness/postgres.ts"
 import { median, type Benchmark, type Figure } from "./figure.ts"
 
 const ADMIN = { name: "admin", groups: ["system:masters"] }
@@ -25,23 +26,19 @@ export const datastore: Benchmark = {
   async *run() {
     await using etcd = await startEtcd("--quota-backend-bytes", String(8 * 2 ** 30))
     const limit = rawLimit(etcd)
-    const one = await startServer(etcd)
+    const one = await startServer(etcd.endpoint)
     const client = newClient(one.transportFor(ADMIN))
-    const create = (i: number) =>
-      client.create(ConfigMap, { metadata: { name: `c${i}`, namespace: "default" }, data: { text: "x".repeat(BYTES) } })
-    await perSecond(2000, (i) => create(-1 - i))
-    const created = await perSecond(OBJECTS, create)
     yield {
       name: "ConfigMap creates on etcd",
       unit: "/s",
-      value: created,
+      value: await createsPerSecond(client),
       limit: { what: "etcdctl check perf: puts of 1 KiB by 1,000 clients", value: limit },
       goal: 0.6 * limit,
       better: "more",
     }
 
     const began = performance.now()
-    const two = await startServer(etcd)
+    const two = await startServer(etcd.endpoint)
     yield less(`start of a server with ${OBJECTS} objects in etcd`, "ms", performance.now() - began)
     yield* betweenServers(client, newClient(two.transportFor(ADMIN)))
     yield* lists(client)
@@ -53,11 +50,41 @@ export const datastore: Benchmark = {
 
 const less = (name: string, unit: Figure["unit"], value: number): Figure => ({ name, unit, value, better: "less" })
 
-async function startServer(etcd: TestEtcd): Promise<ApiServer> {
+/** What servers do that share a PostgreSQL, beside what that PostgreSQL can do. */
+export const postgres: Benchmark = {
+  name: "postgres",
+  needs: () => (hasPostgres ? undefined : "needs PostgreSQL: hack/setup.sh --test"),
+  async *run() {
+    await using store = await startPostgres()
+    store.sql("CREATE TABLE raw (id bigserial PRIMARY KEY, value bytea NOT NULL)")
+    const insert = `INSERT INTO raw (value) VALUES (convert_to(repeat('x', ${BYTES}), 'UTF8'));`
+    const limit = store.perSecond(insert, { clients: 90, seconds: 15 })
+    const server = await startServer(store.endpoint)
+    yield {
+      name: "ConfigMap creates on PostgreSQL",
+      unit: "/s",
+      value: await createsPerSecond(newClient(server.transportFor(ADMIN))),
+      limit: { what: "pgbench: inserts of 500 bytes by 90 clients, each its own transaction", value: limit },
+      goal: 0.6 * limit,
+      better: "more",
+    }
+    await server.stop()
+  },
+}
+
+/** Creates ConfigMaps by many writers, after some whose time does not count. */
+async function createsPerSecond(client: Client): Promise<number> {
+  const create = (i: number) =>
+    client.create(ConfigMap, { metadata: { name: `c${i}`, namespace: "default" }, data: { text: "x".repeat(BYTES) } })
+  await perSecond(2000, (i) => create(-1 - i))
+  return perSecond(OBJECTS, create)
+}
+
+async function startServer(endpoint: string): Promise<ApiServer> {
   const server = createApiServer(
     { clock: realClock, random: systemRandom, log: silent },
     {
-      datastore: { endpoints: [etcd.endpoint] },
+      datastore: { endpoints: [endpoint] },
       advertiseAddress: "127.0.0.1",
       serviceCidrs: ["10.43.0.0/16"],
       nodePorts: { first: 30000, last: 32767 },

@@ -6,7 +6,7 @@ import { agents } from "./agents.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { customResources } from "./custom-resources.ts"
-import { datastore } from "./datastore.ts"
+import { datastore, postgres } from "./datastore.ts"
 import { dns } from "./dns.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./ingress.ts"
@@ -43,6 +43,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   services,
   snapshot,
   datastore,
+  postgres,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))

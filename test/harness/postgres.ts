@@ -47,8 +47,18 @@ export interface TestPostgres extends AsyncDisposable {
   /** Stops all its processes where they are, so that connections stay open and nothing answers, until `goOn`. */
   hang(): void
   goOn(): void
+  /** Starts a standby that receives every write before it is acknowledged here. */
+  addStandby(): Promise<TestStandby>
   /** Runs SQL by psql and returns what it prints, without headings. */
   sql(text: string): string
+  /** Returns how often in a second SQL is run by pgbench, as a transaction each time. */
+  perSecond(text: string, load: { readonly clients: number; readonly seconds: number }): number
+}
+
+export interface TestStandby extends AsyncDisposable {
+  readonly port: number
+  /** Makes it the primary. */
+  promote(): void
 }
 
 export interface PostgresFiles {
@@ -78,19 +88,9 @@ export async function startPostgres(files?: PostgresFiles): Promise<TestPostgres
     appendFileSync(join(data, "postgresql.conf"), "ssl = on\nssl_ca_file = 'ca.crt'\n")
     write(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n")
   }
-  let child: ChildProcess
-  const start = async () => {
-    child = spawn(join(bin!, "postgres"), ["-D", data], { cwd: dir, stdio: "ignore", detached: true, ...owner })
-    await listening(port, child)
-  }
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, "exit")
-    // An immediate shutdown: nothing is written any more, as in a crash, but no process and no memory is left behind.
-    child.kill("SIGQUIT")
-    await exited
-  }
-  await start()
+  let child = await launch(dir, data, port)
+  const place = ["-h", "127.0.0.1", "-p", String(port), "-U", "k3ts"]
+  const sql = (text: string) => run("psql", [...place, "-d", "postgres", "-XAtc", text], dir, { PGPASSWORD: password })
   const signalAll = (signal: NodeJS.Signals) => {
     const children = spawnSync("ps", ["--ppid", String(child.pid), "-o", "pid="]).stdout.toString()
     for (const pid of [child.pid!, ...children.split("\n").filter(Boolean).map(Number)]) process.kill(pid, signal)
@@ -99,19 +99,64 @@ export async function startPostgres(files?: PostgresFiles): Promise<TestPostgres
     port,
     password,
     endpoint: `postgres://k3ts:${password}@127.0.0.1:${port}/postgres`,
-    kill,
-    restart: start,
+    kill: () => crash(child),
+    async restart() {
+      child = await launch(dir, data, port)
+    },
     hang: () => signalAll("SIGSTOP"),
     goOn: () => signalAll("SIGCONT"),
-    sql: (text) =>
-      run("psql", ["-h", "127.0.0.1", "-p", String(port), "-U", "k3ts", "-d", "postgres", "-XAtc", text], dir, {
-        PGPASSWORD: password,
-      }),
+    sql,
+    perSecond(text, { clients, seconds }) {
+      const script = join(dir, "script.sql")
+      write(script, text)
+      const load = ["-n", "-M", "prepared", "-f", script, "-c", String(clients), "-j", "2", "-T", String(seconds)]
+      const printed = run("pgbench", [...place, ...load, "postgres"], dir, { PGPASSWORD: password })
+      return Number(/^tps = ([\d.]+)/m.exec(printed)![1])
+    },
+    async addStandby() {
+      const standby = await startStandby(port, password)
+      sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+      sql("SELECT pg_reload_conf()")
+      while (sql("SELECT sync_state FROM pg_stat_replication").trim() !== "sync") await Bun.sleep(25)
+      return standby
+    },
     async [Symbol.asyncDispose]() {
-      await kill()
+      await crash(child)
       rmSync(dir, { recursive: true, force: true })
     },
   }
+}
+
+async function startStandby(primaryPort: number, password: string): Promise<TestStandby> {
+  const dir = mkdtempSync(join(tmpdir(), "k3ts-standby-"))
+  const [data, port] = [join(dir, "data"), await freePort()]
+  if (owner?.uid !== undefined) chownSync(dir, owner.uid, owner.gid!)
+  const from = ["-h", "127.0.0.1", "-p", String(primaryPort), "-U", "k3ts"]
+  run("pg_basebackup", [...from, "-D", data, "-R", "-c", "fast", "--no-sync"], dir, { PGPASSWORD: password })
+  appendFileSync(join(data, "postgresql.conf"), `\nport = ${port}\nunix_socket_directories = '${dir}'\n`)
+  const child = await launch(dir, data, port)
+  return {
+    port,
+    promote: () => void run("pg_ctl", ["promote", "-D", data], dir),
+    async [Symbol.asyncDispose]() {
+      await crash(child)
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function launch(dir: string, data: string, port: number): Promise<ChildProcess> {
+  const child = spawn(join(bin!, "postgres"), ["-D", data], { cwd: dir, stdio: "ignore", detached: true, ...owner })
+  await listening(port, child)
+  return child
+}
+
+/** An immediate shutdown: nothing is written any more, as in a crash, but no process and no memory is left behind. */
+async function crash(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, "exit")
+  child.kill("SIGQUIT")
+  await exited
 }
 
 function accountOf(name: string): Account | undefined {

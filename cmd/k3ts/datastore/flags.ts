@@ -1,5 +1,5 @@
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
-import { parsePostgresUrl } from "../../../pkg/postgres/endpoint.ts"
+import { parsePostgresUrl, splitPostgresUrls } from "../../../pkg/postgres/endpoint.ts"
 import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { filePath, reading } from "../cli/values.ts"
@@ -8,11 +8,12 @@ const WHAT =
   "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " +
   "postgres://user:password@host/database, where sslmode may be verify-full or disable"
 
-/** `https://192.0.2.1:2379,https://192.0.2.2:2379`, `postgres://user:password@host/database`: as URLs. */
+/** `https://192.0.2.1:2379,https://192.0.2.2:2379`, `postgres://user:password@host,host/database`: URLs of one host each. */
 const endpoints = reading((text): readonly string[] | undefined => {
-  const all = text.split(",").map((one) => one.trim())
-  const isOfPostgres = all.every((one) => parsePostgresUrl(one) !== undefined)
-  return isOfPostgres || all.every(isEndpoint) ? all : undefined
+  const ofPostgres = splitPostgresUrls(text)
+  if (ofPostgres.every((one) => parsePostgresUrl(one) !== undefined)) return ofPostgres
+  const ofEtcd = text.split(",").map((one) => one.trim())
+  return ofEtcd.every(isEndpoint) ? ofEtcd : undefined
 }, WHAT)
 
 function isEndpoint(text: string): boolean {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { hasPostgres, startPostgres, type TestPostgres } from "../../../../test/harness/postgres.ts"
 import { realClock } from "../../../clock/real.ts"
-import { parsePostgresUrl } from "../../../postgres/endpoint.ts"
+import { parsePostgresUrl, splitPostgresUrls } from "../../../postgres/endpoint.ts"
 import type { SharedLogError } from "../shared-log.ts"
 import { codeOf, hasProblem, openStore, put } from "../shared-store.fixtures.ts"
 import { PostgresCell } from "./postgres-cell.ts"
@@ -10,8 +10,8 @@ import { PostgresLog } from "./postgres-log.ts"
 let postgres: TestPostgres
 
 const openLog = (url = postgres.endpoint) =>
-  new PostgresLog({ endpoints: url.split(",").map((one) => parsePostgresUrl(one)!), clock: realClock })
-const open = () => openStore(openLog())
+  new PostgresLog({ endpoints: splitPostgresUrls(url).map((one) => parsePostgresUrl(one)!), clock: realClock })
+const open = (url?: string) => openStore(openLog(url))
 
 describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
   beforeAll(async () => void (postgres = await startPostgres()), 30_000)
@@ -170,3 +170,56 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     }
   })
 })
+
+test.skipIf(!hasPostgres)(
+  "servers lose no acknowledged write, and tell the same events, when a standby takes over from a dead primary",
+  async () => {
+    // given two servers that write, and watch
+    await using primary = await startPostgres()
+    await using standby = await primary.addStandby()
+    const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
+    const url = `postgres://k3ts:${primary.password}@${hosts}/postgres?target_session_attrs=read-write`
+    const stores = [await open(url), await open(url)]
+    const told: string[][] = [[], []]
+    stores.forEach((store, i) =>
+      store.subscribe((events) =>
+        told[i]!.push(...events.map(({ type, key, revision }) => `${type} ${key} ${revision}`)),
+      ),
+    )
+    const acknowledged: string[] = []
+    const failures = new Set<string>()
+    let isOver = false
+    const writing = stores.map(async (store, i) => {
+      for (let n = 0; !isOver; n++) {
+        const code = await codeOf(put(store, `/registry/over/${i}-${n}`, n))
+        if (code === "ok") acknowledged.push(`/registry/over/${i}-${n}`)
+        else await Bun.sleep(failures.add(code).size)
+      }
+    })
+    const untilWritten = async (more: number) => {
+      for (const from = acknowledged.length; acknowledged.length < from + more;) await Bun.sleep(5)
+    }
+    await untilWritten(50)
+    // when the primary dies, reads are answered from memory and writes fail in words
+    await primary.kill()
+    await hasProblem(stores[0]!, "unavailable")
+    expect(stores[0]!.get(acknowledged[0]!)).toBeDefined()
+    standby.promote()
+    const since = performance.now()
+    await untilWritten(50)
+    for (const store of stores) await hasProblem(store, undefined)
+    // then
+    expect(performance.now() - since).toBeLessThan(10_000)
+    isOver = true
+    await Promise.all(writing)
+    expect([...failures].filter((code) => code !== "unavailable" && code !== "unknown")).toEqual([])
+    for (const store of stores) {
+      await store.freshen()
+      const keys = new Set(store.list("/registry/over/").map(({ key }) => key))
+      expect(acknowledged.filter((key) => !keys.has(key))).toEqual([])
+    }
+    expect(told[1]).toEqual(told[0]!)
+    for (const store of stores) store.close()
+  },
+  60_000,
+)
