@@ -81,8 +81,11 @@ export interface ApiServer extends Component {
   readonly health: Health
   /** Certificates and tokens; undefined before `start`. */
   readonly files: ServingFiles | undefined
-  /** Returns the valid bootstrap token of a text, if it is one. @throws ApiError before `start` */
-  bootstrapToken(text: string): BootstrapToken | undefined
+  /**
+   * Resolves to the valid bootstrap token of a text, if it is one. One that was made through another server a moment
+   * ago is known too, unless the store cannot be reached. @throws ApiError before `start`
+   */
+  bootstrapToken(text: string): Promise<BootstrapToken | undefined>
   /** The port of the server; undefined before `start` or without `listen`. */
   readonly port: number | undefined
   /** Returns the stored objects as they are now, for a snapshot. @throws ApiError before `start` */
@@ -321,7 +324,14 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     get port() {
       return listener?.port
     },
-    bootstrapToken: (text) => validBootstrapToken({ objects: current().objects, now: () => clock.now() }, text),
+    async bootstrapToken(text) {
+      const { objects } = current()
+      const find = () => validBootstrapToken({ objects, now: () => clock.now() }, text)
+      const known = find()
+      if (known !== undefined || store?.freshen === undefined) return known
+      await store.freshen().catch(() => undefined)
+      return find()
+    },
     async listen(at) {
       const { listen } = current()
       if (listener === undefined) await listen(at)

@@ -70,7 +70,9 @@ describe("a machine joins", () => {
   const bootstrap = { id: "abcdef", secret: "0123456789abcdef" }
   const tokens = (groups: readonly string[] = []) =>
     new JoinTokens(dir, (text) =>
-      text === "abcdef.0123456789abcdef" ? { ...bootstrap, usages: ["authentication"], groups } : undefined,
+      Promise.resolve(
+        text === "abcdef.0123456789abcdef" ? { ...bootstrap, usages: ["authentication"], groups } : undefined,
+      ),
     )
 
   test.each<{ title: string; given: JoinCredential; wants: "server" | "agent" | undefined }>([
@@ -79,23 +81,24 @@ describe("a machine joins", () => {
     { title: "not with another password", given: { user: "server", password: "two" }, wants: undefined },
     { title: "not with the password of another user", given: { user: "node", password: "one" }, wants: undefined },
     { title: "not as an unknown user", given: { user: "admin", password: "one" }, wants: undefined },
-  ])("$title", ({ given, wants }) => {
+  ])("$title", async ({ given, wants }) => {
     write({ serverToken: "one", agentToken: "two" })
-    expect(tokens().verify(given)).toBe(wants)
+    expect(await tokens().verify(given)).toBe(wants)
   })
 
-  test("as an agent with a bootstrap token of the group for that, and with no other", () => {
-    expect(tokens([JOIN_GROUP]).verify({ bootstrapToken: bootstrap })).toBe("agent")
-    expect(tokens().verify({ bootstrapToken: bootstrap })).toBeUndefined()
-    expect(tokens([JOIN_GROUP]).verify({ bootstrapToken: { id: "zzzzzz", secret: bootstrap.secret } })).toBeUndefined()
+  test("as an agent with a bootstrap token of the group for that, and with no other", async () => {
+    const other = { id: "zzzzzz", secret: bootstrap.secret }
+    expect(await tokens([JOIN_GROUP]).verify({ bootstrapToken: bootstrap })).toBe("agent")
+    expect(await tokens().verify({ bootstrapToken: bootstrap })).toBeUndefined()
+    expect(await tokens([JOIN_GROUP]).verify({ bootstrapToken: other })).toBeUndefined()
   })
 
-  test("with no password while the password's file is empty or missing", () => {
+  test("with no password while the password's file is empty or missing", async () => {
     write({ serverToken: "one" })
     writeFileSync(joinTokenFile(dir, "server"), "")
     rmSync(joinTokenFile(dir, "agent"))
-    expect(tokens().verify({ user: "server", password: "" })).toBeUndefined()
-    expect(tokens().verify({ user: "node", password: "" })).toBeUndefined()
+    expect(await tokens().verify({ user: "server", password: "" })).toBeUndefined()
+    expect(await tokens().verify({ user: "node", password: "" })).toBeUndefined()
   })
 })
 

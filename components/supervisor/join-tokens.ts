@@ -96,22 +96,23 @@ export const newPassword = (random: Random): string => Buffer.from(random.bytes(
 /** Decides in which role a credential lets a machine join. */
 export class JoinTokens {
   readonly #dir: string
-  readonly #bootstrapToken: (text: string) => BootstrapToken | undefined
+  readonly #bootstrapToken: (text: string) => Promise<BootstrapToken | undefined>
 
-  /** `bootstrapToken` returns the valid bootstrap token of a text, if it is one. */
-  constructor(dir: string, bootstrapToken: (text: string) => BootstrapToken | undefined) {
+  /** `bootstrapToken` resolves to the valid bootstrap token of a text, if it is one. */
+  constructor(dir: string, bootstrapToken: (text: string) => Promise<BootstrapToken | undefined>) {
     this.#dir = dir
     this.#bootstrapToken = bootstrapToken
   }
 
   /**
-   * Returns the role in which a machine may join; undefined when the credential is not valid. The files are read each
-   * time, since `k3ts token rotate` changes them while the server runs.
+   * Resolves to the role in which a machine may join; undefined when the credential is not valid. The files are read
+   * each time, since `k3ts token rotate` changes them while the server runs.
    */
-  verify(credential: JoinCredential): JoinsAs | undefined {
+  async verify(credential: JoinCredential): Promise<JoinsAs | undefined> {
     if ("bootstrapToken" in credential) {
       const { id, secret } = credential.bootstrapToken
-      return this.#bootstrapToken(`${id}.${secret}`)?.groups.includes(JOIN_GROUP) === true ? "agent" : undefined
+      const token = await this.#bootstrapToken(`${id}.${secret}`)
+      return token?.groups.includes(JOIN_GROUP) === true ? "agent" : undefined
     }
     for (const { user, joinsAs } of [SERVER, AGENT]) {
       if (credential.user !== user) continue

@@ -46,6 +46,8 @@ let server: string
 /** How far the clocks of server and machine are ahead of the real time, in milliseconds. */
 let ahead = 0
 const clock = { ...realClock, now: () => realClock.now() + ahead }
+/** What the verification of a token waits for. */
+let held: (() => Promise<void>) | undefined
 let folder: string
 beforeAll(async () => {
   cluster = await startCluster({ clock: "real", components: { controllers: false } })
@@ -68,8 +70,10 @@ beforeEach(async () => {
     log: silent,
     client: cluster.contextFor("system:k3ts-supervisor", []).client,
     tokens: {
-      verify: (shown) =>
-        "user" in shown && shown.user === "node" && shown.password === PASSWORD ? "agent" : undefined,
+      async verify(shown) {
+        await held?.()
+        return "user" in shown && shown.user === "node" && shown.password === PASSWORD ? "agent" : undefined
+      },
     },
     files: () => ({ pki, serving }),
     tunnels: new Tunnels({ clock, random: systemRandom }),
@@ -102,6 +106,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   ahead = 0
+  held = undefined
   await Promise.all(strangers.splice(0).map((stranger) => stranger.stop()))
   await listener.stop({ graceMs: 0 })
   rmSync(folder, { recursive: true })
@@ -262,6 +267,23 @@ describe("a machine that joins", () => {
     const wrong = machine("a", { token: token.replace(PASSWORD, PASSWORD.toUpperCase()) })
     for (let i = 0; i < 10; i++) expect(await refusal(wrong.refresh(server))).toContain("401")
     expect(await refusal(machine("b").refresh(server))).toContain("429")
+  })
+
+  test("cannot try more than ten wrong tokens by trying them all at once", async () => {
+    // given verifications that end when all have begun
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let begun = 0
+    held = () => {
+      if (++begun === 30) resolve()
+      return promise
+    }
+    // when
+    const wrong = token.replace(PASSWORD, PASSWORD.toUpperCase())
+    const tries = Array.from({ length: 30 }, (_, i) => refusal(machine(`m${i}`, { token: wrong }).refresh(server)))
+    // then
+    const answers = (await Promise.all(tries)).map((answer) => answer.slice(0, 3))
+    expect(answers.filter((answer) => answer === "401")).toHaveLength(10)
+    expect(answers.filter((answer) => answer === "429")).toHaveLength(20)
   })
 })
 

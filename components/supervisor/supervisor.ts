@@ -89,7 +89,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     if (path === SUPERVISOR_PATHS.invitation) {
       expectMethod(req, "GET")
-      if (joinerOf(req) !== "server") throw new ApiError("Forbidden", "this token joins agents and no servers")
+      if ((await joinerOf(req)) !== "server") throw new ApiError("Forbidden", "this token joins agents and no servers")
       return answer(res, 200, JSON_TYPE, await invite(req))
     }
     const asker = await authenticate(req)
@@ -124,16 +124,18 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       await passwords.verifyLasts(member)
       return member
     }
-    joinerOf(req)
+    await joinerOf(req)
     return "joining"
   }
 
-  /** Returns as what the token of a request joins. @throws ApiError where it shows none that is valid */
-  function joinerOf(req: ServerRequest): JoinsAs {
+  /** Resolves to as what the token of a request joins. @throws ApiError where it shows none that is valid */
+  async function joinerOf(req: ServerRequest): Promise<JoinsAs> {
     const address = remoteAddress(req) ?? ""
     refuseWhileWaiting(failed, address, "too many wrong tokens from this address")
     const credential = credentialOfHeader(req.headers.authorization)
-    const joinsAs = credential === undefined ? undefined : tokens.verify(credential)
+    const joinsAs = credential === undefined ? undefined : await tokens.verify(credential)
+    // Many requests at once must not try more tokens than one after the other.
+    refuseWhileWaiting(failed, address, "too many wrong tokens from this address")
     if (joinsAs !== undefined) return joinsAs
     failed.add(address)
     log.warn("Refused a machine that showed no valid token", { address })

@@ -4,6 +4,7 @@ import { hasPostgres, startPostgres, type TestPostgres } from "../../../test/har
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { SelfSubjectAccessReview } from "../../../pkg/api/authorization/v1/selfsubjectaccessreview.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
@@ -148,6 +149,16 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
       for (const client of clients) expect((await client.list(Event, { namespace: "default" })).items).toEqual([])
     },
   )
+
+  test("know a bootstrap token at once that was made through the other one", async () => {
+    for (let i = 0; i < 20; i++) {
+      const [id, secret] = [`abcd${String(i).padStart(2, "0")}`, "0123456789abcdef"]
+      const stringData = { "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" }
+      const metadata = { name: `bootstrap-token-${id}`, namespace: "kube-system" }
+      await clients[0].create(Secret, { metadata, type: "bootstrap.kubernetes.io/token", stringData })
+      expect(await servers[1]!.bootstrapToken(`${id}.${secret}`)).toMatchObject({ id })
+    }
+  })
 
   test("let many writers of one object through both servers each have their turn", async () => {
     const [one] = clients
