@@ -85,6 +85,8 @@ export interface ApiCoreOptions {
   readonly nodePorts: { readonly first: number; readonly last: number }
   readonly advertiseAddress: string
   readonly port: number
+  /** Returns the names and addresses of the server's certificate, which other servers let no node have. */
+  readonly servingNames?: () => readonly string[]
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
   readonly localStorage?: boolean
@@ -239,6 +241,20 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
       remote: (as) => aggregator.transportFor(as),
     })
   const ownClient = newClient(transportFor(OWN_USER))
+  // The first server begins to tell when all that follows is there.
+  const live =
+    storage.freshen === undefined
+      ? undefined
+      : keepLiveServers({
+          storage,
+          client: ownClient,
+          clock,
+          log,
+          address: options.advertiseAddress,
+          port: options.port,
+          servingNames: options.servingNames ?? (() => []),
+          becameFirst: () => aggregator.tellAvailability(),
+        })
   const aggregator = createAggregator({
     storage,
     objects,
@@ -253,18 +269,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     kinds: options.remoteKinds ?? new RemoteKinds(),
     functions: withOwnExtensions(options.ownExtensions ?? [], options.extensionServers ?? (() => undefined)),
     isOwn: withOwnExtensions(options.ownExtensions ?? [], () => undefined),
+    tellsAvailability: () => live === undefined || live.isFirst,
   })
-  const endsLife =
-    storage.freshen === undefined
-      ? undefined
-      : keepLiveServers({
-          storage,
-          client: ownClient,
-          clock,
-          log,
-          address: options.advertiseAddress,
-          port: options.port,
-        })
   const stops = [
     () => aggregator.close(),
     keepAggregated({ storage, objects, clock, log }),
@@ -278,7 +284,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     () => registrar.close(),
   ]
   let left: Promise<void> | undefined
-  const leave = () => (left ??= endsLife?.() ?? Promise.resolve())
+  const leave = () => (left ??= live?.leave() ?? Promise.resolve())
   return {
     pipeline,
     hub,

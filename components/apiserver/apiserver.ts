@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
@@ -42,6 +43,7 @@ import { componentStatuses } from "./health/component-statuses.ts"
 import { apiServerHealth } from "./health/health-checks.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
+import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
 import { isAnyAddress, localUrl } from "./serving/local-url.ts"
 import type { ApiServerConfig } from "./apiserver-config.ts"
@@ -204,6 +206,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       nodePorts: config.nodePorts,
       advertiseAddress,
       port,
+      servingNames: () => namesIn(new X509Certificate((files ?? opened).serving.certPem).subjectAltName ?? ""),
       clientCaPem: opened.pki.authorities["client-ca"].certPem,
       frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       localStorage: config.localStorage === true,

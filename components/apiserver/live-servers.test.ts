@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test"
+import { APIService, availability } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
+import { servingNamesOf } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { seededRandom } from "../../pkg/clock/random.ts"
@@ -8,11 +10,12 @@ import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { MemoryLog } from "../../pkg/storage/replicated/memory-log.fixtures.ts"
 import { ReplicatedStorage } from "../../pkg/storage/replicated/replicated.ts"
+import type { ExtensionServer } from "./aggregator/extension-server.ts"
 import { createApiServer } from "./apiserver.ts"
 import { parseStored } from "./store/parse-stored.ts"
 
 /** Starts an API server at an address, over the log that servers share. */
-async function serverAt(advertiseAddress: string, log: MemoryLog) {
+async function serverAt(advertiseAddress: string, log: MemoryLog, extension?: ExtensionServer) {
   const storage = await ReplicatedStorage.open({ clock: realClock, log: log.connect(), parse: parseStored })
   const server = createApiServer(
     { clock: realClock, random: seededRandom(1), log: silent },
@@ -23,6 +26,7 @@ async function serverAt(advertiseAddress: string, log: MemoryLog) {
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),
+      extensionServers: () => extension,
     },
   )
   await server.start(new AbortController().signal)
@@ -63,7 +67,62 @@ test("a server that stops leaves the endpoints of the Service kubernetes at once
   await until(["192.0.2.1"])
   const leases = (await one.client.list(Lease, { namespace: "kube-system" })).items
   expect(leases.map(({ spec }) => spec.holderIdentity)).toEqual(["192.0.2.1"])
+  expect(servingNamesOf(leases[0]!)).toContain("kubernetes.default.svc")
   watch.close()
   await one.server.stop()
   one.storage.close()
+})
+
+test("of servers that find different things about an extension server, the first one that lives writes its condition", async () => {
+  // given a server that reaches the extension server, and one that does not
+  const log = new MemoryLog()
+  const kinds = { kind: "APIResourceList", apiVersion: "v1", groupVersion: "things.example.com/v1", resources: [] }
+  const one = await serverAt("192.0.2.1", log, () => Response.json(kinds))
+  const { promise: hasTried, resolve } = Promise.withResolvers<void>()
+  let tries = 0
+  const two = await serverAt("192.0.2.2", log, () => {
+    if (++tries === 30) resolve()
+    // Servers that overwrite each other's findings without end let the event loop come to nothing else.
+    if (tries > 500) return new Promise<Response>(() => undefined)
+    return new Response("away", { status: 500 })
+  })
+  const told: (string | undefined)[] = []
+  const { promise: isAway, resolve: away } = Promise.withResolvers<void>()
+  const watch = two.client.watch(
+    APIService,
+    { fieldSelector: "metadata.name=v1.things.example.com" },
+    {
+      onEvent(event) {
+        if (event.type === "BOOKMARK" || event.type === "ERROR") return
+        const found = availability(event.object.status)
+        told.push(found?.status)
+        if (found?.status === "False") away()
+      },
+      onEnd: () => undefined,
+    },
+  )
+  // when
+  await one.client.create(APIService, {
+    metadata: { name: "v1.things.example.com" },
+    spec: {
+      group: "things.example.com",
+      version: "v1",
+      groupPriorityMinimum: 100,
+      versionPriority: 1,
+      insecureSkipTLSVerify: true,
+      service: { namespace: "default", name: "things", port: 443 },
+    },
+  })
+  await hasTried
+  // then
+  expect(told).toEqual([undefined, "True"])
+  // when
+  await one.server.stop()
+  one.storage.close()
+  // then
+  await isAway
+  expect(told).toEqual([undefined, "True", "False"])
+  watch.close()
+  await two.server.stop()
+  two.storage.close()
 })

@@ -5,6 +5,12 @@ import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
+import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
+import {
+  SERVER_LEASE_LABELS,
+  SERVER_LEASE_NAMESPACE,
+  servingAnnotations,
+} from "../../pkg/api/coordination/v1/server-lease.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { nodePasswordSecret } from "../../pkg/api/core/v1/secret/node-password.ts"
@@ -58,6 +64,15 @@ beforeAll(async () => {
     addressType: "IPv6",
     endpoints: [{ addresses: ["2001:db8::2"] }],
     ports: [{ name: "https", port: 6443 }],
+  })
+  await cluster.client.create(Lease, {
+    metadata: {
+      namespace: SERVER_LEASE_NAMESPACE,
+      name: "apiserver-other",
+      labels: SERVER_LEASE_LABELS,
+      annotations: servingAnnotations(["other-server", "192.0.2.99"]),
+    },
+    spec: { holderIdentity: "2001:db8::2" },
   })
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
@@ -383,6 +398,13 @@ describe("a request for a certificate", () => {
       wants: "403",
     },
     { title: "for the name of the API server", kind: SERVING, given: { node: "kubernetes" }, wants: "403" },
+    { title: "for the name of another API server", kind: SERVING, given: { node: "other-server" }, wants: "403" },
+    {
+      title: "for an address in the certificate of another API server",
+      kind: SERVING,
+      given: { ips: "192.0.2.99" },
+      wants: "403",
+    },
     { title: "for a text that is no address", kind: SERVING, given: { ips: "a,b" }, wants: "400" },
   ])("$title is refused", async ({ kind, given, wants }) => {
     expect(await ask(kind, given as Record<string, string>)).toStartWith(wants)

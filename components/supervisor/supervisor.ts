@@ -13,6 +13,12 @@
  */
 import { X509Certificate } from "node:crypto"
 import type { Duplex } from "node:stream"
+import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
+import {
+  SERVER_LEASE_LABELS,
+  SERVER_LEASE_NAMESPACE,
+  servingNamesOf,
+} from "../../pkg/api/coordination/v1/server-lease.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { addressText, isMapped, parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError, isNotFound } from "../../pkg/apimachinery/errors.ts"
@@ -45,7 +51,7 @@ export interface SupervisorOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Reads and writes the Secrets of node passwords, reads Nodes and the EndpointSlice `kubernetes`. */
+  /** Reads and writes the Secrets of node passwords; reads Nodes, Leases of servers, the EndpointSlice `kubernetes`. */
   readonly client: Client
   readonly tokens: Pick<JoinTokens, "verify">
   readonly tunnels: Tunnels
@@ -197,9 +203,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (asked.length > 2 || addresses.length < asked.length)
       throw new ApiError("BadRequest", `${NODE_HEADERS.addresses} must be one address, or one of each family`)
     const serving = new X509Certificate(files().serving.certPem)
-    const hosts = new Set((await servers()).map((server) => hostOf(server)))
-    const isServers = (address: string) => serving.checkIP(address) !== undefined || hosts.has(address)
-    const foreign = addresses.find(isServers) ?? (serving.checkHost(node) === undefined ? undefined : node)
+    const others = new Set([...(await servers()).map((server) => hostOf(server)), ...(await namesOfServers())])
+    const isServers = (address: string) => serving.checkIP(address) !== undefined || others.has(address)
+    const hasName = serving.checkHost(node) !== undefined || others.has(node)
+    const foreign = addresses.find(isServers) ?? (hasName ? node : undefined)
     if (foreign !== undefined)
       throw new ApiError("Forbidden", `${foreign} is a name or an address of the API server, so no node gets it`)
     return addresses
@@ -214,6 +221,15 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (isNotFound(err)) return []
       throw err
     }
+  }
+
+  /** Returns the names and addresses in the certificates of all servers that share the store. */
+  async function namesOfServers(): Promise<readonly string[]> {
+    const labelSelector = Object.entries(SERVER_LEASE_LABELS)
+      .map(([name, value]) => `${name}=${value}`)
+      .join()
+    const { items } = await client.list(Lease, { namespace: SERVER_LEASE_NAMESPACE, labelSelector })
+    return items.flatMap(servingNamesOf)
   }
 
   async function tunnel(req: ServerRequest, socket: Duplex, head: Buffer): Promise<void> {

@@ -50,6 +50,8 @@ export interface AggregatorOptions {
   readonly functions: FindExtensionServer
   /** Those functions that belong to this process. */
   readonly isOwn: FindExtensionServer
+  /** Whether this server is the one that writes the conditions of APIServices, of several that share a store. */
+  readonly tellsAvailability: () => boolean
 }
 
 export interface Aggregator {
@@ -66,6 +68,8 @@ export interface Aggregator {
   serve(exchange: Exchange, info: RequestInfo, user: UserInfo, service: RemoteService): Promise<void>
   /** Sends a request of this server's own to the server of an APIService. */
   readonly ask: Ask
+  /** Checks all APIServices again, because this server now writes their conditions. */
+  tellAvailability(): void
   close(): void
 }
 
@@ -75,16 +79,17 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
   const connections = new ExtensionConnections(objects, options.frontProxy, options.tracing)
   const ask = createAsk({ connections, functions, clock })
   const discovery = new RemoteDiscovery(ask, clock, options.kinds)
+  const kept = keepAvailability({
+    ...options,
+    services,
+    connections,
+    ask,
+    discovery,
+    metrics: aggregatorMetrics(options.metrics),
+  })
   const stops = [
     keepRegistered({ ...options, services }),
-    keepAvailability({
-      ...options,
-      services,
-      connections,
-      ask,
-      discovery,
-      metrics: aggregatorMetrics(options.metrics),
-    }),
+    () => kept.stop(),
     () => services.close(),
     () => connections.close(),
   ]
@@ -105,6 +110,7 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
     serve: (exchange, info, user, service) =>
       serveRemote(exchange, info, user, service, { connections, functions, clock }),
     ask,
+    tellAvailability: () => kept.lookAgain(),
     close: () => stops.forEach((stop) => stop()),
   }
 }

@@ -46,22 +46,30 @@ export interface AvailabilityOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: AggregatorMetrics
+  readonly tellsAvailability: () => boolean
+}
+
+export interface KeptAvailability {
+  /** Checks all APIServices. */
+  lookAgain(): void
+  stop(): void
 }
 
 /**
  * Keeps the condition Available of each APIService. A change of its Service or EndpointSlices is checked at once. Each
  * server is also checked every 30 seconds, since a network path can break without any event. While no APIService has an
- * extension server there is no timer. Returns a function that stops this. Source: kube-aggregator
- * pkg/controllers/status/{local,remote}.
+ * extension server there is no timer. Of several servers each checks for itself, whose requests it passes on, and one
+ * writes the condition: servers with different findings would else overwrite each other. Source: kube-aggregator
+ * pkg/controllers/status/{local,remote}. Differs from upstream, where every server writes.
  */
-export function keepAvailability(options: AvailabilityOptions): () => void {
+export function keepAvailability(options: AvailabilityOptions): KeptAvailability {
   const { storage, services, connections, discovery, client, clock, log, metrics } = options
   const failures = new Map<string, number>()
   /**
    * The spec that was checked last and the condition that was written, so that this controller's own writes cause no
-   * new checks.
+   * new checks. `told` is undefined where another server writes.
    */
-  const seen = new Map<string, { readonly spec: object; readonly told: APIServiceCondition }>()
+  const seen = new Map<string, { readonly spec: object; readonly told: APIServiceCondition | undefined }>()
   let running = 0
   let stopped = false
   const queue = new WorkQueue(clock, pump)
@@ -138,7 +146,9 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
     const lastTransitionTime =
       before?.status === condition.status ? before.lastTransitionTime : condition.lastTransitionTime
     const next = { ...condition, lastTransitionTime }
-    seen.set(name, { spec: service.spec, told: next })
+    const tells = options.tellsAvailability()
+    seen.set(name, { spec: service.spec, told: tells ? next : undefined })
+    if (!tells) return
     if (before !== undefined && deepEqual(before, next)) return
     const { conditions = [] } = service.status
     const all = before === undefined ? [...conditions, next] : conditions.map((one) => (one === before ? next : one))
@@ -172,18 +182,27 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
       service !== undefined &&
       known !== undefined &&
       deepEqual(known.spec, service.spec) &&
-      deepEqual(known.told, availability(service.status))
+      (known.told === undefined || deepEqual(known.told, availability(service.status)))
     )
   }
 
   const offServices = services.subscribe((names) => names.forEach(take))
   const unsubscribe = storage.subscribe(concerned, [SERVICES, SLICES])
-  for (const { metadata } of services.all) take(metadata.name ?? "")
-  return () => {
-    stopped = true
-    offServices()
-    unsubscribe()
-    queue.stop()
+  const takeAll = () => {
+    for (const { metadata } of services.all) take(metadata.name ?? "")
+  }
+  takeAll()
+  return {
+    lookAgain() {
+      seen.clear()
+      takeAll()
+    },
+    stop() {
+      stopped = true
+      offServices()
+      unsubscribe()
+      queue.stop()
+    },
   }
 }
 

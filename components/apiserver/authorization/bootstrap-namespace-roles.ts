@@ -35,7 +35,7 @@ export const ROLES: readonly BootstrapRole[] = [
     // Not in upstream: the part that lets machines join keeps the hashes of their passwords.
     namespace: "kube-system",
     name: "system:k3ts-supervisor",
-    rules: [on("get list create delete", "core", "secrets")],
+    rules: [on("get list create delete", "core", "secrets"), on("list", "coordination.k8s.io", "leases")],
   },
   {
     // Not in upstream: of several servers one writes the statuses of Ingresses and Gateways.
