@@ -7,7 +7,7 @@ export interface KindSample {
   readonly body: Readonly<Record<string, unknown>>
   /** A merge patch for /status. Where it is absent the kind has no status. */
   readonly status?: Readonly<Record<string, unknown>>
-  /** For kinds whose names follow a rule: the nth name. */
+  /** Returns the nth name, for kinds whose names must follow a rule. */
   readonly name?: (n: number) => string
   /** The server tells something in the status of a new object at once. */
   readonly isTold?: true

@@ -1,13 +1,13 @@
 import { DEFINITION, NAMESPACE, type PolicyCase, type Sent } from "./builders.ts"
 
-/** What a server answered, without what differs from one run to the next. */
+/** A server's answer, without the values that differ from run to run. */
 export interface PolicyAnswer {
   readonly code: number
   readonly reason?: string
   readonly message?: string
   readonly causes?: readonly unknown[]
   readonly warnings?: readonly string[]
-  /** The object, but for its metadata of which only what a policy may set is kept. */
+  /** The object; of its metadata only the fields that a policy may set. */
   readonly object?: unknown
 }
 
@@ -25,9 +25,9 @@ interface Body {
 }
 
 /**
- * Makes what all cases need (a namespace, a definition), then the policies of all cases, and after `settled` sends the
- * requests of one case after the other. Gives the last answer of each by its title; that to its policy where the server
- * refused it.
+ * Creates what all cases need (a namespace, a definition) and the policies of all cases. When `settled` resolves, sends
+ * the requests of one case after the other. Returns the answer to the last request of each case by the case's title, or
+ * the answer to its policy if the server refused the policy.
  */
 export async function answersTo(
   send: SendRequest,

@@ -1,15 +1,15 @@
-/** A request as it is sent. */
+/** A request that a case sends. */
 export interface Sent {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE"
   readonly path: string
   readonly body?: unknown
 }
 
-/** One comparison: what a server answers to a request, with policies in force that are for this case alone. */
+/** One comparison: a server's answer to a request, while the policies of this case are in force. */
 export interface PolicyCase {
   readonly title: string
   readonly setup: readonly Sent[]
-  /** Made after all policies of all cases are in force; the last answer counts. */
+  /** Sent when the policies of all cases are in force. The answer to the last one is compared. */
   readonly requests: readonly Sent[]
 }
 
@@ -17,7 +17,7 @@ export const NAMESPACE = "policies"
 const GROUP = "/apis/admissionregistration.k8s.io/v1"
 const REGISTRATION = "admissionregistration.k8s.io/v1"
 
-/** The label of the objects that the policies of a case are for. */
+/** The label of the objects that match the policies of a case. */
 const LABEL = "policy-case"
 
 interface Subject {
@@ -136,7 +136,7 @@ let count = 0
 const nextId = (): string => `case-${(count++).toString().padStart(3, "0")}`
 
 export interface Options {
-  /** What the request is about; a ConfigMap unless given. */
+  /** The kind of the object that is created; ConfigMap by default. */
   readonly on?: Subject
   /** Fields of the object, instead of those of the subject. */
   readonly fields?: Readonly<Record<string, unknown>>
@@ -145,7 +145,7 @@ export interface Options {
   /** ConfigMaps with parameters: their data by name. */
   readonly params?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly operations?: readonly string[]
-  /** What is done with the object after its creation. */
+  /** The requests that follow the creation of the object. */
   readonly after?: "DELETE" | "PUT" | "dry run"
 }
 
@@ -190,10 +190,10 @@ function requestsOn(id: string, options: Options): readonly Sent[] {
   return [create, { method: after, path: `${path}/${id}`, ...(after === "PUT" ? { body } : {}) }]
 }
 
-/** A name of the parameters of a case, in what its binding says: `$id-limits`. */
+/** The placeholder for the name of a case's parameters in its binding: `$id-limits`. */
 const withId = (value: object, id: string): object => JSON.parse(JSON.stringify(value).replaceAll("$id", id)) as object
 
-/** A policy that changes what is sent. */
+/** Returns a case with a mutating policy. */
 export function mutating(title: string, spec: Readonly<Record<string, unknown>>, options: Options = {}): PolicyCase {
   const id = nextId()
   const { binding = {} } = options
@@ -217,7 +217,7 @@ export const applying = (expression: string) => ({
 })
 export const patching = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } })
 
-/** A policy that checks what is sent. */
+/** Returns a case with a validating policy. */
 export function validating(title: string, spec: Readonly<Record<string, unknown>>, options: Options = {}): PolicyCase {
   const id = nextId()
   const { binding = {} } = options
@@ -238,7 +238,7 @@ const PLURALS: Readonly<Record<Kind, string>> = {
   ValidatingAdmissionPolicy: "validatingadmissionpolicies",
 }
 
-/** Whether the server takes an object, and with which defaults. */
+/** Returns a case that only creates an object: the server accepts it with its defaults, or refuses it. */
 export const declared = (title: string, kind: Kind, spec: object): PolicyCase => ({
   title: `${kind}: ${title}`,
   setup: [],

@@ -1,4 +1,4 @@
-/** Policies that are created only, most of them with a fault. */
+/** Policies that are created and not used. Most of them are invalid. */
 import { applying, declared, patching, type PolicyCase } from "./builders.ts"
 
 const RULE = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }

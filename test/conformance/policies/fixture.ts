@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { gunzipSync, gzipSync } from "node:zlib"
 import type { PolicyAnswer } from "./answers.ts"
 
-/** What Kubernetes 1.36.2 answered to the cases, by their titles. */
+/** The answers of Kubernetes 1.36.2 to the cases, by title. */
 const FILE = new URL("answers.json.gz", import.meta.url)
 
 export const writeFixture = (answers: ReadonlyMap<string, PolicyAnswer>): void =>

@@ -1,5 +1,5 @@
 /**
- * Asks another API server, which must be new, and keeps its answers for `policies.test.ts`:
+ * Sends the cases to another API server, which must be newly installed, and records its answers for `policies.test.ts`:
  * `NODE_TLS_REJECT_UNAUTHORIZED=0 bun test/conformance/policies/record.ts https://127.0.0.1:6443 TOKEN`.
  */
 import { answersTo } from "./answers.ts"
@@ -8,7 +8,7 @@ import { writeFixture } from "./fixture.ts"
 
 const [server = "", token = ""] = process.argv.slice(2)
 
-/** Kubernetes' own server hears of policies, and reads its schemas anew, some seconds later. */
+/** The API server of Kubernetes needs some seconds to learn of policies and of the schemas of new definitions. */
 const SETTLED_MS = 15_000
 
 const answers = await answersTo(

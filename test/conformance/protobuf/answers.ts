@@ -34,7 +34,7 @@ const textOf = (bytes: Uint8Array): Json => {
   return text.startsWith("{") ? (JSON.parse(text) as Json) : { kind: "Text", message: text }
 }
 
-/** The object of an envelope, as JSON. Throws for kinds that no declaration is known of. */
+/** Returns the object of an envelope, as JSON. Throws for kinds without a declaration. */
 function opened(bytes: Uint8Array): Json {
   const { apiVersion, kind, raw } = openEnvelope(bytes)
   const known = OWN[kind] ?? scheme.of(apiVersion, kind)?.schema ?? listOf(apiVersion, kind)
@@ -59,15 +59,15 @@ export function readFrame(frame: Uint8Array): Read {
   return { code: 200, type, object: opened(Buffer.from(object.raw, "base64")) }
 }
 
-/** The objects of a list; another answer is its only one. */
+/** Returns the objects of a list, or the answer itself if it is no list. */
 export function rootsOf(object: Json): readonly Json[] {
   const { items } = object as { items?: readonly Json[] }
   return items ?? [object]
 }
 
 /**
- * Says in text what an answer is, and in what its object differs from the one that was created. Who wrote which fields
- * is part of it, without the times.
+ * Describes an answer as text: its type, and how its object differs from the created one, including which manager owns
+ * which fields, without the times.
  */
 export function judged({ code, type, object }: Read, created: Leaves | undefined, base: Base): string {
   const heading = `${code} ${type} ${String(object["apiVersion"])} ${String(object["kind"])}`
@@ -90,8 +90,8 @@ const metadataOf = (leaves: Leaves | undefined): Leaves =>
   new Map([...(leaves ?? [])].filter(([path]) => path.startsWith("/metadata/")))
 
 /**
- * A hash of who owns which fields. The entries are put in the order that they have when all were written within one
- * second, because a server sorts them by the second of their time before their manager.
+ * Returns a hash of the managers and their fields. The entries are sorted as if all were written in the same second: a
+ * server sorts by the second first.
  */
 const managersOf = (root: Json): string => {
   const { managedFields = [] } = (root["metadata"] ?? {}) as { readonly managedFields?: readonly Json[] }
@@ -102,7 +102,7 @@ const managersOf = (root: Json): string => {
   return Bun.hash.crc32(entries.join("\n")).toString(16)
 }
 
-/** The items of lists have no type of their own. */
+/** Adds the type, which items of lists lack. */
 function typed(root: Json, { kind: text }: Base): Json {
   const [apiVersion, kind] = text.split(" ")
   return { apiVersion, kind, ...root }

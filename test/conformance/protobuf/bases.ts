@@ -1,7 +1,7 @@
 import { BASES } from "../validation/bases.ts"
 import type { Base, Json } from "../validation/base.ts"
 
-/** A type of a schema that nothing else has, so that no other definition is touched. */
+/** The schema of a custom kind that only these exchanges define, with keywords of every type. */
 const schema = {
   type: "object",
   required: ["spec"],
@@ -80,7 +80,7 @@ const binding = {
   matchResources: constraints,
 }
 
-/** The kinds by which others extend a cluster, of which `validation/bases.ts` has none. */
+/** The kinds that extend a cluster; `validation/bases.ts` has none of them. */
 const EXTENSION_BASES: readonly Base[] = [
   {
     kind: "apiextensions.k8s.io/v1 CustomResourceDefinition",
@@ -120,7 +120,7 @@ const EXTENSION_BASES: readonly Base[] = [
       },
     },
     nameOf: () => "widgets.protobuf.example.com",
-    // When a definition is found good is a matter of chance.
+    // The time at which a definition becomes Established is random.
     volatile: ["status", "conditions", "acceptedNames", "storedVersions", "observedGeneration"],
     unversioned: true,
   },
@@ -198,14 +198,14 @@ const withoutUser = (base: Base): Base =>
     ? { ...base, volatile: [...(base.volatile ?? []), "username", "uid", "groups", "extra"] }
     : base
 
-/** Builds of the server that OpenShift makes put a ConfigMap of their own beside a pod's token. */
+/** OpenShift's builds of the server add a ConfigMap of their own to the volume of a pod's token. */
 function withoutToken(base: Base): Base {
   if (base.kind !== "v1 Pod") return base
   const spec = { ...(base.body["spec"] as object), automountServiceAccountToken: false }
   return { ...base, body: { ...base.body, spec } }
 }
 
-/** An object of each stored kind, and of the large kinds one for each part that they may have. */
+/** An object of each stored kind, and for large kinds one object for each of their parts. */
 export const ALL_BASES: readonly Base[] = [...BASES.map(withoutToken).map(withoutUser), ...EXTENSION_BASES]
 
 export const nameOf = ({ kind, name }: Base): string => `${kind} ${name}`

@@ -25,7 +25,7 @@ const PATCHES = {
   "a patch that changes the name": ["application/merge-patch+json", { metadata: { name: "other" } }],
 } as const
 
-/** What a server made of the exchanges with one base: of the created object all values, of the rest what differs. */
+/** A server's results for the exchanges with one base: all values of the created object, and how later answers differ. */
 export interface Outcome {
   readonly created: readonly string[]
   readonly verdicts: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface Outcome {
 
 /**
  * Creates, reads, lists, patches, updates, watches and deletes the object of a base in protobuf. `golden` is the object
- * as another server has written it, to be read by this one.
+ * as another server has encoded it; this server must be able to decode it.
  */
 export async function exchangesOf(server: Server, base: Base, n: number, golden?: Uint8Array): Promise<Outcome> {
   const resource = resourceOf(base)
@@ -65,7 +65,7 @@ export async function exchangesOf(server: Server, base: Base, n: number, golden?
     accept: PROTOBUF,
   })
   const own = encodeProtobuf(resource.schema, decodeObject(resource, body).object, resource)
-  // A dry run shows values that nobody may ask for: addresses and ports of Services, uids in the selectors of Jobs.
+  // A dry run returns values that a client must not send: addresses and ports of Services, uids in selectors of Jobs.
   const bytes = ["Service", "Job"].includes(resource.kind) ? own : (golden ?? dry.bytes)
   await put("created from protobuf, shown in JSON", {
     method: "POST",
@@ -152,7 +152,7 @@ export async function exchangesOf(server: Server, base: Base, n: number, golden?
   if (resource.kind === "Namespace")
     await server.send({ method: "PUT", path: `${one}/finalize`, body: JSON.stringify({ ...body, spec: {} }) })
   await put("read when it is gone", { method: "GET", path: one, accept: PROTOBUF })
-  // How often the server itself writes to some kinds is a matter of chance.
+  // The server itself writes to some kinds a random number of times.
   if (base.unversioned === true) return { created: shownLeaves(created), verdicts, bytes: dry.bytes }
   for (const [title, accept] of [
     ["watched", PROTOBUF],
@@ -174,7 +174,7 @@ const shownLeaves = (leaves: Leaves): readonly string[] => [...leaves].map(([pat
 
 const NO_FINALIZERS = JSON.stringify({ metadata: { finalizers: null } })
 
-/** The version of a collection as it is now. */
+/** Returns the current resource version of a collection. */
 async function versionOf(server: Server, all: string): Promise<string> {
   const { bytes } = await server.send({ method: "GET", path: `${all}?limit=1` })
   return (JSON.parse(Buffer.from(bytes).toString()) as { metadata: { resourceVersion: string } }).metadata

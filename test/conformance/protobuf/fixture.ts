@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { gunzipSync, gzipSync } from "node:zlib"
 import type { Outcome } from "./exchanges.ts"
 
-/** What Kubernetes' own server made of the exchanges, by the name of the base: `<apiVersion> <kind> <name>`. */
+/** The results of Kubernetes' own server, by the name of the base: `<apiVersion> <kind> <name>`. */
 const FILE = new URL("answers.json.gz", import.meta.url)
 
 interface Kept extends Omit<Outcome, "bytes"> {

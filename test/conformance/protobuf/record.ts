@@ -1,5 +1,5 @@
 /**
- * Puts the exchanges of `protobuf.test.ts` to another API server, and keeps its answers:
+ * Runs the exchanges of `protobuf.test.ts` against another API server, and records its answers:
  * `bun test/conformance/protobuf/record.ts https://127.0.0.1:6443 TOKEN`.
  */
 import { ALL_BASES, nameOf } from "./bases.ts"

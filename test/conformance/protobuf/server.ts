@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer"
 import { NAMESPACE } from "../validation/cases.ts"
 
-/** A server, spoken to over HTTP. */
+/** A server that is reached over HTTP. */
 export interface Server {
   send(request: Sent): Promise<Got>
-  /** The frames of a watch, until `enough` of them are there; then the watch is closed. */
+  /** Returns frames of a watch. Closes the watch when there are `enough` of them. */
   frames(
     path: string,
     accept: string,
@@ -77,7 +77,7 @@ export function serverAt(url: string, token: string): Server {
   }
 }
 
-/** Makes what the exchanges need to be there already, and removes what would change the claims. */
+/** Creates what the exchanges need, and removes StorageClasses, which would change claims. */
 export async function prepared(server: Server): Promise<Server> {
   const make = (path: string, name: string) =>
     server.send({ method: "POST", path, body: JSON.stringify({ metadata: { name } }) })

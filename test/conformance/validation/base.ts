@@ -2,17 +2,17 @@
 export interface Base {
   /** `<apiVersion> <kind>` */
   readonly kind: string
-  /** What is special about it among the bases of its kind. */
+  /** How it differs from the other bases of its kind. */
   readonly name: string
-  /** The object but for its kind and name. */
+  /** The object without its kind and name. */
   readonly body: Json
-  /** The status that is set before it is changed; there are such cases only where this is given. */
+  /** The status that is set first. Cases that change the status exist only if this is given. */
   readonly status?: Json
-  /** For kinds whose names follow a rule: the nth name. */
+  /** Returns the nth name, for kinds whose names must follow a rule. */
   readonly nameOf?: (n: number) => string
-  /** Fields that servers choose by chance. */
+  /** Paths of fields whose values are random. */
   readonly volatile?: readonly string[]
-  /** The server itself writes to such objects, so that changes name no version. */
+  /** Whether the server itself writes to such objects; then updates are sent without a resource version. */
   readonly unversioned?: true
 }
 

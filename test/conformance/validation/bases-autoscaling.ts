@@ -13,7 +13,7 @@ const rules = {
 }
 const lastTransitionTime = "2026-01-01T00:00:00Z"
 
-/** Autoscalers in both of their versions. */
+/** HorizontalPodAutoscalers in both versions. */
 export const AUTOSCALING_BASES: readonly Base[] = [
   {
     kind: "autoscaling/v2 HorizontalPodAutoscaler",

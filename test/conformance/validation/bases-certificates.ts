@@ -4,7 +4,7 @@ import type { Base } from "./base.ts"
 const pem = (label: string, ...lines: readonly string[]): string =>
   Buffer.from([`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n")).toString("base64")
 
-/** Of jane, one of the developers. */
+/** A certificate request of the user jane in the group developers. */
 const request = pem(
   "CERTIFICATE REQUEST",
   "MIHgMIGGAgEAMCQxEzARBgNVBAoMCmRldmVsb3BlcnMxDTALBgNVBAMMBGphbmUw",
@@ -13,7 +13,7 @@ const request = pem(
   "KoZIzj0EAwIDSQAwRgIhALrY3P+SNo3DRis/aNyZByiS5PMwIxcyMI3AoTibBj3I",
   "AiEAlXgeA2TVoqMREkmwE+k/5J4SKT0c5VF4vx1erltsFsk=",
 )
-/** Its key, certified by itself until 2126. */
+/** A certificate that is signed by its own key and valid until 2126. */
 const certificate = pem(
   "CERTIFICATE",
   "MIIBdTCCARugAwIBAgIUODluRIgsDhbvW5A5KMp0wIAVZ64wCgYIKoZIzj0EAwIw",

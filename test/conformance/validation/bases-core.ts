@@ -1,6 +1,6 @@
 import type { Base } from "./base.ts"
 
-/** Kinds of the core group but for pods and what makes them. */
+/** Kinds of the core group, without pods and the kinds that create pods. */
 
 const ABOUT = {
   kind: "Pod",

@@ -6,7 +6,7 @@ const priorityLevelConfiguration = { name: "n" }
 const conditions = [
   { type: "T", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z", reason: "R", message: "m" },
 ]
-/** A controller tells in the status whether the priority level is there. */
+/** A controller writes to the status whether the priority level exists. */
 const watched = { unversioned: true, volatile: ["status"] } as const
 const queuing = { queues: 16, handSize: 4, queueLengthLimit: 10 }
 

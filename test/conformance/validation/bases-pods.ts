@@ -1,6 +1,6 @@
 import type { Base, Json } from "./base.ts"
 
-/** Pods, each with another part of what a pod may say. */
+/** Pods, each with other fields of a pod's spec. */
 
 const TIME = "2026-01-01T00:00:00Z"
 const REF = { name: "s" }
@@ -12,7 +12,7 @@ const pod = (name: string, spec: Json, more: Json = {}): Base => ({
   body: { spec: { containers: [container], ...spec }, ...more },
 })
 
-/** One kind of volume each. */
+/** Pods with one type of volume each. */
 const VOLUMES: Readonly<Record<string, Json>> = {
   emptyDir: { medium: "Memory", sizeLimit: "1Gi" },
   hostPath: { path: "/p", type: "File" },

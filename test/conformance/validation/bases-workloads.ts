@@ -1,6 +1,6 @@
 import type { Base, Json } from "./base.ts"
 
-/** Kinds that make pods. */
+/** Kinds that create pods. */
 
 const TIME = "2026-01-01T00:00:00Z"
 const podSpec = { containers: [{ name: "c", image: "i" }] }

@@ -6,14 +6,14 @@ import { leavesOf, verdictOf, type Answer, type Leaves } from "./verdict.ts"
 
 export type Verb = "create" | "update" | "status"
 
-/** One request: the base with one change, or as it is, where there is no path. */
+/** One request: the base with one change, or unchanged if there is no path. */
 export interface Case {
   readonly verb: Verb
   readonly path: string
   readonly change: string
 }
 
-/** A server to which the cases are put. Requests that are not `dryRun` prepare and clear up. */
+/** A server that the cases are sent to. Requests without `dryRun` prepare cases and clean up. */
 export interface Target {
   send(request: {
     readonly verb: "create" | "update" | "delete" | "get"
@@ -33,7 +33,7 @@ export function resourceOf({ kind: text }: Base): Resource {
   return RESOURCES.find((resource) => resource.apiVersion === apiVersion && resource.kind === kind)!
 }
 
-/** The cases of each base; those that an earlier base of the kind has are left out. */
+/** Returns the cases of each base, without those that an earlier base of the kind has. */
 export function casesOf(bases: readonly Base[]): readonly { readonly base: Base; readonly cases: readonly Case[] }[] {
   const seenOf = new Map<string, Seen>()
   return bases.map((base) => {
@@ -60,14 +60,14 @@ export function casesOf(bases: readonly Base[]): readonly { readonly base: Base;
   })
 }
 
-/** The object of a base under its nth name. */
+/** Returns the object of a base with its nth name. */
 export function objectOf({ kind: text, body, status, nameOf }: Base, n: number): Json {
   const [apiVersion, kind] = text.split(" ")
   const metadata = { ...(body["metadata"] as Json | undefined), name: nameOf?.(n) ?? `n${n}` }
   return { apiVersion, kind, ...body, metadata, ...(status === undefined ? {} : { status }) }
 }
 
-/** Puts the cases of a base to a server and gives the verdict on each. `n` tells the names of bases apart. */
+/** Sends the cases of a base to a server and returns the verdict on each. `n` makes the names of bases different. */
 export async function verdictsOn(
   target: Target,
   base: Base,
@@ -108,7 +108,7 @@ export async function verdictsOn(
 
 const nameIn = (object: Json): string => (object["metadata"] as { readonly name: string }).name
 
-/** Makes the object that is to be changed, and gives it as a client sends it back. */
+/** Creates the object that a case changes, and returns it as a client would send it in an update. */
 async function store(target: Target, base: Base, n: number): Promise<Json> {
   const resource = resourceOf(base)
   const namespace = resource.scope === "Namespaced" ? NAMESPACE : undefined
@@ -117,7 +117,7 @@ async function store(target: Target, base: Base, n: number): Promise<Json> {
   const make = () => target.send({ verb: "create", resource, namespace, body, dryRun: false })
   let made = await make()
   if (made.code === 409) {
-    // left by a run that was broken off
+    // left by an earlier run that was interrupted
     await target.send({ verb: "delete", resource, namespace, name, dryRun: false })
     made = await make()
   }

@@ -53,7 +53,7 @@ const refusal = ({ code, reason, message, details }: ApiError): Answer & { reado
   causes: details?.causes ?? [],
 })
 
-/** What cases need to be there already. */
+/** Creates what the cases need. */
 export async function prepare(target: Target): Promise<void> {
   const make = (kind: string, namespace: string | undefined, name: string) =>
     target.send({

@@ -1,18 +1,17 @@
 import type { FieldSpec, Type, Message } from "../../../pkg/apimachinery/field-spec.ts"
 
 /**
- * One change of an object: `path` is a JSON pointer, and `change` says what is there then. `-` takes it away, `+` adds
- * a copy of a list's first item to it,
- * `~64` is a text of that many letters, and everything else is JSON.
+ * One change of an object: `path` is a JSON pointer, and `change` is the new value. `-` removes the value, `+` appends
+ * a copy of the first item to a list, `~64` is a text of 64 letters, and everything else is JSON.
  */
 export interface Mutation {
   readonly path: string
   readonly change: string
-  /** Whether it is tried as a change of a stored object too. */
+  /** Whether it is also sent as an update of a stored object. */
   readonly onUpdate: boolean
 }
 
-/** What of a kind has been changed already: the pods and their volumes share most of their fields. */
+/** The fields of a kind that earlier bases have changed already: pods and volumes share most of their fields. */
 export type Seen = Set<string>
 
 type Values = Readonly<Record<string, unknown>>
@@ -20,13 +19,13 @@ interface Place {
   readonly path: string
   /** The same without indexes. */
   readonly schema: string
-  /** Fields that are absent are set to values too. */
+  /** Whether absent fields are also set to values. */
   readonly adds: boolean
-  /** How many messages that are absent may be made around a field. */
+  /** The largest number of absent messages that are created around a field. */
   readonly depth: number
 }
 
-/** Every change of an object of this schema that is worth trying, but for those in `seen`, which grows by them. */
+/** Returns every useful change of an object of this schema that is not in `seen`, and adds them to `seen`. */
 export function mutationsOf(schema: Message, object: Values, seen: Seen): readonly Mutation[] {
   const found: Mutation[] = []
   walk(schema, object, { path: "", schema: "", adds: true, depth: 1 }, (path, schemaPath, change, onUpdate) => {
@@ -40,7 +39,7 @@ export function mutationsOf(schema: Message, object: Values, seen: Seen): readon
 
 type Put = (path: string, schema: string, change: string, onUpdate: boolean) => void
 
-/** Those of the server are not a client's to set, and are tested elsewhere. */
+/** Fields that only the server sets, or that name the kind. They are tested elsewhere. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["/apiVersion", "/kind", "/metadata/managedFields", "/metadata/selfLink"])
 
 function walk(message: Message, value: Values | undefined, place: Place, put: Put): void {
@@ -87,7 +86,7 @@ const WRONG_TYPE: Readonly<Record<string, string>> = {
 const json = (values: readonly unknown[], onUpdate = false): readonly Change[] =>
   values.map((value) => [JSON.stringify(value), onUpdate])
 
-/** What a field of this type is set to. A field that is there gets more than one that is not. */
+/** Returns the values that a field of this type is set to: more for a present field than for an absent one. */
 function changesOf(spec: FieldSpec, given: unknown): readonly Change[] {
   const { type } = spec
   const isThere = given !== undefined
@@ -183,7 +182,7 @@ function scalarChanges(spec: FieldSpec, kind: string, isThere: boolean): readonl
   }
 }
 
-/** The object with a change made. What is absent on the way to it is made. */
+/** Returns the changed object. Absent messages on the path are created. */
 export function mutated(object: Values, { path, change }: Pick<Mutation, "path" | "change">): Values {
   const steps = path
     .slice(1)

@@ -2,7 +2,7 @@ import { BASES } from "./bases.ts"
 import { casesOf, verdictsOn, type Target, type Verb } from "./cases.ts"
 import { readFixture } from "./fixture.ts"
 
-/** How a server's verdicts compare with the recorded ones, for one kind and one verb. */
+/** The number of cases of one kind and verb, and how many verdicts equal the recorded ones. */
 export interface Count {
   readonly kind: string
   readonly verb: Verb
@@ -10,7 +10,7 @@ export interface Count {
   agreeing: number
 }
 
-/** A case on which a server differs: what Kubernetes said (`wants`) and what the server said (`found`). */
+/** A case with different verdicts: that of Kubernetes (`wants`) and that of the server (`found`). */
 export interface Difference {
   readonly title: string
   readonly wants: string
@@ -24,7 +24,7 @@ export interface Comparison {
 }
 
 /**
- * Puts every recorded case to a server and compares the verdicts.
+ * Sends every recorded case to a server and compares the verdicts.
  * @throws Error when the fixture lacks a case: the bases or the declarations have changed, and it must be recorded anew
  */
 export async function compareWithRecorded(target: Target): Promise<Comparison> {
@@ -51,7 +51,7 @@ export async function compareWithRecorded(target: Target): Promise<Comparison> {
   return { counts: [...counts.values()], differences }
 }
 
-/** The table of docs/compatibility.md, a line for each kind. */
+/** Returns the table of docs/compatibility.md, with a line for each kind. */
 export function tableOf(counts: readonly Count[]): string {
   const verbs = ["create", "update", "status"] as const
   const cell = (of: readonly Count[]) => {

@@ -1,6 +1,6 @@
 import type { Base } from "./base.ts"
 
-/** What a server made of a request. */
+/** A server's answer to a request. */
 export interface Answer {
   readonly code: number
   readonly reason?: string
@@ -9,9 +9,8 @@ export interface Answer {
 }
 
 /**
- * An answer in one line. Refused: the code, the reason, and of each cause the field and the kind of fault. Accepted:
- * the code, and in what the object differs
- * from the one that the unchanged base makes.
+ * Returns an answer as one line. Refused: the code, the reason, and the field and reason of each cause. Accepted: the
+ * code, and how the object differs from the one that the unchanged base makes.
  */
 export function verdictOf(
   { code, reason = "", causes = [], object }: Answer,
@@ -23,14 +22,14 @@ export function verdictOf(
   return [`${code} ${reason}`, ...faults.sort()].join("\t")
 }
 
-/** The values of an object, each under its path. */
+/** Returns the values of an object by path. */
 export type Leaves = ReadonlyMap<string, string>
 
-/** Fields that servers choose by chance or by the time. */
+/** Fields whose values are random or depend on the time. */
 const OF_THE_SERVER = ["uid", "creationTimestamp", "resourceVersion", "managedFields"]
 const OF_SERVICES = ["clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"]
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
-/** Those that cases set are of the beginning of the year. */
+/** Times that the server has set. Those at the beginning of 2026 were set by a case, and are compared. */
 const NOW = /^(?!2026-0[12]-0[13]T)\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 export function leavesOf(object: unknown, { kind, volatile = [] }: Base): Leaves {

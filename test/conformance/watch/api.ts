@@ -1,13 +1,13 @@
 import { Agent, request } from "node:https"
 import { send } from "../../harness/server.ts"
 
-/** An API server of this machine, whoever signed its certificate. */
+/** An API server on this machine. Its certificate is not verified. */
 export interface Target {
   readonly port: number
   readonly token: string
 }
 
-/** An object as JSON carries it; what is looked at here, and nothing else, has a type. */
+/** An object as JSON; only the fields that this test reads have types. */
 export interface Sent {
   readonly apiVersion?: string
   readonly kind?: string
@@ -33,7 +33,7 @@ export interface WatchLine {
   readonly object: Sent
 }
 
-/** Requests to a server, over kept connections; each watch has a connection of its own, so that it can be cut. */
+/** Sends requests over connections that are kept alive. Each watch has its own connection, so that it can be cut. */
 export class Api implements Disposable {
   readonly #target: Target
   readonly #connections = new Agent({ keepAlive: true, maxSockets: 100 })
@@ -42,7 +42,7 @@ export class Api implements Disposable {
     this.#target = target
   }
 
-  /** Sends a request, again while the server has no room for it (429). */
+  /** Sends a request, and repeats it while the server answers 429 (too many requests). */
   async send(method: string, path: string, body?: unknown, type = "application/json") {
     const { port, token } = this.#target
     const headers = { authorization: `Bearer ${token}`, "content-type": type }
@@ -54,8 +54,8 @@ export class Api implements Disposable {
   }
 
   /**
-   * Watches until `line` returns false, and then cuts the connection, in the middle of a line if it comes to that.
-   * `over` resolves then, and when the server ends the watch; a refused watch is a line of type ERROR.
+   * Watches until `line` returns false, and then cuts the connection, possibly in the middle of a line. `over` resolves
+   * when the connection was cut or the server ended the watch. A refused watch is reported as a line of type ERROR.
    */
   watch(path: string, accept: string, line: (line: WatchLine) => boolean) {
     const { port, token } = this.#target

@@ -1,26 +1,26 @@
 import type { Sent } from "./api.ts"
 import { stateOf, type State, type WatchedKind } from "./kinds.ts"
 
-/** An object as a write was answered with it, or its deletion, whose answer may not tell the revision. */
+/** One version of an object: the answer to a write, or a deletion, whose answer may lack the revision. */
 export interface Version {
   readonly object: Sent | undefined
-  /** Undefined for a deletion, and the mark before it, until a watcher was told. */
+  /** Undefined for a deletion and for the deletion mark before it, until a watcher has received its event. */
   revision: number | undefined
-  /** No answer showed the object: only labels, annotations and fields are known. */
+  /** Whether no answer contained the object: only its labels, annotations and fields are known. */
   readonly unseen?: boolean
 }
 
-/** Which objects a list or a watch is about. */
+/** The objects that a list or a watch selects. */
 export interface Selector {
   readonly namespace?: string
   readonly query: string
   matches(object: Sent, state: State): boolean
 }
 
-/** What a watcher with a selector is told of one version. */
+/** The event by which a watcher with a selector learns of one version. */
 export interface Step {
   readonly type: "ADDED" | "MODIFIED" | "DELETED"
-  /** The object that goes with it: of DELETED the state before. */
+  /** The version that the event contains; for DELETED the one before the deletion. */
   readonly object: Sent
   readonly revision: number | undefined
   readonly unseen: boolean
@@ -30,7 +30,7 @@ export interface Step {
 export class ObjectHistory {
   readonly kind: WatchedKind
   readonly key: string
-  /** Written by one writer only, so that its versions follow from the seed alone. */
+  /** Whether only one writer writes the object: then its versions follow from the seed alone. */
   readonly owned: boolean
   readonly versions: Version[] = []
 
@@ -40,7 +40,7 @@ export class ObjectHistory {
     this.owned = owned
   }
 
-  /** Notes an answer. One that changed nothing has the revision of the version before. */
+  /** Records the answer to a write. The answer to a write that changed nothing has the revision of the version before. */
   acknowledge(object: Sent): void {
     const revision = Number(object.metadata.resourceVersion)
     if (this.versions.some((version) => version.revision === revision)) return
@@ -50,7 +50,7 @@ export class ObjectHistory {
     this.versions.splice(after + 1, 0, { object, revision })
   }
 
-  /** A deletion with grace, though none is left, first shows when it was asked for. Source: registry Store.Delete. */
+  /** A graceful deletion with 0 seconds left first sets the deletion timestamp. Source: registry Store.Delete. */
   acknowledgeDeletion({ marked = false } = {}): void {
     const last = this.versions.at(-1)!.object!
     if (marked) this.versions.push({ object: last, revision: undefined, unseen: true })
@@ -58,8 +58,8 @@ export class ObjectHistory {
   }
 
   /**
-   * Gives the deletion, or the mark before it, that a watcher was told of at a revision this revision. Returns what is
-   * wrong with that, if anything.
+   * Records the revision at which a watcher received a deletion, or the deletion mark before it. Returns why that
+   * revision cannot be right; undefined if it can.
    */
   date(type: "MODIFIED" | "DELETED", revision: number): string | undefined {
     if (this.versions.some((version) => version.revision === revision)) return undefined
@@ -90,7 +90,7 @@ export class ObjectHistory {
     })
   }
 
-  /** The version at a revision; "unknown" where the object may have been deleted before or after. */
+  /** Returns the version at a revision; "unknown" if the object may have been deleted before or after it. */
   at(revision: number): Version | undefined | "unknown" {
     const at = this.versions.findLastIndex((version) => version.revision !== undefined && version.revision <= revision)
     const next = this.versions[at + 1]

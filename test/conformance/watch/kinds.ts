@@ -1,11 +1,11 @@
 import type { Api, Sent } from "./api.ts"
 
-/** What writers change and selectors look at. `n` rises with each write of an object. */
+/** The values that writers change and selectors select by. `n` rises with each write of an object. */
 export interface State {
   readonly n: number
   /** The label `tier`. */
   readonly tier: string
-  /** The field that the kind's field selector looks at; undefined where it has none but the name. */
+  /** The value of the kind's selectable field; undefined if only the name can be selected by. */
   readonly color: string | undefined
 }
 
@@ -15,11 +15,11 @@ export interface WatchedKind {
   readonly root: string
   readonly apiVersion: string
   readonly kind: string
-  /** The field that can be selected by beside the name, and the values it takes, the one of new objects first. */
+  /** The kind's selectable field besides the name, with its values; new objects have the first value. */
   readonly field?: { readonly name: string; readonly values: readonly string[] }
-  /** Are its objects deleted with grace? */
+  /** Whether its objects are deleted gracefully. */
   readonly graceful?: boolean
-  /** What an object has beside its metadata. */
+  /** The fields of a new object besides its metadata. */
   body(color: string | undefined, namespace: string): object
   /** The merge patch that sets the color, and the subresource that it goes to. */
   paint?(color: string): { readonly patch: object; readonly subresource?: string }
@@ -29,7 +29,7 @@ export interface WatchedKind {
 const COLORS = ["red", "green", "blue"]
 export const GROUP = "watch.k3ts.test"
 
-/** Kinds that are stored, selected and deleted in different ways. */
+/** Kinds that differ in how they are stored, selected and deleted. */
 export const KINDS: readonly WatchedKind[] = [
   {
     plural: "configmaps",

@@ -1,6 +1,6 @@
 /**
- * By hand: `bun test/conformance/watch/main.ts --port 6443 --token …` against any API server of this machine,
- * upstream's too. Two servers give the same digest for the same seed and numbers.
+ * Runs the test by hand against any API server on this machine, also upstream's: `bun test/conformance/watch/main.ts
+ * --port 6443 --token …`. Two servers give the same digest for the same seed and numbers.
  */
 import { parseArgs } from "node:util"
 import { runWatches } from "./run.ts"

@@ -9,17 +9,17 @@ import { Watcher } from "./watchers.ts"
 import { burst, TIERS, Writer, type Written } from "./writers.ts"
 
 export interface WatchRun {
-  /** What watchers were told otherwise than the writes were answered; empty when all is well. */
+  /** The events that contradict the answers to the writes; empty if there are none. */
   readonly faults: readonly string[]
   readonly writes: number
   readonly sessions: number
   readonly events: number
-  /** How often a watch or a list was told that its revision is no longer kept. */
+  /** The number of watches and lists that were refused because their revision had expired. */
   readonly expired: number
   readonly lists: number
-  /** Watches that began with the present objects. */
+  /** The number of watches that began with the objects that existed. */
   readonly initial: number
-  /** What is equal for all servers: for each object that has one writer, and each selector, its events. */
+  /** A digest that is equal for all servers: the events of each object with one writer, for each selector. */
   readonly digest: string
 }
 
@@ -27,20 +27,20 @@ export interface WatchRunOptions {
   readonly target: Target
   readonly seed: number
   readonly writers: number
-  /** Writes of each writer. */
+  /** The number of writes of each writer. */
   readonly writes: number
-  /** Watchers of each kind. */
+  /** The number of watchers of each kind. */
   readonly watchers: number
-  /** May watches begin with the present objects, by `sendInitialEvents`? */
+  /** Whether watches may begin with the objects that exist (`sendInitialEvents`). */
   readonly initialEvents: boolean
 }
 
-/** How long a watcher may take to hear of the last writes. */
+/** The time in which a watcher must receive the last writes. */
 const CATCH_UP_MS = 20_000
 
 /**
- * Writes and watches at a time, and compares what each watcher was told with what the writes were answered. Leaves
- * nothing behind but the custom kind.
+ * Runs writers and watchers at the same time, and compares the events of each watcher with the answers to the writes.
+ * Leaves nothing behind but the definition of the custom kind.
  */
 export async function runWatches({
   target,
@@ -113,7 +113,7 @@ export async function runWatches({
       return { writer, objects }
     }),
   )
-  // From here on no watch is cut, and each ends when it was told of the last write that its selector concerns.
+  // From here on no watch is cut. Each ends when it has received the last write that its selector matches.
   ended = true
   await Promise.all(own.map(async ({ writer, objects }) => Promise.all(objects.map((object) => writer.end(object)))))
   for (const object of shared) await first.end(object)
@@ -141,7 +141,7 @@ export async function runWatches({
   }
 }
 
-/** The conditions that watchers of a kind take in turn: by label, field, both, namespace and name. */
+/** The selectors that watchers of a kind use in turn: by label, field, both, namespace and name. */
 function selectors(kind: WatchedKind, run: string, namespaces: readonly string[]): readonly Selector[] {
   const [namespace = "", other = ""] = namespaces
   const all = { query: `labelSelector=run%3D${run}`, matches: () => true }
@@ -175,7 +175,7 @@ function selectors(kind: WatchedKind, run: string, namespaces: readonly string[]
   ]
 }
 
-/** The last revision that a watcher must hear of, as far as it is known. */
+/** Returns the last revision that a watcher must receive, as far as it is known. */
 function lastRevision({ options: { kind, selector } }: Watcher, histories: ReadonlyMap<string, ObjectHistory>): number {
   const { namespace = "" } = selector
   const own = [...histories.values()].filter(
@@ -201,7 +201,7 @@ async function clearAway(api: Api, namespaces: readonly string[]): Promise<void>
   for (const namespace of namespaces) {
     for (const kind of KINDS) await api.send("DELETE", pathOf(kind, namespace))
     await api.send("DELETE", `/api/v1/namespaces/${namespace}`)
-    // Nobody else ends it where no controllers run.
+    // Without controllers, nobody else removes the namespace.
     const ended = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace }, spec: { finalizers: [] } }
     await api.send("PUT", `/api/v1/namespaces/${namespace}/finalize`, ended)
   }

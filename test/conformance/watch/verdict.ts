@@ -5,7 +5,10 @@ import type { Listed, Session, Watcher } from "./watchers.ts"
 
 const END_OF_INITIAL = "k8s.io/initial-events-end"
 
-/** Are two forms of an object the same? Items of lists have no type, and the revision is looked at elsewhere. */
+/**
+ * Whether two objects are equal, apart from the type, which items of lists lack, and the revision, which is checked
+ * elsewhere.
+ */
 function sameObject(told: Sent, step: Step, kind: WatchedKind, metadataOnly: boolean): boolean {
   if (step.unseen) return Bun.deepEquals(stateOf(kind, told).n, stateOf(kind, step.object).n)
   const plain = ({ apiVersion: _, kind: _kind, ...object }: Sent) => {
@@ -20,7 +23,7 @@ const revisionOf = ({ object }: WatchLine): number => Number(object.metadata.res
 const show = (type: string, revision: number | undefined, object: Sent, kind: WatchedKind) =>
   `${type}@${revision} n=${stateOf(kind, object).n}`
 
-/** Tells deletions their revisions: of a whole object, what a watcher without conditions saw. */
+/** Records the revisions of deletions, from the events of watchers without a selector. */
 export function dateDeletions(histories: ReadonlyMap<string, ObjectHistory>, watchers: readonly Watcher[]): string[] {
   const wrong: string[] = []
   for (const { options, sessions } of watchers)
@@ -33,7 +36,7 @@ export function dateDeletions(histories: ReadonlyMap<string, ObjectHistory>, wat
   return wrong
 }
 
-/** What a watcher was told otherwise than the writes were answered. */
+/** Returns how the events of a watcher contradict the answers to the writes. */
 export function faultsOf(watcher: Watcher, histories: readonly ObjectHistory[]): string[] {
   const { kind, selector, metadataOnly } = watcher.options
   const own = histories.filter((history) => history.kind === kind && history.key.startsWith(prefixOf(kind, selector)))
@@ -55,14 +58,14 @@ const prefixOf = (kind: WatchedKind, { namespace }: Selector): string =>
   namespace === undefined ? `${kind.plural}/` : `${kind.plural}/${namespace}/`
 const pathText = (kind: WatchedKind, { namespace = "*", query }: Selector) => `${kind.plural} in ${namespace}, ${query}`
 
-/** Where the initial objects end: the index of the first line after them; 0 where there are none. */
+/** Returns the index of the first line after the initial objects; 0 if there are none. */
 function endOfInitial({ lines, initialEvents }: Session): number {
   if (!initialEvents) return 0
   const end = lines.findIndex(({ object }) => object.metadata.annotations?.[END_OF_INITIAL] === "true")
   return end < 0 ? lines.length : end
 }
 
-/** Revisions rise, bookmarks among them, but where the server begins with the present objects. */
+/** Checks that revisions rise, those of bookmarks included. The initial objects may be in any order. */
 function orderFaults(session: Session): string[] {
   const { after, initialEvents, lines } = session
   const faults: string[] = []
@@ -77,7 +80,7 @@ function orderFaults(session: Session): string[] {
   return faults
 }
 
-/** The initial objects are those of the bookmark's revision, all of them. */
+/** Checks that the initial objects are exactly those that existed at the bookmark's revision. */
 function initialFaults(
   session: Session,
   kind: WatchedKind,
@@ -118,7 +121,7 @@ function listFaults(
   })
 }
 
-/** The events of one object are its steps, from where the session began to the last thing it was told. */
+/** Checks that the events of one object are its versions in order, from the start of the session to its last event. */
 function objectFaults(session: Session, kind: WatchedKind, key: string, all: readonly Step[], metadataOnly: boolean) {
   const { after, initialEvents, lines } = session
   const end = Math.max(after ?? 0, ...lines.map(revisionOf))
@@ -127,14 +130,14 @@ function objectFaults(session: Session, kind: WatchedKind, key: string, all: rea
   let start = after ?? (initialEvents && initialEnd < lines.length ? revisionOf(lines[initialEnd]!) : undefined)
   if (initialEvents && start === undefined) return []
   if (start === undefined) {
-    // From "any" revision: the first event is the present state, and what comes after it is known.
+    // The watch began at any revision: its first event is the state at that time.
     const first = told[0]
     if (first === undefined) return []
     start = revisionOf(first)
     if (!all.some(({ revision }) => revision === start)) return [`${key} began at ${start}, which it never was`]
     told = told.slice(1)
   }
-  // A deletion that nobody was told of has no revision; then it was not after a step that somebody was told of.
+  // A deletion that no watcher has received has no revision. It was not later than a version that one has received.
   const wanted = all.filter(({ revision }) => revision !== undefined && revision > start && revision <= end)
   const same =
     wanted.length === told.length &&

@@ -1,13 +1,13 @@
 /**
- * Watches that are cut and resumed while a hundred writers write: what a watcher is told is what the writes were
- * answered, in their order, whatever it selects by and wherever it begins.
+ * Cuts and resumes watches while a hundred writers write. Each watcher must receive the versions that the writes were
+ * answered with, in their order, with any selector and from any revision.
  */
 import { expect, test } from "bun:test"
 import { startServer } from "../../harness/server.ts"
 import { runWatches } from "./run.ts"
 
 test("each watcher is told the acknowledged writes of each object in order, through any number of resumes", async () => {
-  // given a server that forgets soon, so that revisions expire under the watchers
+  // given a server with a short history, so that revisions of watchers expire
   await using server = await startServer({
     flags: ["--disable", "controller-manager,scheduler", "--history-size", "1Mi"],
   })
@@ -22,6 +22,6 @@ test("each watcher is told the acknowledged writes of each object in order, thro
   expect(figures.lists).toBeGreaterThan(64)
   expect(figures.initial).toBeGreaterThan(10)
   expect(figures.expired).toBeGreaterThan(0)
-  // and what upstream gives for the same seed and numbers
+  // and the digest is that of upstream's server for the same seed and numbers
   expect(figures.digest).toBe("1a0f1d66f74070bc")
 }, 60_000)

@@ -4,18 +4,18 @@ import type { Api, Sent, WatchLine } from "./api.ts"
 import type { Selector } from "./history.ts"
 import { pathOf, type WatchedKind } from "./kinds.ts"
 
-/** One connection of a watch, from its start to its cut. */
+/** One connection of a watch, from its start until it is cut. */
 export interface Session {
-  /** Events are wanted after this revision; undefined where the server chose. */
+  /** The revision after which the watch began; undefined if the server chose it. */
   readonly after: number | undefined
-  /** Did it ask for the present objects first? */
+  /** Whether it requested the objects that exist first. */
   readonly initialEvents: boolean
   readonly lines: WatchLine[]
 }
 
 /** A consistent list, of one page or of several. */
 export interface Listed {
-  /** How its last page was asked for. */
+  /** The query of its last page. */
   readonly query: string
   readonly revision: number
   readonly items: readonly Sent[]
@@ -25,29 +25,32 @@ export interface WatcherOptions {
   readonly api: Api
   readonly kind: WatchedKind
   readonly selector: Selector
-  /** Are only metadata wanted? */
+  /** Whether only metadata are requested. */
   readonly metadataOnly: boolean
   readonly random: Random
-  /** A revision that was acknowledged before now. */
+  /** Returns a revision that was acknowledged earlier. */
   someRevision(): number
-  /** May a watch begin with the present objects? Upstream needs an etcd of 3.5.13 or later for it. */
+  /** Whether watches may begin with the objects that exist. Upstream's server needs etcd 3.5.13 or later for that. */
   readonly initialEvents: boolean
-  /** Are the writers done? Then the watch is not cut any more. */
+  /** Whether the writers have finished: then the watch is no longer cut. */
   ended(): boolean
 }
 
 const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-/** Watches with one selector, is cut after some events, and comes back where it was, at a random revision, or anew. */
+/**
+ * Watches with one selector. Its connection is cut after some events; it resumes there, at a random revision, or starts
+ * anew.
+ */
 export class Watcher {
   readonly options: WatcherOptions
   readonly sessions: Session[] = []
   readonly lists: Listed[] = []
   readonly wrong: string[] = []
   expired = 0
-  /** The last revision that it was told of. */
+  /** The last revision that it has received. */
   #last = 0
-  /** The revision at which it has seen all. */
+  /** The revision up to which it must receive everything. */
   #target = Infinity
   #cut: () => void = () => undefined
 
@@ -55,13 +58,13 @@ export class Watcher {
     this.options = options
   }
 
-  /** Lets it end when it has come to a revision, after the last write. */
+  /** Ends the watch as soon as it has received this revision; called after the last write. */
   finish(revision: number): void {
     this.#target = revision
     if (this.#last >= revision) this.#cut()
   }
 
-  /** Ends it wherever it is. Returns what it has not heard of, if anything. */
+  /** Ends the watch at once. Returns what it has not received; undefined if it has received everything. */
   giveUp(): string[] {
     const { kind, selector } = this.options
     if (this.#last >= this.#target) return []
@@ -117,7 +120,7 @@ export class Watcher {
     return gone
   }
 
-  /** Returns its revision; begins anew where the continuation has expired. */
+  /** Returns the revision of the list. Starts the list anew if its continuation token has expired. */
   async #list(): Promise<number> {
     const { api, kind, selector, random } = this.options
     const limit = pick(random, ["", "", "&limit=3", "&limit=10"])

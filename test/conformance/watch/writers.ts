@@ -21,11 +21,11 @@ export interface WriterOptions {
   readonly run: string
   /** Called with each acknowledged revision. */
   acknowledged(revision: number): void
-  /** Called with what no answer should be. */
+  /** Called with an answer that is not allowed. */
   wrong(what: string): void
 }
 
-/** Writes to objects one request after the other, and notes what each is answered with. */
+/** Writes to objects, one request after the other, and records the answers. */
 export class Writer {
   readonly #options: WriterOptions
   #count = 0
@@ -34,7 +34,7 @@ export class Writer {
     this.#options = options
   }
 
-  /** One random write to an object that nobody else writes. */
+  /** Makes one random write to an object of this writer alone. */
   async write(written: Written): Promise<void> {
     const { random } = this.#options
     const last = written.history.versions.at(-1)?.object
@@ -45,7 +45,7 @@ export class Writer {
     if (choice < 0.12) return this.#delete(written)
     if (choice < 0.18) return this.#deleteSlowly(written)
     if (choice < 0.24) return this.#deleteByLabel(written)
-    // Changes nothing, so no revision comes of it.
+    // This write changes nothing, so it has no new revision.
     if (choice < 0.3) return this.#patch(written, MERGE, { metadata: { labels: last.metadata.labels } })
     if (choice < 0.5 && paint !== undefined) {
       const { patch, subresource = "" } = paint(pick(random, field!.values))
@@ -56,7 +56,7 @@ export class Writer {
     return this.relabel(written, tier)
   }
 
-  /** Changes an object that others write too. */
+  /** Changes an object that other writers also change. */
   relabel(written: Written, tier: string, writer = ""): Promise<void> {
     return this.#patch(written, MERGE, { metadata: { labels: { tier }, annotations: { ...this.#next(), writer } } })
   }
@@ -74,7 +74,7 @@ export class Writer {
     this.#answered("create", history, code, body, 201)
   }
 
-  /** Puts the object into a state that the last selectors of a run look for. */
+  /** Brings the object into a state that the selectors match at the end of a run. */
   async end(written: Written): Promise<void> {
     const { random } = this.#options
     if (written.history.versions.at(-1)?.object === undefined) await this.create(written, pick(random, TIERS))
@@ -113,7 +113,7 @@ export class Writer {
     else this.#options.wrong(`delete ${history.key}: ${code} ${body.message}`)
   }
 
-  /** By the way of a finalizer: the deletion shows first, and comes true with the finalizer's end. */
+  /** Deletes an object with a finalizer: it is marked first, and goes when the finalizer is removed. */
   async #deleteSlowly(written: Written): Promise<void> {
     const { kind, namespace, name, history } = written
     await this.#patch(written, MERGE, { metadata: { finalizers: ["k3ts.test/held"], annotations: this.#next() } })
@@ -150,5 +150,5 @@ export class Writer {
   }
 }
 
-/** How many writes a writer sends in one go to its objects, so that events of one object come close together. */
+/** The number of writes that a writer sends in a row to one of its objects, so that their events are close together. */
 export const burst = (random: Random): number => (chance(random, 0.3) ? between(random, 3, 6) : 1)
