@@ -15,6 +15,13 @@ export interface QueuedPod {
   plugins: ReadonlySet<string>
 }
 
+/** A pod that waits until a time of the monotonic clock, in milliseconds, or until something wakes it. */
+interface Parked {
+  readonly queued: QueuedPod
+  readonly timer: Timer
+  readonly until: number
+}
+
 /**
  * Pods waiting for a node. Source: pkg/scheduler/backend/queue/scheduling_queue.go. A pod is in one place at a time:
  *  - active:        to be scheduled next, by priority and then by age;
@@ -26,11 +33,8 @@ export interface QueuedPod {
  */
 export class SchedulingQueue {
   private readonly active = new PriorityQueue()
-  private readonly backoff = new Map<
-    string,
-    { readonly queued: QueuedPod; readonly timer: Timer; readonly until: number }
-  >()
-  private readonly unschedulable = new Map<string, { readonly queued: QueuedPod; readonly timer: Timer }>()
+  private readonly backoff = new Map<string, Parked>()
+  private readonly unschedulable = new Map<string, Parked>()
   private readonly gated = new Map<string, QueuedPod>()
   private readonly inFlight = new Map<
     string,
@@ -177,11 +181,16 @@ export class SchedulingQueue {
   private park(queued: QueuedPod): void {
     const uid = queued.pod.metadata.uid ?? ""
     // In case an event was missed, the pod is tried again now and then.
-    const entry = { queued, timer: this.clock.setTimeout(() => this.wake(uid, entry), LONGEST_UNSCHEDULABLE_MS) }
-    this.unschedulable.set(uid, entry)
+    const timer = this.clock.setTimeout(() => this.wakeOverdue(), LONGEST_UNSCHEDULABLE_MS)
+    this.unschedulable.set(uid, { queued, timer, until: this.clock.monotonic() + LONGEST_UNSCHEDULABLE_MS })
   }
 
-  private wake(uid: string, { queued, timer }: { readonly queued: QueuedPod; readonly timer: Timer }): void {
+  /** Thousands of pods may have been refused at the same time, so the first timer stands for all of them. */
+  private wakeOverdue(): void {
+    for (const [uid, parked] of this.unschedulable) if (parked.until <= this.clock.monotonic()) this.wake(uid, parked)
+  }
+
+  private wake(uid: string, { queued, timer }: Parked): void {
     timer.cancel()
     this.unschedulable.delete(uid)
     this.backOff(queued)
