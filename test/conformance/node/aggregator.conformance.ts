@@ -16,7 +16,7 @@ describeStandIns("aggregation", (standIn) => {
     "Aggregator Should be able to support the 1.17 Sample API Server using the current Aggregator",
     async (ns) => {
       const { cluster } = ns
-      // given a server that may read how the aggregator is known and ask who may do what
+      // given an extension server with the right to read the aggregator's certificate and to review access
       const host = `sample-api.${ns.name}.svc`
       const { certPem, keyPem, caPem } = serverCertificate(host)
       await ns.create("secrets", "tls", {
@@ -57,7 +57,7 @@ describeStandIns("aggregation", (standIn) => {
       })
       await cluster.untilList(`${ns.path}/pods?labelSelector=apiserver%3Dtrue`, ([pod]) => isReady(pod))
 
-      // when it is registered, then its resources are served as the cluster's own
+      // when it is registered, then its resources are served like those of the cluster
       await cluster.post(SERVICES, {
         metadata: { name: NAME },
         spec: {
@@ -83,7 +83,7 @@ describeStandIns("aggregation", (standIn) => {
       await cluster.delete(`${FLUNDERS("default")}/rest-flunder`)
       expect(await names("default")).toEqual([])
 
-      // found by discovery, as a client that knows nothing of it would
+      // found by discovery
       const list = (await cluster.get("/apis/wardle.example.com/v1alpha1")) as unknown as { resources: object[] }
       expect(list.resources).toMatchObject([{ name: "flunders", kind: "Flunder", namespaced: true }])
       const groups = (await cluster.get("/apis")) as unknown as { groups: object[] }
@@ -96,7 +96,7 @@ describeStandIns("aggregation", (standIn) => {
       await cluster.post(FLUNDERS(ns.name), flunder("dynamic-flunder"))
       expect(await names(ns.name)).toEqual(["dynamic-flunder"])
 
-      // and the APIService is read, patched, updated, and takes a status
+      // and the APIService can be read, patched and updated, also its status
       const path = `${SERVICES}/${NAME}`
       const before = await cluster.get(`${path}/status`)
       expect(before.status.conditions![0]!.message).toBe("all checks passed")

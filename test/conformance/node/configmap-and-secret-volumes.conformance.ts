@@ -14,7 +14,7 @@ interface Given {
   readonly defaultMode?: number
   readonly optional?: boolean
 }
-/** A way to bring a ConfigMap or a Secret into a volume. */
+/** A type of volume with the contents of a ConfigMap or a Secret. */
 interface Source {
   readonly plural: "configmaps" | "secrets"
   volume(given: Given): Volume
@@ -36,7 +36,7 @@ const projected = (plural: Source["plural"]): Source => ({
 const projectedConfigMap = projected("configmaps")
 const projectedSecret = projected("secrets")
 
-/** The user of upstream's tests that are not run as root. */
+/** The user of upstream's tests that do not run as root. */
 const nonRoot: PodInput = { securityContext: { runAsUser: 1000 } }
 const mapped = [{ key: "data-2", path: "path/to/data-2" }]
 const mappedReadOnly = [{ key: "data-2", path: "path/to/data-2", mode: 0o400 }]
@@ -232,7 +232,7 @@ describeStandIns("volumes of ConfigMaps and Secrets", (standIn) => {
     ["Projected secret optional updates should be reflected in volume", projectedSecret],
   ] as const)
     standIn(title, async (ns) => {
-      // given three optional volumes, of an object that will go, one that will change and one that will come
+      // given three optional volumes: their objects will be deleted, changed and created
       const names = ["delete", "update", "create"]
       await make(ns, source, "delete", { "data-1": "value-1" })
       await make(ns, source, "update", { "data-1": "value-1" })
@@ -251,7 +251,7 @@ describeStandIns("volumes of ConfigMaps and Secrets", (standIn) => {
       await absent("update", "data-3")
       expect(await ns.sh("pod", `cat ${file("delete", "data-1")}`, "delete")).toBe("value-1")
 
-      // when they do, then the volumes follow
+      // when that happens, then the files of the volumes follow
       await ns.cluster.delete(`${ns.path}/${source.plural}/delete`)
       await ns.cluster.put(`${ns.path}/${source.plural}/update`, {
         metadata: { name: "update" },

@@ -1,5 +1,5 @@
 /**
- * How containers start, end and are seen. After runtime.go, kubelet.go, kubelet_etc_hosts.go, init_container.go,
+ * How containers start, end and are reported. After runtime.go, kubelet.go, kubelet_etc_hosts.go, init_container.go,
  * ephemeral_containers.go, security_context.go and sysctl.go of test/e2e/common/node, and
  * test/e2e/node/security_context.go.
  */
@@ -25,7 +25,7 @@ describeStandIns("containers", (standIn) => {
   standIn(
     "Container Runtime blackbox test when starting a container that exits should run with the expected status",
     async (ns) => {
-      // ends with 1 the first time, with 0 the second, and stays the third
+      // exits with 1 the first time and with 0 the second time, and keeps running the third time
       const script = `
       count=$(echo hello >> /count/file; wc -l < /count/file)
       [ $count -eq 1 ] && exit 1
@@ -182,7 +182,7 @@ describeStandIns("containers", (standIn) => {
     expect([await isManaged("host", "one"), await isManaged("host", "two")]).toEqual([false, false])
   })
 
-  /** What holds of every state of a pod with init containers: containerInitInvariant in init_container.go. */
+  /** Checks what must hold in every state of a pod with init containers: containerInitInvariant in init_container.go. */
   function checkInvariants(states: readonly Loose[]): void {
     let wasInitialized = false
     for (const pod of states) {
@@ -201,7 +201,7 @@ describeStandIns("containers", (standIn) => {
   }
   const initContainers = (...commands: readonly string[]) =>
     commands.map((command, i) => ({ name: `init${i + 1}`, image: BUSYBOX, command: [command] }))
-  /** All states of a pod until one is as wanted. */
+  /** Returns all states of a pod up to the wanted one. */
   async function watched(ns: TestNamespace, pod: PodInput, wanted: (pod: Loose) => boolean): Promise<readonly Loose[]> {
     const watch = await ns.cluster.watch(`${ns.path}/pods?fieldSelector=metadata.name%3Dpod`)
     await ns.createPod("pod", pod)
@@ -344,7 +344,7 @@ describeStandIns("containers", (standIn) => {
   standIn(
     "Security Context when creating containers with AllowPrivilegeEscalation should not allow privilege escalation when false",
     async (ns) => {
-      // a program with the setuid bit stays the user's, and the kernel's flag is set
+      // a program with the setuid bit keeps the user, and the kernel's flag no_new_privs is set
       const script = (path: string) => `cp /bin/busybox ${path} && chmod 4755 ${path} && ls -l ${path} | cut -c1-10`
       const volumes = [{ name: "v", emptyDir: {} }]
       const volumeMounts = [{ name: "v", mountPath: "/v" }]

@@ -8,7 +8,7 @@ import type { TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 import { expectDenied, serverOf, started, unwanted, withHooks, type Hook } from "./webhook-server.ts"
 
-/** A definition with a free-form `data`, for one stand-in; its resources' path. */
+/** Creates a definition with a free-form `data` for one stand-in. Returns the path of its resources. */
 async function withDefinition(
   ns: TestNamespace,
   versions: readonly { readonly name: string; readonly storage: boolean; readonly schema?: object }[],
@@ -145,7 +145,7 @@ describeStandIns(
             const patched = await ns.cluster.patch(`${path("v2")}/mutated`, "merge", { data: { dummy: "test" } })
             const all = { ...started, "mutation-stage-1": "yes", "mutation-stage-2": "yes", dummy: "test" }
             expect(patched.data).toEqual(all)
-            // and by the old version, which the webhook is asked in as the rule says
+            // and through the old version, which is converted to the version that the rule names
             const again = await ns.cluster.patch(`${path("v1")}/mutated`, "merge", { data: { dummy: "test2" } })
             expect(again.data).toEqual({ ...all, dummy: "test2" })
           }),
@@ -187,7 +187,7 @@ describeStandIns(
       })
     })
 
-    /** A definition of two versions that the webhook converts between. */
+    /** Creates a definition of two versions, between which the webhook converts. */
     const converting = async (
       ns: TestNamespace,
       body: (group: string, path: (version: string) => string, definition: string) => Promise<void>,

@@ -9,7 +9,7 @@ import { describeStandIns } from "./stand-in.ts"
 const DIG = `${process.execPath} ${join(import.meta.dirname, "programs/dig.ts")}`
 const QUERIER = "querier"
 
-/** A pod that can ask. */
+/** Starts a pod that can send DNS requests. */
 const runQuerier = (ns: TestNamespace, pod: PodInput = {}, name = QUERIER) =>
   ns.runPod(name, {
     ...pod,
@@ -17,7 +17,7 @@ const runQuerier = (ns: TestNamespace, pod: PodInput = {}, name = QUERIER) =>
     containers: [{ ...program("dig.ts"), command: stay() }],
   })
 
-/** What the name server answers over UDP and over TCP, once it answers at all. */
+/** Returns the answers of the name server over UDP and TCP, as soon as it answers. */
 async function answersOf(ns: TestNamespace, name: string, type = "A"): Promise<readonly unknown[]> {
   const [udp, tcp] = await Promise.all(
     ["udp", "tcp"].map((transport) =>
@@ -32,7 +32,7 @@ async function answersOf(ns: TestNamespace, name: string, type = "A"): Promise<r
   expect(lines(tcp!.out)).toEqual(lines(udp!.out))
   return lines(udp!.out).map((line) => JSON.parse(line) as unknown)
 }
-/** What the system's resolver finds. */
+/** Returns the addresses that the resolver of the system finds. */
 const lookedUp = async (ns: TestNamespace, name: string) =>
   (await ns.sh(QUERIER, `${DIG} hosts ${name}`)).trim().split("\n")
 
@@ -82,7 +82,7 @@ describeStandIns(
       expect(await answersOf(ns, reverse, "PTR")).toEqual([`test-service-2.${ns.name}.svc.cluster.local`])
     })
 
-    /** A headless Service, and a pod of it with a name of its own. */
+    /** Creates a headless Service, and a pod of it with a hostname. */
     const withName = async (ns: TestNamespace) => {
       await ns.create("services", "dns-test-service-2", { spec: { clusterIP: "None", selector, ports } })
       const named = { hostname: "dns-querier-2", subdomain: "dns-test-service-2" }

@@ -1,5 +1,5 @@
 /**
- * What a pod's files tell of it. After downwardapi_volume.go and projected_downwardapi.go of test/e2e/common/storage.
+ * Files with metadata of the pod. After downwardapi_volume.go and projected_downwardapi.go of test/e2e/common/storage.
  */
 import { expect } from "bun:test"
 import type { ContainerSpec, PodInput, PodSpec } from "./namespace.ts"
@@ -31,7 +31,7 @@ const podOf = (volume: Volume, container: Partial<ContainerSpec> = {}): PodInput
   containers: [{ volumeMounts: [{ name: "podinfo", mountPath: "/etc/podinfo" }], ...container }],
 })
 
-/** The titles of both kinds of volume, for one behaviour. */
+/** Returns the titles of one behaviour for both types of volume. */
 const both = ([one, other]: readonly [string, string]): readonly (readonly [
   string,
   (items: readonly Item[], defaultMode?: number) => Volume,

@@ -3,7 +3,7 @@ import { expect } from "bun:test"
 import { sh } from "../../harness/cluster.ts"
 import { describeStandIns } from "./stand-in.ts"
 
-/** The user that upstream's image is run as where a test says non-root. */
+/** The user of upstream's image in tests that are named non-root. */
 const NON_ROOT = 1001
 const rows = [
   { title: "EmptyDir volumes should support (root,0644,tmpfs)", mode: "0644", medium: "Memory" },
@@ -100,7 +100,7 @@ describeStandIns("emptyDir", (standIn) => {
   })
 
   standIn("EmptyDir wrapper volumes should not cause race condition when used for configmaps", async (ns) => {
-    // 50 volumes in each of 5 pods at once, three times over
+    // 5 pods at the same time with 50 volumes each, three times
     const names = Array.from({ length: 50 }, (_, i) => `racey-configmap-${i}`)
     await Promise.all(names.map((name) => ns.create("configmaps", name, { data: { "data-1": "value-1" } })))
     for (const round of [1, 2, 3]) {

@@ -1,5 +1,5 @@
 /**
- * Variables, commands and what they expand to. After configmap.go, secrets.go, downwardapi.go, expansion.go,
+ * Variables and commands, and their expansion. After configmap.go, secrets.go, downwardapi.go, expansion.go,
  * containers.go and pods.go of test/e2e/common/node.
  */
 import { expect } from "bun:test"
@@ -13,7 +13,7 @@ const amount = (name: string, resource: string) => ({ name, valueFrom: { resourc
 const IPV4 = String.raw`(\d{1,3}\.){3}\d{1,3}`
 
 /**
- * The variables that a container sees, a line each. Not through a shell: that hides those whose names it does not take.
+ * Returns the variables of a container, one a line. A shell would hide variables whose names are not valid in it.
  */
 const variables = async (ns: TestNamespace, container: Partial<ContainerSpec>, name = "pod") =>
   (await ns.output(name, "", { command: ["env"], ...container })).trim().split("\n")
@@ -207,7 +207,7 @@ describeStandIns("environment", (standIn) => {
   standIn(
     "Variable Expansion should verify that a failing subpath expansion can be modified during the lifecycle of a container",
     async (ns) => {
-      // given a path that is made of an annotation which is not there
+      // given a path with an annotation that does not exist
       await ns.createPod("pod", {
         ...workdir,
         containers: [byAnnotation],
@@ -219,7 +219,7 @@ describeStandIns("environment", (standIn) => {
       )
       expect(failing.status.phase).toBe("Pending")
 
-      // when it comes, then the container starts
+      // when the annotation is added, then the container starts
       await ns.cluster.patch(`${ns.path}/pods/pod`, "merge", { metadata: { annotations: { mysubpath: "mypath" } } })
       await ns.untilPod("pod", (pod) => pod?.status.phase === "Running")
       await ns.cluster.delete(`${ns.path}/pods/pod`)

@@ -39,7 +39,7 @@ describeStandIns(
       ],
     ] as const)
       standIn(title, async (ns) => {
-        // given a pod that is told of each hook, and a sidecar that passes on what an HTTP hook asks
+        // given a pod that receives the request of each hook, and a sidecar that forwards those of HTTP hooks
         const handler = await ns.runPod("handler", { volumes, containers: [netexec()] })
         const ip = handler.status["podIP"] as string
         const message = `echo?msg=${hook.toLowerCase()}`
@@ -108,7 +108,7 @@ describeStandIns(
         const readyAt = Date.parse(
           (condition(pod, "Ready") as unknown as { lastTransitionTime: string }).lastTransitionTime,
         )
-        // both are told in whole seconds
+        // both times are in whole seconds
         expect(readyAt - startedAt).toBeGreaterThanOrEqual((delay - 1) * 1000)
         expect(restarts(pod)).toBe(0)
       },
@@ -165,7 +165,7 @@ describeStandIns(
         await ns.untilPod("pod", (pod) => restarts(pod) >= 1)
       })
 
-    // Upstream looks for four minutes, in which some 24 probes are made. Here are as many, of a period of a second.
+    // Upstream observes four minutes, in which about 24 probes run. Here the same number runs, one each second.
     const WATCHED_MS = 30_000
     for (const { title, container, probe } of [
       {
@@ -190,7 +190,7 @@ describeStandIns(
       },
     ])
       standIn(title, async (ns) => {
-        // The program takes its time to start on a busy machine: a startup probe waits for that.
+        // On a busy machine the program starts slowly: a startup probe waits for it.
         const startupProbe = { ...probe, periodSeconds: 1, failureThreshold: 60 }
         await ns.createPod("pod", liveness({ ...container, startupProbe }, { ...probe, ...often, failureThreshold: 5 }))
         await ns.untilPod("pod", isReady)

@@ -30,7 +30,7 @@ const createJob = (ns: TestNamespace, script: string, spec: object, pod: PodInpu
   })
 const untilJob = (ns: TestNamespace, wanted: (job: Loose) => boolean) =>
   ns.cluster.until(`${jobs(ns)}/job`, (job) => job !== undefined && wanted(job))
-/** The Job when it is Complete for this reason. */
+/** Returns the Job when it is Complete for this reason. */
 const completed = async (ns: TestNamespace, reason: string, count: number) => {
   const job = await untilJob(ns, (found) => condition(found, "Complete")?.status === "True")
   expect([condition(job, "Complete")?.reason, job.status["succeeded"]]).toEqual([reason, count])
@@ -47,7 +47,7 @@ const nothingLeft = ({ status }: Loose) => ({
   terminating: status["terminating"],
 })
 
-/** A folder of the machine that pods share, one after the other. */
+/** Creates a folder of the machine that the pods of a Job share. */
 async function withSharedFolder(body: (pod: PodInput) => Promise<void>): Promise<void> {
   const path = mkdtempSync(join(tmpdir(), "k3ts-job-"))
   try {
@@ -73,7 +73,7 @@ describeStandIns("jobs", (standIn) => {
     "Job should allow to use a pod failure policy to ignore failure matching on DisruptionTarget condition",
     (ns) =>
       withSharedFolder(async (pod) => {
-        // given pods that stay the first time, and end well the second
+        // given pods that keep running the first time, and succeed the second time
         const marker = "/data/$JOB_COMPLETION_INDEX"
         await createJob(
           ns,
@@ -95,7 +95,7 @@ describeStandIns("jobs", (standIn) => {
           },
         )
         await untilJob(ns, ({ status }) => status["ready"] === 3)
-        // when all of them are evicted, then that counts for nothing
+        // when all of them are evicted, then these failures are ignored
         const pods = (await ns.cluster.get(podsOf(ns))).items
         expect(pods).toHaveLength(3)
         await Promise.all(
@@ -146,7 +146,7 @@ describeStandIns("jobs", (standIn) => {
     await createJob(ns, FAIL_ODD, { ...indexed, backoffLimit: undefined, backoffLimitPerIndex: 1 })
     const { status } = await failed(ns)
     expect([status["failedIndexes"], status["completedIndexes"]]).toEqual(["1,3", "0,2"])
-    // two failures of each of the two odd indexes, and the two even ones
+    // the two odd indexes fail twice each, and the two even indexes succeed
     expect([status["failed"], status["succeeded"]]).toEqual([4, 2])
   })
 

@@ -14,7 +14,7 @@ import { describeStandIns } from "./stand-in.ts"
 const LABELS = { app: "agnhost", role: "primary" }
 const SELECTOR = "labelSelector=app%3Dagnhost"
 
-/** kubectl in the namespace; what it prints. @throws Error when it fails */
+/** Runs kubectl in the namespace and returns its output. @throws Error when it fails */
 const runner = (ns: TestNamespace, kubectl: Kubectl) => async (args: string, input?: object) => {
   const options = input === undefined ? {} : { input: JSON.stringify(input) }
   const { code, out, err } = await kubectl.run([`--namespace=${ns.name}`, ...args.split(" ")], options)
@@ -46,7 +46,7 @@ const createPrimary = async (ns: TestNamespace, run: ReturnType<typeof runner>) 
   const [pod] = await ns.cluster.untilList(`${ns.path}/pods?${SELECTOR}`, running(1))
   return pod!.metadata.name
 }
-/** Each line of a description holds its words in order: checkOutput in kubectl.go. */
+/** Checks that each line of a description contains its words in order: checkOutput in kubectl.go. */
 const expectLines = (text: string, lines: readonly (readonly string[])[]) => {
   for (const words of lines) {
     const pattern = words.map((word) => word.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join(".*")
@@ -156,7 +156,7 @@ describeStandIns("kubectl", (standIn) => {
   })
 
   const DEMO = { name: "update-demo", version: "nautilus" }
-  /** As validateController: so many pods run, and each gives its page through the API server. */
+  /** Waits until this number of pods runs and each serves its page through the API server: validateController. */
   const untilDemo = async (ns: TestNamespace, run: ReturnType<typeof runner>, count: number) => {
     const path = `${ns.path}/pods?labelSelector=name%3Dupdate-demo`
     await ns.cluster.untilList(path, (pods) => pods.length === count && pods.every(isReady))
@@ -341,7 +341,7 @@ describeStandIns("kubectl", (standIn) => {
     withRuntimeClass(ns, { podFixed: { cpu: "10m", memory: "1Mi" } }),
   )
 
-  /** A pod of a class that the runtime has, and of its overhead. */
+  /** Creates a pod with a RuntimeClass that the runtime has, and with its overhead. */
   async function withRuntimeClass(ns: TestNamespace, overhead?: { readonly podFixed: Record<string, string> }) {
     const path = "/apis/node.k8s.io/v1/runtimeclasses"
     await ns.cluster.post(path, {

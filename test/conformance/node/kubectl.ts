@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Kubectl } from "../../harness/kubectl.ts"
 import type { TestNamespace } from "./namespace.ts"
 
-/** Lends a kubectl with a home of its own, which talks to the cluster of a namespace. */
+/** Runs `body` with a kubectl that has its own home directory, and uses the cluster of a namespace. */
 export async function withKubectl<T>(ns: TestNamespace, body: (kubectl: Kubectl) => Promise<T>): Promise<T> {
   const home = mkdtempSync(join(tmpdir(), "k3ts-kubectl-"))
   const kubeconfig = join(home, "config")

@@ -18,12 +18,12 @@ export interface Executed {
   readonly err: string
   readonly code: number
 }
-/** How a pod of one container ended. */
+/** The end of a pod with one container. */
 export interface Ended {
   readonly pod: Loose
   readonly log: string
 }
-/** What a test looks into of a container's status. */
+/** The part of a container's status that tests read. */
 export interface ContainerStatus {
   readonly name: string
   readonly ready: boolean
@@ -45,11 +45,11 @@ export const hasEnded = (pod: Loose | undefined): boolean =>
 export const containerStatuses = (pod: Loose | undefined): readonly ContainerStatus[] =>
   (pod?.status["containerStatuses"] ?? []) as readonly ContainerStatus[]
 
-/** A namespace for one stand-in, and what is done in it. */
+/** The namespace of one stand-in, with helpers that work in it. */
 export class TestNamespace {
   readonly cluster: ConformanceCluster
   readonly name: string
-  /** Where its objects of the core group are, `/api/v1/namespaces/<name>`. */
+  /** The path of its objects of the core group, `/api/v1/namespaces/<name>`. */
   readonly path: string
 
   private constructor(cluster: ConformanceCluster, name: string) {
@@ -65,7 +65,7 @@ export class TestNamespace {
     return ns
   }
 
-  /** Where the objects of another group are, such as `apps/v1`. */
+  /** Returns the path of its objects of another group, such as `apps/v1`. */
   at(groupVersion: string): string {
     return `/apis/${groupVersion}/namespaces/${this.name}`
   }
@@ -74,7 +74,7 @@ export class TestNamespace {
     return this.cluster.post(`${this.path}/${plural}`, { metadata: { name }, ...body })
   }
 
-  /** Creates a pod without waiting for it. It is not restarted, and has a second to end, unless it says so. */
+  /** Creates a pod without waiting for it. By default it is not restarted, and has a grace period of a second. */
   createPod(name: string, { metadata, containers = [{}], ...spec }: PodInput = {}): Promise<Loose> {
     return this.cluster.post(
       `${this.path}/pods`,
@@ -98,7 +98,7 @@ export class TestNamespace {
     return this.cluster.until(`${this.path}/pods/${name}`, wanted)
   }
 
-  /** Creates a pod that stays, unless its containers have commands, and waits until it is ready. */
+  /** Creates a pod and waits until it is ready. Containers without a command run until they are stopped. */
   async runPod(name: string, pod: PodInput = {}): Promise<Loose> {
     const { containers = [{}] } = pod
     await this.createPod(name, {
@@ -118,7 +118,7 @@ export class TestNamespace {
     return { pod: ended, log: await this.log(name, `container=${container}`) }
   }
 
-  /** Runs a script in a pod to its end, and gives what it printed. @throws Error where the pod fails */
+  /** Runs a script in a pod to its end, and returns its output. @throws Error when the pod fails */
   async output(
     name: string,
     script: string,
@@ -136,7 +136,7 @@ export class TestNamespace {
     return answer.text
   }
 
-  /** Resolves with the log once it holds what is wanted. */
+  /** Waits until the log contains the wanted text, and returns the log. */
   async untilLog(name: string, wanted: (log: string) => boolean, query = ""): Promise<string> {
     return until(`the log of ${name}`, () => this.log(name, query), wanted)
   }
@@ -173,14 +173,14 @@ export class TestNamespace {
     })
   }
 
-  /** What a script prints in a container. @throws Error when it fails */
+  /** Returns the output of a script in a container. @throws Error when it fails */
   async sh(pod: string, script: string, container?: string): Promise<string> {
     const { out, err, code } = await this.exec(pod, script, container)
     if (code !== 0) throw new Error(`${script}: ended with ${code}: ${out}${err}`)
     return out
   }
 
-  /** Resolves with what a script prints in a container once that is as wanted; a failing script is run again. */
+  /** Runs a script in a container until its output is as wanted, also after failures. Returns the output. */
   untilSh(pod: string, script: string, wanted: (out: string) => boolean, container?: string): Promise<string> {
     return until(
       `${script} in ${pod}`,
@@ -193,7 +193,7 @@ export class TestNamespace {
   }
 }
 
-/** Asks again and again, as containers tell nobody when what they see has changed. @throws Error after 90 s */
+/** Repeats a question, since containers do not report changes inside them. @throws Error after 90 s */
 export async function until<T>(what: string, ask: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
   const deadline = performance.now() + 90_000
   for (;;) {
@@ -204,5 +204,5 @@ export async function until<T>(what: string, ask: () => Promise<T>, wanted: (val
   }
 }
 
-/** The version of cgroups that this machine has. */
+/** Whether this machine has version 2 of cgroups. */
 export const isCgroup2 = (): boolean => readFileSync("/proc/mounts", "utf8").includes(" /sys/fs/cgroup cgroup2 ")

@@ -2,7 +2,7 @@ import type { Loose } from "../cluster.ts"
 import { until, type TestNamespace } from "./namespace.ts"
 import { netexec, programVolumes } from "./programs/programs.ts"
 
-/** A pod that answers as agnhost's `netexec` does, with its labels and the ports that are given. */
+/** Runs a pod that answers like agnhost's `netexec`, with these labels and ports. */
 export function runNetexec(
   ns: TestNamespace,
   name: string,
@@ -30,14 +30,14 @@ export interface Target {
   readonly host: string
   readonly port: number
   readonly protocol?: "http" | "udp"
-  /** What is asked; its host name unless given. */
+  /** The path of the request; the one for the host name by default. */
   readonly request?: string
   readonly tries?: number
-  /** Where the asking pod listens itself. */
+  /** The port on which the requesting pod listens itself. */
   readonly through?: number
 }
 
-/** What a target answers when it is asked from a pod; an empty list where it does not. */
+/** Returns the answers of a target to a request from a pod; an empty list if there is none. */
 export async function dial(
   ns: TestNamespace,
   pod: string,
@@ -48,7 +48,7 @@ export async function dial(
   return (JSON.parse(text.startsWith("{") ? text : "{}") as { responses?: readonly string[] }).responses ?? []
 }
 
-/** Asks until every one of the names has answered, and none but these do. */
+/** Sends requests until each of these names has answered, and no other name. */
 export const untilAnswered = (
   ns: TestNamespace,
   pod: string,
@@ -61,7 +61,7 @@ export const untilAnswered = (
     (answers) => names.every((name) => answers.includes(name)) && answers.every((answer) => names.includes(answer)),
   )
 
-/** The pods behind a Service, each with its port as `name:port`, once they are as wanted. */
+/** Waits until the endpoints of a Service are the wanted ones, each as `name:port`. */
 export async function untilEndpoints(ns: TestNamespace, service: string, wanted: readonly string[]): Promise<void> {
   const path = `${ns.at("discovery.k8s.io/v1")}/endpointslices?labelSelector=kubernetes.io/service-name%3D${service}`
   await ns.cluster.untilList(path, (slices) => {

@@ -6,7 +6,7 @@ import { condition } from "../workloads/workload-cluster.ts"
 import { type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 
-/** What a WebSocket to a pod gives until the server closes it, in the bytes of each message. */
+/** Returns the messages of a WebSocket to a pod until the server closes it, as bytes. */
 function received(ns: TestNamespace, path: string, protocol: string): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`wss://127.0.0.1:${ns.cluster.port}${ns.path}/pods/pod/${path}`, protocol, {

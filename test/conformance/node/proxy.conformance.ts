@@ -7,7 +7,7 @@ import { describeStandIns } from "./stand-in.ts"
 
 const VERBS = ["DELETE", "OPTIONS", "PATCH", "POST", "PUT"]
 
-/** A pod that answers at port 80 with the method of the request, and a Service before it. */
+/** Creates a pod that answers on port 80 with the method of the request, and a Service for it. */
 async function runPorter(ns: TestNamespace): Promise<readonly string[]> {
   const labels = { test: "response" }
   await ns.runPod("porter", {
@@ -50,7 +50,7 @@ describeStandIns("proxies", (standIn) => {
 
   standIn("Proxy version v1 should proxy through a service and a pod", async (ns) => {
     const link = (path: string) => `<a href="${path}">test</a>`
-    // the certificate is the server's own: what a proxy leads to is not checked
+    // the certificate is self-signed: the proxy does not verify certificates of targets
     const { certPem, keyPem } = serverCertificate("localhost")
     await ns.create("secrets", "tls", {
       type: "kubernetes.io/tls",
@@ -131,7 +131,7 @@ describeStandIns("proxies", (standIn) => {
       () => ns.cluster.send("GET", `${ofService("service:portname1")}/`),
       ({ text }) => text === "foo",
     )
-    // each of them twenty times, all at once
+    // each of them twenty times, all at the same time
     for (let i = 0; i < 20; i++)
       expect(
         await Promise.all(

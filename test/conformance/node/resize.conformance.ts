@@ -1,4 +1,4 @@
-/** Pods that are given other resources while they run. After test/e2e/common/node/pod_resize.go. */
+/** Resizes of running pods. After test/e2e/common/node/pod_resize.go. */
 import { expect } from "bun:test"
 import { unitsOf, milliOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Loose } from "../cluster.ts"
@@ -14,7 +14,7 @@ interface Resources {
 
 const milli = (cpu: number) => `${cpu}m`
 const mega = (memory: number) => `${memory}Mi`
-/** As upstream's tests: the amounts of container `i` differ from those of the first, so that a mix-up is seen. */
+/** As in upstream's tests, each container `i` has other amounts, so that a test notices when two are confused. */
 const guaranteed = (i: number, cpu: number, memory: number): Resources => {
   const amounts = { cpu: milli(cpu + 2 * i), memory: mega(memory + i) }
   return { requests: amounts, limits: amounts }
@@ -88,7 +88,7 @@ const rows = [
   },
 ]
 
-/** What the kernel holds a container to. Not there: no limit. */
+/** The limits that the kernel enforces for a container; undefined for none. */
 async function cgroupOf(ns: TestNamespace, container: string) {
   const read = async (file: string) => (await ns.sh("pod", `cat /sys/fs/cgroup/${file}`, container)).trim()
   if (isCgroup2()) {
@@ -124,7 +124,7 @@ async function expectResources(ns: TestNamespace, pod: Loose, wanted: readonly R
     const shares = Math.max(2, Math.floor(((request === undefined ? 0 : Number(milliOf(request))) * 1024) / 1000))
     expect(found).toEqual({
       shares: isCgroup2() ? found.shares : shares,
-      // the kernel takes no quota below a millisecond of a period, which is 10m
+      // the kernel accepts no quota below one millisecond per period, which is 10m
       milliCpu: cpu === undefined ? undefined : Math.max(10, Number(milliOf(cpu))),
       memory: memory === undefined ? undefined : Number(unitsOf(memory)),
     })

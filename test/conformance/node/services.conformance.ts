@@ -1,5 +1,5 @@
 /**
- * Services and the way to pods. After test/e2e/network/service.go, endpointslice.go and hostport.go, and
+ * Services, and traffic to pods. After test/e2e/network/service.go, endpointslice.go and hostport.go, and
  * test/e2e/common/network/networking.go.
  */
 import { expect } from "bun:test"
@@ -21,7 +21,7 @@ const nodeAddress = (pod: Loose) => pod.status["hostIP"] as string
 const createService = (ns: TestNamespace, name: string, spec: object) => ns.create("services", name, { spec })
 
 /**
- * Asks at the Service's address, by its name, and where it has one at the node's port, until exactly these pods answer.
+ * Sends requests to the Service's address, its name and its node port, if any, until exactly these pods answer.
  */
 async function expectReachable(
   ns: TestNamespace,
@@ -105,7 +105,7 @@ describeStandIns(
       await untilEndpoints(ns, "multi", [])
     })
 
-    /** Two pods behind the selector and one that asks. */
+    /** Creates two pods that the selector matches, and one that sends requests. */
     const runPods = async (ns: TestNamespace) => {
       const [client] = await Promise.all([
         runNetexec(ns, CLIENT),
@@ -143,7 +143,7 @@ describeStandIns(
     ] as const)
       standIn(title, async (ns) => {
         await createService(ns, "service", { type, selector: { app: "nobody" }, ports: http })
-        // A name has no ports of its own: what it stands for must answer at the port that is asked.
+        // A DNS name has no ports: its target must answer on the requested port.
         await createService(ns, "externalsvc", { selector: labels, ports: http })
         const externalName = `externalsvc.${ns.name}.svc.cluster.local`
         const changed = await update(ns, "service", { ...withoutAddress, type: "ExternalName", externalName })
@@ -153,13 +153,13 @@ describeStandIns(
         await untilAnswered(ns, CLIENT, { host: "service", port: 80 }, ["one", "two"])
       })
 
-    /** Whether one client is led to one pod each time. */
+    /** Whether all connections of one client reach the same pod. */
     const isSticky = (answers: readonly string[]) => answers.length === 15 && new Set(answers).size === 1
     const untilSticky = (ns: TestNamespace, target: Target, wanted: boolean) =>
       until(
         `${wanted ? "one pod" : "several pods"} at ${target.host}:${target.port}`,
         async () => {
-          // one after the other: of several first requests at once the kernel may lead each elsewhere
+          // one after the other: of several first requests at the same time each may reach another pod
           const answers: string[] = []
           for (let i = 0; i < 15; i++) answers.push(...(await dial(ns, CLIENT, target)))
           return answers
@@ -269,7 +269,7 @@ describeStandIns(
     standIn(
       "EndpointSlice should support a Service with multiple ports specified in multiple EndpointSlices",
       async (ns) => {
-        // given a pod of two containers that answer at two ports
+        // given a pod with two containers that answer on two ports
         const service = await createService(ns, "custom", twoPorts)
         const [pod] = await Promise.all([
           ns.runPod("both", {

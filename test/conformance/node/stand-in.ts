@@ -1,6 +1,6 @@
 /**
- * Stand-ins for entries of the conformance list that need real containers: one server with a node for a file of them,
- * and for each of them a namespace of its own. They run side by side, as most of their time is waiting.
+ * Stand-ins for conformance entries that need real containers. Those of one file share a server with a node,
+ * and each has its own namespace. They run concurrently, because most of their time is waiting.
  */
 import { afterAll, beforeAll, test } from "bun:test"
 import { readFileSync } from "node:fs"
@@ -10,17 +10,17 @@ import { ConformanceCluster } from "../cluster.ts"
 import { condition } from "../workloads/workload-cluster.ts"
 import { TestNamespace } from "./namespace.ts"
 
-/** A change may need an image unpacked, a container started and a probe or two, on a busy machine. */
+/** The time limit for one change: on a busy machine it may unpack an image, start a container and wait for probes. */
 const PATIENCE_MS = 90_000
-/** With the time that a stand-in waits for its turn. */
+/** The time limit for one stand-in, including the time that it waits for its turn. */
 const LIMIT_MS = 900_000
 
 /** Defines a stand-in. Its title is the name of the entry, without the labels in brackets. */
 export type StandIn = (title: string, body: (ns: TestNamespace) => Promise<void>) => void
 
 /**
- * Describes stand-ins that share a server. Those given to `standIn` run side by side, `width` of them at a time; those
- * given to `alone` run one after the other: for what changes the node or looks at all of it.
+ * Describes stand-ins that share a server. Those defined with `standIn` run concurrently, at most `width` at a time.
+ * Those defined with `alone` run one after the other: they change the node, or depend on all of its pods.
  */
 export function describeStandIns(
   title: string,

@@ -1,4 +1,4 @@
-/** Parts of volumes that the kubelet writes. After test/e2e/storage/subpath.go. */
+/** Mounts of single paths of volumes that the kubelet writes. After test/e2e/storage/subpath.go. */
 import { expect } from "bun:test"
 import { BUSYBOX, sh } from "../../harness/cluster.ts"
 import { type PodSpec } from "./namespace.ts"

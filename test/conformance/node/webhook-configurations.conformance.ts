@@ -16,7 +16,7 @@ import {
   withHooks,
 } from "./webhook-server.ts"
 
-/** Whether a ConfigMap with unwanted data is let in; it is removed again. */
+/** Whether a ConfigMap with unwanted data is admitted. It is deleted again. */
 async function letsIn(ns: TestNamespace): Promise<boolean> {
   const { code, body } = await post(ns, "configmaps", configMap("probe", unwanted))
   if (code !== 201) {

@@ -59,7 +59,7 @@ async function startWebhook(cluster: ConformanceCluster): Promise<Server> {
   return webhook
 }
 
-/** A webhook as stand-ins name it. */
+/** A webhook, by the path of its handler. */
 export interface Hook {
   readonly name: string
   readonly path: string

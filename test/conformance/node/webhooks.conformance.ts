@@ -15,7 +15,7 @@ import {
   type Hook,
 } from "./webhook-server.ts"
 
-/** A webhook that nobody can ask: its certificate is not believed. */
+/** A webhook that cannot be called, because its certificate is not trusted. */
 const unreachable = (name: string, failurePolicy: string, more: object = {}): Hook => ({
   name,
   path: "/configmaps",

@@ -17,7 +17,7 @@ const template = (ns: TestNamespace, pod: PodInput, app = "app") => {
 
 describeStandIns("workloads", (standIn) => {
   const sets = (ns: TestNamespace) => `${ns.at("apps/v1")}/statefulsets`
-  /** A StatefulSet of web servers that are ready while they have their page. */
+  /** Creates a StatefulSet of web servers, which are ready while they have their page. */
   const createSet = async (ns: TestNamespace, spec: object = {}) => {
     await ns.create("services", "test", {
       spec: { clusterIP: "None", selector: { app: "app" }, ports: [{ port: 80 }] },
@@ -57,7 +57,7 @@ describeStandIns("workloads", (standIn) => {
       const watch = await ns.cluster.watch(podsOf(ns))
       await createSet(ns, { replicas: 1 })
       await untilSet(ns, ({ readyReplicas }) => readyReplicas === 1)
-      // given a pod that is not well, then scaling up waits
+      // given a pod that is not ready, then scaling up waits
       await breakProbe(ns, "ss-0")
       await untilReady(ns, "ss-0", false)
       await scale(ns, 3)
@@ -65,7 +65,7 @@ describeStandIns("workloads", (standIn) => {
       expect(names((await ns.cluster.get(podsOf(ns))).items)).toEqual(["ss-0"])
       await mendProbe(ns, "ss-0")
       await untilSet(ns, ({ readyReplicas }) => readyReplicas === 3)
-      // and so does scaling down, where none of them is
+      // and scaling down waits when no pod is ready
       const all = ["ss-0", "ss-1", "ss-2"]
       await Promise.all(all.map((pod) => breakProbe(ns, pod)))
       await Promise.all(all.map((pod) => untilReady(ns, pod, false)))
@@ -105,7 +105,7 @@ describeStandIns("workloads", (standIn) => {
   )
 
   standIn("StatefulSet Basic StatefulSet functionality Should recreate evicted statefulset", async (ns) => {
-    // given a pod that holds the port which the StatefulSet's pod wants on this node
+    // given a pod with the host port that the StatefulSet's pod needs on this node
     const [node] = (await ns.cluster.get("/api/v1/nodes")).items
     const container = { image: WEB, ports: [{ containerPort: 80, hostPort: 21_017 }] }
     await ns.runPod("holder", { nodeName: node!.metadata.name, containers: [container] })
@@ -114,7 +114,7 @@ describeStandIns("workloads", (standIn) => {
       replicas: 1,
       template: template(ns, { restartPolicy: "Always", nodeName: node!.metadata.name, containers: [container] }),
     })
-    // then it fails, and is made anew
+    // then it fails, and is created again
     await watch.until((events) => {
       const first = events.find(({ object }) => object.status.phase === "Failed")
       return first !== undefined && events.some(({ type }) => type === "DELETED")
@@ -153,7 +153,7 @@ describeStandIns("workloads", (standIn) => {
       await createSet(ns)
       const { status: first } = await untilSet(ns, ({ readyReplicas }) => readyReplicas === 3)
       expect(first["currentRevision"]).toBe(first["updateRevision"])
-      // an update waits for a pod that is not well
+      // an update waits for a pod that is not ready
       await breakProbe(ns, "ss-1")
       await untilReady(ns, "ss-1", false)
       const watch = await ns.cluster.watch(podsOf(ns))
@@ -168,7 +168,7 @@ describeStandIns("workloads", (standIn) => {
       const deleted = watch.events.filter(({ type }) => type === "DELETED").map(({ object }) => object.metadata.name)
       expect(deleted).toEqual(["ss-2", "ss-1", "ss-0"])
       watch.close()
-      // and back
+      // and back to the first revision
       await breakProbe(ns, "ss-1")
       await untilReady(ns, "ss-1", false)
       await setImage(ns, WEB)
@@ -183,11 +183,11 @@ describeStandIns("workloads", (standIn) => {
     async (ns) => {
       await createSet(ns, { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 3 } } })
       const { status: first } = await untilSet(ns, ({ readyReplicas }) => readyReplicas === 3)
-      // nobody is updated beyond the partition
+      // no pod below the partition is updated
       await setImage(ns, WEB_2)
       const { status: next } = await untilSet(ns, (status) => status["updateRevision"] !== first["updateRevision"])
       expect(await images(ns)).toEqual([WEB, WEB, WEB])
-      // then one, which stays so when pods are made anew
+      // then one pod is updated, and keeps its revision when pods are created again
       await partition(ns, 2)
       await untilSet(ns, (status) => status["updatedReplicas"] === 1 && status.readyReplicas === 3)
       expect(await images(ns)).toEqual([WEB, WEB, WEB_2])
@@ -197,7 +197,7 @@ describeStandIns("workloads", (standIn) => {
         await ns.untilPod(pod, (found) => isReady(found) && found!.metadata.uid !== uid)
       }
       expect(await images(ns)).toEqual([WEB, WEB, WEB_2])
-      // then one after the other
+      // then one pod after the other
       await partition(ns, 1)
       await untilSet(ns, (status) => status["updatedReplicas"] === 2 && status.readyReplicas === 3)
       expect(await images(ns)).toEqual([WEB, WEB_2, WEB_2])
@@ -208,8 +208,8 @@ describeStandIns("workloads", (standIn) => {
   )
 
   standIn("Daemon set should rollback without unnecessary restarts", async (ns) => {
-    // Upstream needs two nodes to see a rollout in the middle; with one it looks for the same: a pod that the bad
-    // template did not replace is not started again by the way back.
+    // Upstream needs two nodes to interrupt a rollout. With one node the test checks the same: a pod that the bad
+    // template has not replaced is not restarted by the rollback.
     const path = `${ns.at("apps/v1")}/daemonsets`
     await ns.cluster.post(path, {
       metadata: { name: "ds" },
@@ -260,13 +260,13 @@ describeStandIns("workloads", (standIn) => {
           found.find(({ spec }) => JSON.stringify(spec).includes("webserver:404") === bad)?.spec.replicas
         return of(false) === wanted.good && of(true) === wanted.bad
       })
-    // given a rollout that stands still: 10 + maxSurge pods, of which 10 - maxUnavailable are there
+    // given a rollout that cannot continue: 10 + maxSurge pods, of which 10 - maxUnavailable are available
     await ns.cluster.patch(`${deployments}/web`, "strategic", {
       spec: { template: { spec: { containers: [{ name: "c", image: "webserver:404" }] } } },
     })
     await untilSets({ good: 8, bad: 5 })
     await ns.cluster.until(`${deployments}/web`, (found) => found?.status.availableReplicas === 8)
-    // when it is scaled to 30, then each of the two gets its share of the 20 more
+    // when it is scaled to 30, then both ReplicaSets get their share of the 20 new pods
     await ns.cluster.patch(`${deployments}/web/scale`, "merge", { spec: { replicas: 30 } })
     await untilSets({ good: 20, bad: 13 })
     expect(await replicaSets()).toHaveLength(2)

@@ -1,4 +1,4 @@
-/** What goes when something else has gone: dependents, namespaces, volumes. */
+/** What is deleted because of another deletion: dependents, contents of namespaces, volumes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { ConformanceCluster, Loose } from "../cluster.ts"
 import {

@@ -1,6 +1,7 @@
 /**
- * Entries that tell a story of one kind, each a test with its name: with controllers, scheduler and nodes whose pods
- * run at once. After test/e2e/apps, apimachinery, auth, common/node, scheduling and storage upstream.
+ * Stand-ins for conformance entries that follow objects of one kind from creation to deletion, with controllers,
+ * scheduler and nodes whose pods run at once. After test/e2e/apps, apimachinery, auth, common/node, scheduling and
+ * storage upstream.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createCa } from "../../../pkg/pki/certificate.ts"
@@ -57,7 +58,7 @@ test("ResourceQuota should apply changes to a resourcequota status", async () =>
   await cluster.patch(`${path}/status`, "strategic", { status: { hard: larger } })
   await cluster.until(path, shows(larger))
   expect((await cluster.get(`${path}/status`)).status.hard).toEqual(larger)
-  // what is written into the status alone is put right again
+  // a wrong value in the status is corrected by the controller
   const patched = await cluster.patch(`${path}/status`, "strategic", { status: { hard: amounts("2", "2Gi") } })
   expect(patched.status.hard).toEqual(amounts("2", "2Gi"))
   const right = await cluster.until(path, shows(larger))
@@ -75,7 +76,7 @@ describe("Deployments", () => {
     expect((await cluster.get(`${path}/recreate`)).metadata.annotations).toMatchObject({
       "deployment.kubernetes.io/revision": "1",
     })
-    // never do pods of the old template and of the new one run side by side
+    // pods of the old and of the new template never run at the same time
     const watch = await cluster.watch(podsOf("recreate"))
     await cluster.patch(`${path}/recreate`, "strategic", setImage("registry.example/web:2"))
     await cluster.until(
@@ -94,7 +95,7 @@ describe("Deployments", () => {
   })
 
   test("Deployment deployment should support rollover", async () => {
-    // given a ReplicaSet that runs, and a Deployment that takes it over with an image that cannot be had
+    // given a ReplicaSet with running pods, and a Deployment that adopts it, with an image that cannot be pulled
     const sets = `${APPS}/replicasets`
     await cluster.post(sets, {
       metadata: { name: "rollover-old", labels: { app: "rollover" } },
@@ -125,7 +126,7 @@ describe("Deployments", () => {
       "1",
     )
     expect(await replicas()).toEqual([1, 1])
-    // when the template is changed before that rollout is done, then both old ones go
+    // when the template changes before that rollout is complete, then both old ReplicaSets are scaled to 0
     await cluster.patch(`${path}/rollover`, "merge", {
       spec: { template: { spec: { ...podSpec("registry.example/web:3"), nodeSelector: null } } },
     })

@@ -60,7 +60,7 @@ describe("StatefulSets", () => {
 
 describe("StatefulSets whose pods fall ill", () => {
   const path = `${APPS}/statefulsets`
-  /** Pods whose readiness hangs on a condition that the test sets. */
+  /** Pods with a readiness gate, whose condition the test sets. */
   const gated = (app: string) => ({
     ...selected(app),
     template: { ...template(app), spec: { ...podSpec(), readinessGates: [{ conditionType: "example.com/well" }] } },

@@ -1,6 +1,6 @@
 /**
- * What takes its time: kubelets, CronJobs, taints, in virtual time with the real kubelet on simulated nodes. After the
- * tests of test/e2e that need no real container.
+ * Stand-ins that need much time (kubelets, CronJobs, taints), in virtual time with the real kubelet on simulated nodes.
+ * After the tests of test/e2e that need no real container.
  */
 import { describe, expect, test } from "bun:test"
 import { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
