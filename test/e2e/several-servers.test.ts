@@ -113,7 +113,10 @@ describe.skipIf(!hasEtcd)("three servers that share an etcd and a token", () => 
 
   test("keep their shared files under a key that the API does not serve, and encrypted with the token", () => {
     const keys = etcd.ctl("get", "", "--prefix", "--keys-only").split("\n")
-    expect(keys.filter((key) => key.startsWith("/bootstrap/"))).toEqual(["/bootstrap/k3ts"])
+    expect(keys.filter((key) => key.startsWith("/bootstrap/"))).toEqual([
+      "/bootstrap/k3ts",
+      "/bootstrap/k3ts-encryption",
+    ])
     expect(etcd.ctl("get", "/bootstrap/k3ts", "--print-value-only")).toMatch(/^k3ts-sealed-1:[\w+/=]+\s*$/)
   })
 

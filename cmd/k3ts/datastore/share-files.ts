@@ -10,7 +10,7 @@ import { joinTokensOf } from "../token/flags.ts"
 
 /** Makes the authorities and keys of this server those of the cluster in the store. @throws as shareFiles */
 export const shareServerFiles = (flags: ServerFlags, datastore: DatastoreConfig): Promise<void> =>
-  withSharedCell(datastore, SHARED_FILES_KEY, (cell) =>
+  withSharedCell(datastore, SHARED_FILES_KEY, realClock, (cell) =>
     shareFiles({
       dir: join(flags["data-dir"], "server"),
       cell,

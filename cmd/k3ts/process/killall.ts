@@ -76,7 +76,7 @@ export async function killAll({
   for (const uid of uids) await devices.unmap(join(pods, uid, DEVICES), pods)
   await unmountBelow([root, storage])
   for (const folder of [root, storage]) await endShared(folder)
-  await removeCgroups(uids)
+  await removeCgroups(uids, clock)
   // A killed server has left it behind.
   if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })
   if (existsSync(`/sys/class/net/${DNS_INTERFACE}`)) await run("ip", ["link", "delete", DNS_INTERFACE])
@@ -114,8 +114,8 @@ export function ownsBridge(config: string | undefined, addresses: readonly strin
   return subnets.some((subnet) => addresses.some((address) => contains(subnet, parseAddress(address)!)))
 }
 
-async function removeCgroups(uids: readonly string[]): Promise<void> {
-  const cgroups = hostCgroups(detectCgroupDriver())
+async function removeCgroups(uids: readonly string[], clock: Clock): Promise<void> {
+  const cgroups = hostCgroups(detectCgroupDriver(), clock)
   for (const uid of uids) await removePodCgroups({ cgroups }, uid)
   // Another kubelet may share the cgroups above: they are removed when no pod is left in them.
   for (const path of [["kubepods", "burstable"], ["kubepods", "besteffort"], ["kubepods"]]) {

@@ -5,6 +5,7 @@ import type { DatastoreConfig } from "../../../components/apiserver/store/storag
 import { newPassword, passwordOf, writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { NewPasswords } from "../../../components/supervisor/shared-files/shared-files.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
 import { removeIfPossible, replaceFile } from "../../../pkg/files/files.ts"
 import { value } from "../cli/flags.ts"
@@ -64,7 +65,7 @@ async function rotateShared(datastore: DatastoreConfig, dir: string, passwords: 
   const aside = join(dir, "node-token.new")
   replaceFile(aside, `${passwords.server}\n`, { mode: 0o600, sync: true })
   try {
-    await withSharedCell(datastore, SHARED_FILES_KEY, (cell) =>
+    await withSharedCell(datastore, SHARED_FILES_KEY, realClock, (cell) =>
       reencryptSharedFiles({ dir, cell, random: systemRandom }, passwords),
     )
   } catch (err) {

@@ -107,7 +107,7 @@ const agreement =
   (datastore: DatastoreConfig, file = "", clock: Clock) =>
   async (text: string | undefined): Promise<void> => {
     const { agreeOnEncryption, ENCRYPTION_KEY, readersOf } = await import("../encryption/agreement.ts")
-    await withSharedCell(datastore, ENCRYPTION_KEY, (cell) => agreeOnEncryption(cell, readersOf(text, file)), clock)
+    await withSharedCell(datastore, ENCRYPTION_KEY, clock, (cell) => agreeOnEncryption(cell, readersOf(text, file)))
   }
 
 /** Whether others on the network can read what goes to this endpoint. */

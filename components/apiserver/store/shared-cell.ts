@@ -1,4 +1,3 @@
-import { realClock } from "../../../pkg/clock/real.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Cell } from "../../../pkg/cell/cell.ts"
 import { datastoreOptions } from "./datastore-options.ts"
@@ -11,8 +10,8 @@ import type { DatastoreConfig } from "./storage-config.ts"
 export async function withSharedCell<T>(
   datastore: DatastoreConfig,
   key: string,
+  clock: Clock,
   use: (cell: Cell) => Promise<T>,
-  clock: Clock = realClock,
 ): Promise<T> {
   const { cell, close } = await openCell(datastore, key, clock)
   try {

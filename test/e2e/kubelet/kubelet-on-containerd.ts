@@ -154,7 +154,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       // Pods that are still terminating are removed together with their runtime. Ending them through the runtime as
       // well would remove their network twice at the same time.
       await tearDown(paths, realClock, { bridge, egress: false })
-      const cgroups = hostCgroups("cgroupfs")
+      const cgroups = hostCgroups("cgroupfs", realClock)
       for (const uid of readdirSync(join(root, "pods"))) await removePodCgroups({ cgroups }, uid)
       const mounts = () =>
         readFileSync("/proc/self/mountinfo", "utf8")

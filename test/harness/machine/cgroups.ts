@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { removeCgroup } from "../../../components/kubelet/runtime/cri/remove-cgroup.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
 
 const ROOT = "/sys/fs/cgroup"
 /** Whether this host has the one hierarchy of cgroups v2. */
@@ -14,9 +16,6 @@ const hierarchies = (): readonly string[] =>
         .map((line) => line.split(" "))
         .filter(([, place, type]) => /^cgroup2?$/.test(type ?? "") && place!.startsWith(ROOT))
         .map(([, place]) => place!)
-
-/** How long killed processes may take to leave a cgroup, in milliseconds. */
-const EMPTIED_MS = 10_000
 
 /** Makes a cgroup of that name in each hierarchy, and gives their folders. */
 export function makeCgroups(name: string): readonly string[] {
@@ -33,29 +32,11 @@ export function makeCgroups(name: string): readonly string[] {
   })
 }
 
-/** Removes cgroups, those below them first. Their processes must have been killed; they may still be on their way out. */
+/** Removes cgroups and those below them. Their processes must have ended. @throws Error if one stays. */
 export async function removeCgroups(folders: readonly string[]): Promise<void> {
-  for (const folder of folders) {
-    if (!existsSync(folder)) continue
-    await removeCgroups(
-      readdirSync(folder, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map(({ name }) => join(folder, name)),
-    )
-    await removeEmptied(folder)
-  }
-}
-
-/** Nothing tells in cgroups v1 that the last process has left one. */
-async function removeEmptied(folder: string): Promise<void> {
-  for (const until = performance.now() + EMPTIED_MS; ;) {
-    try {
-      return rmdirSync(folder)
-    } catch (err) {
-      if ((err as { code?: string }).code !== "EBUSY" || performance.now() > until) throw err
-      await Bun.sleep(5)
-    }
-  }
+  for (const folder of folders) await removeCgroup(folder, realClock)
+  const left = folders.filter((folder) => existsSync(folder))
+  if (left.length > 0) throw new Error(`These cgroups have processes yet: ${left.join(", ")}`)
 }
 
 /** The shell commands by which a shell enters the cgroups. Once booted, a machine with cgroups v2 has a part for it. */

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test"
+import { VirtualClock } from "../../../../pkg/clock/virtual.ts"
 import { hostCgroups, sliceName, weightOf } from "./cgroups.ts"
 
 test("cgroups are named as their driver wants it", () => {
   const path = ["kubepods", "burstable", "podab-cd"]
-  expect(hostCgroups("cgroupfs").parentName(path)).toBe("/kubepods/burstable/podab-cd")
-  expect(hostCgroups("systemd").parentName(path)).toBe("kubepods-burstable-podab_cd.slice")
+  expect(hostCgroups("cgroupfs", new VirtualClock(0)).parentName(path)).toBe("/kubepods/burstable/podab-cd")
+  expect(hostCgroups("systemd", new VirtualClock(0)).parentName(path)).toBe("kubepods-burstable-podab_cd.slice")
   expect(sliceName(["kubepods"])).toBe("kubepods.slice")
 })
 

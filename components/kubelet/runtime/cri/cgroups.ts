@@ -1,9 +1,11 @@
-import { existsSync, readdirSync } from "node:fs"
-import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import type { CgroupDriver } from "../../../../pkg/cri/cgroup-driver.ts"
 import type { PodCgroups } from "../runtime.ts"
+import { removeCgroup } from "./remove-cgroup.ts"
 
 const ROOT = "/sys/fs/cgroup"
 /**
@@ -47,7 +49,7 @@ export const cgroupFolder = (path: readonly string[], driver: CgroupDriver): str
   driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/")
 
 /** The cgroups of this host, v1 or v2. Source: pkg/kubelet/cm/cgroup_manager_linux.go. */
-export function hostCgroups(driver: CgroupDriver): PodCgroups {
+export function hostCgroups(driver: CgroupDriver, clock: Clock): PodCgroups {
   const unified = existsSync(join(ROOT, "cgroup.controllers"))
   const relative = (path: readonly string[]): string => cgroupFolder(path, driver)
   const hierarchies = unified
@@ -77,7 +79,7 @@ export function hostCgroups(driver: CgroupDriver): PodCgroups {
       else await writeV1(part, resources)
     },
     async remove(path) {
-      for (const hierarchy of hierarchies) await removeTree(join(hierarchy, relative(path)))
+      for (const hierarchy of hierarchies) await removeCgroup(join(hierarchy, relative(path)), clock)
     },
     async children(path) {
       const folder = join(hierarchies[0] ?? ROOT, relative(path))
@@ -144,18 +146,4 @@ async function put(file: string, value: number | string): Promise<void> {
   } catch {
     // Not logged, since that would happen for every pod.
   }
-}
-
-/** Removes cgroups by rmdir from the leaves up; the files in them need not be removed, and cannot be. */
-async function removeTree(folder: string): Promise<void> {
-  let entries: string[]
-  try {
-    entries = readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name)
-  } catch {
-    return
-  }
-  for (const name of entries) await removeTree(join(folder, name))
-  await rmdir(folder).catch(() => undefined)
 }

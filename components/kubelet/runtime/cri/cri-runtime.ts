@@ -23,7 +23,7 @@ export const criRuntime = (
   images: cri.images,
   moreImages,
   files: hostFiles(clock),
-  cgroups: hostCgroups(cgroupDriver),
+  cgroups: hostCgroups(cgroupDriver, clock),
   network: hostNetwork(clock),
   machine: hostMachine(),
   usage: hostUsage(cgroupDriver),
