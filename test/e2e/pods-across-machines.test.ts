@@ -92,8 +92,8 @@ describeOnMachines("on two machines", () => {
       ({ metadata }) => metadata.annotations?.["flannel.alpha.coreos.com/public-ip"] === other,
     )
     // then
+    await a.sh(`until bridge fdb show dev k3ts-vxlan | grep -q 'dst ${other} '; do sleep 0.1; done`)
     const [web] = await ips("web")
     expect(await gets("from-server", web!, 80)).toContain("k3ts web")
-    expect(await a.sh("bridge fdb show dev k3ts-vxlan")).toContain(`dst ${other} `)
   }, 60_000)
 })

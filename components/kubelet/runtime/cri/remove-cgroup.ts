@@ -8,9 +8,9 @@ const ATTEMPTS = 6
 const FIRST_WAIT_MS = 10
 
 /**
- * Removes a cgroup and those below it by rmdir from the leaves up; the files in them need not be removed, and cannot be.
- * A process that has just ended keeps its cgroup busy for a moment (since Linux 6.18 until the processor has left it),
- * so a busy one is tried again, for 310 ms in all. One that stays busy is left. Source: runc libcontainer/cgroups
+ * Removes a cgroup and those below it by rmdir from the leaves up; the files in them need not be removed, and cannot
+ * be. A process that has just ended keeps its cgroup busy for a moment (since Linux 6.18 until the processor has left
+ * it), so a busy one is tried again, for 310 ms in all. One that stays busy is left. Source: runc libcontainer/cgroups
  * RemovePath.
  */
 export async function removeCgroup(
