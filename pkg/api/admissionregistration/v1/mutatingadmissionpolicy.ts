@@ -27,13 +27,13 @@ export const MutatingAdmissionPolicy = defineResource(
       {
         name: "Mutations",
         type: "integer",
-        doc: "Number of changes.",
+        doc: "Number of mutations.",
         value: ({ spec: { mutations = [] } }) => mutations.length,
       },
       {
         name: "ParamKind",
         type: "string",
-        doc: "The kind of its parameters.",
+        doc: "Kind of the policy's parameters.",
         value: ({ spec: { paramKind } }) =>
           paramKind === undefined ? "<unset>" : `${paramKind.apiVersion ?? ""}/${paramKind.kind ?? ""}`,
       },

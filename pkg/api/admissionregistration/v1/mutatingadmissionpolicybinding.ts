@@ -46,7 +46,7 @@ export const MutatingAdmissionPolicyBinding = defineResource(
       {
         name: "ParamRef",
         type: "string",
-        doc: "The object with its parameters.",
+        doc: "Object with the parameters of the policy.",
         value: ({ spec: { paramRef } }) => paramColumn(paramRef),
       },
     ],

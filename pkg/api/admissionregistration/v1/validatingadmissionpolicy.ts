@@ -67,7 +67,7 @@ export const ValidatingAdmissionPolicy = defineResource(
       {
         name: "ParamKind",
         type: "string",
-        doc: "The kind of its parameters.",
+        doc: "Kind of the policy's parameters.",
         value: ({ spec: { paramKind } }) =>
           paramKind === undefined ? "<unset>" : `${paramKind.apiVersion ?? ""}/${paramKind.kind ?? ""}`,
       },

@@ -88,7 +88,12 @@ export const APIService = defineResource(
         value: ({ spec: { service } }) =>
           service === undefined ? "Local" : `${service.namespace ?? ""}/${service.name ?? ""}`,
       },
-      { name: "Available", type: "string", doc: "Whether the version can be had.", value: availabilityText },
+      {
+        name: "Available",
+        type: "string",
+        doc: "Whether the server of the version is available.",
+        value: availabilityText,
+      },
     ],
     prepareForCreate: (service, { now }) =>
       service.spec.service === undefined ? { ...service, status: { conditions: [localCondition(now)] } } : service,

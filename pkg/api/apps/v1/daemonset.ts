@@ -47,31 +47,31 @@ export const DaemonSet = defineResource(
       {
         name: "Desired",
         type: "integer",
-        doc: "Nodes that should run the pod.",
+        doc: "Number of nodes that should run the pod.",
         value: (set) => set.status.desiredNumberScheduled,
       },
       {
         name: "Current",
         type: "integer",
-        doc: "Nodes that run the pod and should.",
+        doc: "Number of nodes that run the pod as they should.",
         value: (set) => set.status.currentNumberScheduled,
       },
       {
         name: "Ready",
         type: "integer",
-        doc: "Nodes on which the pod is ready.",
+        doc: "Number of nodes on which the pod is ready.",
         value: (set) => set.status.numberReady,
       },
       {
         name: "Up-to-date",
         type: "integer",
-        doc: "Nodes that run the present version.",
+        doc: "Number of nodes that run the pod of the current template.",
         value: (set) => set.status.updatedNumberScheduled ?? 0,
       },
       {
         name: "Available",
         type: "integer",
-        doc: "Nodes on which the pod is available.",
+        doc: "Number of nodes on which the pod is available.",
         value: (set) => set.status.numberAvailable ?? 0,
       },
       {

@@ -27,9 +27,9 @@ export const Job = defineResource(
       "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
     doc: "Runs pods until enough of them have succeeded.",
     columns: [
-      { name: "Status", type: "string", doc: "What the job is doing.", value: jobState },
-      { name: "Completions", type: "string", doc: "Succeeded pods of the wanted ones.", value: jobCompletions },
-      { name: "Duration", type: "string", doc: "How long the job has run.", value: jobDuration },
+      { name: "Status", type: "string", doc: "State of the job.", value: jobState },
+      { name: "Completions", type: "string", doc: "Succeeded pods and desired completions.", value: jobCompletions },
+      { name: "Duration", type: "string", doc: "Time that the job has run.", value: jobDuration },
       ...templateColumns<KubeObject & { readonly spec: JobSpec }>(
         (job) => job.spec.template.spec,
         (job) => selectorText(job.spec.selector),

@@ -48,15 +48,25 @@ export const CertificateSigningRequest = defineResource(
       {
         name: "Age",
         type: "string",
-        doc: "How long it is there.",
+        doc: "Time since the request was created.",
         value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
       },
-      { name: "SignerName", type: "string", doc: "Who is to sign.", value: ({ spec }) => spec.signerName },
-      { name: "Requestor", type: "string", doc: "Who asks.", value: ({ spec }) => spec.username ?? "" },
+      {
+        name: "SignerName",
+        type: "string",
+        doc: "Name of the requested signer.",
+        value: ({ spec }) => spec.signerName,
+      },
+      {
+        name: "Requestor",
+        type: "string",
+        doc: "User who created the request.",
+        value: ({ spec }) => spec.username ?? "",
+      },
       {
         name: "RequestedDuration",
         type: "string",
-        doc: "For how long it is wanted.",
+        doc: "Requested validity of the certificate.",
         value: ({ spec: { expirationSeconds } }) =>
           expirationSeconds === undefined ? undefined : humanDuration(expirationSeconds * 1000),
       },

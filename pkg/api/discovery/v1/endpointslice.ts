@@ -60,7 +60,7 @@ export const EndpointSlice = defineResource(
     // counted by prepareForUpdate, before it takes anything away
     generation: { counts: () => false },
     columns: [
-      { name: "AddressType", type: "string", doc: "Kind of the addresses.", value: ({ addressType }) => addressType },
+      { name: "AddressType", type: "string", doc: "IPv4, IPv6 or FQDN.", value: ({ addressType }) => addressType },
       { name: "Ports", type: "string", doc: "Ports of the endpoints.", value: ({ ports }) => portsText(ports ?? []) },
       {
         name: "Endpoints",

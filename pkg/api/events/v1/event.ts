@@ -54,16 +54,16 @@ export const Event = defineResource(
       {
         name: "Last Seen",
         type: "string",
-        doc: "How long ago it was last seen.",
+        doc: "Time since the event last occurred.",
         value: ({ series, deprecatedLastTimestamp, deprecatedFirstTimestamp, eventTime }, now) =>
           ageOf(series?.lastObservedTime ?? deprecatedLastTimestamp ?? deprecatedFirstTimestamp ?? eventTime, now),
       },
       { name: "Type", type: "string", doc: "Normal or Warning.", value: ({ type }) => type ?? "" },
-      { name: "Reason", type: "string", doc: "Why it happened.", value: ({ reason }) => reason ?? "" },
+      { name: "Reason", type: "string", doc: "Reason of the event.", value: ({ reason }) => reason ?? "" },
       {
         name: "Object",
         type: "string",
-        doc: "What it is about.",
+        doc: "Object that the event is about.",
         value: ({ regarding: { kind = "", name = "" } }) =>
           name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
       },
@@ -71,14 +71,14 @@ export const Event = defineResource(
         name: "Subobject",
         type: "string",
         priority: 1,
-        doc: "The part it is about.",
+        doc: "Part of the object that the event is about.",
         value: ({ regarding }) => regarding.fieldPath ?? "",
       },
       {
         name: "Source",
         type: "string",
         priority: 1,
-        doc: "Who reported it.",
+        doc: "Component that reported the event.",
         value: (event) =>
           [
             event.deprecatedSource.component || event.reportingController,
@@ -87,19 +87,19 @@ export const Event = defineResource(
             .filter(Boolean)
             .join(", "),
       },
-      { name: "Message", type: "string", doc: "What happened.", value: ({ note = "" }) => note.trim() },
+      { name: "Message", type: "string", doc: "Message of the event.", value: ({ note = "" }) => note.trim() },
       {
         name: "First Seen",
         type: "string",
         priority: 1,
-        doc: "How long ago it was first seen.",
+        doc: "Time since the event first occurred.",
         value: ({ deprecatedFirstTimestamp, eventTime }, now) => ageOf(deprecatedFirstTimestamp ?? eventTime, now),
       },
       {
         name: "Count",
         type: "string",
         priority: 1,
-        doc: "How often it was seen.",
+        doc: "Number of occurrences.",
         value: ({ series, deprecatedCount }) => series?.count ?? (deprecatedCount || 1),
       },
       {

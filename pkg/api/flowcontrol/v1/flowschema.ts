@@ -44,13 +44,13 @@ export const FlowSchema = defineResource(
       {
         name: "MatchingPrecedence",
         type: "string",
-        doc: "Lower goes first.",
+        doc: "Precedence among FlowSchemas; the lowest number is tried first.",
         value: ({ spec }) => spec.matchingPrecedence,
       },
       {
         name: "DistinguisherMethod",
         type: "string",
-        doc: "What makes requests one flow.",
+        doc: "Whether requests of one user or of one namespace are a flow.",
         value: ({ spec }) => spec.distinguisherMethod?.type,
       },
       {

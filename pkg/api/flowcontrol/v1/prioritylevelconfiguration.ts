@@ -29,7 +29,7 @@ export const PriorityLevelConfiguration = defineResource(
       {
         name: "NominalConcurrencyShares",
         type: "string",
-        doc: "Share of the server's seats.",
+        doc: "Share of the server's concurrency.",
         value: ({ spec }) => spec.limited?.nominalConcurrencyShares,
       },
       {

@@ -143,7 +143,7 @@ export const Ingress = defineResource(
       {
         name: "Class",
         type: "string",
-        doc: "Class.",
+        doc: "Name of the IngressClass.",
         value: ({ metadata, spec }) => spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION],
       },
       { name: "Hosts", type: "string", doc: "Hosts of the rules.", value: ({ spec }) => hostsText(spec.rules ?? []) },

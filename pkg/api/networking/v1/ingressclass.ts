@@ -60,7 +60,7 @@ export const IngressClass = defineResource(
       {
         name: "Parameters",
         type: "string",
-        doc: "An object with parameters.",
+        doc: "Object with the parameters of the controller.",
         value: ({ spec: { parameters } }) =>
           parameters === undefined
             ? undefined

@@ -90,7 +90,7 @@ export const NetworkPolicy = defineResource(
       {
         name: "Pod-Selector",
         type: "string",
-        doc: "Pods it applies to.",
+        doc: "Selector of the pods that the policy applies to.",
         value: ({ spec }) => selectorText(spec.podSelector),
       },
     ],

@@ -40,7 +40,9 @@ export const ServiceCIDR = defineResource(
         prepareForUpdate: (object, old) => withMetadataOf(object, old),
       },
     },
-    columns: [{ name: "CIDRs", type: "string", doc: "The ranges.", value: ({ spec }) => (spec.cidrs ?? []).join(",") }],
+    columns: [
+      { name: "CIDRs", type: "string", doc: "Ranges of addresses.", value: ({ spec }) => (spec.cidrs ?? []).join(",") },
+    ],
     validateCreate: ({ spec }) => cidrFaults(spec),
     validateUpdate: ({ spec }, { spec: { cidrs: old = [] } }) => {
       const { cidrs = [] } = spec

@@ -58,19 +58,19 @@ export const PodDisruptionBudget = defineResource(
       {
         name: "Min Available",
         type: "string",
-        doc: "How many pods must stay.",
+        doc: "Pods that must stay available, as a number or percentage.",
         value: (budget) => shown(budget.spec.minAvailable),
       },
       {
         name: "Max Unavailable",
         type: "string",
-        doc: "How many pods may be missing.",
+        doc: "Pods that may be unavailable, as a number or percentage.",
         value: (budget) => shown(budget.spec.maxUnavailable),
       },
       {
         name: "Allowed Disruptions",
         type: "integer",
-        doc: "How many pods may be evicted now.",
+        doc: "Number of pods that may be evicted now.",
         value: (budget) => budget.status.disruptionsAllowed,
       },
     ],

@@ -21,9 +21,9 @@ export const ResourceSlice = defineResource(
     returnsDeletedObject: true,
     doc: "Some of the devices that a driver offers.",
     columns: [
-      { name: "Node", type: "string", doc: "The node that has them.", value: ({ spec }) => spec.nodeName ?? "" },
-      { name: "Driver", type: "string", doc: "The driver.", value: ({ spec }) => spec.driver },
-      { name: "Pool", type: "string", doc: "The pool.", value: ({ spec }) => spec.pool.name },
+      { name: "Node", type: "string", doc: "Node that has the devices.", value: ({ spec }) => spec.nodeName ?? "" },
+      { name: "Driver", type: "string", doc: "Name of the driver.", value: ({ spec }) => spec.driver },
+      { name: "Pool", type: "string", doc: "Name of the pool of devices.", value: ({ spec }) => spec.pool.name },
     ],
     fieldSelectors: {
       "spec.nodeName": ({ spec }) => spec.nodeName ?? "",

@@ -42,7 +42,7 @@ export const PriorityClass = defineResource(
     generation: { counts: () => false },
     ageColumn: false,
     columns: [
-      { name: "Value", type: "integer", doc: "Priority.", value: ({ value }) => value },
+      { name: "Value", type: "integer", doc: "Priority of pods of this class.", value: ({ value }) => value },
       {
         name: "Global-Default",
         type: "boolean",
@@ -58,7 +58,7 @@ export const PriorityClass = defineResource(
       {
         name: "PreemptionPolicy",
         type: "string",
-        doc: "Whether pods of this class may push out others.",
+        doc: "Whether pods of this class may preempt other pods.",
         value: ({ preemptionPolicy }) => preemptionPolicy,
       },
     ],

@@ -71,7 +71,7 @@ export const CSIDriver = defineResource(
       {
         name: "PodInfoOnMount",
         type: "boolean",
-        doc: "Whether the driver is told of the pod.",
+        doc: "Whether the driver receives facts of the pod with each mount.",
         value: ({ spec }) => spec.podInfoOnMount,
       },
       {
@@ -89,13 +89,13 @@ export const CSIDriver = defineResource(
       {
         name: "RequiresRepublish",
         type: "boolean",
-        doc: "Whether the driver is called again and again.",
+        doc: "Whether a volume is published again from time to time.",
         value: ({ spec }) => spec.requiresRepublish,
       },
       {
         name: "Modes",
         type: "string",
-        doc: "Kinds of volumes.",
+        doc: "Supported lifecycle modes of volumes.",
         value: ({ spec }) => spec.volumeLifecycleModes.join(","),
       },
     ],

@@ -81,7 +81,7 @@ export const StorageClass = defineResource(
         name: "Name",
         type: "string",
         format: "name",
-        doc: "Name; the default class says so.",
+        doc: "Name of the class; the default class is marked.",
         value: ({ metadata: { name = "", annotations } }) =>
           annotations?.[DEFAULT_ANNOTATION] === "true" ? `${name} (default)` : name,
       },
@@ -94,7 +94,7 @@ export const StorageClass = defineResource(
       {
         name: "ReclaimPolicy",
         type: "string",
-        doc: "What becomes of a volume.",
+        doc: "What happens to a volume when its claim is deleted.",
         value: ({ reclaimPolicy }) => reclaimPolicy,
       },
       {

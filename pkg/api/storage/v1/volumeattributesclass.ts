@@ -23,7 +23,9 @@ export const VolumeAttributesClass = defineResource(
     scope: "Cluster",
     upstreamChecks: { wholeMetadata: 1 },
     doc: "Attributes of volumes that can be changed while they are in use.",
-    columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
+    columns: [
+      { name: "DriverName", type: "string", doc: "Name of the driver.", value: ({ driverName }) => driverName },
+    ],
     returnsDeletedObject: true,
     validate: ({ driverName, parameters = {} }) => {
       const causes: Cause[] = [...provisionerFaults("driverName", driverName)]

@@ -58,40 +58,50 @@ export const PersistentVolume = defineResource(
       },
     },
     columns: [
-      { name: "Capacity", type: "string", doc: "Size.", value: ({ spec }) => spec.capacity?.["storage"] ?? "" },
+      {
+        name: "Capacity",
+        type: "string",
+        doc: "Size of the volume.",
+        value: ({ spec }) => spec.capacity?.["storage"] ?? "",
+      },
       {
         name: "Access Modes",
         type: "string",
-        doc: "How it can be used.",
+        doc: "Access modes of the volume.",
         value: ({ spec }) => accessModesText(spec.accessModes),
       },
       {
         name: "Reclaim Policy",
         type: "string",
-        doc: "What becomes of it when its claim is gone.",
+        doc: "What happens to the volume when its claim is deleted.",
         value: ({ spec }) => spec.persistentVolumeReclaimPolicy,
       },
       {
         name: "Status",
         type: "string",
-        doc: "State.",
+        doc: "Phase of the volume.",
         value: ({ metadata, status }) => (metadata.deletionTimestamp === undefined ? status.phase : "Terminating"),
       },
       {
         name: "Claim",
         type: "string",
-        doc: "Claim it is bound to.",
+        doc: "Claim that the volume is bound to.",
         value: ({ spec }) =>
           spec.claimRef === undefined ? "" : `${spec.claimRef.namespace ?? ""}/${spec.claimRef.name ?? ""}`,
       },
-      { name: "StorageClass", type: "string", doc: "Class.", value: ({ spec }) => spec.storageClassName ?? "" },
+      {
+        name: "StorageClass",
+        type: "string",
+        doc: "Name of the StorageClass.",
+        value: ({ spec }) => spec.storageClassName ?? "",
+      },
       {
         name: "VolumeAttributesClass",
         type: "string",
-        doc: "Class of attributes.",
+        doc: "Name of the VolumeAttributesClass.",
         value: ({ spec }) => spec.volumeAttributesClassName || "<unset>",
       },
-      { name: "Reason", type: "string", doc: "Why it is in this state.", value: ({ status }) => status.reason ?? "" },
+      { name: "Reason", type: "string", doc: "Reason of the phase.", value: ({ status }) => status.reason ?? "" },
       {
         name: "VolumeMode",
         type: "string",

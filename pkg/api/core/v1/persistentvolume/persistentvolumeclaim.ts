@@ -36,10 +36,15 @@ export const PersistentVolumeClaim = defineResource(
       {
         name: "Status",
         type: "string",
-        doc: "State.",
+        doc: "Phase of the claim.",
         value: ({ metadata, status }) => (metadata.deletionTimestamp === undefined ? status.phase : "Terminating"),
       },
-      { name: "Volume", type: "string", doc: "Volume it is bound to.", value: ({ spec }) => spec.volumeName ?? "" },
+      {
+        name: "Volume",
+        type: "string",
+        doc: "Volume that the claim is bound to.",
+        value: ({ spec }) => spec.volumeName ?? "",
+      },
       {
         name: "Capacity",
         type: "string",
@@ -49,20 +54,20 @@ export const PersistentVolumeClaim = defineResource(
       {
         name: "Access Modes",
         type: "string",
-        doc: "How the volume can be used.",
+        doc: "Access modes of the volume.",
         value: ({ spec, status }) => (spec.volumeName ? accessModesText(status.accessModes) : ""),
       },
       {
         name: "StorageClass",
         type: "string",
-        doc: "Class.",
+        doc: "Name of the StorageClass.",
         value: ({ metadata, spec }) =>
           spec.storageClassName ?? metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? "",
       },
       {
         name: "VolumeAttributesClass",
         type: "string",
-        doc: "Class of attributes.",
+        doc: "Name of the VolumeAttributesClass.",
         value: ({ spec }) => spec.volumeAttributesClassName || "<unset>",
       },
       {

@@ -32,7 +32,7 @@ export const Pod = defineResource(
       {
         name: "Ready",
         type: "string",
-        doc: "Ready containers of all.",
+        doc: "Ready containers and all containers.",
         value: (pod) => {
           const { ready, total } = summarizePod(pod)
           return `${ready}/${total}`
@@ -63,14 +63,14 @@ export const Pod = defineResource(
         name: "Nominated Node",
         type: "string",
         priority: 1,
-        doc: "Node on which room is being made.",
+        doc: "Node on which preemption makes room for the pod.",
         value: (pod) => pod.status.nominatedNodeName || undefined,
       },
       {
         name: "Readiness Gates",
         type: "string",
         priority: 1,
-        doc: "Readiness gates that are true, of all.",
+        doc: "Readiness gates that are true, and all of them.",
         value: readinessGatesCell,
       },
     ],

@@ -29,13 +29,13 @@ export const ResourceQuota = defineResource(
       {
         name: "Request",
         type: "string",
-        doc: "Used and most requests.",
+        doc: "Used and allowed requests.",
         value: (quota) => usageText(quota, (name) => !name.startsWith("limits.")),
       },
       {
         name: "Limit",
         type: "string",
-        doc: "Used and most limits.",
+        doc: "Used and allowed limits.",
         value: (quota) => usageText(quota, (name) => name.startsWith("limits.")),
       },
     ],

@@ -49,17 +49,17 @@ export const Service = defineResource(
       other: { proxy: { verbs: ["create", "delete", "get", "patch", "update"], kind: "ServiceProxyOptions" } },
     },
     columns: [
-      { name: "Type", type: "string", doc: "How far the Service is exposed.", value: (service) => service.spec.type },
+      { name: "Type", type: "string", doc: "Type of the Service.", value: (service) => service.spec.type },
       {
         name: "Cluster-IP",
         type: "string",
-        doc: "Virtual address.",
+        doc: "Cluster IP of the Service.",
         value: ({ spec }) => spec.clusterIPs?.[0] ?? (spec.clusterIP || undefined),
       },
       {
         name: "External-IP",
         type: "string",
-        doc: "Addresses from outside.",
+        doc: "Addresses for clients outside the cluster.",
         value: (service) => externalAddresses(service),
       },
       {
@@ -72,7 +72,7 @@ export const Service = defineResource(
         name: "Selector",
         type: "string",
         priority: 1,
-        doc: "Labels of the pods behind it.",
+        doc: "Selector of the pods behind the Service.",
         value: ({ spec }) => labelsText(spec.selector ?? {}),
       },
     ],
