@@ -1,9 +1,9 @@
-import { Buffer } from "node:buffer"
 import { deepFreeze } from "../apimachinery/json/deep-freeze.ts"
 import { objectJson } from "../apimachinery/json/object-json.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { StorageError, type Stored } from "./storage.ts"
 
+const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /**
@@ -89,8 +89,8 @@ export class StoredObject implements Stored, Identity {
       if (this.#elsewhere.isReadOnce === true) [this.#json, this.#elsewhere] = [json, undefined]
       return json
     }
-    // A Buffer, which a socket takes as it is: for a plain Uint8Array Bun makes an ArrayBuffer first, which stays.
-    return (this.#json ??= Buffer.from(objectJson(this.object)))
+    // No Buffer: Bun takes a quarter more memory for one, and half a microsecond.
+    return (this.#json ??= encoder.encode(objectJson(this.object)))
   }
 
   /** Whether a staged write supersedes this revision. */

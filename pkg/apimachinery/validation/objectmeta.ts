@@ -94,15 +94,22 @@ const nameCheckOf = (resource: Named): Check => resource.validateName?.bind(reso
  */
 export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
   const { metadataUpdate = 1, wholeMetadata = 0, plainFinalizers } = resource.upstreamChecks ?? {}
-  const changed = found((causes) => putChange(causes, metadata, old))
-  const common = found((causes) => putCommon(causes, metadata, old))
   const { finalizers, generateName = "" } = metadata
+  const [changed, common, formed, qualified]: [Cause[], Cause[], Cause[], Cause[]] = [[], [], [], []]
+  putChange(changed, metadata, old)
+  putCommon(common, metadata, old)
+  if (finalizers !== undefined && finalizers !== old.finalizers) {
+    putFinalizers(formed, finalizers, "finalizers")
+    if (plainFinalizers !== true) putUnqualified(qualified, finalizers)
+  }
   const isRenamed = generateName !== "" && generateName !== old.generateName
-  const named = (check: Check): readonly Cause[] =>
-    isRenamed ? found((causes) => put(causes, "generateName", generateName, asPrefix(check)(generateName))) : NO_CAUSES
-  const given = finalizers === undefined || finalizers === old.finalizers ? NO_FINALIZERS : finalizers
-  const formed = found((causes) => putFinalizers(causes, given, "finalizers"))
-  const qualified = plainFinalizers === true ? NO_CAUSES : found((causes) => putUnqualified(causes, given))
+  // Nearly all updates: what follows only says in which order, and how often, faults stand in the error.
+  if (!isRenamed && changed.length + common.length + formed.length + qualified.length === 0) return NO_CAUSES
+  const named = (check: Check): Cause[] => {
+    const causes: Cause[] = []
+    if (isRenamed) put(causes, "generateName", generateName, asPrefix(check)(generateName))
+    return causes
+  }
   const causes: Cause[] = [...named(isPathSegmentName), ...common, ...formed]
   for (let i = 0; i < 1 + metadataUpdate; i++) causes.push(...changed, ...common, ...(i === 0 ? NO_CAUSES : qualified))
   if (wholeMetadata > 0) {
@@ -110,13 +117,6 @@ export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, 
     for (let i = 0; i < wholeMetadata; i++) causes.push(...ofKind, ...common, ...formed, ...qualified)
   }
   return ofMetadata(causes)
-}
-const NO_FINALIZERS: readonly string[] = []
-
-function found(look: (causes: Cause[]) => void): readonly Cause[] {
-  const causes: Cause[] = []
-  look(causes)
-  return causes.length === 0 ? NO_CAUSES : causes
 }
 
 function putChange(causes: Cause[], metadata: ObjectMeta, old: ObjectMeta): void {

@@ -196,12 +196,21 @@ export function answer(
     // `connections` gives it time to read.
     res.req.socket.destroySoon = () => undefined
   }
+  const isShort = length <= MOST_CORKED_BYTES
   // Bun writes head and body apart, each a TLS record and a system call of its own: corked, both are one.
-  const socket = res instanceof ServerResponse && length <= MOST_CORKED_BYTES ? res.socket : null
+  const socket = res instanceof ServerResponse && isShort ? res.socket : null
   socket?.cork()
   res.writeHead(status, { ...headers, "content-length": String(length) })
-  res.end(body)
+  res.end(isShort && typeof body !== "string" ? asBuffer(body) : body)
   socket?.uncork()
+}
+
+/** Streams make a view of bytes that are no Buffer, and with it an ArrayBuffer, which stays with a stored object. */
+function asBuffer(body: Uint8Array): Buffer {
+  if (Buffer.isBuffer(body)) return body
+  const copy = Buffer.allocUnsafe(body.byteLength)
+  copy.set(body)
+  return copy
 }
 
 /** From twice as much on, copying the body behind the head would cost more than a system call of its own. */

@@ -200,3 +200,28 @@ test("a store of format 1 is made anew with its live objects, and its history co
   expect(again.list("/").map(({ revision }) => revision)).toEqual([6, 4])
   again.close()
 })
+
+test("the pages that SQLite keeps in memory are given back once when a time of many writes has ended", async () => {
+  // given a store that is written to, and what SQLite is told
+  const told: string[] = []
+  const { store, clock, write, writeMany } = open({
+    openDatabase(path) {
+      const db = openSqlite(path)
+      return { ...db, exec: (sql) => (told.push(sql), db.exec(sql)) }
+    },
+  })
+  const timesGivenBack = () => told.filter((sql) => sql.includes("shrink_memory")).length
+  const minutes = async (count: number, of: () => Promise<unknown>) => {
+    for (let i = 0; i < 6 * count; i++) {
+      await of()
+      await clock.advance(10_000)
+    }
+  }
+  await minutes(2, () => writeMany(200, (i) => [`/a/${i}`, "x"]))
+  expect(timesGivenBack()).toBe(0)
+  // when no more is written than by an idle server
+  await minutes(5, () => write("/leases/one", "x", true))
+  // then
+  expect(timesGivenBack()).toBe(1)
+  store.close()
+})

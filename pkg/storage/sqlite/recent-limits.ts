@@ -10,6 +10,10 @@ const MOST = 2048
 const MOST_BYTES = 16 * 1024 * 1024
 /** Events leave memory after this time, and at most twice of it, in milliseconds. */
 const LONGEST_MS = 30_000
+/** Events in memory after a time of many writes: more than an idle server writes in LONGEST_MS. */
+const BUSY = 200
+/** Such a time has ended when less than this part of them came within LONGEST_MS. */
+const QUIETER = 1 / 4
 
 export interface RecentLimitsOptions {
   readonly clock: Clock
@@ -17,6 +21,8 @@ export interface RecentLimitsOptions {
   readonly live: LiveObjects
   /** Where the JSON of seldom-read objects is read again once no event in memory has it. */
   readonly elsewhere: Elsewhere
+  /** Called when a time of many writes has ended. */
+  readonly onQuiet: () => void
 }
 
 /** Drops events from memory when they are too many, too large or too old; the file still has them. */
@@ -62,12 +68,14 @@ export class RecentLimits {
 
   /** Drops events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
   #trimLater(): void {
-    const { clock, recent } = this.#options
+    const { clock, recent, onQuiet } = this.#options
     const newest = recent.all.at(-1)?.revision ?? 0
     this.#timer ??= clock.setTimeout(
       () => {
         this.#timer = undefined
+        const before = recent.all.length
         this.#trim(newest)
+        if (before > BUSY && recent.all.length < before * QUIETER) onQuiet()
         if (recent.all.length > 0) this.#trimLater()
       },
       LONGEST_MS,
