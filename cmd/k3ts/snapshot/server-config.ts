@@ -14,7 +14,7 @@ export function snapshotsConfig(flags: ServerFlags): ClusterSnapshotsConfig {
   return {
     ...common,
     scheduled: {
-      schedule: { cron: cron.schedule, zone: cron.zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone },
+      schedule: { cron: cron.schedule, zone: cron.zone },
       folder: folderOf(flags, dataDir),
       base: flags["snapshot-name"],
       retention: flags["snapshot-retention"],
