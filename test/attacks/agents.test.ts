@@ -1,4 +1,4 @@
-/** Who has a token of agents, or what is on the disk of an agent, and what that is good for. */
+/** What somebody can do with a token of agents, or with the files on the disk of an agent. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -56,7 +56,10 @@ async function joined(nodeName: string): Promise<Membership> {
   return made
 }
 
-/** Returns what asks by one of a machine's certificates, over one connection, and gives the status of the answer. */
+/**
+ * Returns a function that sends requests with one of a machine's certificates, over one connection, and returns the
+ * status.
+ */
 function by(machine: Membership, kind: string) {
   const { certPem: cert, keyPem: key } = machine.certificate(kind)
   return asking({ cert, key })
@@ -70,7 +73,7 @@ function asking(certificate: { readonly cert: string; readonly key: string } | u
   return Object.assign(ask, { agent })
 }
 
-/** Makes what a claim waits for: the class's provisioner, and the node of its pod. */
+/** Sets what a provisioner waits for in a claim: the provisioner of the class, and the node of the pod. */
 async function claim(name: string, selected: string): Promise<string> {
   const annotations = {
     "volume.kubernetes.io/storage-provisioner": "rancher.io/local-path",

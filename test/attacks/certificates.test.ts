@@ -28,7 +28,7 @@ const client = (issuer: CertificatePair, ms?: number) =>
 const authority = (commonName: string, issuer?: CertificatePair, ms?: number) =>
   createCa({ commonName, validity: life(ms), ...(issuer === undefined ? {} : { issuer }) })
 
-/** Whom the server takes a client with these certificates for, over one connection that is kept: 401 for nobody. */
+/** Returns a client with these certificates. `who` returns the user whom the server takes it for; 401 for nobody. */
 function asks({ keyPem }: CertificatePair, ...chain: readonly CertificatePair[]) {
   const agent = new Agent({
     keepAlive: true,

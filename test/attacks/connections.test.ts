@@ -34,7 +34,7 @@ async function hold(count: number, open: () => Promise<SilentClient>): Promise<r
   return held
 }
 
-/** Somebody with rights opens a connection of its own, writes and reads. */
+/** A user with rights opens a connection, writes and reads. */
 async function isServed(name: string): Promise<void> {
   const body = JSON.stringify({ metadata: { name } })
   const client = await tlsClient(

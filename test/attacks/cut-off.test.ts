@@ -3,10 +3,10 @@ import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NAMESPACE } from "./identities.ts"
 import { h2, head, helloOf, PART_OF_HELLO, type SilentClient, tcpClient, tlsClient } from "./raw-client.ts"
 
-/** Writes that may be under way at once. */
+/** The number of concurrent writes. */
 const WRITES = 10
 
-/** Places at which each sort of connection is cut off. */
+/** The number of places at which each type of connection is cut off. */
 const CUTS = 25
 
 let server: TestServer

@@ -8,7 +8,7 @@ import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NAMESPACE, POD } from "./identities.ts"
 import { dial, received } from "./target.ts"
 
-/** What a pod could answer, byte for byte. */
+/** Possible answers of a pod, byte for byte. */
 const ANSWERS: Readonly<Record<string, string | Uint8Array>> = {
   nothing: "",
   "no HTTP": "SSH-2.0-OpenSSH_9.2\r\n",
@@ -60,7 +60,7 @@ let identities: Identities
 let target: Server
 let path: string
 let answer: string | Uint8Array = ""
-/** After how many milliseconds the target resets its connections; it ends them in good order otherwise. */
+/** The milliseconds after which the target resets its connections; by default it closes them in order. */
 let cut: (() => number) | undefined
 const sockets = new Set<Socket>()
 

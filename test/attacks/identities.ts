@@ -9,7 +9,7 @@ import { type Answer, send, type TestServer } from "../harness/server.ts"
 
 export type IdentityName = "anonymous" | "outsider" | "namespaceAdmin" | "node" | "pod" | "administrator"
 
-/** One who sends requests. `headers` and `tls` are what proves it, for tests that open connections of their own. */
+/** A sender of requests. `headers` and `tls` are its credentials, for tests that open connections themselves. */
 export interface Identity {
   readonly name: IdentityName
   /** The user's name as the server knows it. */

@@ -1,4 +1,7 @@
-/** What a client without any rights sends to the proxy of Ingresses and Gateways, so that the backend sees more. */
+/**
+ * Requests of a client without rights to the proxy of Ingresses and Gateways, which try to smuggle something to the
+ * backend.
+ */
 import { expect, test } from "bun:test"
 import { connect } from "node:http2"
 import { backend, client, startProxy } from "../../components/ingress/proxy.fixtures.ts"

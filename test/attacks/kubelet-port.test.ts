@@ -10,7 +10,7 @@ import { connectRemoteCommand } from "../../pkg/streaming/remote-command-client.
 import { freePort, send, startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, type IdentityName, makeIdentities } from "./identities.ts"
 
-/** Serves the kubelet's own API; it is none of those that the identities speak of. */
+/** The node that serves the kubelet's own API. It is not one of the identities' nodes. */
 const NODE_NAME = "with-a-port"
 const RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -54,7 +54,7 @@ async function untilRunning(): Promise<void> {
   expect(body.toString()).toContain('"phase":"Running"')
 }
 
-/** Gives a user of the subresource's name that right on nodes, and no other. */
+/** Gives the user that is named after the subresource the right on it for nodes, and no other right. */
 async function grant(subresource: string, verbs: readonly string[]): Promise<void> {
   const { administrator } = identities
   const resources = [`nodes/${subresource}`]
@@ -95,7 +95,7 @@ async function ask(method: string, path: string, { headers = {}, tls = {} }: Pro
   return { status, text: body.toString() }
 }
 
-/** Each path with one that upstream serves below it, and the rights on nodes of which one opens it. */
+/** Paths, each with a path that upstream serves below it, and the rights on nodes of which one suffices. */
 const PATHS: readonly { readonly path: string; readonly opens: readonly string[]; readonly method?: string }[] = [
   { path: "/healthz", opens: ["healthz", "proxy"] },
   { path: "/healthz/syncloop", opens: ["healthz", "proxy"] },

@@ -6,7 +6,7 @@ import { startServer } from "../harness/server.ts"
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
-/** Each way to take what a server has acknowledged from under it, and what the next start says of it. */
+/** Ways to remove acknowledged writes from the disk, each with the message of the next start. */
 const LOSSES: readonly { what: string; lose(database: string): void; says: RegExp }[] = [
   {
     what: "the log of changes cut to its first part",

@@ -87,7 +87,7 @@ const OTHERS = [
   `${CORE}/pods/${POD}/log`,
   `/api/v1/nodes/${NODE}/proxy/metrics`,
 ]
-/** What the pod on the node uses, that is not there: a kubelet is told so. */
+/** Objects that the pod on the node uses and that do not exist: a kubelet is answered 404. */
 const USED = [
   ...["pull", "init", "variable", "mounted", "projected", "inline", "mounting-mine"].map((name) => `secrets/${name}`),
   ...["init", "variable", "mounted", "projected"].map((name) => `configmaps/${name}`),

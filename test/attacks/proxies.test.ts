@@ -220,7 +220,7 @@ describe("an address that is not another machine's", () => {
 
 describe("proxied data flows at the speed of its reader", () => {
   const BYTES = 200_000_000
-  /** How much more memory the server has than before, at most, while something goes on. */
+  /** Returns the largest growth of the server's memory while `body` runs. */
   const growth = async (during: () => Promise<void>): Promise<number> => {
     const before = server.residentMb()
     let most = before
@@ -229,7 +229,7 @@ describe("proxied data flows at the speed of its reader", () => {
     clearInterval(timer)
     return most - before
   }
-  /** Long enough to pass it all on, to who would take it. */
+  /** Long enough to send everything to a client that reads. */
   const LONG_MS = 1200
 
   test.each([

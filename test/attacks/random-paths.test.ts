@@ -3,7 +3,7 @@ import { Agent, request } from "node:https"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, type Identity, makeIdentities, NAMESPACE } from "./identities.ts"
 
-/** Stands in everything that is made up. */
+/** A text that all invented names contain. */
 const MARK = "zzmadeup"
 const REQUESTS = 2000
 
@@ -66,7 +66,7 @@ async function flood(who: Identity, long: boolean): Promise<void> {
 }
 
 const metrics = async (): Promise<string> => (await server.get("/metrics")).body.toString()
-/** Names with labels, without figures. */
+/** Returns the names of series with their labels, without the values. */
 const seriesOf = (text: string): readonly string[] =>
   text
     .split("\n")

@@ -67,10 +67,10 @@ export async function helloOf(protocol: "http/1.1" | "h2"): Promise<Buffer> {
   return hello
 }
 
-/** A connection of a client that has sent `bytes`; it reads what comes and says nothing more. */
+/** A connection of a client that has sent `bytes`. It reads the answer and sends nothing more. */
 export interface SilentClient {
   readonly socket: Socket
-  /** Everything that has come so far, as Latin-1. */
+  /** Everything that was received so far, as Latin-1. */
   text(): string
   /** Resolves when the server has closed the connection. */
   readonly closed: Promise<unknown>

@@ -6,9 +6,9 @@ import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, type Identity, type IdentityName, makeIdentities, NAMESPACE } from "./identities.ts"
 
 const OTHER_NAMESPACE = "default"
-/** A name that no object has: what is allowed finds nothing, and what is refused does not get that far. */
+/** A name that no object has: an allowed request finds nothing, and a refused one is refused before that. */
 const NOBODY = "nobody"
-/** Requests of one identity that are under way at a time; more would be more than the server takes. */
+/** The number of concurrent requests of one identity; the server would refuse more. */
 const AT_ONCE = 64
 
 const VERBS = {
@@ -34,10 +34,10 @@ const METHODS: Readonly<Record<Letter, string>> = {
 }
 const ALL: readonly Letter[] = ["g", "l", "w", "c", "u", "p", "d", "D"]
 const OF_SUBRESOURCES: readonly Letter[] = ["g", "c", "u", "p", "d"]
-/** On what is no single object. */
+/** Verbs on collections. */
 const ON_ALL: readonly Letter[] = ["l", "w", "c", "D"]
 
-/** One question: may somebody do this? `where` is that of the table; `all` asks over all namespaces. */
+/** One request whose permission is tested. `where` is the column of the table; `all` is over all namespaces. */
 interface Probe {
   readonly resource: string
   readonly where: "cluster" | "own" | "other" | "all"
@@ -91,7 +91,7 @@ async function everyProbe(): Promise<readonly Probe[]> {
   return found
 }
 
-/** The code that a request is answered with; a body is not sent, and an answer not read. */
+/** Returns the code of the answer to a request without a body. The body of the answer is not read. */
 function ask(session: ClientHttp2Session, { headers }: Identity, { letter, path }: Probe): Promise<number> {
   // Whatever is allowed after all changes nothing and concerns nothing.
   const query = letter === "w" ? "watch=true&timeoutSeconds=1" : "dryRun=All&labelSelector=none%3Dsuch&limit=1"
@@ -111,7 +111,7 @@ function ask(session: ClientHttp2Session, { headers }: Identity, { letter, path 
   })
 }
 
-/** The probes that somebody is not refused, as the table writes them. */
+/** Returns the requests that an identity is allowed, in the form of the table. */
 async function allowed(identity: Identity): Promise<readonly string[]> {
   const session = connect(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...identity.tls })
   const may: string[] = []
@@ -130,7 +130,7 @@ async function allowed(identity: Identity): Promise<readonly string[]> {
 const textOf = ({ resource, where, letter }: Pick<Probe, "resource" | "where" | "letter">) =>
   `${VERBS[letter]} ${resource} ${where}`
 
-/** The probes that the table allows somebody. */
+/** Returns the requests that the table allows an identity. */
 function expected(name: IdentityName): readonly string[] {
   const rows = readFileSync(join(import.meta.dirname, "rights.txt"), "utf8")
     .split("\n")

@@ -6,7 +6,7 @@ import { dial, received } from "./target.ts"
 let server: TestServer
 let identities: Identities
 
-/** What starts something in a pod, by the resource that it needs rights on. */
+/** Requests that start something in a pod, by the resource whose rights they need. */
 const STREAMS = [
   { resource: "pods/exec", path: `/api/v1/namespaces/${NAMESPACE}/pods/${POD}/exec?command=id&stdout=true` },
   { resource: "pods/attach", path: `/api/v1/namespaces/${NAMESPACE}/pods/${POD}/attach?stdout=true` },

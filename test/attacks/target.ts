@@ -6,7 +6,7 @@ import { machineAddress } from "../../components/apiserver/serving/machine-addre
 import type { TestServer } from "../harness/server.ts"
 import { type Identities, NAMESPACE, NODE, POD } from "./identities.ts"
 
-/** What a request of a target looked like: its head and what came after, as text. */
+/** A request that a target received: its head and what followed, as text. */
 export interface Seen {
   readonly url: string
   readonly head: string
@@ -111,7 +111,7 @@ export async function dial(
   return socket
 }
 
-/** What comes over a connection, until `wanted` is in it or it is closed. */
+/** Returns what is received over a connection until it contains `wanted`, or the connection is closed. */
 export function received(socket: Socket | TLSSocket, wanted?: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ""

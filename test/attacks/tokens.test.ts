@@ -9,7 +9,7 @@ import { type Identities, makeIdentities, NAMESPACE, POD } from "./identities.ts
 
 let server: TestServer
 let identities: Identities
-/** The cluster's own key: what its holder cannot forge, nobody can. */
+/** The cluster's own signing key: a token that even its holder cannot forge, nobody can forge. */
 let key: SigningKey
 /** The token of the pod, as the server made it. */
 let issued: string
@@ -32,7 +32,7 @@ function signed(more: JsonObject, header: JsonObject = {}): string {
   const input = `${part({ alg: key.algorithm, kid: key.keyId, ...header })}.${part({ ...claims, ...more })}`
   return `${input}.${signBytes(key, Buffer.from(input)).toString("base64url")}`
 }
-/** What the server makes of a token: the user it is taken for, or the code of the refusal. */
+/** Returns the user whom the server authenticates by a token, or the code of the refusal. */
 async function judged(token: string): Promise<string | number> {
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }

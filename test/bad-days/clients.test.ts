@@ -14,7 +14,7 @@ const configMap = (name: string, bytes = 10) => ({
 })
 const MIB = 1024 * 1024
 
-/** A watch that counts events; `seen(n)` resolves once there have been so many. */
+/** A watch that counts events; `seen(n)` resolves when there were `n`. */
 function watch(
   server: TestServer,
   path: string,

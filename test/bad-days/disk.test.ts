@@ -25,7 +25,7 @@ function smallDisk(megabytes: number) {
   const filler = join(path, "filler")
   return {
     path,
-    /** Leaves only so much room. */
+    /** Fills the file system until only this much space is free. */
     fill(kilobytesLeft: number) {
       const { bavail, bsize } = statfsSync(path)
       const fd = openSync(filler, "w")

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EXECUTABLE, freePort, startServer } from "../harness/server.ts"
 
-/** What may have happened to a file while no server ran. */
+/** Damages to a file while no server runs. */
 const harms: Readonly<Record<string, (path: string) => void>> = {
   "is empty": (path) => writeFileSync(path, ""),
   "holds something else": (path) => writeFileSync(path, "what is this?\n"),

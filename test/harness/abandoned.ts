@@ -1,4 +1,4 @@
-/** What tests would leave on this host if the test run were cut off by a signal, and how to take it away. */
+/** The clean-ups of what tests have set up on this host, for the case that a signal ends the test run. */
 const abandoned = new Set<() => void>()
 for (const [signal, code] of [
   ["SIGTERM", 143],

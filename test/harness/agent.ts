@@ -6,15 +6,15 @@ import { onCutOff } from "./abandoned.ts"
 import { childOf, type Machine } from "./machine.ts"
 import { EXECUTABLE, type TestServer } from "./server.ts"
 
-/** A `dist/k3ts agent` on a machine. Disposing it stops it; what it runs ends with its machine. */
+/** A `dist/k3ts agent` on a machine. Disposing stops the agent; its pods end with the machine. */
 export interface TestAgent extends AsyncDisposable {
   /** The pid on this host. */
   readonly pid: number
-  /** What it has printed, the last part. */
+  /** The end of its output. */
   output(): string
   /** Sends a signal and resolves with the exit code when the process has ended (null: ended by the signal). */
   kill(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>
-  /** Resolves with the exit code once it ends by itself. */
+  /** Resolves with the exit code when the process ends by itself. */
   ended(): Promise<number | null>
 }
 

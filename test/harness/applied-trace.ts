@@ -1,12 +1,12 @@
 import type { ReceivedSpan } from "./otlp-receiver.ts"
 
-/** The trace in which the test applies, and its own span there. */
+/** The trace of the test's apply, with the span of the test itself. */
 export const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 export const CLIENT_SPAN_ID = "00f067aa0ba902b7"
 export const traceparent = `00-${TRACE_ID}-${CLIENT_SPAN_ID}-01`
 
 const labels = { app: "web" }
-/** The Service of what is applied. It comes before, in no trace. */
+/** The Service. It is created before the trace begins. */
 export const SERVICE = {
   path: "/api/v1/namespaces/default/services/web",
   object: {
@@ -17,7 +17,7 @@ export const SERVICE = {
   },
 }
 
-/** What is applied in the trace. */
+/** The objects that the traced apply creates. */
 export const DEPLOYMENT = {
   path: "/apis/apps/v1/namespaces/default/deployments/web",
   object: {
@@ -61,21 +61,23 @@ export const APPLY_PHASES = [
   "apiserver: PUT /apis/apps/v1/namespaces/{:namespace}/deployments/{:name}/status",
 ]
 
-/** Spans that come with nearly each request; the picture leaves them out. */
+/** Spans of nearly every request, which the picture leaves out. */
 const OFTEN: readonly string[] = ["Patch", "Create", "Mutating admission", "Validating admission"]
 
 /** Whether a span is drawn in the picture of the trace. */
 export const isInPicture = ({ service, name }: ReceivedSpan): boolean =>
   APPLY_PHASES.includes(`${service}: ${name}`) && !OFTEN.includes(name)
 
-/** Whether all phases have come, up to the Deployment's status with the ready pod, and hang together. */
+/**
+ * Whether the spans of all phases have arrived, up to the Deployment's status with the ready pod, and are connected.
+ */
 export function untilReady(spans: readonly ReceivedSpan[]): boolean {
   const own = spans.filter(({ traceId }) => traceId === TRACE_ID)
   const names = new Set(own.map(({ service, name }) => `${service}: ${name}`))
   return APPLY_PHASES.every((phase) => names.has(phase)) && statusWritten(own) && lostSpans(own).length === 0
 }
 
-/** Returns the spans whose parents have not come: a span is sent when it ends, so parents come later. */
+/** Returns the spans whose parents have not arrived. A span is sent when it ends, so parents arrive later. */
 export function lostSpans(spans: readonly ReceivedSpan[]): readonly ReceivedSpan[] {
   const ids = new Set([CLIENT_SPAN_ID, ...spans.map(({ spanId }) => spanId)])
   return spans.filter(({ parentSpanId }) => !ids.has(parentSpanId))

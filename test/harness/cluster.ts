@@ -34,7 +34,7 @@ function missing(): readonly string[] {
   ]
 }
 
-/** All rules of this machine that serve Services, in either mode of kube-proxy, as text in which they are named. */
+/** Returns this machine's rules for Services as text, in both modes of kube-proxy. The text names the Services. */
 export const serviceRules = async (): Promise<string> =>
   (await Promise.all([run("iptables-save", []), run("nft", ["list", "ruleset", "ip"])]))
     .map(({ out }) => out)
@@ -45,7 +45,7 @@ export const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ family, internal, address }) => family === "IPv6" && !internal && !address.startsWith("fe80:")),
 )
 
-/** A `describe` that is skipped, with a line that says why, where no node can run. */
+/** A `describe` that is skipped, with the reason in a log line, where no node can run. */
 export const describeOnNode = (title: string, body: () => void): void => describeWith(missing(), title, body)
 
 /** The same for nodes on machines of machine.ts. */
@@ -93,7 +93,7 @@ export interface Cluster extends AsyncDisposable {
     spec: Partial<PodSpec> & Pick<PodSpec, "containers">,
     metadata?: InputOfResource<typeof Pod>["metadata"],
   ): Promise<Pod>
-  /** Runs a pod of one container to its end and gives what it printed. */
+  /** Runs a pod of one container to its end and returns its output. */
   output(name: string, container: Partial<ContainerSpec>, spec?: Partial<PodSpec>): Promise<string>
   log(name: string, query?: string): Promise<string>
 }
@@ -136,7 +136,7 @@ export async function startCluster({
   return cluster
 }
 
-/** The clients of a server that runs. */
+/** The clients of a running server. */
 function connect(server: TestServer): Cluster {
   const transport: HttpsTransport = createHttpsTransport({
     config: loadKubeconfig(server.kubeconfig),
@@ -238,7 +238,7 @@ function connect(server: TestServer): Cluster {
   return cluster
 }
 
-/** A shell command that does something and then stays until it is told to end, which it then does at once. */
+/** Returns a shell command that runs a script and then waits for SIGTERM, on which it exits at once. */
 export const stay = (script = "true"): string[] => [
   "sh",
   "-c",

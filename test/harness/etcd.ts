@@ -16,7 +16,7 @@ export interface TestEtcd extends AsyncDisposable {
   readonly endpoint: string
   /** Ends the process, by SIGKILL unless given. Its data stay. */
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Stops the process where it is, so that connections stay open and nothing answers, until `goOn`. */
+  /** Suspends the process (SIGSTOP) until `goOn`: connections stay open, and nothing answers. */
   hang(): Promise<void>
   goOn(): void
   /** Starts the process again, with its data. */
@@ -106,13 +106,16 @@ async function startMember(
   }
 }
 
-/** Whether every thread of a process has been stopped; some still run a moment after SIGSTOP. */
+/** Whether every thread of a process is suspended; some still run for a moment after SIGSTOP. */
 const hasStopped = (pid: number): boolean =>
   readdirSync(`/proc/${pid}/task`).every((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8").includes(") T "),
   )
 
-/** Asks until etcd answers: nothing tells when it does. One that wants certificates breaks the connection. */
+/**
+ * Polls until etcd answers, since it does not report that it is ready. An etcd that requires certificates closes the
+ * connection.
+ */
 async function listening(endpoint: string, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     if (child.exitCode !== null) break

@@ -8,7 +8,7 @@ export interface Ran {
 }
 export interface RunOptions {
   readonly input?: string | Uint8Array
-  /** Run it at a terminal of its own, as `-it` wants. What it prints is then all in `out`. */
+  /** Whether the program has a terminal of its own, as `-it` needs. All of its output is then in `out`. */
   readonly terminal?: boolean
 }
 
@@ -66,7 +66,7 @@ export class Kubectl {
     })
   }
 
-  /** What it prints. @throws Error with what it complains of */
+  /** Returns the output. @throws Error with the errors of the program */
   async ok(args: string | readonly string[], options?: RunOptions): Promise<string> {
     const words = typeof args === "string" ? args.split(" ") : args
     const { code, out, err } = await this.run(words, options)
@@ -74,7 +74,7 @@ export class Kubectl {
     return out
   }
 
-  /** Runs a shell script in a pod's container and gives what it prints. */
+  /** Runs a shell script in a pod's container and returns its output. */
   async sh(pod: string, script: string, container?: string): Promise<string> {
     return this.ok(["exec", pod, ...(container === undefined ? [] : ["-c", container]), "--", "sh", "-c", script])
   }

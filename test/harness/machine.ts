@@ -18,7 +18,7 @@ export interface Machines extends AsyncDisposable {
   readonly lan: Lan
   /** Makes a machine, which is its host name too, and switches it on. */
   add(name: string): Promise<Machine>
-  /** Drops everything between two machines until `heal`. */
+  /** Drops all packets between two machines until `heal`. */
   cut(a: Machine, b: Machine): Promise<void>
   heal(): Promise<void>
 }
@@ -89,7 +89,7 @@ export class Machine {
     if (unified) writeFileSync(join(folder, "cgroup2"), "")
   }
 
-  /** Starts the machine, without any program of ours. Its files are those it had when it was switched off. */
+  /** Starts the machine without any program of k3ts. It has the files that it had when it was switched off. */
   async powerOn(): Promise<void> {
     const cgroups = makeCgroups(this.#cgroupName)
     const boot = ["bash", join(import.meta.dirname, "machine/boot.sh"), this.folder, this.name]
@@ -130,7 +130,7 @@ export class Machine {
     await removeCgroups(init.cgroups)
   }
 
-  /** The same without waiting, for a test run that is cut off. Its empty cgroups stay. */
+  /** The same without waiting, for a test run that a signal ends. The machine's empty cgroups stay. */
   die(): void {
     if (this.#init !== undefined) killIfThere(this.#init.pid)
   }
@@ -140,7 +140,7 @@ export class Machine {
     return this.#lan.plug(this.index, plugged)
   }
 
-  /** The words by which this host runs a program on the machine. */
+  /** The command by which this host runs a program on the machine. */
   command(program: string, ...args: readonly string[]): readonly [string, ...string[]] {
     if (this.#init === undefined) throw new Error(`The machine ${this.name} is switched off`)
     const { pid, cgroups } = this.#init
@@ -154,7 +154,7 @@ export class Machine {
     return run(first, rest)
   }
 
-  /** Runs a shell script on the machine and gives what it prints. @throws Error with what it complains of */
+  /** Runs a shell script on the machine and returns its output. @throws Error with the errors of the script */
   async sh(script: string): Promise<string> {
     const { code, out, err } = await this.run("sh", "-c", script)
     if (code !== 0) throw new Error(`${this.name}: ${script} ended with ${code}: ${(err || out).trim()}`)

@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { ExportTraceServiceRequest } from "../../pkg/tracing/otlp/messages.ts"
 
-/** A span as a collector has it. */
+/** A span as a collector receives it. */
 export interface ReceivedSpan {
   readonly service: string
   readonly name: string
@@ -21,7 +21,7 @@ export interface ReceivedSpan {
 export interface OtlpReceiver extends AsyncDisposable {
   readonly url: string
   readonly spans: readonly ReceivedSpan[]
-  /** Resolves when `wanted` holds for the spans that have come. */
+  /** Resolves when `wanted` holds for the spans that have arrived. */
   until(wanted: (spans: readonly ReceivedSpan[]) => boolean): Promise<void>
 }
 

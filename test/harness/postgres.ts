@@ -44,20 +44,20 @@ export interface TestPostgres extends AsyncDisposable {
   /** Ends the server at once, as a crash would. Its data stay. */
   kill(): Promise<void>
   restart(): Promise<void>
-  /** Stops all its processes where they are, so that connections stay open and nothing answers, until `goOn`. */
+  /** Suspends all its processes (SIGSTOP) until `goOn`: connections stay open, and nothing answers. */
   hang(): void
   goOn(): void
   /** Starts a standby that receives every write before it is acknowledged here. */
   addStandby(): Promise<TestStandby>
   /** Runs SQL by psql and returns what it prints, without headings. */
   sql(text: string): string
-  /** Returns how often in a second SQL is run by pgbench, as a transaction each time. */
+  /** Returns the transactions per second of pgbench with this SQL. */
   perSecond(text: string, load: { readonly clients: number; readonly seconds: number }): number
 }
 
 export interface TestStandby extends AsyncDisposable {
   readonly port: number
-  /** Makes it the primary. */
+  /** Promotes the standby to the primary. */
   promote(): void
 }
 
@@ -151,7 +151,9 @@ async function launch(dir: string, data: string, port: number): Promise<ChildPro
   return child
 }
 
-/** An immediate shutdown: nothing is written any more, as in a crash, but no process and no memory is left behind. */
+/**
+ * Shuts the server down at once. As in a crash it writes nothing more, but it leaves no process and no shared memory.
+ */
 async function crash(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, "exit")
@@ -178,7 +180,7 @@ function run(program: string, args: readonly string[], cwd: string, env: Record<
   return String(stdout)
 }
 
-/** Asks until the server takes connections: nothing tells when it does. */
+/** Polls until the server accepts connections, since it does not report that it is ready. */
 async function listening(port: number, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 400 && child.exitCode === null; tries++) {
     if (spawnSync(join(bin!, "pg_isready"), ["-h", "127.0.0.1", "-p", String(port)]).status === 0) return

@@ -25,17 +25,17 @@ export interface TestServer extends AsyncDisposable {
   readonly readyAfter: number
   /** performance.now() at the start of the process. */
   readonly startedAt: number
-  /** What it has printed, the last part. */
+  /** The end of its output. */
   output(): string
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   send(method: string, path: string, body: unknown, contentType?: string): Promise<Answer>
-  /** A request as it is: no token, no content type, any bytes. */
+  /** Sends a request without a token or a content type, with any bytes. */
   raw(method: string, path: string, headers: Record<string, string>, body?: Uint8Array | string): Promise<Answer>
   /** Sends a signal and resolves with the exit code when the process has ended (null: ended by the signal). */
   kill(signal: "SIGKILL" | "SIGTERM" | "SIGINT"): Promise<number | null>
   /** Resolves with the exit code when the process has ended (null: ended by a signal). */
   readonly ended: Promise<number | null>
-  /** Has the process not ended? */
+  /** Whether the process has not ended. */
   readonly alive: boolean
   /** Resident memory of the server itself in MB; containerd and shims are processes of their own. */
   residentMb(): number
@@ -56,7 +56,7 @@ export interface TestServerOptions {
    */
   readonly agent?: boolean | "simulated"
   readonly flags?: readonly string[]
-  /** A folder to start on again; it is then left in place at the end. A new one otherwise. */
+  /** The data directory, which then stays at the end; a new one by default. */
   readonly dataDir?: string
   /** A free one otherwise. */
   readonly port?: number
@@ -75,7 +75,7 @@ export interface TestServerOptions {
 
 /** What is tested: `dist/k3ts`, or what K3TS_TEST_EXECUTABLE names. */
 export const EXECUTABLE = process.env["K3TS_TEST_EXECUTABLE"] ?? join(import.meta.dirname, "../../dist/k3ts")
-/** This program as version 9.9.9: from source, so that nothing has to be built for it. */
+/** Runs k3ts as version 9.9.9, from source, so that nothing has to be built. */
 export const NEWER_VERSION: readonly string[] = [
   process.execPath,
   "--define",
@@ -233,7 +233,7 @@ const ended = (child: ChildProcess): Promise<number | null> =>
       : child.once("exit", (code) => resolve(code)),
   )
 
-/** Connections whose failures are listened to. */
+/** Connections whose errors are handled. */
 const heard = new WeakSet<object>()
 
 /**

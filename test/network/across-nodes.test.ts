@@ -26,7 +26,7 @@ const backends = [
 const noWireguard = lacks ?? wireguardLacks()
 if (noWireguard !== undefined) console.warn(`SKIPPED: pods of several nodes by WireGuard need ${noWireguard}`)
 
-/** Looks until it is so. */
+/** Polls until the condition holds. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -41,7 +41,7 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
   const ask = (from: NodesLabMember, to: NodesLabMember, family: Family) =>
     lab.ask(from, addressOf(to, family), ANSWER_PORT)
 
-  /** What a node has in its kernel for others. */
+  /** Returns what a node has in its kernel about other nodes. */
   const traces = async (node: LabNode): Promise<readonly string[]> =>
     [
       await lab.run(node, "ip", "route", "show", "proto", "107"),

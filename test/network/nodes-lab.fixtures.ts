@@ -34,10 +34,10 @@ const makes = (...type: readonly string[]): boolean =>
   spawnSync("unshare", ["-n", "ip", "link", "add", "v", "type", ...type]).status === 0
 
 const number = (node: LabNode): number => NODES.indexOf(node) + 1
-/** The node on which a pod is. */
+/** Returns the node of a pod. */
 export const nodeOf = (pod: LabPod): LabNode => NODES.find((node) => pod.startsWith(node))!
 
-/** The range of a node's pods. */
+/** Returns the address range of a node's pods. */
 export const rangeOf = (node: LabNode, family: Family): string =>
   family === "IPv4" ? `10.42.${number(node)}.0/24` : `fd42:0:0:${number(node)}::/64`
 

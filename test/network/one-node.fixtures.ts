@@ -13,7 +13,7 @@ import { startCluster } from "../../components/cluster/testing/cluster.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 
-/** What is seen of the node. */
+/** What the test observes of the node. */
 export interface Seen {
   readonly links: readonly string[]
   readonly annotations: Readonly<Record<string, string>> | undefined

@@ -45,7 +45,7 @@ describe.skipIf(lacks !== undefined)("a NetworkPolicy", () => {
     await lab?.[Symbol.asyncDispose]()
   })
 
-  /** Which of these reach a pod by all families. */
+  /** Returns which of these reach a pod by all families. */
   const whoReaches = async (to: NodesLabMember, from: readonly NodesLabMember[]) => {
     const found: NodesLabMember[] = []
     for (const member of from) {

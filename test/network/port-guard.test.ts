@@ -23,7 +23,7 @@ describe.skipIf(lacks !== undefined)("a packet in the name of another node's pod
     await lab?.[Symbol.asyncDispose]()
   })
 
-  /** The datagrams that a pod's programs have got. */
+  /** Returns the number of datagrams that programs of a pod have received. */
   const received = async (pod: LabPod) =>
     Number(/UdpInDatagrams +(\d+)/.exec(await lab.run(pod, "nstat", "-asz", "UdpInDatagrams"))![1])
 

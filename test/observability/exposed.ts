@@ -38,7 +38,7 @@ spec:
   volumes: [{ name: data, persistentVolumeClaim: { claimName: data } }]
 `
 
-/** Returns what a running cluster with a pod and a volume tells Prometheus on all of its paths. */
+/** Returns the metrics on all paths of a running cluster with a pod and a volume. */
 export async function exposedMetrics(): Promise<ExposedMetrics> {
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.apply(WORKLOAD)

@@ -9,7 +9,7 @@ const DASHBOARDS = join(import.meta.dirname, "../../manifests/observability")
 let exposed: ExposedMetrics
 beforeAll(async () => void (exposed = await exposedMetrics()))
 
-/** Of these the cluster of the test has no series, so there are no labels to look at: nothing has failed in it. */
+/** Metrics without series in the cluster of the test, where nothing has failed; so their labels are not checked. */
 const WITHOUT_SERIES = [
   "aggregator_unavailable_apiservice_total",
   "kubelet_evictions",
@@ -47,7 +47,7 @@ const dashboards = readdirSync(DASHBOARDS)
   .filter((name) => name.endsWith(".json"))
   .map((name) => ({ name, dashboard: JSON.parse(readFileSync(join(DASHBOARDS, name), "utf8")) as Dashboard }))
 
-/** Functions, keywords and labels of PromQL are no metrics; those have an underscore and a brace or bracket behind. */
+/** Returns the metrics in PromQL: names with an underscore before a brace or bracket, unlike functions and labels. */
 const metricsOf = (expr: string): readonly string[] =>
   [...expr.matchAll(/\b([a-z]\w*_\w+)(?=[{[),\s]|$)/g)]
     .map(([, name = ""]) => name)

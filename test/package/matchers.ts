@@ -37,7 +37,7 @@ test("the matchers of k3ts", async () => {
 })
 `
 
-/** What the types must refuse. */
+/** A program that the types must refuse. */
 export const WRONG_USE = `
 // @ts-expect-error a Reference is expected
 void (() => expect(null as never).toBecomeReady(Deployment, 5))

@@ -1,4 +1,4 @@
-/** A test as a program of its own, in JavaScript that every runtime knows: it prints one line, or fails. */
+/** A test as a program in JavaScript for every runtime: it prints one line, or fails. */
 export const PROGRAM = `
 import { startCluster, isConflict, Deployment, Pod, TestClusterError } from "k3ts/testing"
 import { defineController, runOperator, ApiError } from "k3ts/operator"

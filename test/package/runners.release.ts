@@ -122,7 +122,7 @@ describe("the matchers", () => {
     })
 })
 
-/** What a suite in another language does. It ends with the code of its own. */
+/** A suite in another language, which exits with a code of its own. */
 const SUITE = `
 set -e
 kubectl create deployment web --image=web:1 --replicas=2

@@ -11,7 +11,7 @@ import { neededPackages } from "../../hack/release/debian/control.ts"
 import { run } from "../../pkg/process/run.ts"
 
 const RELEASE = "bookworm"
-/** What the tests call in the root, beside what the package brings; and systemctl, which install.sh asks for. */
+/** Programs that the tests call in the root, besides those of the package; and systemctl, which install.sh needs. */
 const TOOLS = ["curl", "systemd", "procps"]
 /** Packages that Debian does not have. */
 const NOT_IN_DEBIAN: ReadonlySet<string> = new Set(["containerd.io", "kubernetes-cni", "kubectl"])
@@ -49,7 +49,7 @@ async function cachedRoot(): Promise<string> {
   return root
 }
 
-/** Written after SETUP, by ip of the machine outside. The address is one of RFC 5737, which leads nowhere. */
+/** Runs after SETUP, with the `ip` of the host. The address is reserved by RFC 5737 and reaches nothing. */
 const NETWORK = `ip link set lo up
 ip link add eth0 type veth peer name wire
 ip link set wire up
@@ -57,7 +57,7 @@ ip addr add 192.0.2.10/24 dev eth0
 ip link set eth0 up
 ip route add default via 192.0.2.1 dev eth0`
 
-/** Enters the folder as a root of its own, and stays. */
+/** Enters the folder as the root of a namespace, and waits. */
 const SETUP = `set -e
 mount --bind "$1" "$1"
 cd "$1"

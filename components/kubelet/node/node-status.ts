@@ -6,7 +6,10 @@ import { nodeConditions } from "./conditions.ts"
 import { tuningOf } from "../tuning.ts"
 import type { Pressure } from "./pressure.ts"
 
-/** The features that this kubelet has, of those that nodes declare. Source: k8s.io/component-helpers nodedeclaredfeatures. */
+/**
+ * The features that this kubelet has, of those that nodes declare. Source: k8s.io/component-helpers
+ * nodedeclaredfeatures.
+ */
 const DECLARED_FEATURES = ["ExtendWebSocketsToKubelet", "InPlacePodVerticalScalingInitContainers"]
 const MAX_IMAGES = 50
 const MAX_NAMES = 5

@@ -19,7 +19,7 @@ export class Supervised {
     this.#words = words
   }
 
-  /** What it has printed, the last part. */
+  /** The end of its output. */
   get output(): string {
     return this.#output
   }
