@@ -35,8 +35,13 @@ export async function startEtcd(...flags: readonly string[]): Promise<TestEtcd> 
 export async function startEtcdMembers(...flags: readonly string[]): Promise<readonly [TestEtcd, TestEtcd, TestEtcd]> {
   const peers = [await freePort(), await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`)
   const cluster = peers.map((peer, i) => `m${i}=${peer}`).join(",")
-  const [a, b, c] = await Promise.all(peers.map((peer, i) => startMember(`m${i}`, peer, cluster, flags)))
-  return [a!, b!, c!]
+  const starts = await Promise.allSettled(peers.map((peer, i) => startMember(`m${i}`, peer, cluster, flags)))
+  const members = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []))
+  const [a, b, c] = members
+  if (c !== undefined) return [a!, b!, c]
+  // The others would run on when the tests have ended.
+  await Promise.all(members.map((member) => member[Symbol.asyncDispose]()))
+  throw starts.find((start) => start.status === "rejected")!.reason
 }
 
 /** Files in PEM of an etcd that speaks TLS and wants certificates of its clients. */
@@ -75,7 +80,10 @@ async function startMember(
       { stdio: "ignore" },
     )
     child = own
-    await listening(client, own)
+    await listening(client, own).catch(async (err: unknown) => {
+      await kill()
+      throw err
+    })
   }
   const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -117,7 +125,7 @@ const hasStopped = (pid: number): boolean =>
  * connection.
  */
 async function listening(endpoint: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     if (child.exitCode !== null) break
     if (endpoint.startsWith("https:") ? await accepts(Number(new URL(endpoint).port)) : await isHealthy(endpoint))
       return
