@@ -5,7 +5,7 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import type { Membership } from "../supervisor/agent/membership.ts"
 import { serversIn } from "../supervisor/servers-in.ts"
 import type { TunnelAgents } from "../supervisor/tunnel/tunnel-agent.ts"
-import type { OwnAddresses } from "./own-addresses.ts"
+import type { OwnAddresses } from "./node/own-addresses.ts"
 
 /** How often the certificates are checked, and how long to wait after a failed refresh, in milliseconds. */
 const LOOK_MS = 12 * 3_600_000

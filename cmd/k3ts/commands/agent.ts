@@ -1,5 +1,5 @@
 import { besideServers, serverList } from "../../../components/cluster/agent.ts"
-import { OwnAddresses } from "../../../components/cluster/own-addresses.ts"
+import { OwnAddresses } from "../../../components/cluster/node/own-addresses.ts"
 import { runComponents } from "../../../components/cluster/lifecycle.ts"
 import { AgentFiles } from "../../../components/supervisor/agent/agent-files.ts"
 import { joinCluster } from "../../../components/supervisor/agent/join.ts"
@@ -118,12 +118,12 @@ async function run(
     ...(addresses === undefined ? {} : { addresses }),
   })
   const node = !ownsNode(flags)
-    ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
+    ? (await import("../../../components/cluster/node/simulated-node.ts")).loneSimulatedNode(
         context,
         place,
         agentSimulatedNodeConfig(flags, config),
       )
-    : (await import("../../../components/cluster/host-node.ts")).hostNode(
+    : (await import("../../../components/cluster/node/host-node.ts")).hostNode(
         context,
         place,
         agentNodeConfig(flags, config),
@@ -150,7 +150,7 @@ async function run(
  */
 async function startContainerd(flags: AgentFlags, context: Context, disabled: readonly string[], signal: AbortSignal) {
   if (!ownsNode(flags) || flags["container-runtime-endpoint"] !== undefined) return undefined
-  const { EarlyContainerd } = await import("../../../components/cluster/node-containerd.ts")
+  const { EarlyContainerd } = await import("../../../components/cluster/node/node-containerd.ts")
   return new EarlyContainerd(context, containerdConfig(flags, disabled), signal)
 }
 

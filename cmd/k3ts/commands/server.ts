@@ -4,7 +4,7 @@ import { LONG_GRACE_MS } from "../../../components/apiserver/serving/stop-servin
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents, STOP_MS } from "../../../components/cluster/lifecycle.ts"
-import { besideControlPlane } from "../../../components/cluster/node-place.ts"
+import { besideControlPlane } from "../../../components/cluster/node/node-place.ts"
 import { writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Component } from "../../../pkg/component/component.ts"
@@ -139,12 +139,12 @@ async function run(
   const node = flags["disable-agent"]
     ? []
     : flags["container-runtime-endpoint"] === SIMULATED
-      ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
+      ? (await import("../../../components/cluster/node/simulated-node.ts")).loneSimulatedNode(
           context,
           place,
           simulatedNodeConfig(flags, network),
         )
-      : (await import("../../../components/cluster/host-node.ts")).hostNode(
+      : (await import("../../../components/cluster/node/host-node.ts")).hostNode(
           context,
           place,
           serverNodeConfig(flags, network, config.candidate),

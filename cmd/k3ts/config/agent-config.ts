@@ -1,5 +1,5 @@
-import type { HostNodeConfig } from "../../../components/cluster/host-node.ts"
-import type { LoneSimulatedNodeConfig } from "../../../components/cluster/simulated-node.ts"
+import type { HostNodeConfig } from "../../../components/cluster/node/host-node.ts"
+import type { LoneSimulatedNodeConfig } from "../../../components/cluster/node/simulated-node.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
 import type { AgentConfig } from "../../../components/supervisor/agent-config.ts"
 import { hostNodeConfig, simulatedNodeConfig } from "./cluster-config.ts"

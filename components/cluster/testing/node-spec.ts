@@ -1,7 +1,7 @@
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { parseQuantity, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { type Duration, milliseconds } from "./time/duration.ts"
-import type { SimulatedNodeSpec } from "../simulated-node.ts"
+import type { SimulatedNodeSpec } from "../node/simulated-node.ts"
 import { TestClusterError } from "./caller.ts"
 import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
 

@@ -4,7 +4,7 @@ import type { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machin
 import type { Informers } from "../../../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../../../pkg/component/node-connector.ts"
-import { simulatedKubelet, simulatedMachine, type SimulatedNodeSpec } from "../../simulated-node.ts"
+import { simulatedKubelet, simulatedMachine, type SimulatedNodeSpec } from "../../node/simulated-node.ts"
 import { informersOfNode, type NodePods } from "./node-informers.ts"
 import { HeldPart } from "../faults/held-part.ts"
 import { CLUSTER_DOMAIN, type ClusterAddresses } from "../network/network.ts"

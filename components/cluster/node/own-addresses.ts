@@ -1,6 +1,6 @@
-import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
-import type { Clock, Timer } from "../../pkg/clock/clock.ts"
-import type { Logger } from "../../pkg/log/log.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
 
 export interface OwnAddressesOptions {
   /** Returns the addresses that this machine would have as a node now, the primary one first; none where it has none. */

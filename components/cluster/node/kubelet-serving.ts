@@ -1,9 +1,9 @@
 import { hostname } from "node:os"
 import { isIP } from "node:net"
-import { chainOf } from "../../pkg/pki/cluster-pki.ts"
-import type { ApiServer } from "../apiserver/apiserver.ts"
-import type { KubeletServing } from "../kubelet/server/port/kubelet-port.ts"
-import { nodeUser } from "./clients.ts"
+import { chainOf } from "../../../pkg/pki/cluster-pki.ts"
+import type { ApiServer } from "../../apiserver/apiserver.ts"
+import type { KubeletServing } from "../../kubelet/server/port/kubelet-port.ts"
+import { nodeUser } from "../clients.ts"
 
 /** The names and addresses of a node's kubelet. */
 export interface KubeletNames {

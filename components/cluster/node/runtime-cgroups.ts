@@ -1,7 +1,7 @@
-import type { Component } from "../../pkg/component/component.ts"
-import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
-import type { RuntimeService } from "../../pkg/cri/service.ts"
-import type { Logger } from "../../pkg/log/log.ts"
+import type { Component } from "../../../pkg/component/component.ts"
+import type { CgroupDriver } from "../../../pkg/cri/cgroup-driver.ts"
+import type { RuntimeService } from "../../../pkg/cri/service.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
 
 /** The part that asks a runtime, and what it has found. */
 export interface RuntimeCgroups extends Component {

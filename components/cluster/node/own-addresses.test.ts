@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { VirtualClock } from "../../pkg/clock/virtual.ts"
-import { silent } from "../../pkg/log/log.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import { silent } from "../../../pkg/log/log.ts"
 import { OwnAddresses } from "./own-addresses.ts"
 
 /** A machine with these addresses, of which it prefers the first of each family. */

@@ -1,12 +1,12 @@
 import { mkdirSync } from "node:fs"
-import type { Component } from "../../pkg/component/component.ts"
-import { Containerd } from "../containerd/containerd.ts"
-import { findCniBinDir } from "../containerd/host.ts"
-import { installPlugins } from "../containerd/network/plugin/install-plugins.ts"
-import { containerdPaths } from "../containerd/paths.ts"
-import type { Registries } from "../containerd/registries/registries.ts"
-import { RegistryHosts } from "../containerd/registries/registry-hosts.ts"
-import type { Tools } from "./clients.ts"
+import type { Component } from "../../../pkg/component/component.ts"
+import { Containerd } from "../../containerd/containerd.ts"
+import { findCniBinDir } from "../../containerd/host.ts"
+import { installPlugins } from "../../containerd/network/plugin/install-plugins.ts"
+import { containerdPaths } from "../../containerd/paths.ts"
+import type { Registries } from "../../containerd/registries/registries.ts"
+import { RegistryHosts } from "../../containerd/registries/registry-hosts.ts"
+import type { Tools } from "../clients.ts"
 
 /** What the containerd of a node must know. */
 export interface NodeContainerdConfig {

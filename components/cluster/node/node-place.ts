@@ -1,13 +1,13 @@
-import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
-import type { Registry } from "../../pkg/metrics/registry.ts"
-import type { KubeletServing } from "../kubelet/server/port/kubelet-port.ts"
-import type { AssembledCluster } from "./assemble.ts"
-import type { Clients } from "./clients.ts"
+import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import type { Registry } from "../../../pkg/metrics/registry.ts"
+import type { KubeletServing } from "../../kubelet/server/port/kubelet-port.ts"
+import type { AssembledCluster } from "../assemble.ts"
+import type { Clients } from "../clients.ts"
 import { kubeletServing, type KubeletNames } from "./kubelet-serving.ts"
-import type { OrderedComponent } from "./lifecycle.ts"
+import type { OrderedComponent } from "../lifecycle.ts"
 import type { EarlyContainerd } from "./node-containerd.ts"
 import type { OwnAddresses } from "./own-addresses.ts"
-import { controlPlaneRole } from "./node-role.ts"
+import { controlPlaneRole } from "../node-role.ts"
 
 /** What a node gets from the program that runs it, which is a server or an agent. */
 export interface NodePlace {
