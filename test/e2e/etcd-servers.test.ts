@@ -9,6 +9,7 @@ import type { Client } from "../../pkg/client/client.ts"
 import { createHttpsTransport, type HttpsTransport } from "../../pkg/client/https.ts"
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
+import { AlternatingClient } from "../harness/alternating-client.ts"
 import { describeOnMachines } from "../harness/cluster.ts"
 import { hasEtcd } from "../harness/etcd.ts"
 import { startMachines, type Machine, type Machines } from "../harness/machine.ts"
@@ -172,6 +173,27 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     isOver = true
     await writing
     expect(failed).toEqual([])
+  }, 60_000)
+
+  test("are restarted one after the other without a failed request of clients that know all", async () => {
+    // given
+    const all = [a, b, c]
+    const places = all.map(({ address }) => ({ host: address, port: 6443 }))
+    const client = new AlternatingClient(places, on(a).server.token)
+    const ending = new AbortController()
+    const working = Array.from({ length: 4 }, (_, i) => client.run(`rolling-${i}`, ending.signal))
+    await client.untilAnswered(50)
+    // when; the leader among them
+    for (const machine of all) {
+      expect(await on(machine).server.kill("SIGTERM")).toBe(0)
+      await start(machine)
+      await client.untilAnswered(client.answered + 50)
+    }
+    ending.abort()
+    await Promise.all(working)
+    client.close()
+    // then
+    expect(client.failures).toEqual([])
   }, 60_000)
 
   test("say that a majority is missing, and go on alone after a reset", async () => {
