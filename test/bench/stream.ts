@@ -1,6 +1,7 @@
 /**
  * Takes or sends bytes over TCP as fast as it goes. `take PORT` prints a line once it listens; `send ADDRESS PORT MS`
- * prints the MB a second that the other side has taken.
+ * prints the MB that the other side has taken, a second and a second of this process's processor time. The kernel
+ * counts what it does with a packet there, up to the other side's socket where both are on one machine.
  */
 import { connect, createServer } from "node:net"
 
@@ -17,6 +18,7 @@ if (what === "take") {
   const part = Buffer.alloc(1 << 18)
   const socket = connect({ host, port: Number(port), allowHalfOpen: true })
   const began = performance.now()
+  const usedBefore = process.cpuUsage()
   const fill = () => {
     while (performance.now() - began < Number(ms)) if (!socket.write(part)) return
     socket.off("drain", fill)
@@ -26,5 +28,8 @@ if (what === "take") {
   socket.on("drain", fill)
   let taken = ""
   socket.on("data", (bytes) => (taken += bytes.toString()))
-  socket.on("close", () => console.log(Number(taken) / 1e3 / (performance.now() - began)))
+  socket.on("close", () => {
+    const { user, system } = process.cpuUsage(usedBefore)
+    console.log(Number(taken) / 1e3 / (performance.now() - began), Number(taken) / (user + system))
+  })
 }

@@ -9,7 +9,7 @@ import { networkBetween } from "./nodes.fixtures.ts"
 const lacks = nodesLabLacks() ?? ((await findNft(hostIn())).usable ? undefined : "nft")
 if (lacks !== undefined) console.warn(`SKIPPED: forged packets between nodes need ${lacks}`)
 
-describe.skipIf(lacks !== undefined)("a packet in the name of another node's pod", () => {
+describe.skipIf(lacks !== undefined)("packets between nodes", () => {
   let lab: NodesLab
   let network: Awaited<ReturnType<typeof networkBetween>>
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.skipIf(lacks !== undefined)("a packet in the name of another node's pod
   test.each([
     { by: "a machine outside of the cluster", sender: "outside", node: "one", victim: "one-a" },
     { by: "a pod, which leaves its node with the node's address", sender: "one-b", node: "two", victim: "two-a" },
-  ] as const)("is not taken from $by", async ({ sender, node, victim }) => {
+  ] as const)("in the name of another node's pod are not taken from $by", async ({ sender, node, victim }) => {
     // given a sender that makes packets as the nodes do, to the VXLAN port of a node
     const forged = "10.42.9.9"
     await lab.run("one", "iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "eth0", "-j", "MASQUERADE")
@@ -51,6 +51,18 @@ describe.skipIf(lacks !== undefined)("a packet in the name of another node's pod
     const sent = await lab.run(sender, "ip", "-s", "-j", "link", "show", "forge")
     expect((JSON.parse(sent) as [{ stats64: { tx: { packets: number } } }])[0].stats64.tx.packets).toBeGreaterThan(0)
     expect(await received(victim)).toBe(before)
+  })
+
+  test("are not tracked as connections, though those of pods are", async () => {
+    // given a rule that makes the node track connections
+    const tracking =
+      "add table ip t; add chain ip t c { type filter hook output priority 0; }; add rule ip t c ct state new"
+    await lab.run("one", "nft", tracking)
+    // when
+    await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
+    // then
+    expect(await lab.run("one", "conntrack", "-L", "-p", "tcp", "-d", addressOf("two-a", "IPv4"))).not.toBe("")
+    expect(await lab.run("one", "conntrack", "-L", "-p", "udp", "--dport", "8472")).toBe("")
   })
 
   const announced = async (node: LabNode) => {

@@ -7,11 +7,16 @@ import { BRIDGE } from "../cni.ts"
 const TABLE = "k3ts-between-nodes"
 /** The priority of the chains: before the rules of Services and of other programs, which have priority 0. */
 const PRIORITY = -20
+/** Before the connection tracker, which has -200. */
+const RAW_PRIORITY = -300
 
 /**
  * Returns the input of `nft -f` that makes this machine accept packets for a UDP port from these addresses only, and
  * drops such packets from pods of this node. Without it, anyone who sends such packets could reach pods with the source
  * address of any pod, past network policies.
+ *
+ * Packets between nodes are not tracked as connections: no answer ever comes to such a packet, so each would count as
+ * the first one of its connection, which all rules for new connections look at. Calico does the same.
  */
 export function guardTable(port: number, addresses: readonly string[], bridge: string = BRIDGE): string {
   const table = `inet ${TABLE}`
@@ -21,11 +26,15 @@ export function guardTable(port: number, addresses: readonly string[], bridge: s
     `add table ${table}`,
     `add chain ${table} input { type filter hook input priority ${PRIORITY} ; policy accept ; }`,
     `add chain ${table} forward { type filter hook forward priority ${PRIORITY} ; policy accept ; }`,
+    `add chain ${table} raw-prerouting { type filter hook prerouting priority ${RAW_PRIORITY} ; policy accept ; }`,
+    `add chain ${table} raw-output { type filter hook output priority ${RAW_PRIORITY} ; policy accept ; }`,
     ...FAMILIES.flatMap((family) => {
       const [word, own] = [FAMILY_WORD[family], addresses.filter((address) => familyOf(address) === family)]
       return [
         `add set ${table} ${word}-nodes { type ${ADDRESS_TYPE[family]} ; }`,
         ...(own.length === 0 ? [] : [`add element ${table} ${word}-nodes { ${own.join(", ")} }`]),
+        `add rule ${table} raw-prerouting udp dport ${port} ${word} saddr @${word}-nodes notrack`,
+        `add rule ${table} raw-output udp dport ${port} ${word} daddr @${word}-nodes notrack`,
         `add rule ${table} input udp dport ${port} ${word} saddr != @${word}-nodes counter drop`,
         `add rule ${table} forward iifname "${bridge}" udp dport ${port} ${word} daddr @${word}-nodes counter drop`,
       ]
