@@ -161,7 +161,8 @@ if [ -x /root/lib/systemd/systemd ]; then
   $busybox cp /shell.service $units
   $busybox ln -sf ../shell.service $units/multi-user.target.wants
   echo machine >/root/etc/hostname
-  printf '[Match]\\nName=en*\\n[Network]\\nDHCP=ipv4\\n' >/root/etc/systemd/network/test.network
+  # QEMU names no gateway where nothing is behind it, and without a default route no Service has a way.
+  printf '[Match]\\nName=en*\\n[Network]\\nDHCP=ipv4\\nGateway=10.0.2.2\\n' >/root/etc/systemd/network/test.network
   $busybox ln -sf /lib/systemd/system/systemd-networkd.service $units/multi-user.target.wants
   $busybox mkdir -p $units/network-online.target.wants
   $busybox ln -sf /lib/systemd/system/systemd-networkd-wait-online.service $units/network-online.target.wants

@@ -14,12 +14,13 @@ const FOLDER_SIZE = "2G"
 
 /** Times the bounds of commands are stretched, for a host that is busy with other things. */
 const PATIENCE = Number(process.env["K3TS_VM_PATIENCE"] ?? 1)
-const KVM = ["-accel", "kvm", "-smp", "2"]
+const KVM = ["-accel", "kvm", "-cpu", "max", "-smp", "2"]
 /**
- * The time of an emulated machine follows from the instructions it has run, one nanosecond each, so that it seems as
- * fast as any other to the programs in it, however slow the host is; and it does not wait while it is idle.
+ * An emulated machine has the time of the host: with a clock that counts instructions (-icount) one thread runs all of
+ * its processors, and everything takes twice to four times as long. The oldest processor that Bun runs on is emulated,
+ * since wider vectors are slower.
  */
-const EMULATED = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1"]
+const EMULATED = ["-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-smp", "2"]
 
 export interface MachineOptions {
   readonly images: MachineImages
@@ -67,7 +68,7 @@ export class Machine implements AsyncDisposable {
       "qemu-system-x86_64",
       [
         ...(hasVirtualisation() ? KVM : EMULATED),
-        ...["-cpu", "max", "-M", "q35", "-m", "3072", "-display", "none", "-no-reboot"],
+        ...["-M", "q35", "-m", "3072", "-display", "none", "-no-reboot"],
         // A network with an address and a gateway, and nothing behind it.
         ...["-nic", "user,model=virtio-net-pci,restrict=on"],
         ...["-kernel", images.kernel, "-initrd", images.initramfs, "-append", append],

@@ -16,6 +16,7 @@ import {
 import { judgePropagation, judgeSizes } from "./mounts.ts"
 import { judgeMode, judgeNetworkPolicies, judgeNftables, judgeSourceGuard } from "./netfilter.ts"
 import { judgeClock, judgeDisk, judgeMemory } from "./resources.ts"
+import { judgeRoutes } from "./routes.ts"
 
 const rootWith = (rest: string) => parseMountPoints(`22 1 8:1 / / ${rest}`)[0]
 const short = (findings: readonly Finding[]) => findings.map(({ name, status }) => `${status} ${name}`)
@@ -103,6 +104,21 @@ describe("single requirements", () => {
     ["no project quota", judgeSizes(rootWith("rw - ext4 /dev/sda rw")), "warning sizes of volumes"],
     ["memory", judgeMemory("MemTotal:       24000000 kB\nMemFree: 1 kB"), "found memory"],
     ["little memory", judgeMemory("MemTotal:         262144 kB\n"), "warning memory"],
+    [
+      "a default route",
+      judgeRoutes(["IPv4"], "Iface Destination\neth0 00000000 0202000A\n", ""),
+      "found default route for IPv4",
+    ],
+    [
+      "no default route",
+      judgeRoutes(["IPv4"], "Iface Destination\neth0 0002000A 00000000\n", ""),
+      "warning default route for IPv4",
+    ],
+    [
+      "no table of IPv6",
+      judgeRoutes(["IPv6"], "Iface Destination\neth0 00000000 0202000A\n", ""),
+      "warning default route for IPv6",
+    ],
     ["a clock", judgeClock(Date.parse("2026-01-01"), Date.parse("2025-01-01")), "found clock"],
     ["a clock that is behind", judgeClock(0, Date.parse("2025-01-01")), "missing clock"],
   ])("%s", (_, finding, expected) => expect(short([finding].flat())).toEqual([expected]))

@@ -12,6 +12,7 @@ import { checkMounts } from "./mounts.ts"
 import { checkNetfilter } from "./netfilter.ts"
 import { askPrograms, findPrograms } from "./programs.ts"
 import { checkFolder, checkPort, checkResources } from "./resources.ts"
+import { checkRoutes } from "./routes.ts"
 
 /** The flags on which the requirements depend. */
 export type Needs = Pick<
@@ -70,6 +71,7 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
     ...programs,
     ...runtimeEndpoint(needs),
     ...netfilter,
+    ...checkRoutes(families),
     ...mounts,
     ...common,
   ]

@@ -25,8 +25,6 @@ export async function firstApplication(images: MachineImages, cache: string, fil
     "Noting what is there before",
     120,
     `
-# Where the processor is emulated, so must be all code that a compiler makes at run time: an interpreter takes half.
-echo BUN_JSC_useJIT=0 >/etc/default/k3ts
 systemctl disable --now containerd
 state >/folder/before`,
   )
