@@ -18,9 +18,11 @@ export interface RootContent {
   /** Of its folder in the cache. */
   readonly name: string
   /** Debian's name of the release. */
-  readonly suite: "bookworm" | "trixie" | "sid"
+  readonly suite: "bookworm" | "trixie"
   /** What is installed, besides the packages of a minimal Debian. */
   readonly packages: readonly string[]
+  /** Of these the newest of Debian replace those of the release. */
+  readonly fromSid?: readonly string[]
   /** A size of mkfs.ext4. */
   readonly size: string
 }
@@ -29,18 +31,22 @@ export interface RootContent {
 export const PLAIN: RootContent = {
   name: "plain",
   suite: "bookworm",
-  packages: ["kmod", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"],
+  packages: ["kmod", "procps", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"],
   size: "3G",
 }
 
+/** The Debians with systemd: two releases, and the newer with the containerd of Debian's next. */
+export type SystemdRoot = "bookworm" | "trixie" | "containerd2"
+
 /** A Debian with systemd, and with what k3ts's package depends on, since apt has no network in the machine. */
-export const withSystemd = (suite: RootContent["suite"]): RootContent => ({
-  name: suite,
-  suite,
+export const withSystemd = (name: SystemdRoot): RootContent => ({
+  name,
+  suite: name === "containerd2" ? "trixie" : name,
   packages: [
     ...["systemd-sysv", "dbus", "udev", "kmod", "procps", "curl", "iproute2", "kubernetes-client", "e2fsprogs"],
     ...["containerd", "runc", "containernetworking-plugins", "conntrack", "iptables", "nftables", "ca-certificates"],
   ],
+  fromSid: name === "containerd2" ? ["containerd", "runc"] : [],
   size: "4G",
 })
 const KERNEL = "linux-image-cloud-amd64"
@@ -78,13 +84,12 @@ export async function debian(cache: string, content = PLAIN): Promise<MachineIma
  * repeated.
  */
 async function makeRoot(folder: string, content: RootContent, { kernel, root }: MachineImages): Promise<void> {
-  const { suite, packages, size } = content
+  const { suite, packages, fromSid = [], size } = content
   const tree = join(folder, "tree")
   await rm(tree, { recursive: true, force: true })
   await run("debootstrap", ["--variant=minbase", `--include=${packages.join(",")}`, suite, tree])
   await copyFile("/etc/resolv.conf", join(tree, "etc/resolv.conf"))
-  // sid has a list for each few hours; a mirror may be behind, and so may be the clock of the host.
-  await run("chroot", [tree, "apt-get", "-o", "Acquire::Check-Valid-Until=false", "update"])
+  await run("chroot", [tree, "apt-get", "update"])
   // Not extracted into the root: the package's folder /lib would replace Debian's link from /lib to /usr/lib.
   const unpacked = join(folder, "kernel")
   await run("dpkg-deb", ["--extract", await kernelPackage(tree), unpacked])
@@ -97,9 +102,20 @@ async function makeRoot(folder: string, content: RootContent, { kernel, root }: 
   await rename(join(unpacked, "boot", `vmlinuz-${version}`), kernel)
   await rm(unpacked, { recursive: true, force: true })
   await copyDiskModules(tree, version, join(folder, "modules"))
+  if (fromSid.length > 0) await installFromSid(tree, fromSid)
   await makeDisk(tree, `${root}.new`, size)
   await rename(`${root}.new`, root)
   await rm(tree, { recursive: true, force: true })
+}
+
+async function installFromSid(tree: string, packages: readonly string[]): Promise<void> {
+  const mirror = (await readFile(join(tree, "etc/apt/sources.list"), "utf8")).split(" ")[1]!
+  const list = join(tree, "etc/apt/sources.list.d/sid.list")
+  await writeFile(list, `deb ${mirror} sid main\n`)
+  // sid has a list for each few hours; a mirror may be behind, and so may be the clock of the host.
+  await run("chroot", [tree, "apt-get", "-o", "Acquire::Check-Valid-Until=false", "update"])
+  await run("chroot", [tree, "apt-get", "install", "-y", "--no-install-recommends", "-t", "sid", ...packages])
+  await rm(list)
 }
 
 /** Downloads the package of the release's current cloud kernel. Returns its path. */

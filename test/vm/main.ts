@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import { run } from "../../pkg/process/run.ts"
 import { debian, lacking, PLAIN, withSystemd } from "./debian.ts"
 import { copyDisks, Machine, makeDisks } from "./machine.ts"
@@ -17,13 +17,14 @@ import { Steps, withFolder } from "./steps.ts"
  * host that is busy with other things.
  */
 const FILES_OF_TESTS = [
+  "test/network/across-nodes.test.ts",
   "components/local-storage/project-quota.test.ts",
   "components/kubelet/runtime/cri/volumes/block-devices.test.ts",
 ]
-/** The files that those tests import, and the runtime. */
-const IMPORTED = ["components", "pkg", "package.json", "tsconfig.json", "node_modules/bun"]
-/** In an emulated machine Bun alone takes ten seconds to start. */
-const TEST_TIMEOUT_MS = 120_000
+/** What tests import, besides the packages that the program needs. */
+const IMPORTED = ["cmd", "components", "pkg", "test/harness", "test/network", "package.json", "tsconfig.json"]
+/** In an emulated machine Bun alone takes ten seconds to start, and some tests start eight. */
+const TEST_TIMEOUT_MS = 600_000
 const TESTS_TIMEOUT_MS = 15 * 60_000
 
 const cache = process.env["K3TS_VM_CACHE"] ?? join(homedir(), ".cache/k3ts-vm")
@@ -68,13 +69,16 @@ async function runTests(files: readonly string[]): Promise<void> {
   const images = await debian(cache, PLAIN)
   await withFolder(async (scratch) => {
     const [state, folder] = [join(scratch, "state"), join(scratch, "folder")]
-    await mkdir(join(folder, "node_modules"), { recursive: true })
-    for (const file of IMPORTED) await cp(join(root, file), join(folder, file), { recursive: true })
+    const packages = (await run("npm", ["ls", "--prefix", root, "--omit=dev", "--all", "--parseable"]))
+      .split("\n")
+      .filter((path) => path.includes("/node_modules/"))
+      .map((path) => relative(root, path))
+    for (const file of [...IMPORTED, ...packages]) await cp(join(root, file), join(folder, file), { recursive: true })
     await makeDisks(state, images.root, folder)
     await using machine = await Machine.start({ images, state })
     await machine.up(TEST_TIMEOUT_MS)
     const { exitCode, output } = await machine.run(
-      `modprobe -a loop xfs quota_v2
+      `modprobe -a loop xfs quota_v2 bridge br_netfilter veth vxlan wireguard
 NO_COLOR=1 node_modules/bun/bin/bun.exe test --timeout ${TEST_TIMEOUT_MS} ${files.map((file) => `./${file}`).join(" ")}`,
       TESTS_TIMEOUT_MS,
     )
@@ -83,10 +87,10 @@ NO_COLOR=1 node_modules/bun/bin/bun.exe test --timeout ${TEST_TIMEOUT_MS} ${file
   })
 }
 
-async function runPiece({ suite, shows, run: runSteps }: Piece): Promise<void> {
+async function runPiece({ debian: name, shows, run: runSteps }: Piece): Promise<void> {
   console.log(`    ${shows}`)
-  const images = await debian(cache, withSystemd(suite))
-  const base = await baseOf(suite, images)
+  const images = await debian(cache, withSystemd(name))
+  const base = await baseOf(name, images)
   await withFolder(async (state) => {
     await copyDisks(base, state)
     await using steps = await Steps.begin(images, state, join(base, MEMORY))
@@ -95,7 +99,7 @@ async function runPiece({ suite, shows, run: runSteps }: Piece): Promise<void> {
 }
 
 /** The machine with the package of dist/release, which is made once for each package. */
-async function baseOf(suite: Piece["suite"], images: Awaited<ReturnType<typeof debian>>): Promise<string> {
+async function baseOf(debianName: Piece["debian"], images: Awaited<ReturnType<typeof debian>>): Promise<string> {
   const release = join(root, "dist/release")
   const name = (await readdir(release).catch(() => [])).find((one) => one.endsWith("_amd64.deb"))
   if (name === undefined) throw new Error("dist/release has no package for amd64; run: npm run release")
@@ -104,12 +108,13 @@ async function baseOf(suite: Piece["suite"], images: Awaited<ReturnType<typeof d
     .digest("hex")
     .slice(0, 12)
   const base = `first-application-${digest}`
-  for (const old of await readdir(join(cache, suite)))
-    if (old.startsWith("first-application-") && old !== base) await rm(join(cache, suite, old), { recursive: true })
+  for (const old of await readdir(join(cache, debianName)))
+    if (old.startsWith("first-application-") && old !== base)
+      await rm(join(cache, debianName, old), { recursive: true })
   return withFolder(async (folder) => {
     await repack(join(release, name), join(folder, "k3ts.deb"), "")
     await repack(join(release, name), join(folder, "newer.deb"), "+newer")
-    return firstApplication(images, join(cache, suite, base), folder)
+    return firstApplication(images, join(cache, debianName, base), folder)
   })
 }
 

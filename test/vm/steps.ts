@@ -10,7 +10,8 @@ const BOOT_MS = 180_000
 /** Functions for the scripts of steps. */
 const LIBRARY = `
 set -eu
-export KUBECONFIG=/etc/k3ts/k3ts.yaml DEBIAN_FRONTEND=noninteractive SYSTEMD_BUS_TIMEOUT=300
+# kubectl writes into the home directory.
+export HOME=/tmp KUBECONFIG=/etc/k3ts/k3ts.yaml DEBIAN_FRONTEND=noninteractive SYSTEMD_BUS_TIMEOUT=300
 fail() {
   printf 'FAILED: %s\\n' "$*"
   systemctl status --no-pager --lines=40 k3ts || true
@@ -26,7 +27,8 @@ until_true() {
   done
 }
 property() { systemctl show --value --property "$1" k3ts; }
-web_pids() { pgrep -x httpd | sort; }
+# Of each web server the first process: it has another for each request.
+web_pids() { ps -eo pid=,ppid=,comm= | awk '$3 == "httpd" { parent[$1] = $2 } END { for (p in parent) if (!(parent[p] in parent)) print p }' | sort; }
 page() { curl -sS -m 10 "http://$(kubectl get svc web -o jsonpath='{.spec.clusterIP}')"; }
 serves() { [ "$(page 2>/dev/null)" = "<h1>Hello from k3ts</h1>" ]; }
 node_ready() { kubectl get nodes 2>/dev/null | grep -q ' Ready '; }
@@ -42,7 +44,7 @@ state() {
   ip -o link | cut -d: -f2 | sed 's/^/link:/'
   cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount: /'
   find /sys/fs/cgroup -type d \\( -path '*kubepods*' -o -path '*k3ts*' \\) | sed 's/^/cgroup: /'
-  pgrep -l 'k3ts|containerd-shim|httpd|pause' | cut -d' ' -f2 | sort | sed 's/^/process: /'
+  ps -eo comm= | grep -E 'k3ts|containerd-shim|httpd|pause' | sort | sed 's/^/process: /'
 }
 `
 

@@ -1,3 +1,4 @@
+import { cgroups } from "./cgroups.ts"
 import type { Piece } from "./piece.ts"
 import { purge } from "./purge.ts"
 import { powerCut, reboot } from "./reboot.ts"
@@ -13,4 +14,5 @@ export const PIECES: Readonly<Record<string, Piece>> = {
   purge,
   reboot,
   "power-cut": powerCut,
+  cgroups,
 }

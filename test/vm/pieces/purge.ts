@@ -1,7 +1,7 @@
 import type { Piece } from "./piece.ts"
 
 export const purge: Piece = {
-  suite: "bookworm",
+  debian: "bookworm",
   shows: "a purge of the package leaves nothing of it and of its pods",
   async run(steps) {
     await steps.step(

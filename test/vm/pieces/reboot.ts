@@ -8,7 +8,7 @@ until_true 180 serves
 kubectl wait --for=condition=Ready pods -l app=web --timeout=120s`
 
 export const reboot: Piece = {
-  suite: "trixie",
+  debian: "trixie",
   shows: "the node comes back after a reboot with the same pods, which serve",
   async run(steps) {
     await steps.step("Noting the pods", 60, "kubectl get pods -l app=web -o name | sort >/folder/pods")
@@ -18,7 +18,7 @@ export const reboot: Piece = {
 }
 
 export const powerCut: Piece = {
-  suite: "trixie",
+  debian: "trixie",
   shows: "no acknowledged write is lost by a power cut, and the pods come back",
   async run(steps) {
     await steps.step(

@@ -1,7 +1,7 @@
 import type { Piece } from "./piece.ts"
 
 export const settings: Piece = {
-  suite: "bookworm",
+  debian: "bookworm",
   shows: "a wrong setting ends the start with clear words in the journal, and pods go on",
   async run(steps) {
     await steps.step(

@@ -1,7 +1,7 @@
 import type { Piece } from "./piece.ts"
 
 export const upgrade: Piece = {
-  suite: "bookworm",
+  debian: "bookworm",
   shows: "a newer package replaces the server, and pods go on; an ordinary user can read no secret",
   async run(steps) {
     await steps.step(

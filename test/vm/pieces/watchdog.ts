@@ -1,7 +1,7 @@
 import type { Piece } from "./piece.ts"
 
 export const watchdog: Piece = {
-  suite: "bookworm",
+  debian: "bookworm",
   shows: "systemd restarts a server that hangs, leaves one that is well alone, and pods go on",
   async run(steps) {
     await steps.step(

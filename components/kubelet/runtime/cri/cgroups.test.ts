@@ -1,6 +1,11 @@
 import { expect, test } from "bun:test"
+import { existsSync, mkdirSync, mkdtempDisposableSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { VirtualClock } from "../../../../pkg/clock/virtual.ts"
-import { hostCgroups, sliceName, weightOf } from "./cgroups.ts"
+import { removePodCgroups } from "../../pod/resources/pod-cgroups.ts"
+import { cgroupFolder, hostCgroups, sliceName } from "./cgroups.ts"
+import type { Slices } from "./systemd-slices.ts"
 
 test("cgroups are named as their driver wants it", () => {
   const path = ["kubepods", "burstable", "podab-cd"]
@@ -9,6 +14,26 @@ test("cgroups are named as their driver wants it", () => {
   expect(sliceName(["kubepods"])).toBe("kubepods.slice")
 })
 
-test("shares become the weights of cgroup v2", () => {
-  expect([2, 1024, 262_144].map(weightOf)).toEqual([1, 39, 10_000])
+test("systemd is told the limits of a slice, which stops before its cgroup is removed", async () => {
+  // given a hierarchy of v2
+  using scratch = mkdtempDisposableSync(join(tmpdir(), "k3ts-cgroups-"))
+  const path = ["kubepods", "burstable", "podab-cd"]
+  const folder = join(scratch.path, cgroupFolder(path, "systemd"))
+  mkdirSync(folder, { recursive: true })
+  for (const above of [folder, dirname(folder), dirname(dirname(folder)), scratch.path])
+    writeFileSync(join(above, "cgroup.controllers"), "cpu memory\n")
+  const calls: string[] = []
+  const slices: Slices = {
+    set: (name, { cpuShares }) => Promise.resolve(void calls.push(`${name} has ${cpuShares}`)),
+    stop: (name) => Promise.resolve(void calls.push(`${name} ends, its cgroup is there: ${existsSync(folder)}`)),
+  }
+  const cgroups = hostCgroups("systemd", new VirtualClock(0), { root: scratch.path, slices })
+  // when
+  await cgroups.ensure(path, { cpuShares: 100 })
+  await removePodCgroups({ cgroups }, "ab-cd")
+  // then no slice is told of that was not there
+  expect(calls).toEqual([
+    "kubepods-burstable-podab_cd.slice has 100",
+    "kubepods-burstable-podab_cd.slice ends, its cgroup is there: true",
+  ])
 })

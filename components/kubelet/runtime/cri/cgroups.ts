@@ -6,6 +6,7 @@ import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import type { CgroupDriver } from "../../../../pkg/cri/cgroup-driver.ts"
 import type { PodCgroups } from "../runtime.ts"
 import { removeCgroup } from "./remove-cgroup.ts"
+import { systemdSlices, weightOf, type Slices } from "./systemd-slices.ts"
 
 const ROOT = "/sys/fs/cgroup"
 /**
@@ -31,13 +32,6 @@ const V1_CONTROLLERS = [
 const V2_CONTROLLERS = ["cpu", "cpuset", "memory", "pids", "io", "hugetlb"]
 
 /**
- * Converts cpu shares to the weight of v2, from 1 to 10000. Source: runc libcontainer/cgroups
- * ConvertCPUSharesToCgroupV2Value.
- */
-export const weightOf = (shares: number): number =>
-  Math.floor(1 + ((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142)
-
-/**
  * Returns the name of `["kubepods", "burstable", "podab-c"]` for systemd: each slice contains the names of its parents.
  * `-` separates the levels, so inside of a name it is written `_`.
  */
@@ -48,13 +42,24 @@ export const sliceName = (path: readonly string[]): string =>
 export const cgroupFolder = (path: readonly string[], driver: CgroupDriver): string =>
   driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/")
 
+/** What tests replace. */
+interface CgroupHost {
+  /** Where the hierarchies are mounted. */
+  readonly root: string
+  readonly slices: Slices
+}
+
 /** The cgroups of this host, v1 or v2. Source: pkg/kubelet/cm/cgroup_manager_linux.go. */
-export function hostCgroups(driver: CgroupDriver, clock: Clock): PodCgroups {
-  const unified = existsSync(join(ROOT, "cgroup.controllers"))
+export function hostCgroups(
+  driver: CgroupDriver,
+  clock: Clock,
+  { root, slices }: CgroupHost = { root: ROOT, slices: systemdSlices },
+): PodCgroups {
+  const unified = existsSync(join(root, "cgroup.controllers"))
   const relative = (path: readonly string[]): string => cgroupFolder(path, driver)
   const hierarchies = unified
-    ? [ROOT]
-    : V1_CONTROLLERS.filter((name) => existsSync(join(ROOT, name))).map((name) => join(ROOT, name))
+    ? [root]
+    : V1_CONTROLLERS.filter((name) => existsSync(join(root, name))).map((name) => join(root, name))
   const made = new Set<string>()
 
   async function make(path: readonly string[]): Promise<void> {
@@ -75,14 +80,19 @@ export function hostCgroups(driver: CgroupDriver, clock: Clock): PodCgroups {
     async ensure(path, resources) {
       await make(path)
       const part = relative(path)
-      if (unified) await writeV2(join(ROOT, part), resources)
+      const write = () => writeV2(join(root, part), resources)
+      if (unified && driver === "systemd") await slices.set(sliceName(path), resources).catch(write)
+      else if (unified) await write()
       else await writeV1(part, resources)
     },
     async remove(path) {
-      for (const hierarchy of hierarchies) await removeCgroup(join(hierarchy, relative(path)), clock)
+      const folders = hierarchies.map((hierarchy) => join(hierarchy, relative(path))).filter((one) => existsSync(one))
+      if (folders.length === 0) return
+      if (driver === "systemd") await slices.stop(sliceName(path)).catch(() => undefined)
+      for (const folder of folders) await removeCgroup(folder, clock)
     },
     async children(path) {
-      const folder = join(hierarchies[0] ?? ROOT, relative(path))
+      const folder = join(hierarchies[0] ?? root, relative(path))
       try {
         return (await readdir(folder, { withFileTypes: true }))
           .filter((entry) => entry.isDirectory())
