@@ -25,8 +25,7 @@ import { localPathClass } from "../../../pkg/api/storage/v1/local-path.ts"
 import { StorageClass } from "../../../pkg/api/storage/v1/storageclass.ts"
 import { GATEWAY_GROUP } from "../../../pkg/gateway-api/k3ts-class.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
-import { applyConfiguration } from "../../../pkg/apimachinery/patch/apply/apply.ts"
-import { trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
+import { trackApplied, trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import { asKind, type KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
@@ -162,10 +161,8 @@ function withManagers({ resource, object, manager = MANAGER, applied }: Wanted, 
   if (applied === undefined) return trackUpdate(resource, undefined, object, { manager, now })
   const { [applied.field]: value, ...rest } = object as KubeObject & Readonly<Record<string, unknown>>
   const made = trackUpdate(resource, undefined, rest as KubeObject, { manager, now })
-  const { apiVersion, kind, metadata } = object
-  const config = { apiVersion, kind, metadata: { name: metadata.name }, [applied.field]: value }
-  const { subresource } = applied
-  return applyConfiguration(resource, made, config, { manager: applied.manager, subresource, force: true, now }).object
+  const part = { [applied.field]: value }
+  return trackApplied(resource, { ...made, ...part }, part, { ...applied, now })
 }
 
 const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObject, expected: number): Write => ({

@@ -1,7 +1,7 @@
 import { equalBeside } from "../../json/equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
-import { compare } from "./compare.ts"
+import { compare, fieldSetOf } from "./compare.ts"
 import { difference, isEmpty, nodeOf, NOTHING, SELF, union, type FieldSet } from "./fieldset.ts"
 import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
 import { fieldsOfNew, haveSameFields } from "./new-fields.ts"
@@ -30,6 +30,16 @@ export function trackUpdate<T extends KubeObject>(
   const entries = startingEntries(old, object, by.subresource)
   if (old !== undefined && entries.length === 0) return withEntries(object, undefined)
   return withEntries(object, recorded(resource, old, object, entries, managedBy(resource, by), by.now))
+}
+
+/**
+ * Records that a manager of its own has applied the fields of `part`, which no other manager of the new object owns.
+ * For these an apply does the same, but takes several milliseconds for the first object.
+ */
+export function trackApplied<T extends KubeObject>(resource: Resource<T>, object: T, part: object, by: ChangedBy): T {
+  const self: ManagedBy = { ...managedBy(resource, by), operation: "Apply" }
+  const entries = entriesFrom(object.metadata.managedFields) ?? []
+  return withEntries(object, sorted([...entries, entryOf(self, fieldSetOf(shapeOf(resource.schema), part), by.now)]))
 }
 
 export const managedBy = (
