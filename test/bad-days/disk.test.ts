@@ -17,7 +17,7 @@ const configMap = (name: string, bytes: number) => ({
 const canMount = process.getuid?.() === 0
 if (!canMount) console.warn("!!! SKIPPED: full and read-only disks need root, to mount file systems of their own")
 
-/** A small file system of its own, gone at the end. */
+/** A small file system, which is removed at the end. */
 function smallDisk(megabytes: number) {
   const path = mkdtempSync(join(tmpdir(), "k3ts-disk-"))
   const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path])

@@ -25,7 +25,7 @@ interface Ended {
   readonly output: string
 }
 
-/** Starts a server on a folder until it is ready or has ended; ends it then. */
+/** Starts a server on a folder, waits until it is ready or has ended, and ends it. */
 async function tryStart(dataDir: string, kubeconfig: string, flags: readonly string[] = []): Promise<Ended> {
   const port = await freePort()
   const child = spawn(EXECUTABLE, [

@@ -16,7 +16,7 @@ import { startMachines, type Machine, type Machines } from "../harness/machine.t
 import { EXECUTABLE, startServer, type TestServer } from "../harness/server.ts"
 import { until } from "../harness/until.ts"
 
-/** In this time others write on, in milliseconds. */
+/** The time in which writes must continue elsewhere, in milliseconds. */
 const WORKS_AGAIN_MS = 15_000
 
 interface Running {
@@ -251,7 +251,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
   }, 90_000)
 })
 
-/** Writes an object, again and again while the server refuses it. */
+/** Writes an object, and repeats the write while the server refuses it. */
 async function untilWritten(client: Client, name: string): Promise<void> {
   for (;;) {
     const code = await client.create(ConfigMap, ofDefault(name)).then(
@@ -262,7 +262,7 @@ async function untilWritten(client: Client, name: string): Promise<void> {
   }
 }
 
-/** Writes until a write fails for want of a majority; resolves to what it says. */
+/** Writes until a write fails because there is no majority. Resolves to the message of the failure. */
 async function writesFail(client: Client): Promise<string> {
   for (let i = 0; ; i++) {
     const message = await client.create(ConfigMap, ofDefault(`in-vain-${i}`)).then(

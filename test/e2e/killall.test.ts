@@ -9,10 +9,10 @@ import { BUSYBOX, describeOnNode, startCluster, stay, WEB } from "../harness/clu
 import { run } from "../harness/kubectl.ts"
 import { EXECUTABLE, uninstallArgs } from "../harness/server.ts"
 
-/** Mounts and interfaces of other nodes, which the kubelet's own tests run: they change meanwhile. */
+/** Mounts and interfaces of nodes of other tests, which may change meanwhile. */
 const FOREIGN = /\/k3ts-(kubelet|containerd)-|^veth|^k3ts-[kc]\d+$/
 
-/** Returns the state of the machine that a node changes. */
+/** Returns the part of the machine's state that a node changes. */
 async function machine() {
   const found = await look()
   return Object.fromEntries(Object.entries(found).map(([what, all]) => [what, all.filter((one) => !FOREIGN.test(one))]))

@@ -20,7 +20,7 @@ describeOnNode("a node", () => {
   let address: string
   const curl = async () => (await run("curl", ["-s", "-m", "3", `http://${address}/`])).out
 
-  /** Returns what differs when a pod's containers are not the same ones any more. */
+  /** Returns the differences if a pod has other containers than before. */
   const identities = async () =>
     (await cluster.client.list(Pod, { namespace: "default", labelSelector: "app=web" })).items
       .map(({ metadata, status }) => ({

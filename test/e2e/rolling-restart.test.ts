@@ -8,7 +8,7 @@ import { hasEtcd, startEtcd } from "../harness/etcd.ts"
 import { freePort, startServer, type TestServer } from "../harness/server.ts"
 
 const WORKERS = 6
-/** How many requests are answered before, between and after the restarts, beside those during them. */
+/** The number of requests before, between and after the restarts, besides those during them. */
 const REQUESTS = 60
 
 describe.skipIf(!hasEtcd)("two servers that are restarted one after the other", () => {

@@ -23,7 +23,7 @@ describeOnNode("a node whose cluster is restored", () => {
   }
   const podsOf = async (app: string) =>
     (await cluster.client.list(Pod, { namespace: "default", labelSelector: `app=${app}` })).items
-  /** Returns what differs when pods or their containers are not the same ones any more. */
+  /** Returns the differences if there are other pods or containers than before. */
   const identities = async (app: string) =>
     (await podsOf(app))
       .map(({ metadata, status }) => ({

@@ -34,7 +34,7 @@ export const caches = defineCustomResource({
 export const Cache = caches.kinds.v1
 export type Cache = ObjectOf<typeof Cache>
 
-/** Gets a key and never an event, so it may run at any time and as often as it likes. */
+/** Receives a key and never an event, so it may run at any time and any number of times. */
 export const cacheController = defineController<Cache>({
   name: "caches",
   reconciles: Cache,

@@ -17,7 +17,7 @@ export const SHARED = { share: "everywhere" }
 const ORIGIN = "example.com/copied-from"
 const isShared = (config: ConfigMap) => config.metadata.labels?.["share"] === SHARED.share
 
-/** Gets a key and never an event, so it may run at any time and as often as it likes. */
+/** Receives a key and never an event, so it may run at any time and any number of times. */
 export const sharing = defineController<ConfigMap>({
   name: "config-sharing",
   reconciles: ConfigMap,

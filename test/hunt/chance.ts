@@ -2,7 +2,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 
 export const chance = (random: Random, probability: number): boolean => random.next() < probability
 
-/** A whole number from `least` to `most`. */
+/** Returns a random whole number from `least` to `most`. */
 export const between = (random: Random, least: number, most: number): number =>
   least + Math.floor(random.next() * (most - least + 1))
 

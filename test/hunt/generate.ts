@@ -12,7 +12,7 @@ export function generate(seed: number): Program {
   const nodes = Array.from({ length: between(random, 1, 4) }, () => pick(random, [4, 8, 16]))
   const steps: Step[] = []
   const there: Manifest[] = []
-  /** Some seeds have no faults, some have few, some very many. */
+  /** The probability of a fault at each step: none for some seeds, high for others. */
   const trouble = pick(random, [0, 0.15, 0.3, 0.5])
   const count = between(random, 8, 40)
   for (let i = 0; i < count; i++) {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-/** To run thousands by hand: `npm run hunt -- --seeds 5000`. */
+/** `npm run hunt -- --seeds 5000` runs thousands by hand. */
 const SEEDS = Number(process.env["K3TS_HUNT_SEEDS"] ?? 200)
 
 test(`${SEEDS} seeds of random work with random faults end well`, () => {

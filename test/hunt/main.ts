@@ -50,7 +50,7 @@ function said({ seed, ms, megabytes, problems, program }: Verdict): void {
   )
 }
 
-/** One process after another, until there are no more seeds. */
+/** Runs one process after another, until there are no more seeds. */
 async function job(): Promise<void> {
   while (next < from + count) await someSeeds()
 }

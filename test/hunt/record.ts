@@ -22,7 +22,7 @@ export function neverHappened(entries: Iterable<Written>): readonly string[] {
   const pods = new Map<string, Pod>()
   const quotas = new Map<string, ResourceQuota>()
   const services = new Map<string, Service>()
-  /** The pods of each Job that ended well, by the UID of the Job; of Jobs whose beginning is still in the history. */
+  /** The succeeded pods of each Job, by the UID of the Job, for Jobs whose creation is still in the history. */
   const succeeded = new Map<string, Set<string>>()
   for (const entry of entries) {
     const { object, previous, type, author } = entry
@@ -146,7 +146,7 @@ function isUpkeep({ object, previous, type, author }: HistoryEntry): boolean {
   return type === "delete" || author === "system:kube-scheduler" || /exceeded quota|already exists$/.test(message ?? "")
 }
 
-/** A Node without the times of its heartbeats. */
+/** Returns a Node without the times of its heartbeats. */
 const withoutTimes = ({ metadata, ...rest }: KubeObject): string => {
   const { managedFields: _fields, resourceVersion: _revision, ...kept } = metadata
   return JSON.stringify([kept, rest], (key, value: unknown) => (key === "lastHeartbeatTime" ? undefined : value))

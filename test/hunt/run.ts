@@ -26,13 +26,13 @@ import { PRELOAD } from "./objects/preload.ts"
 const SETTLED = "50m"
 const REST = "1h"
 
-/** Something that is wrong until `until`, in milliseconds of monotonic time. */
+/** A fault that lasts until `until`, in milliseconds of monotonic time. */
 interface Lasting {
   readonly fault: Fault
   readonly until: number
 }
 
-/** Runs a program in a cluster of its own. Gives what was wrong, a line each; none when all was well. */
+/** Runs a program in a cluster of its own. Returns the violations, one line each; empty if there are none. */
 export async function run({ seed, nodes, steps }: Program): Promise<readonly string[]> {
   const problems: string[] = []
   const cluster = await startCluster({
@@ -75,12 +75,12 @@ export async function run({ seed, nodes, steps }: Program): Promise<readonly str
   return problems
 }
 
-/** Does what a program says. What the API refuses is no problem: programs are random. */
+/** Carries out a program. A request may be refused, because programs are random. */
 class Player {
   readonly #cluster: Cluster
   readonly #problems: string[]
   #elapsed = 0
-  /** When the last fault was ended, in milliseconds of the program. */
+  /** The end of the last fault, in milliseconds since the start of the program. */
   #lastEnd = 0
   #forgets = false
   #lasting: Lasting[] = []
@@ -103,7 +103,7 @@ class Player {
     if (!this.#forgets) this.#problems.push(...doubles(await runningContainers(this.#cluster)))
   }
 
-  /** Ends all that is wrong. */
+  /** Ends all faults. */
   async mend(): Promise<void> {
     const cluster = this.#cluster
     for (const [image, behaviour] of Object.entries(MENDED)) cluster.setImage(image, behaviour)
@@ -129,7 +129,7 @@ class Player {
       await this.#mended(CronJob, metadata, { spec: { suspend: true } })
   }
 
-  /** Changes an object, if it is still there. */
+  /** Changes an object, if it still exists. */
   async #mended(resource: Resource, { namespace, name }: ObjectMeta, body: object): Promise<void> {
     try {
       await this.#cluster.client.patch(resource, { namespace, name }, { type: "merge", body })
@@ -195,7 +195,7 @@ class Player {
     })
   }
 
-  /** Asks for an eviction, which a budget without room must refuse. */
+  /** Requests an eviction. A disruption budget that allows none must refuse it. */
   async #evict(nth: number): Promise<void> {
     const { client } = this.#cluster
     const pod = await this.#pod(nth)
@@ -227,7 +227,7 @@ class Player {
     return pods[nth % Math.max(1, pods.length)]
   }
 
-  /** Moves time on, and ends faults at their instants. */
+  /** Advances time, and ends faults when they are due. */
   async #advance(ms: number): Promise<void> {
     const end = this.#elapsed + ms
     for (;;) {
@@ -243,7 +243,7 @@ class Player {
     this.#elapsed = end
   }
 
-  /** Not awaited: what starts while the API server is away has started only when that is back. */
+  /** Not awaited: a component that starts while the API server is down has started only when the server is back. */
   #end(fault: Fault): void {
     const begun = this.#elapsed
     this.#lastEnd = begun

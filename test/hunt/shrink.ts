@@ -1,7 +1,7 @@
 import type { Program, Step } from "./program.ts"
 import { run } from "./run.ts"
 
-/** What kind of problem it is: the invariant, or what was thrown, without names and numbers. */
+/** Returns the type of a problem: the invariant or the error, without names and numbers. */
 export const kindOf = (problem: string): string =>
   problem
     .split("\n")[0]!
@@ -52,7 +52,7 @@ export async function shrink(
 
 const size = (program: Program): number => JSON.stringify(program).length
 
-/** The step without one of the fields that lie deepest, each in turn. */
+/** Returns copies of the step, each without one of its most deeply nested fields. */
 function simplified(step: Step): readonly Step[] {
   const simpler: Step[] = []
   if (step.do === "apply") for (const object of withoutOne(step.object, 0)) simpler.push({ ...step, object })
@@ -63,7 +63,7 @@ function simplified(step: Step): readonly Step[] {
   return simpler
 }
 
-/** Copies of a value that each lack one field, but those without which it would be nothing. */
+/** Returns copies of a value that each lack one field; fields in `NEEDED` stay. */
 function withoutOne<T>(value: T, depth: number): readonly T[] {
   if (typeof value !== "object" || value === null || Array.isArray(value) || depth > 6) return []
   const copies: T[] = []
@@ -88,7 +88,7 @@ const NEEDED = new Set([
   "image",
 ])
 
-/** A test that repeats the failure, to paste into found.test.ts. */
+/** Returns the source of a test that repeats the failure, to paste into found.test.ts. */
 export function asTest({ program, problems }: Shrunk): string {
   const steps = program.steps.map((step) => `      ${JSON.stringify(step)},`).join("\n")
   return [

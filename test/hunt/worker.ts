@@ -7,7 +7,7 @@ import { generate } from "./generate.ts"
 import { run } from "./run.ts"
 import { shrink } from "./shrink.ts"
 
-/** What is said of a seed. */
+/** The result of a seed. */
 export interface Verdict {
   readonly seed: number
   readonly ms: number

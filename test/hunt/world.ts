@@ -27,7 +27,7 @@ import {
   type Resource,
 } from "../../components/cluster/testing/testing.ts"
 
-/** A container that runs on a machine, whatever the API says of it. */
+/** A container that runs on a machine, whether or not the API knows it. */
 export interface RunningContainer {
   readonly node: string
   readonly namespace: string
@@ -36,7 +36,7 @@ export interface RunningContainer {
   readonly name: string
 }
 
-/** All that the invariants look at. */
+/** Everything that the invariants read. */
 export interface World {
   readonly nodes: readonly Node[]
   readonly pods: readonly Pod[]
@@ -64,7 +64,7 @@ export interface World {
   readonly containers: readonly RunningContainer[]
 }
 
-/** How the objects of a world are read: from a cluster in memory, or from a server. */
+/** Reads the objects for the invariants, from a cluster in memory or from a server. */
 export interface WorldReader {
   list<T extends KubeObject>(resource: Resource<T>): Promise<readonly T[]>
   containers(): Promise<readonly RunningContainer[]>
@@ -104,7 +104,7 @@ export async function worldOf(cluster: WorldReader): Promise<World> {
   }
 }
 
-/** What runs on the machines that are on. */
+/** Returns the containers on the machines that are switched on. */
 export async function runningContainers(cluster: Cluster): Promise<readonly RunningContainer[]> {
   const running: RunningContainer[] = []
   for (const node of cluster.nodes) {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { runConsistency } from "./run.ts"
 
-/** To run thousands by hand: `npm run hunt -- --consistency --seeds 1000`. */
+/** `npm run hunt -- --consistency --seeds 1000` runs thousands by hand. */
 const SEEDS = [1, 2, 3, 4]
 
 test.each(SEEDS)(

@@ -3,7 +3,7 @@ import { informerFaults, writeFaults, type Change } from "./list-watch.ts"
 import type { Recording } from "./recording-client.ts"
 import type { RecordingInformer } from "./recording-informer.ts"
 
-/** Returns what is wrong with what clients were told, given all changes that the servers have agreed on. */
+/** Returns the wrong answers to clients, given all changes that the servers have agreed on. */
 export const faultsOf = (
   changes: readonly Change[],
   recording: Recording,

@@ -19,7 +19,7 @@ export type Operation = Timed &
     | { readonly is: "read"; readonly value: Value }
     | {
         readonly is: "write"
-        /** What must be there; undefined for any object. */
+        /** The required current value; undefined for any. */
         readonly expected: Value | undefined
         readonly value: Value
         /** unknown: it may have happened, or may happen later. */

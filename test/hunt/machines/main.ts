@@ -12,7 +12,7 @@ import { Kubectl } from "../../harness/kubectl.ts"
 import type { Machine } from "../../harness/machine.ts"
 import { startThreeServers, type Place } from "../../harness/three-servers.ts"
 
-/** How long the pod of an agent that is cut off is watched, in milliseconds: longer than a node needs to be given up. */
+/** The time for which the pod of a disconnected agent is observed, in milliseconds: longer than until its eviction. */
 const CUT_OFF_MS = 75_000
 const AGENTS = ["agent-0", "agent-1"]
 
@@ -31,7 +31,7 @@ class Through {
     this.#server = `https://${machine.address}:6443`
   }
 
-  /** Runs kubectl and returns what it prints. @throws Error with what it complains of */
+  /** Runs kubectl and returns its output. @throws Error with the errors of kubectl */
   async run(words: string, input?: object): Promise<string> {
     const args = ["--server", this.#server, "--request-timeout=30s", ...words.split(" ")]
     const { code, out, err } = await this.#kubectl.run(
@@ -91,7 +91,7 @@ const DEPLOYMENT = {
   },
 }
 
-/** How many pods of the StatefulSet run on a machine, whatever the API says. */
+/** Returns the number of the StatefulSet's pods that run on a machine, whether or not the API knows them. */
 const running = async (machine: Machine): Promise<number> =>
   Number((await machine.run("pgrep", "-fc", "^sleep 98765")).out.trim())
 

@@ -3,10 +3,10 @@ export const LATE = "late"
 /** The class whose claims are bound at once. */
 export const SHARED = "shared"
 export const FINALIZER = "hunt.example.com/held"
-/** A namespace that comes and goes. */
+/** A namespace that is created and deleted during a run. */
 export const TEAM = "team"
 
-/** Names that objects of the hunt have; few, so that they meet. */
+/** The names of the hunt's objects: few, so that actions often concern the same object. */
 export const NAMES = ["red", "green", "blue", "white", "black"] as const
 
 /** Values of the label `tier`, which pods of several workloads share. */

@@ -91,13 +91,13 @@ export function accountToken(_random: Random, name: string): Manifest {
   }
 }
 
-/** One that is not scheduled until its gate is taken away, which happens before the quiet. */
+/** A pod with a scheduling gate, which is removed before the cluster comes to rest. */
 export function gatedPod(random: Random, name: string): Manifest {
   const { spec, ...rest } = pod(random, name)
   return { ...rest, spec: { ...(spec as object), schedulingGates: [{ name: "hunt/gate" }] } }
 }
 
-/** A Service without a selector, whose Endpoints are somebody's own: they are mirrored. */
+/** A Service without a selector, with Endpoints that a client writes: they are mirrored to EndpointSlices. */
 export function bareService(random: Random, name: string): Manifest {
   return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { ports: [{ port: between(random, 80, 90) }] } }
 }
@@ -111,7 +111,7 @@ export function limits(random: Random, name: string): Manifest {
   }
 }
 
-/** Something that cannot go until its finalizer is taken away, which happens before the quiet. */
+/** An object with a finalizer, which is removed before the cluster comes to rest. */
 export function heldMap(random: Random, name: string): Manifest {
   return {
     apiVersion: "v1",

@@ -4,9 +4,9 @@ import { labelsOf, NAMES, selectorOf, TIERS } from "./names.ts"
 
 interface TemplateOptions {
   readonly restartPolicy?: string
-  /** Whether pods may be forgotten by the API before they have ended. */
+  /** Whether pods may be deleted from the API before their containers have ended. */
   readonly graceless?: boolean
-  /** Whether pods may use a claim, which may not be there. */
+  /** Whether pods may use a claim, which may not exist. */
   readonly claimed?: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { Manifest } from "../program.ts"
 import { LATE, SHARED } from "./names.ts"
 
-/** What is there before a program begins. */
+/** The objects that exist before a program begins. */
 export const PRELOAD: readonly Manifest[] = [
   { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "urgent" }, value: 1000 },
   {

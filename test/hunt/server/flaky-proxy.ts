@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Agent, request } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 
-/** What is wrong with the connections of who comes by the proxy. */
+/** The faults of the connections through the proxy. */
 export type ProxyFault = { readonly code: number } | { readonly delay: number }
 
-/** Plain HTTP on loopback before a server's port, whose connections fail when they are told to. */
+/** A plain HTTP proxy on loopback in front of a server, whose connections fail on demand. */
 export interface FlakyProxy extends Disposable {
   readonly url: string
-  /** Every other request is answered with an error, or comes late. Returns what ends that. */
+  /** Answers every other request with an error, or delays it. Returns a function that ends the fault. */
   fail(fault: ProxyFault): () => void
-  /** Cuts all connections in the middle of what they carry. */
+  /** Cuts all connections in the middle of their data. */
   cut(): void
 }
 

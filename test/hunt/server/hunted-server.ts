@@ -32,7 +32,7 @@ export class HuntedServer implements AsyncDisposable {
     return new HuntedServer(await launch(port, dataDir), port, dataDir)
   }
 
-  /** Ends the process. Returns what starts it again; faults may overlap. */
+  /** Ends the process. Returns a function that starts it again; faults may overlap. */
   down(signal: "SIGKILL" | "SIGTERM"): () => Promise<void> {
     const wasUp = this.#down++ === 0
     if (wasUp) this.#moving = this.#moving.then(async () => void (await this.#server.kill(signal)))

@@ -59,7 +59,7 @@ const RESOURCES = new Map(
   ).map((resource) => [resource.kind, resource]),
 )
 
-/** Maps that the operator outside copies into each namespace have this label. */
+/** The label of ConfigMaps that the operator outside copies into each namespace. */
 export const SHARED = { share: "everywhere" }
 const sharedName = (name: string): string => `shared-${name}`
 
@@ -68,13 +68,13 @@ interface Lasting {
   end(): Promise<unknown>
 }
 
-/** Does what a program says to a server. What the API refuses, or does not answer, is no problem. */
+/** Carries out a program against a server. A request may be refused, or remain without an answer. */
 export class ServerPlayer {
   readonly #server: HuntedServer
   readonly #client: Client
   readonly #proxy: FlakyProxy
   #lasting: Lasting[] = []
-  /** Faults that really began. */
+  /** The number of faults that have begun. */
   faults = 0
 
   constructor(server: HuntedServer, proxy: FlakyProxy) {
@@ -91,7 +91,7 @@ export class ServerPlayer {
     }
   }
 
-  /** Ends all that is wrong, and all that keeps objects from coming to rest. */
+  /** Ends all faults, and removes what keeps objects from coming to rest. */
   async mend(): Promise<void> {
     const ends = this.#lasting.splice(0).toReversed()
     for (const { end } of ends) await end()
@@ -177,7 +177,7 @@ export class ServerPlayer {
     }
   }
 
-  /** Starts a fault. Gives what ends it. */
+  /** Starts a fault. Returns a function that ends it. */
   async #begin(fault: ServerFault): Promise<() => Promise<unknown>> {
     switch (fault.is) {
       case "killed":
@@ -201,7 +201,7 @@ export class ServerPlayer {
     }
   }
 
-  /** Lets time pass, and ends faults at their instants. */
+  /** Waits, and ends faults when they are due. */
   async #wait(ms: number): Promise<void> {
     const end = performance.now() + ms
     for (;;) {
@@ -235,7 +235,7 @@ export class ServerPlayer {
     return untilAnswered(async () => (await this.#client.list(resource)).items)
   }
 
-  /** Changes an object, if it is there. */
+  /** Changes an object, if it exists. */
   async #patch(resource: Resource, ref: ObjectRef, body: object) {
     await this.#client.patch(resource, ref, { type: "merge", body }).catch((err: unknown) => {
       if (!isNotFound(err)) throw err
