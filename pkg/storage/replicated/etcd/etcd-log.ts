@@ -140,7 +140,8 @@ export class EtcdLog implements SharedLog {
 
   /**
    * Sends one transaction with an inner one for each commit, so that a refused commit does not stop the others. It goes
-   * to one member, and to the next one only where it is certain that nothing was written.
+   * to one member, and to the next one only where it is certain that nothing was written. Where etcd does not know the
+   * lease of the keys with a time to live any more, it is sent again with a new one.
    */
   async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
     const ttls = commits.flat().flatMap(({ value, ttlSeconds }) => (value === undefined ? [] : (ttlSeconds ?? [])))
