@@ -63,7 +63,8 @@ export class Machine implements AsyncDisposable {
       "-drive",
       `file=${at(name)},if=virtio,format=raw,cache=unsafe`,
     ])
-    const append = "console=ttyS0 panic=-1 quiet no_timer_check"
+    // Emulated processors that run at the same time have counters of cycles that differ: Linux 6.12 stops at them.
+    const append = "console=ttyS0 panic=-1 quiet no_timer_check tsc=unstable"
     const qemu = spawn(
       "qemu-system-x86_64",
       [
