@@ -20,7 +20,7 @@ const KVM = ["-accel", "kvm", "-cpu", "max", "-smp", "2"]
  * its processors, and everything takes twice to four times as long. The oldest processor that Bun runs on is emulated,
  * since wider vectors are slower.
  */
-const EMULATED = ["-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-smp", "2"]
+const EMULATED = ["-accel", "tcg,thread=multi", "-cpu", "Nehalem"]
 
 export interface MachineOptions {
   readonly images: MachineImages
@@ -68,7 +68,7 @@ export class Machine implements AsyncDisposable {
     const qemu = spawn(
       "qemu-system-x86_64",
       [
-        ...(hasVirtualisation() ? KVM : EMULATED),
+        ...(hasVirtualisation() ? KVM : [...EMULATED, "-smp", String(images.processors)]),
         ...["-M", "q35", "-m", "3072", "-display", "none", "-no-reboot"],
         // A network with an address and a gateway, and nothing behind it.
         ...["-nic", "user,model=virtio-net-pci,restrict=on"],
