@@ -11,8 +11,6 @@ export interface MachineImages {
   readonly initramfs: string
   /** The image of a disk with Debian. */
   readonly root: string
-  /** How many processors QEMU may emulate: Linux 6.12 patches its code while both run, and QEMU 7.2 does not see it. */
-  readonly processors: 1 | 2
 }
 
 /** What a root holds. */
@@ -71,8 +69,7 @@ export function lacking(): string | undefined {
 export async function debian(cache: string, content = PLAIN): Promise<MachineImages> {
   const folder = join(cache, content.name)
   await mkdir(folder, { recursive: true })
-  const images: MachineImages = {
-    processors: content.suite === "bookworm" ? 2 : 1,
+  const images = {
     kernel: join(folder, "vmlinuz"),
     initramfs: join(folder, "initramfs"),
     root: join(folder, "root.ext4"),

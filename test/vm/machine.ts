@@ -20,7 +20,7 @@ const KVM = ["-accel", "kvm", "-cpu", "max", "-smp", "2"]
  * its processors, and everything takes twice to four times as long. The oldest processor that Bun runs on is emulated,
  * since wider vectors are slower.
  */
-const EMULATED = ["-accel", "tcg,thread=multi", "-cpu", "Nehalem"]
+const EMULATED = ["-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-smp", "2"]
 
 export interface MachineOptions {
   readonly images: MachineImages
@@ -64,11 +64,12 @@ export class Machine implements AsyncDisposable {
       `file=${at(name)},if=virtio,format=raw,cache=unsafe`,
     ])
     // Emulated processors that run at the same time have counters of cycles that differ: Linux 6.12 stops at them.
-    const append = "console=ttyS0 panic=-1 quiet no_timer_check tsc=unstable"
+    // And QEMU 7.2 spoils the flags of the processor at `cmpxchg16b`, with which its kernel crashes.
+    const append = "console=ttyS0 panic=-1 quiet no_timer_check tsc=unstable clearcpuid=cx16"
     const qemu = spawn(
       "qemu-system-x86_64",
       [
-        ...(hasVirtualisation() ? KVM : [...EMULATED, "-smp", String(images.processors)]),
+        ...(hasVirtualisation() ? KVM : EMULATED),
         ...["-M", "q35", "-m", "3072", "-display", "none", "-no-reboot"],
         // A network with an address and a gateway, and nothing behind it.
         ...["-nic", "user,model=virtio-net-pci,restrict=on"],

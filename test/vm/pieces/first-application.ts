@@ -26,6 +26,8 @@ export async function firstApplication(images: MachineImages, cache: string, fil
     120,
     `
 systemctl disable --now containerd
+# It is empty then, and a purge removes it.
+rmdir /run/containerd || true
 state >/folder/before`,
   )
   await steps.step(
