@@ -24,7 +24,8 @@ spec:
       command: [sh, -c, "$2"]
 $3
 END
-}`
+}
+`
 
 const LIMITS = `
 pod sized 'sleep 100000' '      resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 200m, memory: 64Mi}}' |
@@ -40,7 +41,8 @@ allocated() { [ "$(status_of sized .containerStatuses[0].resources.limits.memory
 until_true 60 allocated
 [ "$(status_of sized .containerStatuses[0].restartCount)" = 0 ] || fail "a resize restarted the container"
 kubectl delete pod sized --wait=true
-[ ! -e "$folder" ] || fail "$folder is left"`
+gone() { [ ! -e "$(dirname "$folder")" ]; }
+until_true 60 gone`
 
 const OUT_OF_MEMORY = `
 pod oom 'head -c 200m /dev/zero | tail' '      resources: {limits: {memory: 20Mi}}' | kubectl apply -f -
