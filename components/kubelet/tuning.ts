@@ -6,6 +6,8 @@ export interface EvictionTuning {
   readonly soft: SoftThresholds
   /** Longest grace of a pod that a soft threshold evicts. Source: evictionMaxPodGracePeriod. */
   readonly mostGraceSeconds: number
+  /** How long a condition of the node stays after the pressure. Source: evictionPressureTransitionPeriod. */
+  readonly transitionMs: number
 }
 
 /** What pods may not have of the node. */
@@ -39,7 +41,7 @@ export const DEFAULT_TUNING: KubeletTuning = {
   measureMs: 10_000,
   containerLogMaxBytes: 10 * 2 ** 20,
   containerLogMaxFiles: 5,
-  eviction: { hard: DEFAULT_HARD, soft: {}, mostGraceSeconds: 0 },
+  eviction: { hard: DEFAULT_HARD, soft: {}, mostGraceSeconds: 0, transitionMs: 300_000 },
   reserved: { cpuMilli: 0, memoryBytes: 0, diskBytes: 0 },
   imageGc: undefined,
   mostPulls: Infinity,

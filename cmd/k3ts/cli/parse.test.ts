@@ -135,6 +135,7 @@ describe("kinds of values", () => {
       settings(
         "eviction-hard=memory.available<1Gi,nodefs.available<10%,max-pods=20",
         "eviction-soft=memory.available<2Gi,eviction-soft-grace-period=memory.available=1m30s",
+        "eviction-pressure-transition-period=30s",
         "kube-reserved=cpu=100m,memory=1Gi,system-reserved=cpu=1,ephemeral-storage=1k",
         "image-gc-high-threshold=90,serialize-image-pulls=true",
       ),
@@ -144,6 +145,7 @@ describe("kinds of values", () => {
         hard: { "memory.available": { count: 2 ** 30 }, "nodefs.available": { fraction: 0.1 } },
         soft: { "memory.available": { amount: { count: 2 ** 31 }, graceMs: 90_000 } },
         mostGraceSeconds: 0,
+        transitionMs: 30_000,
       },
       reserved: { cpuMilli: 1100, memoryBytes: 2 ** 30, diskBytes: 1000 },
       imageGc: { highPercent: 90, lowPercent: 80 },
@@ -243,7 +245,8 @@ describe("a wrong command line is named with its mend", () => {
       ["--kubelet-arg", "constructor=1"],
       'invalid value "constructor=1" for --kubelet-arg: must be one of max-pods, pods-per-core, sync-frequency, ' +
         "node-status-update-frequency, container-log-max-size, container-log-max-files, eviction-hard, eviction-soft, " +
-        "eviction-soft-grace-period, eviction-max-pod-grace-period, kube-reserved, system-reserved, " +
+        "eviction-soft-grace-period, eviction-max-pod-grace-period, eviction-pressure-transition-period, " +
+        "kube-reserved, system-reserved, " +
         "image-gc-high-threshold, image-gc-low-threshold, serialize-image-pulls, max-parallel-image-pulls; other " +
         "settings of a kubelet are not known",
     ],

@@ -23,6 +23,7 @@ export interface GivenTuning {
   readonly soft?: Thresholds
   readonly softGraceMs?: Readonly<Partial<Record<Signal, number>>>
   readonly mostGraceSeconds?: number
+  readonly transitionMs?: number
   readonly kubeReserved?: Amounts
   readonly systemReserved?: Amounts
   readonly gcHighPercent?: number
@@ -69,6 +70,10 @@ export const EVICTION_SETTINGS: Readonly<Record<string, Setting<GivenTuning>>> =
     form: "SECONDS, as in eviction-max-pod-grace-period=60",
     read: (given) => (/^\d{1,5}$/.test(given) ? { mostGraceSeconds: Number(given) } : undefined),
   },
+  "eviction-pressure-transition-period": {
+    form: "TIME, as in eviction-pressure-transition-period=1m30s",
+    read: (given) => timed(given, (transitionMs) => ({ transitionMs })),
+  },
   "kube-reserved": reservation("kube-reserved", "kubeReserved"),
   "system-reserved": reservation("system-reserved", "systemReserved"),
 }
@@ -96,14 +101,20 @@ export function joinedTuning(
 ): Pick<KubeletTuning, "eviction" | "reserved" | "imageGc" | "mostPulls"> {
   const one = given.reduce<GivenTuning>((all, next) => ({ ...all, ...next }), {})
   return {
-    eviction: evictionOf(given, one.mostGraceSeconds ?? 0),
+    eviction: evictionOf(given, one),
     reserved: reservedOf(given),
     imageGc: imageGcOf(one),
     mostPulls: pullsOf(one),
   }
 }
 
-function evictionOf(given: readonly GivenTuning[], mostGraceSeconds: number): EvictionTuning {
+function evictionOf(
+  given: readonly GivenTuning[],
+  {
+    mostGraceSeconds = DEFAULT_TUNING.eviction.mostGraceSeconds,
+    transitionMs = DEFAULT_TUNING.eviction.transitionMs,
+  }: GivenTuning,
+): EvictionTuning {
   const merged = <K extends "hard" | "soft" | "softGraceMs">(key: K) =>
     given.reduce<NonNullable<GivenTuning[K]>>(
       (all, one) => ({ ...all, ...one[key] }),
@@ -122,7 +133,12 @@ function evictionOf(given: readonly GivenTuning[], mostGraceSeconds: number): Ev
     }),
   )
   // As upstream, thresholds that are given replace all defaults.
-  return { hard: Object.keys(hard).length > 0 ? hard : DEFAULT_TUNING.eviction.hard, soft, mostGraceSeconds }
+  return {
+    hard: Object.keys(hard).length > 0 ? hard : DEFAULT_TUNING.eviction.hard,
+    soft,
+    mostGraceSeconds,
+    transitionMs,
+  }
 }
 
 function reservedOf(given: readonly GivenTuning[]): Reserved {

@@ -38,6 +38,7 @@ describe("the capacity of a node", () => {
         hard: { "memory.available": { fraction: 0.25 }, "nodefs.available": { count: 1000 } },
         soft: { "memory.available": { amount: { fraction: 0.5 }, graceMs: 1000 } },
         mostGraceSeconds: 0,
+        transitionMs: 0,
       },
       reserved: { cpuMilli: 150, memoryBytes: 68 * Mi, diskBytes: 500 },
     }

@@ -104,6 +104,7 @@ describe("thresholds that were chosen", () => {
         hard: { "memory.available": { count: 10 } },
         soft: { "memory.available": { amount: { count: 50 }, graceMs: 60_000 } },
         mostGraceSeconds: 20,
+        transitionMs: 0,
       },
     })
     // when memory becomes short, recovers, and stays short

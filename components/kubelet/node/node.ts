@@ -8,6 +8,7 @@ import { SyncRunner } from "../../../pkg/component/sync-runner.ts"
 import type { KubeletContext } from "../context.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
+import { LastingPressure } from "./lasting-pressure.ts"
 import { NO_PRESSURE, observe, pressureOf, type Observations, type Pressure } from "./pressure.ts"
 import { DEFAULT_TUNING, tuningOf } from "../tuning.ts"
 
@@ -40,6 +41,7 @@ export class NodeReporter {
   /** The Node as the kubelet would create it, for pod admission before the API has it. */
   #initial: Node | undefined
   #node: Node | undefined
+  readonly #lasting = new LastingPressure()
   #pressure = NO_PRESSURE
   #answered = true
   readonly #runner: SyncRunner
@@ -267,9 +269,11 @@ export class NodeReporter {
   #measureLater(): void {
     const measure = async () => {
       try {
-        const { runtime, config } = this.#context
+        const { clock, runtime, config } = this.#context
         const [observations, answers] = await Promise.all([observe(runtime, config.root), this.#runtimeAnswers()])
-        const pressure = pressureOf(observations, tuningOf(config).eviction)
+        const { eviction } = tuningOf(config)
+        const observed = pressureOf(observations, eviction)
+        const pressure = this.#lasting.after(observed, clock.monotonic(), eviction.transitionMs)
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
         this.#answered = answers
         this.#pressure = pressure

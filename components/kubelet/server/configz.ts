@@ -41,6 +41,7 @@ function evictionSettings({ eviction, imageGc }: KubeletTuning) {
   const soft = Object.entries(eviction.soft)
   return {
     evictionHard: formatted(eviction.hard),
+    evictionPressureTransitionPeriod: duration(eviction.transitionMs),
     ...(soft.length === 0
       ? {}
       : {

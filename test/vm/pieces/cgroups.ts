@@ -59,14 +59,15 @@ until_true 240 evicted disk
 status_of disk .message | grep -q 'exceeds the limit "5Mi"' || fail "it was evicted: $(status_of disk .message)"
 kubectl delete pod disk
 # A pod that takes a GiB of memory, on a node that wants more than half of its memory free.
-echo 'kubelet-arg: ["eviction-hard=memory.available<1600Mi"]' >>/etc/k3ts/config.yaml
+echo 'kubelet-arg: ["eviction-hard=memory.available<1600Mi", "eviction-pressure-transition-period=60s"]' >>/etc/k3ts/config.yaml
 systemctl restart k3ts
 until_true 120 node_ready
 pod hog 'head -c 1000m /dev/zero >/v/file; sleep 100000' '      volumeMounts: [{name: v, mountPath: /v}]
   volumes: [{name: v, emptyDir: {medium: Memory}}]' | kubectl apply -f -
 until_true 300 evicted hog
 status_of hog .message | grep -q 'The node was low on resource: memory' || fail "evicted: $(status_of hog .message)"
-kubectl get node -o jsonpath='{.items[0].spec.taints[*].key}' | grep -q memory-pressure || fail "no taint"
+tainted() { kubectl get node -o jsonpath="{.items[0].spec.taints[*].key}" | grep -q memory-pressure; }
+until_true 60 tainted
 kubectl get pods -l app=web --no-headers | grep -c Running | grep -qx 2 || fail "web servers were evicted too"
 kubectl delete pod hog`
 
