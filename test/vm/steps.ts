@@ -82,7 +82,8 @@ export class Steps implements AsyncDisposable {
   /** Shuts the machine down and starts it again. */
   async reboot(): Promise<void> {
     await this.#timed("Rebooting", async () => {
-      await this.#machine.run("systemctl --no-block reboot", BOOT_MS)
+      // The shell answers before it is ended with everything else.
+      await this.#machine.run("setsid sh -c 'sleep 2; systemctl reboot' </dev/null >/dev/null 2>&1 &", BOOT_MS)
       await this.#machine.off(BOOT_MS)
       await this.#startAgain()
     })
