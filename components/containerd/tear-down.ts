@@ -13,7 +13,7 @@ import { CNI_RESULTS } from "./network/plugin/attachments.ts"
 import { removeHostPorts } from "./network/host-ports.ts"
 import type { ContainerdPaths } from "./paths.ts"
 import { endOrphanedDaemon } from "./process.ts"
-import { commandLine } from "../../pkg/process/orphan.ts"
+import { commandLine, isOfThisMachine, processes } from "../../pkg/process/orphan.ts"
 import { run } from "../../pkg/process/run.ts"
 
 export interface TearDownOptions {
@@ -70,8 +70,8 @@ async function removeNodeRoutes(): Promise<void> {
  */
 async function endContainers(paths: ContainerdPaths, clock: Clock): Promise<void> {
   for (;;) {
-    const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))
-    const shims = new Set(pids.filter((pid) => isShim(commandLine(pid), paths.socket)))
+    const pids = processes()
+    const shims = new Set(pids.filter((pid) => isShim(commandLine(pid), paths.socket) && isOfThisMachine(pid)))
     if (shims.size === 0) return
     const parents = new Map(pids.map((pid) => [pid, parentOf(pid)]))
     const below = (pid: string): boolean => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { basename } from "node:path"
 import { sleep, type Clock } from "../clock/clock.ts"
 
@@ -40,12 +40,27 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
 
 /** Finds the process by its command line. A pid file could name a different process after a reboot. */
 function find({ program: wanted, argument }: OwnProgram): number | undefined {
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue
+  for (const entry of processes()) {
+    if (!isOfThisMachine(entry)) continue
     const [program, ...args] = commandLine(entry)
     if (program !== undefined && basename(program) === wanted && args.includes(argument)) return Number(entry)
   }
   return undefined
+}
+
+/** Returns the pids of all processes that can be seen, also of those in containers. */
+export const processes = (): readonly string[] => readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))
+
+/**
+ * Whether a process is in the PID namespace of this one. A k3ts in a container runs programs with the same paths in
+ * their command lines, which are seen from outside and must be left alone.
+ */
+export function isOfThisMachine(pid: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`) === readlinkSync("/proc/self/ns/pid")
+  } catch {
+    return false // It has ended.
+  }
 }
 
 /** Returns the command line of a process; empty for kernel threads, zombies and processes that have just ended. */
