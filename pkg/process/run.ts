@@ -33,13 +33,12 @@ export async function run(
         (err: unknown) => err,
       )
   })
-  try {
-    return await output
-  } catch (err) {
-    const fault = await feed
-    throw fault instanceof Error &&
-      !("code" in fault && (fault.code === "EPIPE" || fault.code === "ERR_STREAM_PREMATURE_CLOSE"))
-      ? fault
-      : err
-  }
+  const [ended, fault] = await Promise.all([Promise.allSettled([output]).then(([ended]) => ended), feed])
+  if (fault instanceof Error && !isOfTheProgram(fault)) throw fault
+  if (ended.status === "rejected") throw ended.reason
+  return ended.value
 }
+
+/** What a pipe into a program says when the program has ended, or is not there: its own error tells more. */
+const PROGRAM_IS_GONE = ["EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_UNABLE_TO_PIPE"]
+const isOfTheProgram = (fault: Error): boolean => "code" in fault && PROGRAM_IS_GONE.includes(String(fault.code))
