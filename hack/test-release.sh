@@ -8,7 +8,9 @@ hack/setup.sh --release
 hack/release.sh --allow-dirty
 
 tests=("$@")
-if [ $# = 0 ]; then tests=(./test/package/*.release.ts ./test/release/*.release.ts ./test/e2e/walkthrough.test.ts); fi
+if [ $# = 0 ]; then
+  tests=(./test/package/*.release.ts ./test/release/*.release.ts ./test/e2e/readme/walkthrough.test.ts)
+fi
 # The node is one of the released executable.
 export K3TS_TEST_EXECUTABLE=$root/dist/release/k3ts-linux-$(dpkg --print-architecture)
 exec "$bun" test --timeout 300000 "${tests[@]}"

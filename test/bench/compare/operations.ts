@@ -1,5 +1,5 @@
 import type { TestServer } from "../../harness/server.ts"
-import { plainWatchers } from "../watchers.ts"
+import { plainWatchers } from "../api/watchers.ts"
 import { openConnections, type Sent } from "./connections.ts"
 
 /** Work that is done again and again, in slices of the same size, by each of the servers compared. */

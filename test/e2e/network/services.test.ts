@@ -1,0 +1,442 @@
+/** Services and cluster DNS, as used by pods and by the machine. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createSocket } from "node:dgram"
+import { once } from "node:events"
+import { createServer, type AddressInfo } from "node:net"
+import { networkInterfaces } from "node:os"
+import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
+import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
+import { BUSYBOX, describeOnNode, serviceRules, startCluster, stay, WEB, type Cluster } from "../../harness/cluster.ts"
+import { run } from "../../harness/kubectl.ts"
+
+const CLIENT = "client"
+/** An address that no device has, from the range for documentation. */
+const EXTERNAL = "203.0.113.77"
+
+const bridgeAddress = () => networkInterfaces()["cni0"]!.find(({ family }) => family === "IPv4")!.address
+
+describeOnNode("Services and DNS", () => {
+  let cluster: Cluster
+  let nodeIp: string
+  const pods = new Map<string, string>()
+  const names = ["a", "b"] as const
+  /** Runs a shell command in the client pod and returns its output. */
+  const inside = (script: string) => cluster.kubectl.sh(CLIENT, script)
+  const wget = (url: string) => inside(`timeout 5 wget -q -O - http://${url}/`)
+  const curl = async (url: string) => (await run("curl", ["-s", "-m", "3", `http://${url}/`])).out
+  const service = (name: string, spec: NonNullable<InputOfResource<typeof Service>["spec"]>) =>
+    cluster.create(Service, {
+      metadata: { name, namespace: "default" },
+      spec: { selector: { app: "web" }, ports: [{ port: 80 }], ...spec },
+    })
+  /** Resolves when kube-proxy has written a rule that contains `text`, or has none any more. */
+  const rules = async (text: string, there = true) => {
+    const deadline = performance.now() + 10_000
+    while ((await serviceRules()).includes(text) !== there) {
+      if (performance.now() > deadline)
+        throw new Error(
+          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n` + `${await serviceRules()}`,
+        )
+      await Bun.sleep(20)
+    }
+  }
+  /** Returns the name of the pod that answers each of `count` requests. */
+  const whoAnswers = async (ask: () => Promise<string>, count = 12) =>
+    new Set((await Promise.all(Array.from({ length: count }, ask))).map((answer) => answer.trim()))
+
+  beforeAll(async () => {
+    cluster = await startCluster({ flags: ["--service-node-port-range", "30000-30100"] })
+    const server = (name: string) =>
+      cluster.runPod(
+        name,
+        {
+          hostname: name,
+          subdomain: "headless",
+          containers: [
+            {
+              name: "c",
+              image: WEB,
+              command: stay(`echo ${name} > /www/index.html; httpd -p 80 -h /www`),
+              ports: [{ name: "http", containerPort: 80 }],
+              readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+            },
+          ],
+        },
+        { labels: { app: "web", name } },
+      )
+    const started = await Promise.all([
+      ...names.map(server),
+      cluster.runPod(CLIENT, { containers: [{ name: "c", image: BUSYBOX, command: stay() }] }),
+    ])
+    for (const pod of started) pods.set(pod.metadata.name!, pod.status.podIP!)
+    nodeIp = started[0]!.status.hostIP!
+  }, 60_000)
+  afterAll(() => cluster?.[Symbol.asyncDispose]())
+
+  describe("a Service", () => {
+    test("spreads requests to its address over its pods, from pods and from the machine, also for named ports", async () => {
+      const { spec } = await service("web", {
+        ports: [
+          { name: "one", port: 80, targetPort: "http" },
+          { name: "two", port: 8080, targetPort: 80 },
+        ],
+      })
+      await rules("default/web:two -> ")
+      expect(await whoAnswers(() => curl(spec.clusterIP!), 40)).toEqual(new Set(names))
+      expect(await whoAnswers(() => curl(`${spec.clusterIP}:8080`), 40)).toEqual(new Set(names))
+      const answers = (await inside(`for i in $(seq 40); do timeout 5 wget -q -O - http://${spec.clusterIP}/; done`))
+        .trim()
+        .split("\n")
+      expect(new Set(answers)).toEqual(new Set(names))
+    })
+
+    test("follows its pods: a pod that is no longer ready gets no request", async () => {
+      const { spec } = await service("follow", {})
+      await rules("default/follow -> ")
+      await cluster.kubectl.ok("label pod a app=off --overwrite")
+      await rules(`default/follow -> ${pods.get("a")}`, false)
+      expect(await whoAnswers(() => curl(spec.clusterIP!), 20)).toEqual(new Set(["b"]))
+      await cluster.kubectl.ok("label pod a app=web --overwrite")
+      await rules(`default/follow -> ${pods.get("a")}`)
+    })
+
+    test("refuses connections at once when it has no pods", async () => {
+      const { spec } = await service("empty", { selector: { app: "nobody" } })
+      await rules("default/empty has no endpoints")
+      const began = performance.now()
+      expect(
+        (await cluster.kubectl.run(["exec", CLIENT, "--", "wget", "-q", "-O", "-", `http://${spec.clusterIP}/`])).err,
+      ).toContain("Connection refused")
+      expect(performance.now() - began).toBeLessThan(3000)
+    })
+
+    test("refuses connections to a port that it does not have at once, from pods and from the machine", async () => {
+      const { spec } = await service("one-port", {})
+      await rules("default/one-port -> ")
+      const began = performance.now()
+      const url = `http://${spec.clusterIP}:81/`
+      expect((await cluster.kubectl.run(["exec", CLIENT, "--", "wget", "-q", "-O", "-", url])).err).toContain(
+        "Connection refused",
+      )
+      expect((await run("curl", ["-sS", "-m", "5", url])).err).toMatch(/refused|Could not connect|Couldn't connect/i)
+      expect(performance.now() - began).toBeLessThan(5000)
+    })
+
+    test("appears in the program's metrics", async () => {
+      const { out } = await cluster.kubectl.run(["get", "--raw", "/metrics"])
+      expect(out).toMatch(/^kubeproxy_sync_proxy_rules_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
+      expect(out).toMatch(/^kubeproxy_network_programming_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
+    })
+
+    test("leads a pod back to itself", async () => {
+      const { spec } = await service("self", { selector: { name: "a" } })
+      await rules("default/self -> ")
+      expect(await cluster.kubectl.sh("a", `timeout 5 wget -q -O - http://${spec.clusterIP}/`)).toBe("a\n")
+    })
+
+    test("of type NodePort answers at the machine's addresses", async () => {
+      const { spec } = await service("node-port", { type: "NodePort", ports: [{ port: 80, nodePort: 30_080 }] })
+      await rules("default/node-port -> ")
+      for (const address of [nodeIp, "127.0.0.1"])
+        expect(names as readonly string[]).toContain((await curl(`${address}:30080`)).trim())
+      expect(names as readonly string[]).toContain((await wget(`${nodeIp}:30080`)).trim())
+      expect(names as readonly string[]).toContain((await curl(spec.clusterIP!)).trim())
+    })
+
+    test("with externalTrafficPolicy Local answers at the machine's addresses too", async () => {
+      await service("local", {
+        type: "NodePort",
+        externalTrafficPolicy: "Local",
+        ports: [{ port: 80, nodePort: 30_081 }],
+      })
+      await rules("default/local -> ")
+      expect(names as readonly string[]).toContain((await curl(`${nodeIp}:30081`)).trim())
+      expect(names as readonly string[]).toContain((await wget(`${nodeIp}:30081`)).trim())
+    })
+
+    test("with externalIPs answers at these addresses", async () => {
+      await service("external", { externalIPs: [EXTERNAL] })
+      await rules("default/external -> ")
+      expect(names as readonly string[]).toContain((await curl(EXTERNAL)).trim())
+      expect(names as readonly string[]).toContain((await wget(EXTERNAL)).trim())
+    })
+
+    test("with session affinity leads a client to the same pod each time", async () => {
+      const { spec } = await service("sticky", { sessionAffinity: "ClientIP" })
+      await rules("default/sticky -> ")
+      // given a client whose first request has chosen its pod; several first requests at once could choose several pods
+      const first = (await curl(spec.clusterIP!)).trim()
+      expect(names as readonly string[]).toContain(first)
+      expect(await whoAnswers(() => curl(spec.clusterIP!), 20)).toEqual(new Set([first]))
+    })
+
+    test("works for UDP, from pods and from the machine", async () => {
+      // given a DNS server in this process that answers every query with "no such name"
+      const server = createSocket("udp4").bind(0, bridgeAddress())
+      await once(server, "listening")
+      const askers: string[] = []
+      server.on("message", (question, { address, port }) => {
+        askers.push(address)
+        server.send(
+          Buffer.concat([question.subarray(0, 2), Buffer.from([0x81, 0x83]), question.subarray(4)]),
+          port,
+          address,
+        )
+      })
+      const { spec } = await cluster.create(Service, {
+        metadata: { name: "udp", namespace: "default" },
+        spec: { ports: [{ port: 53, protocol: "UDP" }] },
+      })
+      await cluster.create(EndpointSlice, {
+        metadata: { name: "udp-1", namespace: "default", labels: { "kubernetes.io/service-name": "udp" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [bridgeAddress()] }],
+        ports: [{ port: server.address().port, protocol: "UDP" }],
+      })
+      await rules("default/udp -> ")
+      // when a pod and the machine query the Service's address
+      expect(
+        (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "-type=a", "nowhere.example.", spec.clusterIP!]))
+          .out,
+      ).toContain("can't find nowhere.example.: NXDOMAIN")
+      expect((await run("/bin/busybox", ["nslookup", "-type=a", "nowhere.example.", spec.clusterIP!])).out).toContain(
+        "NXDOMAIN",
+      )
+      // then the server has seen the pod's own address
+      expect(askers).toContain(pods.get(CLIENT)!)
+      server.close()
+    })
+
+    test("leads a flow of UDP to another endpoint when its endpoint has gone", async () => {
+      // given two servers in this process, and a Service that leads to the first
+      const servers = await Promise.all(
+        ["one", "two"].map(async (name) => {
+          const server = createSocket("udp4").bind(0, bridgeAddress())
+          await once(server, "listening")
+          return server.on("message", (_question, { address, port }) => server.send(name, port, address))
+        }),
+      )
+      const { spec } = await cluster.create(Service, {
+        metadata: { name: "moved", namespace: "default" },
+        spec: { ports: [{ port: 99, protocol: "UDP" }] },
+      })
+      const slice = await cluster.create(EndpointSlice, {
+        metadata: { name: "moved-1", namespace: "default", labels: { "kubernetes.io/service-name": "moved" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [bridgeAddress()] }],
+        ports: [{ port: servers[0]!.address().port, protocol: "UDP" }],
+      })
+      await rules("default/moved -> ")
+      // when the same socket sends before and after the endpoint has changed
+      const client = createSocket("udp4").bind(0)
+      await once(client, "listening")
+      const ask = async (): Promise<string> => {
+        const answered = once(client, "message") as Promise<[Buffer]>
+        client.send("who", 99, spec.clusterIP)
+        return (await answered)[0].toString()
+      }
+      expect(await ask()).toBe("one")
+      await cluster.client.update(EndpointSlice, {
+        ...slice,
+        ports: [{ port: servers[1]!.address().port, protocol: "UDP" }],
+      })
+      await rules(`${bridgeAddress()}:${servers[1]!.address().port}`)
+      while (
+        (await run("conntrack", ["-L", "-p", "udp", "--orig-dst", spec.clusterIP!])).out.includes(
+          `sport=${servers[0]!.address().port} `,
+        )
+      )
+        await Bun.sleep(20)
+      expect(await ask()).toBe("two")
+      for (const socket of [client, ...servers]) socket.close()
+    })
+
+    test("with internalTrafficPolicy Local leads to pods on this node", async () => {
+      const { spec } = await service("inner", { internalTrafficPolicy: "Local" })
+      await rules("default/inner -> ")
+      expect(names as readonly string[]).toContain((await wget(spec.clusterIP!)).trim())
+    })
+
+    test("without a selector leads to the addresses of its EndpointSlice", async () => {
+      const { spec } = await cluster.create(Service, {
+        metadata: { name: "by-hand", namespace: "default" },
+        spec: { ports: [{ port: 80 }] },
+      })
+      await cluster.create(EndpointSlice, {
+        metadata: { name: "by-hand-1", namespace: "default", labels: { "kubernetes.io/service-name": "by-hand" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [pods.get("b")!] }],
+        ports: [{ port: 80 }],
+      })
+      await rules("default/by-hand -> ")
+      expect(await curl(spec.clusterIP!)).toBe("b\n")
+    })
+
+    test("named kubernetes leads to the API server", async () => {
+      expect(await inside("nc -w 3 kubernetes.default 443 < /dev/null && echo open")).toBe("open\n")
+    })
+
+    test("answers every request during a rolling update whose pods end gracefully", async () => {
+      const container = (version: string) => ({
+        name: "c",
+        image: `k3ts.local/web:${version}`,
+        readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+        lifecycle: { preStop: { sleep: { seconds: 1 } } },
+      })
+      const template = (version: string) => ({
+        metadata: { labels: { app: "rolled" } },
+        spec: { containers: [container(version)] },
+      })
+      await cluster.create(Deployment, {
+        metadata: { name: "rolled", namespace: "default" },
+        spec: { replicas: 2, selector: { matchLabels: { app: "rolled" } }, template: template("1") },
+      })
+      const { spec } = await service("rolled", { selector: { app: "rolled" } })
+      await cluster.kubectl.ok("rollout status deploy/rolled --timeout=30s")
+      await rules("default/rolled -> ")
+      const failed: string[] = []
+      let rolling = true
+      const asking = (async () => {
+        while (rolling) {
+          const { code, err } = await run("curl", ["-sS", "-m", "3", `http://${spec.clusterIP}`])
+          if (code !== 0) failed.push(err)
+        }
+      })()
+      await cluster.kubectl.ok("set image deploy/rolled c=k3ts.local/web:2")
+      await cluster.kubectl.ok("rollout status deploy/rolled --timeout=30s")
+      rolling = false
+      await asking
+      expect(failed).toEqual([])
+      expect(await curl(spec.clusterIP!)).toContain("k3ts web 2")
+    })
+  })
+
+  test("pods reach each other, the machine, and themselves, at their own addresses", async () => {
+    expect(await wget(pods.get("a")!)).toBe("a\n")
+    expect(await curl(pods.get("b")!)).toBe("b\n")
+    expect(await cluster.kubectl.sh("a", `timeout 5 wget -q -O - http://${pods.get("a")}/`)).toBe("a\n")
+    const server = createServer((socket) => void socket.end(`${socket.remoteAddress}`)).listen(0, bridgeAddress())
+    await once(server, "listening")
+    expect(await inside(`nc -w 3 ${bridgeAddress()} ${(server.address() as AddressInfo).port} < /dev/null`)).toContain(
+      pods.get(CLIENT)!,
+    )
+    server.close()
+  })
+
+  test("a host port leads to its pod", async () => {
+    await cluster.runPod("host-port", {
+      containers: [
+        {
+          name: "c",
+          image: WEB,
+          ports: [{ containerPort: 80, hostPort: 31_999 }],
+          readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+        },
+      ],
+    })
+    for (const address of [nodeIp, "127.0.0.1"]) expect(await curl(`${address}:31999`)).toContain("k3ts web 1")
+    await cluster.kubectl.ok("delete pod host-port --grace-period=1")
+    expect((await run("curl", ["-s", "-m", "1", `http://127.0.0.1:31999`])).code).not.toBe(0)
+  })
+
+  describe("cluster DNS", () => {
+    const answers = async (name: string, type?: "srv" | "cname" | "a") => {
+      const out = (
+        await cluster.kubectl.run([
+          "exec",
+          CLIENT,
+          "--",
+          "nslookup",
+          ...(type === undefined ? [] : [`-type=${type}`]),
+          name,
+        ])
+      ).out
+      return out.slice(out.indexOf("\n\n") + 2).trim()
+    }
+
+    test("gives a pod the search domains of its namespace", async () => {
+      expect(await inside("cat /etc/resolv.conf")).toMatch(
+        /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.43\.0\.10\noptions ndots:5\n/,
+      )
+    })
+
+    test("resolves every form of a Service's name", async () => {
+      await service("named", {})
+      await rules("default/named -> ")
+      for (const name of [
+        "named",
+        "named.default",
+        "named.default.svc",
+        "named.default.svc.cluster.local",
+        "named.default.svc.cluster.local.",
+      ])
+        expect(names as readonly string[]).toContain((await wget(name)).trim())
+    })
+
+    test("resolves names for the programs of the example image, with a time limit, and with or without a shell", async () => {
+      await service("tools", { selector: { name: "a" } })
+      await rules("default/tools -> ")
+      const direct = async (...command: string[]) =>
+        (await cluster.kubectl.run(["exec", CLIENT, "--", ...command])).out.trim()
+      for (const target of ["tools", "tools.default.svc.cluster.local", pods.get("a")!]) {
+        const url = `http://${target}/`
+        expect(await direct("wget", "-T", "3", "-q", "-O", "-", url)).toBe("a")
+        expect((await inside(`wget -T 3 -qO- ${url}`)).trim()).toBe("a")
+        expect(await inside(`printf 'GET / HTTP/1.0\r\n\r\n' | nc -w 3 ${target} 80`)).toEndWith("a\n")
+      }
+      expect(await direct("nslookup", "tools.default.svc.cluster.local")).toContain("Address: 10.43.")
+      expect(await inside("ping -c 1 -w 3 localhost")).toContain("0% packet loss")
+      expect(await direct("ping", "-c", "1", "-w", "3", pods.get("a")!)).toContain("0% packet loss")
+    })
+
+    test("answers for headless Services with the addresses of their pods, and for the host names of these pods", async () => {
+      await service("headless", { clusterIP: "None", ports: [{ name: "http", port: 80 }] })
+      await cluster.until(
+        EndpointSlice,
+        (
+          await cluster.kubectl.ok([
+            "wait",
+            "--for=create",
+            "endpointslice",
+            "-l",
+            "kubernetes.io/service-name=headless",
+            "--timeout=10s",
+            "-o",
+            "jsonpath={.metadata.name}",
+          ])
+        ).trim(),
+        ({ endpoints }) => endpoints?.length === 2,
+      )
+      const all = await answers("headless.default.svc.cluster.local")
+      for (const name of names) expect(all).toContain(pods.get(name)!)
+      expect(await wget("a.headless")).toBe("a\n")
+      const srv = await answers("_http._tcp.headless.default.svc.cluster.local", "srv")
+      expect(srv).toMatch(/service = 0 \d+ 80 a\.headless\.default\.svc\.cluster\.local/)
+    })
+
+    test("answers reverse queries, queries for ExternalNames and pods, and that a name does not exist", async () => {
+      const { spec } = await service("reversed", {})
+      await service("alias", { type: "ExternalName", externalName: "named.default.svc.cluster.local", ports: [] })
+      await rules("default/reversed -> ")
+      expect(await answers(spec.clusterIP!)).toContain("name = reversed.default.svc.cluster.local")
+      expect(await answers("alias.default.svc.cluster.local", "cname")).toContain(
+        "canonical name = named.default.svc.cluster.local",
+      )
+      expect(names as readonly string[]).toContain((await wget("alias")).trim())
+      expect(await answers(`${pods.get("a")!.replaceAll(".", "-")}.default.pod.cluster.local`)).toContain(
+        pods.get("a")!,
+      )
+      expect(
+        (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "nothing.default.svc.cluster.local"])).out,
+      ).toContain("NXDOMAIN")
+    })
+
+    test("answers queries of the machine too", async () => {
+      expect((await run("/bin/busybox", ["nslookup", "named.default.svc.cluster.local", "10.43.0.10"])).out).toMatch(
+        /Address.*: 10\.43\./,
+      )
+    })
+  })
+})
