@@ -105,6 +105,8 @@ export interface ApiCoreOptions {
   readonly features?: Features
   /** How long history is kept for watches that resume, in milliseconds; an hour unless given. */
   readonly historyMs?: number
+  /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */
+  readonly eventSeconds?: number | undefined
 }
 
 /** The API server without HTTP: everything behind the codec. */
@@ -157,6 +159,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     componentStatuses = () => [],
     historyMs = HOUR_MS,
     features = DEFAULT_FEATURES,
+    eventSeconds,
   } = options
   await bootstrap(options)
   const tracedStorage = tracing === undefined ? undefined : new TracedStorage(options.storage, tracing)
@@ -231,6 +234,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     admission,
     hooks,
     sharing: new TemplateSharing(),
+    eventSeconds,
     features,
     flow,
   })
@@ -275,7 +279,14 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     () => aggregator.close(),
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),
-    startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs: keptHistoryMs(storage, historyMs) }),
+    startUpkeep({
+      storage,
+      clock,
+      log,
+      resources: scheme.resources,
+      eventSeconds,
+      historyMs: keptHistoryMs(storage, historyMs),
+    }),
     startFinalizer({ storage, scheme, client: ownClient, clock, log }),
     keepAuthenticationConfig({ ...options, client: ownClient }),
     keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),

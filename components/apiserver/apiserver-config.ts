@@ -63,6 +63,8 @@ export interface ApiServerConfig {
   readonly beforeFiles?: () => Promise<void>
   /** How long history is kept, in milliseconds; an hour unless given. */
   readonly historyMs?: number
+  /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */
+  readonly eventSeconds?: number | undefined
   /** Most bytes of history on disk; 128 MiB unless given. */
   readonly historyBytes?: number
   /** Starts even if acknowledged writes, or the whole database, are missing below `dataDir`. */

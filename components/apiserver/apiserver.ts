@@ -222,6 +222,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
           "etcd-0": { problem: storage.problem?.message },
           scheduler: health.find("scheduler"),
         }),
+      eventSeconds: config.eventSeconds,
       ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }),
       ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
       ...(config.features === undefined ? {} : { features: config.features }),

@@ -100,7 +100,7 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly defaultGarbageCollectionPolicy?: "DeleteDependents" | "OrphanDependents" | "Unsupported"
   /** The warning for a deletion without a propagation policy. */
   readonly defaultPolicyWarning?: string
-  /** Seconds after which a stored object expires; 3600 for Events. */
+  /** Seconds after which a stored object expires, unless the server is told otherwise; 3600 for Events. */
   readonly ttlSeconds?: number
   /** Objects have no history: only the newest revision is stored (Lease, Event). */
   readonly highChurn?: boolean

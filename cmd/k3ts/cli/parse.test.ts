@@ -203,6 +203,8 @@ describe("a wrong command line is named with its mend", () => {
       ["--https-listen-port", "1", "--https-listen-port", "2"],
       "--https-listen-port is given 2 times, but takes one value",
     ],
+    [["--event-ttl", "500ms"], 'invalid value "500ms" for --event-ttl: must be a duration, as in 15m, 24h or 7d'],
+    [["--event-ttl", "3651d"], 'invalid value "3651d" for --event-ttl: must be at most 3650d, or 0s for ever'],
     [["--debug=maybe"], 'invalid value "maybe" for --debug: must be true or false'],
     [["--log-format", "xml"], 'invalid value "xml" for --log-format: must be text or json'],
     [

@@ -165,6 +165,13 @@ export const duration = reading((text) => {
 /** A duration that is at least what clients rely on: upstream keeps history for two of its compactions. */
 export const historyAge = duration.refine((seconds) => seconds >= 600, { error: "must be 10m or longer" })
 
+const LONGEST_EVENT_DAYS = 3650
+
+/** How long Events are kept; 0s for ever, as upstream's API server takes it. */
+export const eventTtl = duration.refine((seconds) => seconds <= LONGEST_EVENT_DAYS * UNITS["d"]!, {
+  error: `must be at most ${LONGEST_EVENT_DAYS}d, or 0s for ever`,
+})
+
 const BYTE_UNITS: Readonly<Record<string, number>> = { Mi: 2 ** 20, Gi: 2 ** 30 }
 
 /** `64Mi`, `2Gi`: in bytes. */

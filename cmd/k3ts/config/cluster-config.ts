@@ -53,6 +53,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?:
       ...(flags["audit-log-path"] === undefined ? {} : { auditLog: auditLogOf(flags["audit-log-path"], flags) }),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
+      eventSeconds: flags["event-ttl"],
       acceptDataLoss: flags["accept-data-loss"],
       ...(datastore === undefined ? {} : sharedStore(flags, datastore)),
       encryption: {

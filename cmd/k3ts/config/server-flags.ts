@@ -159,6 +159,10 @@ export const serverFlags = {
     placeholder: "SIZE",
     defaultText: "128Mi",
   }),
+  "event-ttl": value(v.eventTtl.prefault("1h"), "How long Events are kept after they were last seen; 0s for ever", {
+    placeholder: "DURATION",
+    defaultText: "1h",
+  }),
   ...datastoreFlags,
   ...etcdFlags,
   ...snapshotFlags,

@@ -41,6 +41,12 @@ describe("a flag of k3s that k3ts has in another form", () => {
       wants: ["10.99.0.0/16"],
     },
     {
+      title: "passes how long Events are kept, as Go writes it",
+      argv: ["--kube-apiserver-arg=event-ttl=1h0m0s"],
+      flag: "event-ttl",
+      wants: 3600,
+    },
+    {
       title: "passes a flag without a value, which means true",
       argv: ["--kube-apiserver-arg", "enable-priority-and-fairness"],
       flag: "enable-priority-and-fairness",

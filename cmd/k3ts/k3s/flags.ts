@@ -79,6 +79,7 @@ export const k3sFlags: ForeignFlags = {
     "audit-log-path": "audit-log-path",
     "bind-address": "bind-address",
     "enable-priority-and-fairness": "enable-priority-and-fairness",
+    "event-ttl": "event-ttl",
     "feature-gates": "feature-gates",
     "max-mutating-requests-inflight": "max-mutating-requests-inflight",
     "max-requests-inflight": "max-requests-inflight",

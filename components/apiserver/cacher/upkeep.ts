@@ -10,8 +10,10 @@ export interface UpkeepOptions {
   readonly storage: Storage
   readonly clock: Clock
   readonly log: Logger
-  /** Kinds with `ttlSeconds`. */
+  /** The kinds that are served, of which those with `ttlSeconds` expire. */
   readonly resources: readonly Resource[]
+  /** How long objects of these kinds are kept, in seconds, and zero for ever; what the kinds say unless given. */
+  readonly eventSeconds?: number | undefined
   /** How long history is kept, in milliseconds. */
   readonly historyMs: number
 }
@@ -32,8 +34,8 @@ export function startUpkeep(options: UpkeepOptions): () => void {
   const stops = [
     startCompaction(options),
     ...options.resources
-      .filter(({ ttlSeconds }) => ttlSeconds !== undefined)
-      .map((resource) => startExpiry(options, resource)),
+      .map((resource) => ({ resource, seconds: keepingOf(resource, options.eventSeconds).ttlSeconds }))
+      .flatMap(({ resource, seconds }) => (seconds === undefined ? [] : startExpiry(options, resource, seconds))),
   ]
   return () => stops.forEach((stop) => stop())
 }
@@ -50,9 +52,13 @@ function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => vo
 }
 
 /** Deletes expired objects of a kind. No timer runs while there are no objects of the kind. */
-function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource): () => void {
+function startExpiry(
+  { storage, clock, log, eventSeconds }: UpkeepOptions,
+  resource: Resource,
+  seconds: number,
+): () => void {
   const prefix = storagePrefix(resource, undefined)
-  const life = resource.ttlSeconds! * 1000 + (storage.expires === true ? LENIENCY_MS : 0)
+  const life = seconds * 1000 + (storage.expires === true ? LENIENCY_MS : 0)
   let timer: Timer | undefined
   let stopped = false
   const arm = (inMs: number) => (timer ??= clock.setTimeout(sweep, Math.max(inMs, EXPIRY_INTERVAL_MS), "upkeep"))
@@ -91,7 +97,7 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
         expected: revision,
         time: clock.now(),
         author: "system:apiserver",
-        ...keepingOf(resource),
+        ...keepingOf(resource, eventSeconds),
       })
       .then(
         () => undefined,

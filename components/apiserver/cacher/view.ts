@@ -46,11 +46,17 @@ export const storagePrefix = (resource: Resource, namespace: string | undefined)
 
 type Keeping = Pick<Write, "highChurn" | "seldomRead" | "ttlSeconds">
 
-/** How the store keeps objects of a resource. Objects with a time to live are many and seldom read. */
-export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Keeping => ({
+/**
+ * How the store keeps objects of a resource. Objects with a time to live are many and seldom read. `eventSeconds`
+ * replaces that time; zero is for ever.
+ */
+export const keepingOf = (
+  { highChurn = false, ttlSeconds: declared }: Resource,
+  eventSeconds: number | undefined,
+): Keeping => ({
   highChurn,
-  seldomRead: ttlSeconds !== undefined,
-  ttlSeconds,
+  seldomRead: declared !== undefined,
+  ttlSeconds: declared === undefined || eventSeconds === 0 ? undefined : (eventSeconds ?? declared),
 })
 
 function makeView(resource: Resource): View {

@@ -26,6 +26,8 @@ export interface RegistryContext {
   readonly admission: Admission
   /** Shares equal parts among new objects of one template. */
   readonly sharing: TemplateSharing
+  /** How long objects are kept whose kind has a time to live, in seconds; what the kind says unless given. */
+  readonly eventSeconds?: number | undefined
   /** Feature gates; all on unless given. */
   readonly features?: Features
   /** Flow control for requests of this process; undefined without priority and fairness. */

@@ -75,7 +75,7 @@ export async function guaranteedUpdate(
           expected: before?.revision ?? 0,
           time: clock.now(),
           author: user.name,
-          ...keepingOf(resource),
+          ...keepingOf(resource, context.eventSeconds),
         }
         const alongside = (object?: KubeObject) => context.hooks(resource)?.alongside?.(object, before?.object)
         let stored: Stored

@@ -16,6 +16,10 @@ import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { createApiServer, type ApiServer } from "../apiserver.ts"
 
+interface LeaseOfEtcd {
+  readonly "granted-ttl": number
+}
+
 const ADMIN = { name: "admin", groups: ["system:masters"] }
 const named = (name: string, data: Record<string, string> = {}) => ({
   metadata: { name, namespace: "default" },
@@ -52,6 +56,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
           clusterDomain: "cluster.local",
           nodes: new NodeConnectors(),
           gateway: true,
+          eventSeconds: 7200,
         },
       ),
     )
@@ -145,6 +150,13 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
       for (const name of ["once", "twice"]) await one.create(Event, event(name))
       await two.patch(Event, { namespace: "default", name: "twice" }, { type: "merge", body: { count: 2 } })
       const { ctl } = store as TestEtcd
+      // The time that the servers were given, and a minute, in which new Events share the lease.
+      const granted = ctl("lease", "list")
+        .match(/^[0-9a-f]{16}$/gm)!
+        .map(
+          (lease) => (JSON.parse(ctl("lease", "timetolive", lease, "--write-out=json")) as LeaseOfEtcd)["granted-ttl"],
+        )
+      expect(granted).toContain(7260)
       for (const lease of ctl("lease", "list").match(/^[0-9a-f]{16}$/gm)!) ctl("lease", "revoke", lease)
       for (const client of clients) expect((await client.list(Event, { namespace: "default" })).items).toEqual([])
     },

@@ -20,7 +20,7 @@ import type { ComponentName, Restartable } from "./faults/held-part.ts"
 import type { RequestRules } from "./faults/request-rules.ts"
 import { inFlightLimits } from "./in-flight.ts"
 import { CLUSTER_DOMAIN, type ClusterAddresses } from "./network/network.ts"
-import { syncPeriodOf, type ClusterOptions } from "./options.ts"
+import { eventSecondsOf, syncPeriodOf, type ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import { testServingFiles } from "./serving-files.ts"
 import { functionCaller } from "./extensions/webhooks.ts"
@@ -88,6 +88,7 @@ export class Assembly implements ControlPlane {
         storage,
         files: testServingFiles(),
         historyMs,
+        eventSeconds: eventSecondsOf(options.options),
         disabledAdmission: new Set(admission.disabled),
         webhooks: functionCaller(webhooks, clock),
         extensionServers: (service) =>

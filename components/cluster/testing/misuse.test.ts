@@ -30,6 +30,7 @@ const OPTIONS: readonly [ClusterOptions, string][] = [
   [{ nodes: [{ capacity: { memory: "lots" } }] }, 'memory "lots": expected a quantity'],
   [{ seed: 1.5 }, "Cannot use seed 1.5"],
   [{ autoscalerSyncPeriod: 0 }, "Cannot use autoscalerSyncPeriod 0: expected a second or more"],
+  [{ eventTtl: "500ms" }, 'Cannot use eventTtl "500ms": expected whole seconds'],
   [{ startTime: "yesterday" }, 'Cannot use "yesterday" as a time'],
   [{ preload: "no/such/file.yaml" }, "there is no such file"],
 ]

@@ -71,6 +71,8 @@ export interface ClusterOptions {
    * faster: a week has 40,320 readings, but 2,016 with `5m`.
    */
   readonly autoscalerSyncPeriod?: Duration
+  /** How long Events are kept after they were last seen; `1h` by default, as in real clusters, and for ever with `0`. */
+  readonly eventTtl?: Duration
   /**
    * How far back `history()` reaches; unlimited by default. Long runs with many objects need a limit, very large ones
    * `none`.
@@ -148,4 +150,16 @@ export function syncPeriodOf({ autoscalerSyncPeriod: given }: ClusterOptions): n
       `Cannot use autoscalerSyncPeriod ${JSON.stringify(given)}: expected a second or more, such as "15s"`,
     )
   return ms
+}
+
+/**
+ * Returns how long Events are kept, in seconds; undefined for the default. @throws TestClusterError for a part of a
+ * second, in which nothing expires
+ */
+export function eventSecondsOf({ eventTtl: given }: ClusterOptions): number | undefined {
+  if (given === undefined) return undefined
+  const seconds = milliseconds(given) / 1000
+  if (!Number.isInteger(seconds))
+    throw new TestClusterError(`Cannot use eventTtl ${JSON.stringify(given)}: expected whole seconds, such as "1h"`)
+  return seconds
 }

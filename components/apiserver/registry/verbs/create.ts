@@ -131,7 +131,15 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         const write = (object: KubeObject) =>
           writeAlong(
             storage,
-            { key, object, expected: 0, time: clock.now(), author: user.name, checkSize, ...keepingOf(resource) },
+            {
+              key,
+              object,
+              expected: 0,
+              time: clock.now(),
+              author: user.name,
+              checkSize,
+              ...keepingOf(resource, context.eventSeconds),
+            },
             together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
           )
         const kept = view.toStored(shown)

@@ -43,7 +43,7 @@ export const Event = defineResource(
     plural: "events",
     shortNames: ["ev"],
     scope: "Namespaced",
-    doc: "Something that happened to an object, kept for an hour.",
+    doc: "Something that happened to an object, kept for an hour unless the server is told otherwise.",
     ttlSeconds: 3600,
     highChurn: true,
     allowCreateOnUpdate: true,

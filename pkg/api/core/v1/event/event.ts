@@ -45,7 +45,7 @@ export const Event = defineResource(
     shortNames: ["ev"],
     scope: "Namespaced",
     upstreamChecks: { createMetadata: false, metadataUpdate: 0 },
-    doc: "Something that happened to an object, kept for an hour.",
+    doc: "Something that happened to an object, kept for an hour unless the server is told otherwise.",
     ttlSeconds: 3600,
     highChurn: true,
     allowCreateOnUpdate: true,
