@@ -75,7 +75,7 @@ describe("admission", () => {
 })
 
 describe("a kubelet", () => {
-  test("reads only what pods on its node use, and writes only its own node", async () => {
+  test("reads only objects that pods on its node use, and writes only its own node", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })

@@ -32,7 +32,7 @@ describe("the API without HTTP", () => {
     expect(editing).toBeGreaterThan(viewing!)
   })
 
-  test("refuses what RBAC does not allow with Kubernetes' message, and applies changes of roles at once", async () => {
+  test("refuses with Kubernetes' message what RBAC does not allow, and applies changes of roles at once", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const jane = cluster.as("jane")
@@ -53,7 +53,7 @@ describe("the API without HTTP", () => {
     expect(grab.reason).toBe("Forbidden")
   })
 
-  test("lets nobody grant more than he has", async () => {
+  test("lets no user grant rights that this user does not have", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     await admin.create(RoleBinding, {
@@ -130,7 +130,7 @@ describe("the API without HTTP", () => {
     expect((await applied("mine")).metadata.name).toBe("mine")
   })
 
-  test("allots cluster IPs and node ports, and takes them back", async () => {
+  test("allocates cluster IPs and node ports, and releases them", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const service = (name: string, spec: object) => ({
@@ -270,8 +270,8 @@ describe("managed fields", () => {
   })
 })
 
-describe("a namespace that ends", () => {
-  test("takes no bindings, evictions or tokens either", async () => {
+describe("a namespace that is being deleted", () => {
+  test("refuses bindings, evictions and tokens too", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     await admin.create(Namespace, { metadata: { name: "x" } })
@@ -294,7 +294,7 @@ describe("a namespace that ends", () => {
 })
 
 describe("deletion", () => {
-  test("waits for finalizers, and for dependents as the policy says", async () => {
+  test("waits for finalizers, and for dependents if the propagation policy says so", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const made = await admin.create(ConfigMap, {
@@ -320,7 +320,7 @@ describe("deletion", () => {
     expect((await failure(admin.get(ConfigMap, made.metadata))).reason).toBe("NotFound")
   })
 
-  test("of an Event waits for no dependents, whatever the policy: the garbage collector ignores Events", async () => {
+  test("of an Event waits for no dependents, whatever the propagation policy: the garbage collector ignores Events", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const involvedObject = { kind: "Pod", namespace: "default", name: "a" }
@@ -334,7 +334,7 @@ describe("deletion", () => {
     expect((await failure(admin.get(Event, made.metadata))).reason).toBe("NotFound")
   })
 
-  test("evicts only what the disruption budget allows", async () => {
+  test("by eviction is allowed only within the disruption budget", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })

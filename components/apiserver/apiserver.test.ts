@@ -20,7 +20,7 @@ afterAll(() => host.stop())
 const call = (method: string, path: string, options?: Call) => host.call(method, path, options)
 
 describe("the user of a request", () => {
-  test("is in a client certificate of the client CA, and of no other", async () => {
+  test("is read from a client certificate that the client CA signed, and from no other certificate", async () => {
     const { pki, admin } = server.files!
     expect((await call("GET", CONFIGMAPS, { token: undefined, certificate: admin })).code).toBe(200)
     const foreign = pki.issue({
@@ -32,7 +32,7 @@ describe("the user of a request", () => {
     expect((await call("GET", CONFIGMAPS, { token: undefined, certificate: foreign })).code).toBe(401)
   })
 
-  test("is named by a front proxy for its clients", async () => {
+  test("is the one that a front proxy names for its client", async () => {
     const { pki } = server.files!
     const certificate = pki.issue({
       name: "x",
@@ -79,7 +79,7 @@ describe("the user of a request", () => {
     ).toBe(401)
   })
 
-  test("is in a service account's token while the account exists", async () => {
+  test("is read from a service account's token while the account exists", async () => {
     // given an account and its token
     const made = await call(
       "POST",
@@ -103,7 +103,7 @@ describe("the user of a request", () => {
     expect((await call("GET", "/version", { token })).code).toBe(401)
   })
 
-  test("may be anonymous for health and version only", async () => {
+  test("can be anonymous only for the paths of health and version", async () => {
     for (const path of ["/healthz", "/livez", "/readyz", "/version"])
       expect((await call("GET", path, { token: undefined })).code).toBe(200)
     expect((await call("GET", "/livez/ping", { token: undefined })).code).toBe(403)
@@ -111,7 +111,7 @@ describe("the user of a request", () => {
       expect((await call("GET", path, { token: undefined })).code).toBe(401)
   })
 
-  test("groups to be impersonated need a user", async () => {
+  test("cannot be impersonated by groups alone", async () => {
     expect((await call("GET", CONFIGMAPS, { headers: { "impersonate-group": "a" } })).code).toBe(400)
     expect(
       (await call("GET", "/version", { headers: { "impersonate-user": "jane", "impersonate-group": ["a", "b"] } }))
@@ -158,7 +158,7 @@ describe("an object", () => {
     expect((await call("GET", `${CONFIGMAPS}/large`)).headers["content-encoding"]).toBeUndefined()
   })
 
-  test("can be conflicted with", async () => {
+  test("that exists already, or was changed meanwhile, gives 409", async () => {
     await call("POST", CONFIGMAPS, json(cm("once")))
     expect(JSON.parse((await call("POST", CONFIGMAPS, json(cm("once")))).text)).toMatchObject({
       code: 409,
@@ -270,7 +270,7 @@ describe("a watch", () => {
     ).toBe("")
   })
 
-  test("of a client that does not read is closed, and others continue", async () => {
+  test("is closed if its client does not read, and other watches continue", async () => {
     // given a client that opens a watch and reads nothing of it
     const session = connectHttp2(`https://127.0.0.1:${server.port!}`, { rejectUnauthorized: false })
     const stream = session.request({
@@ -295,7 +295,7 @@ describe("a watch", () => {
     await client.delete(ConfigMap, object.metadata)
   })
 
-  test("cannot be YAML", async () => {
+  test("cannot be requested as YAML", async () => {
     expect((await call("GET", `${CONFIGMAPS}?watch=1`, { headers: { accept: "application/yaml" } })).code).toBe(406)
   })
 })

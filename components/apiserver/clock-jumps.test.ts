@@ -11,7 +11,7 @@ import { createApiServer } from "./apiserver.ts"
 
 const DAY_MS = 86_400_000
 
-test("revisions rise, watches go on and nothing is lost when the clock is set back and forward", async () => {
+test("revisions rise, watches continue and no event is lost when the clock is set back and forward", async () => {
   // given a server, and a watch on it
   let set = 0
   const clock: Clock = { ...realClock, now: () => realClock.now() + set }

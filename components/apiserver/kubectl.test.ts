@@ -1,4 +1,4 @@
-/** What people type, with the real kubectl of every version there is, against a cluster of this process. */
+/** Common commands of users, with each real kubectl version that is there, against a cluster in this process. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -75,11 +75,11 @@ describe.each(kubectls)("kubectl %s", (version, path) => {
     return out
   }
 
-  test("makes a namespace", async () => {
+  test("creates a namespace", async () => {
     expect(await ok(`create namespace ${namespace}`)).toBe(`namespace/${namespace} created\n`)
   })
 
-  test("applies, shows, changes and deletes what a manifest says", async () => {
+  test("applies, shows, changes and deletes the objects of a manifest", async () => {
     expect(await ok(`apply -f ${manifest}`)).toBe("deployment.apps/web created\nservice/web created\n")
     expect(await ok(`apply -f ${manifest}`)).toBe("deployment.apps/web unchanged\nservice/web unchanged\n")
     expect(await ok("get deploy")).toMatch(/^NAME +READY +UP-TO-DATE +AVAILABLE +AGE\nweb +0\/3 /)
@@ -105,7 +105,7 @@ describe.each(kubectls)("kubectl %s", (version, path) => {
     expect((await run("get deploy web")).err).toBe('Error from server (NotFound): deployments.apps "web" not found\n')
   }, 60_000)
 
-  test("creates, explains, lists kinds, and is told what is wrong", async () => {
+  test("creates objects, explains and lists kinds, and prints the server's errors", async () => {
     const name = "made"
     expect(await ok(`create configmap ${name} --from-literal=a=b`)).toBe(`configmap/${name} created\n`)
     expect((await run(`create configmap ${name}`)).err).toContain(`configmaps "${name}" already exists`)

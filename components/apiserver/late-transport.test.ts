@@ -4,7 +4,7 @@ import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { ApiCall, Transport } from "../../pkg/client/client.ts"
 import { lateTransport } from "./late-transport.ts"
 
-test("calls fail until a server runs, and then go to the one that runs, by one transport for each", async () => {
+test("calls fail until a server runs; then they go to that server, over one transport for each server", async () => {
   // given a transport without a server
   let running: { readonly name: string } | undefined
   const made: string[] = []

@@ -73,7 +73,7 @@ test("a server that stops leaves the endpoints of the Service kubernetes at once
   one.storage.close()
 })
 
-test("of servers that find different things about an extension server, the first one that lives writes its condition", async () => {
+test("if two servers disagree about an extension server, only the first live one writes the APIService's condition", async () => {
   // given a server that reaches the extension server, and one that does not
   const log = new MemoryLog()
   const kinds = { kind: "APIResourceList", apiVersion: "v1", groupVersion: "things.example.com/v1", resources: [] }

@@ -58,7 +58,7 @@ test("a server-side apply is counted separately from other patches", () => {
   expect(answered("PATCH", "/apis/apps/v1/namespaces/a/deployments/b", { isApply: true })).toContain("verb=APPLY")
 })
 
-test("requests that are not served or not allowed leave no path in the metrics", () => {
+test("requests that are not served or not allowed add no label values to the metrics", () => {
   expect(answered("GET", "/apis/x.test/v9/namespaces/a/things/b/part", { isServed: false, code: 403 })).toBe(
     "code=403 verb=GET",
   )

@@ -45,7 +45,7 @@ function start() {
 }
 const cm = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: "default" }, data })
 
-describe("the pipeline, by the in-process client", () => {
+describe("the in-process client", () => {
   test("creates, reads, lists, updates and deletes an object", async () => {
     const { client, stop } = start()
     const made = await client.create(ConfigMap, cm("a", { x: "1" }))
@@ -93,7 +93,7 @@ describe("the pipeline, by the in-process client", () => {
     stop()
   })
 
-  test("lists in parts that all show one revision", async () => {
+  test("lists in chunks that all show one revision", async () => {
     const { client, stop } = start()
     for (const name of ["a", "b", "c", "d"]) await client.create(ConfigMap, cm(name))
     const first = await client.list(ConfigMap, { namespace: "default", limit: 2 })
@@ -105,7 +105,7 @@ describe("the pipeline, by the in-process client", () => {
     stop()
   })
 
-  test("keeps an informer up to date, and passes it the stored objects themselves", async () => {
+  test("keeps an informer up to date, and gives the informer the stored objects themselves, not copies", async () => {
     const { client, informers, storage, stop } = start()
     const before = await client.create(ConfigMap, cm("before"))
     const informer = informers.of(ConfigMap)

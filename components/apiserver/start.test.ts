@@ -16,7 +16,7 @@ import { createApiServer } from "./apiserver.ts"
 const dataDir = mkdtempSync(join(tmpdir(), "k3ts-start-"))
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
-test("a start that fails leaves neither the store nor the port taken", async () => {
+test("a start that fails releases the store and the port", async () => {
   // given a port that is taken
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
@@ -65,13 +65,13 @@ describe("the kinds of Gateway API", () => {
     return items.map(({ metadata }) => metadata.name)
   }
 
-  test("are defined by the first start that serves them, and once", async () => {
+  test("are created by the first start that serves them, and not by later ones", async () => {
     const names = DEFINITIONS.map(({ metadata }) => metadata.name)
     expect(await definitionsOf("own", false)).toEqual([])
     for (const _start of [1, 2]) expect(new Set(await definitionsOf("own", true))).toEqual(new Set(names))
   })
 
-  test("are left to who has defined one of them", async () => {
+  test("are left alone if another program has created one of them", async () => {
     const [theirs] = DEFINITIONS
     const define = (client: Client) =>
       client.create(CustomResourceDefinition, theirs as unknown as CustomResourceDefinition)

@@ -139,7 +139,7 @@ describe("a request that is wrong", () => {
     },
   )
 
-  test("(a field that stands twice or is unknown) is refused, warned about or ignored, according to fieldValidation", async () => {
+  test("(a duplicate or unknown field) is refused, warned about or ignored, according to fieldValidation", async () => {
     const body = '{"metadata":{"name":"twice"},"data":{"a":"1","a":"2"},"foo":1}'
     const send = (validation: string) =>
       call("POST", `${CONFIGMAPS}?dryRun=All&fieldValidation=${validation}`, {
@@ -165,7 +165,7 @@ describe("a request that is wrong", () => {
     expect((await call("GET", CONFIGMAPS)).headers.warning).toBeUndefined()
   })
 
-  test("(noise on the wire) does not end the server", async () => {
+  test("(random bytes on the connection) does not end the server", async () => {
     const noise = [
       "\r\n\r\n",
       "GET\r\n\r\n",
@@ -191,7 +191,7 @@ describe("a request that is wrong", () => {
     expect((await call("GET", "/readyz", { token: undefined })).text).toBe("ok")
   })
 
-  test("(a client that leaves half way) does not end the server", async () => {
+  test("(a client that disconnects half way) does not end the server", async () => {
     const head = `Host: a\r\nAuthorization: Bearer ${server.files!.adminToken}\r\n`
     const upgrade = (protocol: string) => `${head}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`
     const requests = [
@@ -223,7 +223,7 @@ describe("a request that is wrong", () => {
     expect((await call("GET", "/readyz", { token: undefined })).text).toBe("ok")
   })
 
-  test("(bytes at random in paths, queries and bodies) is answered, never with 500", async () => {
+  test("(random bytes in paths, queries and bodies) is answered, never with 500", async () => {
     let seed = 7
     const next = (below: number) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % below
     const pieces = [

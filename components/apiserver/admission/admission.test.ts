@@ -5,7 +5,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { chainOf, type AdmissionAttributes, type AdmissionPlugin, type Operation } from "./admission.ts"
 
-test("a plugin is called for its own kinds and operations only, and one without kinds for all kinds", () => {
+test("a plugin is called only for the kinds and operations that it names, and for every kind if it names none", () => {
   // given
   const asked: string[] = []
   const plugin = (name: string, operations: readonly Operation[], kinds?: readonly string[]): AdmissionPlugin => ({

@@ -4,7 +4,7 @@ import { DEFAULT_FEATURES, FEATURE_NAMES, featuresOf } from "../../../pkg/compon
 import type { AdmissionAttributes } from "./admission.ts"
 import { disabledFields } from "./disabled-fields.ts"
 
-test("an object keeps fields of a disabled feature that it has, and cannot get new ones", () => {
+test("an object keeps the values that it has in fields of a disabled feature, and cannot get new ones", () => {
   // given
   const plugin = disabledFields({ ...DEFAULT_FEATURES, HostnameOverride: false })!
   const pod = (spec: object) => ({ metadata: { name: "p" }, spec: { containers: [], ...spec } }) as unknown as Pod
@@ -16,7 +16,7 @@ test("an object keeps fields of a disabled feature that it has, and cannot get n
   expect(update(pod({}), pod({}))).toBeUndefined()
 })
 
-test("a struct without other fields is removed with the field", () => {
+test("a struct that has only fields of a disabled feature is removed as a whole", () => {
   // given
   const plugin = disabledFields({ ...DEFAULT_FEATURES, ContainerStopSignals: false })!
   const pod = (lifecycle: object) =>
@@ -29,6 +29,6 @@ test("a struct without other fields is removed with the field", () => {
   expect(create(pod({ lifecycle: { preStop } }))).toBeUndefined()
 })
 
-test("there is no plugin while all features are enabled", () => {
+test("the plugin is not created while all features are enabled", () => {
   expect(disabledFields(featuresOf(Object.fromEntries(FEATURE_NAMES.map((name) => [name, true]))))).toBeUndefined()
 })

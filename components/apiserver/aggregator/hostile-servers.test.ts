@@ -9,11 +9,11 @@ import {
   type HttpServer,
 } from "./extension-server.fixtures.ts"
 
-/** What a server answers `/apis/<group>/<version>` with, and how it is shown then. */
+/** Invalid responses of an extension server to `/apis/<group>/<version>`, by what is wrong with them. */
 const DISCOVERY: Readonly<Record<string, () => Response>> = {
-  "no JSON": () => new Response("<html>"),
-  "another kind": () => Response.json({ kind: "PodList", items: [] }),
-  "a list that is none": () => Response.json({ kind: "APIResourceList", resources: {} }),
+  "text that is no JSON": () => new Response("<html>"),
+  "another kind of object": () => Response.json({ kind: "PodList", items: [] }),
+  "resources that are no list": () => Response.json({ kind: "APIResourceList", resources: {} }),
   "verbs that are numbers": () => Response.json({ kind: "APIResourceList", resources: [{ name: "a", verbs: [1] }] }),
   "null for a resource": () => Response.json({ kind: "APIResourceList", resources: [null] }),
   "deeply nested lists": () => new Response("[".repeat(100_000)),
@@ -44,8 +44,8 @@ const aggregated = async () => {
 }
 const remove = () => http.call("DELETE", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`)
 
-describe("an extension server whose discovery has", () => {
-  test.each(Object.keys(DISCOVERY))("%s has none, and hides nobody else's", async (what) => {
+describe("an extension server whose discovery document has", () => {
+  test.each(Object.keys(DISCOVERY))("%s is shown without resources, and other groups are still shown", async (what) => {
     // given
     const before = await aggregated()
     discovery = DISCOVERY[what]!
@@ -68,7 +68,7 @@ describe("an extension server whose discovery has", () => {
   })
 })
 
-describe("an extension server that responds with", () => {
+describe("an extension server that responds to a request with", () => {
   beforeAll(async () => {
     discovery = () => Response.json(RESOURCES)
     await register(http, 443, {})
@@ -83,12 +83,12 @@ describe("an extension server that responds with", () => {
       wants: 504,
     },
     {
-      title: "headers that are this server's",
+      title: "headers that only this server may set",
       given: () => new Response("", { headers: { "audit-id": "forged", "access-control-allow-origin": "*" } }),
       wants: 200,
     },
   ]
-  test.each(ANSWERS)("$title fails alone", async ({ given, wants }) => {
+  test.each(ANSWERS)("$title makes only that request fail", async ({ given, wants }) => {
     answer = given
     const { code, headers } = await http.call("GET", FLUNDERS)
     expect(code).toBe(wants)

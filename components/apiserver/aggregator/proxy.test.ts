@@ -35,7 +35,7 @@ const bodyOf = async (req: IncomingMessage): Promise<string> => {
 }
 
 describe("a request for a version of an extension server", () => {
-  test("is passed on completely with its user's name, and its response is returned", async () => {
+  test("is proxied as it was sent, with the user's name in headers, and the response is returned", async () => {
     // given
     let sent = ""
     answering = (req, res) =>
@@ -97,7 +97,7 @@ describe("a request for a version of an extension server", () => {
   })
 
   test.each(["/..%2f..", "/../x", "/%2E%2e/x", "//flunders", "/a\\b"])(
-    "whose path could be read in two ways is refused: %s",
+    "is refused if its path can be read in two ways: %s",
     async (path) => {
       const before = extension.asked().length
       const { code } = await rawRequest(`/apis/${GROUP}/v1/namespaces/default${path}`)
@@ -106,7 +106,7 @@ describe("a request for a version of an extension server", () => {
     },
   )
 
-  test("never returns a redirect, which the client would follow with its credentials", async () => {
+  test("gets 502 if the extension server redirects it, since the client would follow with its credentials", async () => {
     answering = (_req, res) => res.writeHead(307, { location: "https://elsewhere.example/" }).end()
     expect(await http.call("GET", FLUNDERS)).toMatchObject({
       code: 502,
@@ -114,7 +114,7 @@ describe("a request for a version of an extension server", () => {
     })
   })
 
-  test("may be a watch, which passes on each event, and ends when its client disconnects", async () => {
+  test("can be a watch, which sends each event at once, and ends when its client disconnects", async () => {
     // given a server that says one thing and then waits
     const gone = Promise.withResolvers<void>()
     answering = (req, res) => {
@@ -149,7 +149,7 @@ describe("a request for a version of an extension server", () => {
     expect(text).toStartWith("HTTP/1.1 101 Switching Protocols\r\n")
   })
 
-  test("completes although its APIService changes in the meantime", async () => {
+  test("completes even if its APIService changes meanwhile", async () => {
     // given a request that the server has and does not answer yet
     const [arrived, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     answering = (_req, res) => {
@@ -170,7 +170,7 @@ describe("a request for a version of an extension server", () => {
     expect(await first).toMatchObject({ code: 200, text: "late" })
   })
 
-  test("survives a server that closes its connections between requests", async () => {
+  test("succeeds although the server closes its connections between requests", async () => {
     answering = (_req, res) => res.end("{}")
     for (let i = 0; i < 5; i++) {
       expect((await http.call("GET", FLUNDERS)).code).toBe(200)
@@ -180,7 +180,7 @@ describe("a request for a version of an extension server", () => {
 })
 
 describe("an APIService whose server is not available", () => {
-  test("has the reason in its status, and its requests fail at once", async () => {
+  test("has the reason in its status, and requests for its version fail at once", async () => {
     // given a certificate of a stranger
     const stranger = http.server.files!.pki.authorities["client-ca"].certPem
     await http.call("PATCH", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`, {
@@ -213,14 +213,14 @@ describe("an APIService whose server is not available", () => {
     expect(all.items.length).toBeGreaterThan(10)
   })
 
-  test("that is deleted is served no more", async () => {
+  test("is not served any more once it is deleted", async () => {
     await http.call("DELETE", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`, json({}))
     expect(await http.call("GET", FLUNDERS)).toMatchObject({ code: 404, text: "404 page not found\n" })
     expect((await http.call("GET", `/apis/${GROUP}`)).code).toBe(404)
   })
 })
 
-/** A request with its path as it is. */
+/** Sends a request whose path is not normalized, and returns the response's code. */
 async function rawRequest(path: string): Promise<{ readonly code: number }> {
   const client = connect({ host: "127.0.0.1", port: http.port, ca: http.ca })
   client.write(

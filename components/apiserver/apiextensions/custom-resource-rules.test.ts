@@ -77,12 +77,12 @@ describe("rules in CEL", () => {
 
   test.each<{ title: string; given: object; wants: string }>([
     {
-      title: "name fields that are not there",
+      title: "refer to fields that do not exist",
       given: { type: "object", properties: { a: { type: "integer" } }, ...rules({ rule: "self.b" }) },
       wants: "undefined field 'b'",
     },
     {
-      title: "could cost too much",
+      title: "could exceed the cost limit",
       given: {
         type: "object",
         properties: { a: { type: "array", items: { type: "string" } } },
@@ -91,7 +91,7 @@ describe("rules in CEL", () => {
       wants: "estimated rule cost exceeds budget by factor of more than 100x",
     },
     {
-      title: "compare with an old value that cannot be found",
+      title: "compare with an oldSelf that cannot be correlated",
       given: {
         type: "object",
         properties: {
@@ -100,7 +100,7 @@ describe("rules in CEL", () => {
       },
       wants: "oldSelf cannot be used on the uncorrelatable portion of the schema within",
     },
-  ])("that $title are refused with their definition", async ({ given, wants }) => {
+  ])("that $title are refused when their definition is created", async ({ given, wants }) => {
     const answer = await call("POST", DEFINITIONS, json(definition("things", "Thing", ruled(given))))
     expect(answer.code).toBe(422)
     expect(body(answer).message).toContain(wants)
@@ -155,7 +155,7 @@ describe("numbers of custom objects", () => {
         'Number.example.com "a" is invalid: [spec.n: Invalid value: "number": spec.n in body must be of type integer',
     },
     {
-      title: "beyond all floats",
+      title: "beyond the range of a double",
       given: '{"u":1e400}',
       code: 400,
       wants:
@@ -167,7 +167,7 @@ describe("numbers of custom objects", () => {
     expect([answer.code, body(answer).message.slice(0, wants.length)]).toEqual([code, wants])
   })
 
-  test("that are missing can be set through scale, and not left out", async () => {
+  test("that are missing can be set through scale, but not removed through scale", async () => {
     await raw("POST", path, "{}")
     const empty = await call("PATCH", `${path}/a/scale`, merge({ metadata: { labels: { a: "b" } } }))
     expect([empty.code, body(empty).message]).toEqual([400, 'the spec replicas field ".spec.replicas" cannot be empty'])

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 describe("a definition", () => {
-  test("is Established as soon as its creation is answered", async () => {
+  test("is Established when the response to its creation arrives", async () => {
     const { status } = body(await call("GET", `${DEFINITIONS}/widgets.example.com`))
     expect(status).toMatchObject({
       acceptedNames: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
@@ -67,7 +67,7 @@ describe("a definition", () => {
         "specified object fields",
     },
     {
-      title: "with a pattern that is none",
+      title: "with a pattern that is no regular expression",
       spec: { type: "object", properties: { a: { type: "string", pattern: "(" } } },
       wants:
         'spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "(": must be a valid regular ' +
@@ -81,7 +81,7 @@ describe("a definition", () => {
         'type string: "integer"',
     },
     {
-      title: "with a key that may be missing",
+      title: "with a list map key that is neither required nor has a default",
       spec: {
         type: "object",
         properties: {
@@ -150,9 +150,9 @@ describe("a custom object", () => {
   })
 
   test.each<{ title: string; spec: object; wants: readonly string[] }>([
-    { title: "a field is missing", spec: {}, wants: ["spec.size: Required value"] },
+    { title: "a required field is missing", spec: {}, wants: ["spec.size: Required value"] },
     {
-      title: "types, ranges, patterns and enums are not kept",
+      title: "types, ranges, patterns and enums do not match",
       spec: { size: "x", color: "green", name: "ABC", labels: { a: 1 }, replicas: 1.5 },
       wants: [
         'spec.color: Unsupported value: "green": supported values: "red", "blue"',
@@ -173,7 +173,7 @@ describe("a custom object", () => {
       ],
     },
     {
-      title: "items are there twice",
+      title: "an item of a set or a key of a list map is there twice",
       spec: { size: 1, tags: ["a", "a"], ports: [{ port: 1 }, { port: 1 }] },
       wants: ['spec.tags[1]: Duplicate value: "a"', 'spec.ports[1]: Duplicate value: {"port":1}'],
     },
@@ -188,7 +188,7 @@ describe("a custom object", () => {
     expect(body(answer).details.causes.map(({ field, message }) => `${field}: ${message}`)).toEqual([...wants])
   })
 
-  test("with unknown fields is refused where validation is Strict", async () => {
+  test("with unknown fields is refused if fieldValidation is Strict", async () => {
     const answer = await call(
       "POST",
       `${WIDGETS}?fieldValidation=Strict`,
@@ -200,7 +200,7 @@ describe("a custom object", () => {
     )
   })
 
-  test("may keep faults that the update does not touch", async () => {
+  test("can be updated although it has invalid fields, if the update does not change these", async () => {
     // given an object that a stricter schema would refuse
     await call("POST", DEFINITIONS, json(definition("loose", "Loose", { ...version("v1"), ...rangeOf(10) })))
     const path = "/apis/example.com/v1/namespaces/default/loose"
@@ -222,7 +222,7 @@ describe("a custom object", () => {
     await call("DELETE", `${DEFINITIONS}/loose.example.com`)
   })
 
-  test("has a status and a size of their own", async () => {
+  test("has its own subresources for status and scale", async () => {
     await call("POST", WIDGETS, json(widget("sized", { size: 1 })))
     const status = await call(
       "PATCH",
@@ -243,7 +243,7 @@ describe("a custom object", () => {
     })
   })
 
-  test("is merged by server-side apply as its schema says", async () => {
+  test("is merged by server-side apply as the list types of its schema say", async () => {
     const apply = (manager: string, spec: object): Promise<Answer> =>
       call("PATCH", `${WIDGETS}/applied?fieldManager=${manager}`, patch("apply-patch+yaml", widget("applied", spec)))
     expect((await apply("one", { size: 1, ports: [{ port: 1 }] })).code).toBe(201)
@@ -261,7 +261,7 @@ describe("a custom object", () => {
     expect(body(await apply("two", { tags: ["x"] })).spec["ports"]).toEqual([{ port: 1, protocol: "TCP" }])
   })
 
-  test("is found by selectable fields and shown in its columns", async () => {
+  test("is selected by its definition's selectable fields, and shown in the definition's columns", async () => {
     await call("POST", WIDGETS, json(widget("blue", { size: 5, color: "blue" })))
     const found = await call("GET", `${WIDGETS}?fieldSelector=spec.color=blue`)
     expect((body(found)["items"] as Body[]).map(({ metadata }) => metadata["name"])).toEqual(["blue"])
@@ -276,7 +276,7 @@ describe("a custom object", () => {
     })
   })
 
-  test("gets defaults that were added to its definition later", async () => {
+  test("gets defaults that were added to its definition after it was stored", async () => {
     await call("POST", DEFINITIONS, json(definition("later", "Later", { ...version("v1"), ...rangeOf(10) })))
     const path = "/apis/example.com/v1/namespaces/default/later"
     await call(
@@ -291,7 +291,7 @@ describe("a custom object", () => {
   })
 })
 
-test("a definition in several versions serves its objects in each, and warns of deprecated ones", async () => {
+test("a definition with several versions serves its objects in each, and warns about deprecated versions", async () => {
   const versions = [
     { ...version("v1beta1"), storage: false, deprecated: true, selectableFields: [] },
     { ...version("v1"), ...rangeOf(10) },
@@ -308,7 +308,7 @@ test("a definition in several versions serves its objects in each, and warns of 
   await call("DELETE", `${DEFINITIONS}/both.example.com`)
 })
 
-test("the deletion of a definition deletes its objects, and none can be created meanwhile", async () => {
+test("the deletion of a definition deletes its objects, and refuses new ones meanwhile", async () => {
   // given an object that a finalizer holds
   await call("POST", DEFINITIONS, json(definition("doomed", "Doomed", version("v1"))))
   const path = "/apis/example.com/v1/namespaces/default/doomed"

@@ -13,7 +13,7 @@ import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { createAuditLog } from "./audit-log.ts"
 
-/** A server with an audit log; `end` stops it and gives what it has written. */
+/** Starts a server with an audit log. `end` stops the server and returns the lines of the log. */
 async function start() {
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const auditLogPath = join(dir, "audit.log")
@@ -64,7 +64,7 @@ async function start() {
   }
 }
 
-test("the audit log has a line for each request: user, impersonated user, what was requested and the result", async () => {
+test("the audit log has a line for each request with the user, the impersonated user, the request and the result", async () => {
   // given
   const server = await start()
   // when somebody asks for something, as somebody else
@@ -101,7 +101,7 @@ test("the audit log has a line for each request: user, impersonated user, what w
   ])
 })
 
-test("the audit log has the reason of an allowed request, and the name of the object that was sent", async () => {
+test("the audit log has the reason why a request was allowed, and the name of the object in its body", async () => {
   // given a user who holds a role
   const server = await start()
   const post = (path: string, object: object, headers: Readonly<Record<string, string>> = {}) =>
@@ -144,7 +144,7 @@ test("the audit log has the reason of an allowed request, and the name of the ob
   expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
 })
 
-test("the audit log is put aside when it is large, and the oldest of many is removed", () => {
+test("the audit log is rotated when it is large, and the oldest of many rotated files is removed", () => {
   // given a log of which two old files are kept, and no event fits beside another
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const clock = new VirtualClock(0)

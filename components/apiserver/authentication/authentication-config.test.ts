@@ -14,14 +14,14 @@ const expired = ca("expired", NOW - 1000)
 
 describe("the ConfigMap extension-apiserver-authentication has", () => {
   const rows = [
-    { title: "the server's own CA when it was empty", stored: {}, wants: { "client-ca-file": own } },
+    { title: "the server's own CA if it had none before", stored: {}, wants: { "client-ca-file": own } },
     {
       title: "CAs that another client added and that are still valid",
       stored: { "client-ca-file": `${other}${expired}` },
       wants: { "client-ca-file": `${other}${own}` },
     },
     {
-      title: "no certificates that cannot be parsed",
+      title: "no certificate that cannot be parsed",
       stored: { "client-ca-file": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", x: "y" },
       wants: { "client-ca-file": own },
     },
@@ -30,7 +30,7 @@ describe("the ConfigMap extension-apiserver-authentication has", () => {
     expect(authenticationData(stored, { clientCaPem: own }, NOW)).toEqual(wants)
   })
 
-  test("header names that another client added come before the server's", () => {
+  test("header names that another client added come first, those of the server after them", () => {
     const stored = { "requestheader-username-headers": `["X-User", 7]`, "requestheader-group-headers": "{" }
     expect(authenticationData(stored, { clientCaPem: own, frontProxyCaPem: proxy }, NOW)).toMatchObject({
       "requestheader-username-headers": `["X-User","X-Remote-User"]`,

@@ -11,10 +11,7 @@ const certificate: PeerCertificate = {
   intermediates: [],
 }
 
-/**
- * One connection's certificate, and who it makes the sender at a time; with the header that names another user for a
- * front proxy.
- */
+/** A connection with a client certificate. `at` returns the user of a request on the connection at a time. */
 function connection(meaning: CertificateMeaning | "ignored" | undefined) {
   let [time, asked] = [0, 0]
   const { authenticate } = createAuthenticator({
@@ -46,26 +43,26 @@ function connection(meaning: CertificateMeaning | "ignored" | undefined) {
 describe("a certificate on a connection that stays open", () => {
   const jane = { name: "jane", groups: ["devs", "system:authenticated"] }
 
-  test("authenticates its sender while it is valid, and no longer", () => {
+  test("authenticates its user until it expires", () => {
     const { at, asked } = connection({ is: "user", from: 10, until: 20 })
     expect([9, 10, 20, 21].map((time) => at(time))).toEqual(["Unauthorized", jane, jane, "Unauthorized"])
     expect(asked()).toBe(1)
   })
 
-  test("of a front proxy no longer names users once it has expired", () => {
+  test("of a front proxy cannot name users any more once it has expired", () => {
     const { at } = connection({ is: "front-proxy", from: 10, until: 20 })
     expect(at(20)).toMatchObject({ name: "other" })
     expect(at(21)).toBe("Unauthorized")
   })
 
-  test("does not prevent authentication by a token when it has expired", () => {
+  test("does not prevent authentication by a token once it has expired", () => {
     const { at } = connection({ is: "user", from: 10, until: 20 })
     expect(at(15, "Bearer good")).toEqual(jane)
     expect(at(21, "Bearer good")).toMatchObject({ name: "token" })
     expect(at(21, "Bearer bad")).toBe("Unauthorized")
   })
 
-  test("that has expired or is of an unknown CA is refused even where anonymous requests are allowed", () => {
+  test("that has expired or is of an unknown CA is refused even for paths that anonymous users may read", () => {
     const health = (meaning: Parameters<typeof connection>[0], time: number) =>
       connection(meaning).at(time, undefined, "/healthz")
     expect(health({ is: "user", from: 10, until: 20 }, 21)).toBe("Unauthorized")

@@ -13,7 +13,7 @@ const TOKEN: BootstrapToken = {
 }
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
-/** The user of a token while one Secret is stored: that of TOKEN with the changes. */
+/** Authenticates a token while one Secret is stored: that of TOKEN with the changes. Returns the user. */
 function userOf(text: string, changes: Partial<BootstrapToken> = {}, secret: object = {}, now = NOW) {
   const stored = secretOfToken({ ...TOKEN, ...changes })
   const { data = {}, metadata = {}, ...rest } = secret as { data?: object; metadata?: object }
@@ -29,7 +29,7 @@ function userOf(text: string, changes: Partial<BootstrapToken> = {}, secret: obj
 const WHOLE = "abcdef.0123456789abcdef"
 
 describe("a bootstrap token", () => {
-  test("is a user of its own, in its groups", () => {
+  test("authenticates as its own user, in its groups", () => {
     expect(userOf(WHOLE)).toEqual({
       name: "system:bootstrap:abcdef",
       groups: ["system:bootstrappers", "system:bootstrappers:workers", "system:authenticated"],
@@ -37,13 +37,13 @@ describe("a bootstrap token", () => {
   })
 
   test.each([
-    { title: "its secret is another", given: () => userOf("abcdef.0000000000000000") },
-    { title: "there is no Secret of its id", given: () => userOf("zzzzzz.0123456789abcdef") },
+    { title: "its secret part is wrong", given: () => userOf("abcdef.0000000000000000") },
+    { title: "no Secret has its id", given: () => userOf("zzzzzz.0123456789abcdef") },
     { title: "it has expired", given: () => userOf(WHOLE, {}, {}, NOW + 1000) },
-    { title: "it is not for authentication", given: () => userOf(WHOLE, { usages: ["signing"] }) },
+    { title: "it may not be used for authentication", given: () => userOf(WHOLE, { usages: ["signing"] }) },
     { title: "its Secret is of another type", given: () => userOf(WHOLE, {}, { type: "Opaque" }) },
     {
-      title: "its Secret names another id",
+      title: "its Secret contains another id",
       given: () => userOf(WHOLE, {}, { data: { "token-id": base64("fedcba") } }),
     },
     {
@@ -51,17 +51,17 @@ describe("a bootstrap token", () => {
       given: () => userOf(WHOLE, {}, { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
     },
     {
-      title: "the time of its end cannot be read",
+      title: "the time of its expiry cannot be parsed",
       given: () => userOf(WHOLE, {}, { data: { expiration: base64("tomorrow") } }),
     },
     {
-      title: "one of its groups is none of bootstrap tokens",
+      title: "one of its groups does not begin with system:bootstrappers:",
       given: () => userOf(WHOLE, { groups: ["system:masters"] }),
     },
-    { title: "it has another form", given: () => userOf("abcdef.0123456789ABCDEF") },
-  ])("is nobody when $title", ({ given }) => expect(given()).toBeUndefined())
+    { title: "it does not have the form of a bootstrap token", given: () => userOf("abcdef.0123456789ABCDEF") },
+  ])("is refused when $title", ({ given }) => expect(given()).toBeUndefined())
 
-  test("that never expires stays valid", () => {
+  test("that has no time of expiry stays valid", () => {
     const { expires: _, ...forever } = TOKEN
     const stored = secretOfToken(forever)
     expect(stored.data["expiration"]).toBeUndefined()

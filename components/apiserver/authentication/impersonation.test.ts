@@ -4,7 +4,7 @@ import { impersonate } from "./impersonation.ts"
 
 const sender = { name: "boss", groups: ["bosses", "system:authenticated"] }
 
-/** Impersonates by the headers given, and tells what the authorizer was asked. */
+/** Impersonates by the given headers, and records what the authorizer was asked. */
 function acting(
   headers: Readonly<Record<string, readonly string[]>>,
   allowed: (attributes: ResourceAttributes) => boolean = () => true,
@@ -27,7 +27,7 @@ function acting(
 }
 
 describe("an impersonated request", () => {
-  test("needs the right to impersonate the user, and each group and extra", () => {
+  test("needs the right to impersonate the user, and each group and extra value", () => {
     expect(
       acting({
         "impersonate-user": ["jane"],
@@ -48,7 +48,7 @@ describe("an impersonated request", () => {
     })
   })
 
-  test("has the groups that go with a service account", () => {
+  test("has the groups of the service account that it impersonates", () => {
     expect(acting({ "impersonate-user": ["system:serviceaccount:ns:builder"] })).toEqual({
       user: {
         name: "system:serviceaccount:ns:builder",
@@ -58,7 +58,7 @@ describe("an impersonated request", () => {
     })
   })
 
-  test("as the anonymous user is in the group system:unauthenticated", () => {
+  test("is in the group system:unauthenticated if it impersonates the anonymous user", () => {
     expect(acting({ "impersonate-user": ["system:anonymous"] }).user.groups).toEqual(["system:unauthenticated"])
   })
 

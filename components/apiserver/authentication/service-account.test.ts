@@ -19,7 +19,7 @@ const REQUEST: TokenRequest = {
 }
 
 /**
- * What a request with a token that was issued at NOW is taken for later, and what its audit event says of the token.
+ * Issues a token at NOW and authenticates with it `later` seconds later. Returns the user and the audit annotations.
  */
 function asked(
   request: Partial<TokenRequest>,
@@ -61,7 +61,7 @@ describe("the audit event of a request says of its token", () => {
     })
   })
 
-  test("that a newer token should have been used", () => {
+  test("that the client should have used a newer token", () => {
     expect(asked({ warnAfterSeconds: 3600 }, { later: 3700 }).annotations).toEqual({
       "authentication.k8s.io/stale-token": `subject: ${SUBJECT}, seconds after warning threshold: 100`,
     })
@@ -89,11 +89,11 @@ test.each([
   { what: "a node that is not there", request: { node: POD.node }, objects: ACCOUNT },
   { what: "a node without uid", request: { node: { name: "n" } }, objects: { ...ACCOUNT, "nodes/n": { uid: "u3" } } },
   { what: "a secret that is not there", request: { secret: { name: "s", uid: "u4" } }, objects: ACCOUNT },
-])("a token of $what counts for nothing", ({ request, objects }) => {
+])("a token that names $what is refused", ({ request, objects }) => {
   expect(() => asked(request, { objects })).toThrow("Unauthorized")
 })
 
-test("a token says which pod and node its holder runs on", () => {
+test("a token gives its user the names of its pod and node as extra values", () => {
   const objects = { ...ACCOUNT, "pods/p": { uid: "u2", deletionTimestamp: deleted(59) } }
   expect(asked(POD, { objects }).user).toMatchObject({
     name: SUBJECT,

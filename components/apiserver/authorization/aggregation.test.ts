@@ -4,8 +4,8 @@ import { startCluster } from "../../cluster/testing/testing.ts"
 
 test.each([
   { title: "an empty list of rules", rules: [] },
-  { title: "null for its rules", rules: null },
-])("a role that aggregates no other and was made with $title is left as it is", async ({ rules }) => {
+  { title: "rules: null", rules: null },
+])("a role whose aggregation rule selects no role keeps what it was created with: $title", async ({ rules }) => {
   // given
   await using cluster = await startCluster({ components: { controllers: false, scheduler: false } })
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { no: "role" } }] }

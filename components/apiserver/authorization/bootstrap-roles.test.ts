@@ -10,7 +10,7 @@ import { notCovered, ruleAllowsKind } from "./rules.ts"
 const AGGREGATED = ["view", "edit", "admin"] as const
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
 
-/** The rules of an aggregated role: those of all roles that carry its label, and theirs. */
+/** Returns the rules of an aggregated role: those of all roles that carry its label, and those that they aggregate. */
 function rulesOf(name: string): readonly PolicyRule[] {
   const { rules, aggregates = [] } = CLUSTER_ROLES.find((role) => role.name === name)!
   const parts = CLUSTER_ROLES.filter(({ labels = {} }) =>
@@ -37,7 +37,7 @@ describe("the roles for people", () => {
       expect(notCovered(rulesOf(wide), rulesOf(narrow))).toEqual([])
   })
 
-  test("show what runs in a namespace, but nothing that grants more than was given", () => {
+  test("show what runs in a namespace, but no Secrets and nothing else that would give more rights", () => {
     const noOnesToRead = ["podtemplates", "csistoragecapacities", "localsubjectaccessreviews"]
     expect(kindsFor("view", "get")).toEqual(without(...noOnesToRead, "secrets", "roles", "rolebindings", "leases"))
     expect(kindsFor("edit", "get")).toEqual(without(...noOnesToRead, "roles", "rolebindings"))
@@ -45,7 +45,7 @@ describe("the roles for people", () => {
     expect(VERBS.slice(3).flatMap((verb) => kindsFor("view", verb))).toEqual([])
   })
 
-  test("let an editor write what runs, not what bounds it or says who may do what", () => {
+  test("allow an editor to write workloads, but no quotas, limits, roles or bindings", () => {
     const systems = [
       "bindings",
       "endpoints",
@@ -64,7 +64,7 @@ describe("the roles for people", () => {
     )
   })
 
-  test("for one namespace give no rights on cluster-scoped kinds, except on the namespace itself", () => {
+  test("that are bound in one namespace give no rights on cluster-scoped kinds, except on that namespace", () => {
     const clusterWide = RESOURCES.filter(({ scope }) => scope === "Cluster")
     for (const role of AGGREGATED)
       expect(
@@ -78,7 +78,7 @@ describe("the roles for people", () => {
 })
 
 describe("bindings", () => {
-  test("name only roles that exist, and only the administrators' group gets all rights", () => {
+  test("name only roles that exist, and only system:masters gets all rights", () => {
     const clusterRoles = CLUSTER_ROLES.map(({ name }) => name)
     expect(CLUSTER_ROLE_BINDINGS.filter(({ role }) => !clusterRoles.includes(role))).toEqual([])
     expect(
@@ -113,7 +113,7 @@ test("only controllers that handle every kind have rights on every kind", () => 
   ])
 })
 
-test("every kind that a role names and we serve stands under its own group: another would give nobody anything", () => {
+test("every kind in a role that we serve is named with its own API group", () => {
   const groups = new Map<string, string[]>()
   for (const { plural, group } of RESOURCES) groups.set(plural, [...(groups.get(plural) ?? []), group])
   const elsewhere = ["extensions", "metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io", "*"]

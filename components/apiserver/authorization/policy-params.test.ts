@@ -12,7 +12,7 @@ import {
   type TestClient,
 } from "../../cluster/testing/testing.ts"
 
-/** Alice manages policies, and reads one Secret by its name. */
+/** Alice may write policies, and read one Secret by its name. */
 const ALICE = "&{alice  [team system:authenticated] map[]}"
 let cluster: Cluster
 let alice: TestClient
@@ -75,19 +75,22 @@ describe("a policy", () => {
     { kind: "secrets", wants: lacksGet("Secret", "v1") },
     { kind: "unknown", wants: lacksGet("Nothing", "no.example.com/v1") },
   ]
-  test.each(CASES)("with parameters of kind $kind is taken from who may read them all", async ({ kind, wants }) => {
-    const spec = { ...CONSTRAINTS, validations: [{ expression: "true" }], paramKind: KINDS[kind] }
-    const dryRun = { dryRun: true }
-    expect(await causeOf(alice.create(ValidatingAdmissionPolicy, { metadata: { name: "new" }, spec }, dryRun))).toBe(
-      wants,
-    )
-    const mutating = { ...CONSTRAINTS, ...MUTATION, paramKind: KINDS[kind] }
-    expect(
-      await causeOf(alice.create(MutatingAdmissionPolicy, { metadata: { name: "new" }, spec: mutating }, dryRun)),
-    ).toBe(wants)
-  })
+  test.each(CASES)(
+    "with parameters of kind $kind can be created only by users who may read all objects of the kind",
+    async ({ kind, wants }) => {
+      const spec = { ...CONSTRAINTS, validations: [{ expression: "true" }], paramKind: KINDS[kind] }
+      const dryRun = { dryRun: true }
+      expect(await causeOf(alice.create(ValidatingAdmissionPolicy, { metadata: { name: "new" }, spec }, dryRun))).toBe(
+        wants,
+      )
+      const mutating = { ...CONSTRAINTS, ...MUTATION, paramKind: KINDS[kind] }
+      expect(
+        await causeOf(alice.create(MutatingAdmissionPolicy, { metadata: { name: "new" }, spec: mutating }, dryRun)),
+      ).toBe(wants)
+    },
+  )
 
-  test("may be changed by others as long as its parameters stay", async () => {
+  test("can be changed by other users as long as its paramKind stays", async () => {
     const policy = await cluster.client.get(ValidatingAdmissionPolicy, { name: "secrets" })
     const labelled = { ...policy, metadata: { ...policy.metadata, labels: { a: "b" } } }
     expect(await causeOf(alice.update(ValidatingAdmissionPolicy, labelled, { dryRun: true }))).toBeUndefined()
@@ -129,14 +132,17 @@ describe("a binding", () => {
       wants: `unable to resolve paramKind &{no.example.com/v1 Nothing} to determine minimum required permissions ${lacks("get")}`,
     },
   ]
-  test.each(CASES)("of the policy $policyName is taken from who may read its parameters (%#)", async (given) => {
-    const { policyName, paramRef, wants } = given
-    const cause = wants === undefined ? undefined : `spec.paramRef: Forbidden: ${wants}`
-    const binding = { metadata: { name: "new" }, spec: { policyName, paramRef } }
-    const validating = { ...binding, spec: { ...binding.spec, validationActions: ["Deny"] } }
-    expect(await causeOf(alice.create(ValidatingAdmissionPolicyBinding, validating, { dryRun: true }))).toBe(cause)
-    const isTaken =
-      (await causeOf(alice.create(MutatingAdmissionPolicyBinding, binding, { dryRun: true }))) === undefined
-    expect(isTaken).toBe(cause === undefined)
-  })
+  test.each(CASES)(
+    "of the policy $policyName can be created only by users who may read its parameters (%#)",
+    async (given) => {
+      const { policyName, paramRef, wants } = given
+      const cause = wants === undefined ? undefined : `spec.paramRef: Forbidden: ${wants}`
+      const binding = { metadata: { name: "new" }, spec: { policyName, paramRef } }
+      const validating = { ...binding, spec: { ...binding.spec, validationActions: ["Deny"] } }
+      expect(await causeOf(alice.create(ValidatingAdmissionPolicyBinding, validating, { dryRun: true }))).toBe(cause)
+      const isTaken =
+        (await causeOf(alice.create(MutatingAdmissionPolicyBinding, binding, { dryRun: true }))) === undefined
+      expect(isTaken).toBe(cause === undefined)
+    },
+  )
 })

@@ -1,4 +1,4 @@
-/** Who is said to manage what every cluster has from the start. The facts are those of Kubernetes 1.36.2. */
+/** The field managers of the bootstrap objects. The expected values are those of Kubernetes 1.36.2. */
 import { expect, test } from "bun:test"
 import { ClusterRole, FlowSchema, Namespace, startCluster } from "../../cluster/testing/testing.ts"
 import { PriorityClass } from "../../../pkg/api/scheduling/v1/priorityclass.ts"
@@ -10,7 +10,7 @@ const managersOf = ({ metadata }: KubeObject) =>
     fields: fieldsV1,
   }))
 
-test("bootstrap objects are managed by the server, and fields that are applied later by their managers", async () => {
+test("bootstrap objects are managed by the API server, and fields that are applied later by who applied them", async () => {
   await using cluster = await startCluster()
   const { client } = cluster
   const server = "kube-apiserver Update"

@@ -21,7 +21,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 let files = 0
 
 const MINUTE = 60_000
-/** Ten minutes after an interval began, so that the one before it has ended. */
+/** The start of an interval of ten minutes, so that the interval before has ended. */
 const START = 1_800_000_000_000
 
 /** What a client sees of a store under a clock that is moved by hand. */
@@ -80,7 +80,7 @@ describe.each(["memory", "sqlite"])("of the history in %s", (kind) => {
   const open = (clock: Clock): Storage =>
     kind === "memory" ? new MemoryStorage({ clock, frozen: true }) : new SqliteStorage({ clock, frozen: true, file })
 
-  test("clients can read the last five to ten minutes, and this process all that is kept", async () => {
+  test("clients can read the last five to ten minutes, and this process's own watches all that is kept", async () => {
     // given a list of which a client has read the first part, and then more writes
     const clock = new VirtualClock(START)
     const storage = open(clock)
@@ -125,7 +125,7 @@ describe.each(["memory", "sqlite"])("of the history in %s", (kind) => {
     again.close()
   })
 
-  test("nothing expires where nothing is written", async () => {
+  test("nothing expires while nothing is written", async () => {
     const clock = new VirtualClock(START)
     const storage = open(clock)
     const { write, list, watch } = stage(clock, storage)

@@ -14,7 +14,7 @@ import type { WatchBatch, WatchFrame } from "./frame.ts"
 import { startUpkeep } from "./upkeep.ts"
 import { WatchHub } from "./watch-hub.ts"
 
-/** Real turns of the event loop, but time that the test moves. */
+/** A clock whose time the test advances, while turns of the event loop are real. */
 function handClock() {
   let now = 0
   const timers = new Set<{ at: number; run: () => void }>()
@@ -123,7 +123,7 @@ describe("a watch", () => {
     )
   })
 
-  test("ends with 410 when the log no longer reaches back, and is refused a revision that is still to come", async () => {
+  test("ends with 410 when the log has been compacted beyond its revision, and is refused for a revision in the future", async () => {
     const { put, open, storage } = stage()
     for (const name of ["a", "b", "c"]) await put(name)
     storage.compact(2)
@@ -135,7 +135,7 @@ describe("a watch", () => {
     expect(() => open({ resourceVersion: "99" })).toThrow("Too large resource version: 99, current: 3")
   })
 
-  test("gets bookmarks with the current revision, and one before its timeout", async () => {
+  test("gets bookmarks with the current revision, the last one when its timeout is due", async () => {
     const { put, open, storage, pass, timers } = stage()
     await put("a")
     const watch = open({ resourceVersion: "1", allowWatchBookmarks: true, timeoutSeconds: 90 })
@@ -173,7 +173,7 @@ describe("a watch", () => {
     expect(timers.size).toBe(0)
   })
 
-  test("is closed when it is too slow, and the others continue", async () => {
+  test("is closed when its client reads too slowly, and other watches continue", async () => {
     const { put, open } = stage()
     const slow = open({ resourceVersion: "0" }, () => false)
     const quick = open({ resourceVersion: "0" })
@@ -184,7 +184,7 @@ describe("a watch", () => {
     expect(quick.seen).toEqual(["ADDED a@1", "ADDED b@2"])
   })
 
-  test("shares one frame, and its bytes, with all watches that see the same", async () => {
+  test("shares the encoded bytes of an event with all watches that get the same event", async () => {
     const { put, open } = stage()
     const [one, two, some] = [open({}), open({}), open({ labelSelector: "x=1" })]
     await put("a", { x: "1" })
@@ -194,7 +194,7 @@ describe("a watch", () => {
     )
   })
 
-  test("gets events of its own namespace only, and so do those with selectors", async () => {
+  test("gets only events of its own namespace, with and without a selector", async () => {
     const { hub, put, open } = stage()
     // given watches of everything, of one namespace and of another
     const [all, here, some, elsewhere] = [
@@ -222,8 +222,8 @@ describe("a watch", () => {
   })
 })
 
-describe("upkeep", () => {
-  test("compacts revisions older than the window, and deletes expired objects", async () => {
+describe("compaction and expiry", () => {
+  test("compact revisions older than the window, and delete expired objects", async () => {
     const { storage, put, clock, pass, timers } = stage()
     const stop = startUpkeep({
       storage,
@@ -250,7 +250,7 @@ describe("upkeep", () => {
     expect(timers.size).toBe(0)
   })
 
-  test("gives a store that deletes expired objects by itself ten minutes to do so", async () => {
+  test("leave expired objects for ten minutes to a store that deletes them by itself", async () => {
     const { storage, put, clock, pass } = stage()
     await put("a")
     const resources = [{ ...ConfigMap, ttlSeconds: 3600 }]
@@ -265,7 +265,7 @@ describe("upkeep", () => {
     stop()
   })
 
-  test("deletes any number of expired objects within moments, in parts", async () => {
+  test("delete any number of expired objects within moments, in several parts", async () => {
     const { storage, put, clock, pass } = stage()
     for (let i = 0; i < 500; i++) await put(String(i))
     const resources = [{ ...ConfigMap, ttlSeconds: 60 }]
@@ -279,7 +279,7 @@ describe("upkeep", () => {
     stop()
   })
 
-  test("tries a minute later again when the store takes no deletions of expired objects", async () => {
+  test("try again a minute later when the store fails to delete expired objects", async () => {
     // given more expired objects than are deleted at once, and a store that takes no writes
     const { storage, put, clock, pass, timers } = stage()
     for (let i = 0; i < 300; i++) await put(String(i))

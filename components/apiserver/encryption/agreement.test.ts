@@ -3,7 +3,7 @@ import type { Cell, CellValue } from "../../../pkg/cell/cell.ts"
 import { agreeOnEncryption, readersOf } from "./agreement.ts"
 
 const SECRETS = ["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="]
-/** Returns a configuration that knows keys by their numbers, of which 0 is none. */
+/** Returns a configuration whose providers have the keys of these numbers; 0 stands for the identity provider. */
 const config = (kind: string, ...keys: readonly number[]) =>
   JSON.stringify({
     apiVersion: "apiserver.config.k8s.io/v1",
@@ -38,7 +38,7 @@ describe("servers that share a store", () => {
     { title: "without encryption", given: [undefined, undefined] },
     { title: "with the same keys", given: [secrets(1), secrets(1)] },
     { title: "while encryption is switched on in steps", given: [undefined, secrets(0, 1), secrets(1, 0), secrets(1)] },
-    { title: "while a key is changed in steps", given: [secrets(1), secrets(1, 2), secrets(2, 1), secrets(2)] },
+    { title: "while a key is rotated in steps", given: [secrets(1), secrets(1, 2), secrets(2, 1), secrets(2)] },
   ]
   test.each(taken)("start $title", async ({ given }) => {
     const cell = memoryCell()
@@ -51,22 +51,25 @@ describe("servers that share a store", () => {
     {
       title: "a key that the others have not",
       given: [undefined, secrets(1, 0)],
-      wants: "The other servers could not read the secrets that this one writes",
+      wants: "a key that the other servers do not have",
     },
     {
-      title: "a key for one more kind",
+      title: "a key for one more resource",
       given: [secrets(1), config("*.*", 1)],
       wants: "This server could not read the *.* that the other servers write",
     },
-  ])("refuse one with $title, and keep what they have", async ({ given: [first, second], wants }) => {
-    const cell = memoryCell()
-    await start(cell, first)
-    const before = cell.text()
-    await expect(start(cell, second)).rejects.toThrow(wants)
-    expect(cell.text()).toBe(before)
-  })
+  ])(
+    "refuse a server that joins with $title, and keep the agreed configuration",
+    async ({ given: [first, second], wants }) => {
+      const cell = memoryCell()
+      await start(cell, first)
+      const before = cell.text()
+      await expect(start(cell, second)).rejects.toThrow(wants)
+      expect(cell.text()).toBe(before)
+    },
+  )
 
-  test("write no key into the store", async () => {
+  test("write a hash of each key into the store, but no key", async () => {
     const cell = memoryCell()
     await start(cell, secrets(1))
     expect(cell.text()).toMatch(/^{"secrets":\["secretbox:k1:[0-9a-f]{16}"\]}$/)

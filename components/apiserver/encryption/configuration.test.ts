@@ -15,7 +15,7 @@ const KMS = { apiVersion: "v2", name: "vault", endpoint: "unix:///run/kms.sock" 
 test.each([
   { title: "nothing", text: "", wants: `encryption provider configuration file "f" is empty` },
   { title: "half a file", text: withNames("secrets").slice(0, -9), wants: "error decoding encryption provider" },
-  { title: "another kind", text: '{"kind":"Pod","apiVersion":"v1"}', wants: "error decoding" },
+  { title: "another kind of object", text: '{"kind":"Pod","apiVersion":"v1"}', wants: "error decoding" },
   {
     title: "an unknown field",
     text: withProvider({ aesgmc: KEYS }),
@@ -65,13 +65,21 @@ test.each([
     text: withProvider({ aesgcm: { keys: [{ secret: secret(32) }] } }),
     wants: "keys[0].name: Required value: name is a mandatory field for a key",
   },
-  { title: "capital letters", text: withNames("Secrets"), wants: "should not contain capital letters" },
-  { title: "a star", text: withNames("*"), wants: "use '*.' to encrypt all the resources from core API group" },
-  { title: "a kind in all groups", text: withNames("pods.*"), wants: "encrypting the same resource across groups" },
+  { title: "capital letters in a resource", text: withNames("Secrets"), wants: "should not contain capital letters" },
+  {
+    title: "* as a resource",
+    text: withNames("*"),
+    wants: "use '*.' to encrypt all the resources from core API group",
+  },
+  { title: "a resource of all groups", text: withNames("pods.*"), wants: "encrypting the same resource across groups" },
   { title: "events.k8s.io", text: withNames("events.events.k8s.io"), wants: "Use 'events' instead" },
-  { title: "a kind twice", text: withNames("secrets", "secrets"), wants: "cannot be specified multiple times" },
-  { title: "a kind and its group", text: withNames("secrets", "*."), wants: "will be masked" },
-  { title: "a kind and everything", text: withNames("secrets", "*.*"), wants: "will be masked" },
+  {
+    title: "the same resource twice",
+    text: withNames("secrets", "secrets"),
+    wants: "cannot be specified multiple times",
+  },
+  { title: "a resource beside all resources of its group", text: withNames("secrets", "*."), wants: "will be masked" },
+  { title: "a resource beside all resources", text: withNames("secrets", "*.*"), wants: "will be masked" },
   {
     title: "a plugin over TCP",
     text: withProvider({ kms: { ...KMS, endpoint: "tcp://127.0.0.1:1" } }),
@@ -83,16 +91,16 @@ test.each([
     wants: "invalid KMS provider name a:b, must not contain ':'",
   },
   {
-    title: "a plugin without time",
+    title: "a plugin with a negative timeout",
     text: withProvider({ kms: { ...KMS, timeout: "0s" } }),
     wants: "timeout should be a positive value",
   },
   {
-    title: "two plugins of one name",
+    title: "two plugins with the same name",
     text: withResources({ resources: ["secrets"], providers: [{ kms: KMS }, { kms: KMS }] }),
     wants: "duplicate KMS provider name vault, names must be unique",
   },
-])("a configuration with $title is refused, and no key is told", ({ text, wants }) => {
+])("a configuration with $title is refused, with a message that contains no key", ({ text, wants }) => {
   let message = ""
   try {
     parseEncryptionConfiguration(text, "f")
@@ -107,12 +115,15 @@ test.each([
 test.each([
   { earlier: "*.*", later: "secrets", wants: 'resource "secrets" is masked by earlier rule "*.*"' },
   { earlier: "*.apps", later: "deployments.apps", wants: '"deployments.apps" is masked by earlier rule "*.apps"' },
-])("a rule for $later behind one for $earlier is refused", async ({ earlier, later, wants }) => {
-  const rule = (name: string) => ({ resources: [name], providers: [{ identity: {} }] })
-  const parsed = parseEncryptionConfiguration(withResources(rule(earlier), rule(later)), "f")
-  const tools = { random: seededRandom(1), kms: () => Promise.reject(new Error("none")) as never }
-  expect(transformerOf(parsed, tools)).rejects.toThrow(wants)
-})
+])(
+  "a rule for $later after a rule for $earlier is refused, since it would never apply",
+  async ({ earlier, later, wants }) => {
+    const rule = (name: string) => ({ resources: [name], providers: [{ identity: {} }] })
+    const parsed = parseEncryptionConfiguration(withResources(rule(earlier), rule(later)), "f")
+    const tools = { random: seededRandom(1), kms: () => Promise.reject(new Error("none")) as never }
+    expect(transformerOf(parsed, tools)).rejects.toThrow(wants)
+  },
+)
 
 test("a configuration in YAML with several rules is read", () => {
   const text = `

@@ -23,7 +23,7 @@ const SECRETS = "/registry/core/secrets/default/"
 const database = () => join(dir, "db/state.db")
 const keyFile = () => join(dir, "cred/encryption-config.json")
 
-/** A store below `dir`, and what it logs. */
+/** Opens a store below `dir`, and records its log. */
 async function open(encryption?: Partial<EncryptionConfig>) {
   const lines: string[] = []
   const waiting: { readonly text: string; resolve(): void }[] = []
@@ -90,7 +90,7 @@ async function fill(storage: Storage): Promise<void> {
 }
 
 describe.each(PROVIDERS)("Secrets that are encrypted by %s", (provider) => {
-  test("are nowhere on the disk, also those that were written, changed and deleted before", async () => {
+  test("appear nowhere on the disk, even if they were written, changed or deleted before encryption was enabled", async () => {
     // given a store with Secrets, which are in its files
     const plain = await open()
     await fill(plain.storage)
@@ -118,7 +118,7 @@ describe.each(PROVIDERS)("Secrets that are encrypted by %s", (provider) => {
     await again.close()
   })
 
-  test("are encrypted with another key after a rotation, without a change that a client sees", async () => {
+  test("are rewritten with another key after a rotation, without a change that a client sees", async () => {
     // given
     const store = await open({ secrets: true, provider })
     await fill(store.storage)
@@ -148,7 +148,7 @@ describe.each(PROVIDERS)("Secrets that are encrypted by %s", (provider) => {
 })
 
 describe("encryption at rest", () => {
-  test("can be turned off and on again while the server runs", async () => {
+  test("can be disabled and enabled again while the server runs", async () => {
     const store = await open()
     await store.storage.write(write(`${SECRETS}a`, NEEDLE))
     for (const [what, wants] of [
@@ -165,7 +165,7 @@ describe("encryption at rest", () => {
     await store.close()
   })
 
-  test("changes to another provider with the next key", async () => {
+  test("changes to the newly configured provider at the next rotation of keys", async () => {
     const before = await open({ secrets: true, provider: "aescbc" })
     const written = before.logged(REWRITTEN)
     await before.storage.write(write(`${SECRETS}a`, NEEDLE))
@@ -187,7 +187,7 @@ describe("encryption at rest", () => {
     await again.close()
   })
 
-  test("goes on at the next start where a server was killed in the middle of a change", async () => {
+  test("continues at the next start if the server was killed while it rewrote the store", async () => {
     // given a store whose keys are being rotated, copied as a kill would leave it
     const store = await open({ secrets: true })
     await fill(store.storage)
@@ -216,7 +216,7 @@ describe("encryption at rest", () => {
     await third.close()
   })
 
-  test("encrypts at the start what came to the disk as it is, as with a snapshot that is restored", async () => {
+  test("encrypts plain values at the start that were restored from an older snapshot", async () => {
     // given the keys of a store, and the same store as it was before
     const plain = await open()
     await plain.storage.write(write(`${SECRETS}a`, NEEDLE))
@@ -235,7 +235,7 @@ describe("encryption at rest", () => {
     await restored.close()
   })
 
-  test("is understood when the store is checked, with its keys and without", async () => {
+  test("does not prevent a check of the store, with the keys and without them", async () => {
     const store = await open({ secrets: true })
     await store.storage.write(write(`${SECRETS}a`, NEEDLE))
     await store.storage.write(write("/registry/core/configmaps/default/c", "open"))
@@ -249,7 +249,7 @@ describe("encryption at rest", () => {
     expect(problems[0]).toContain("was not encrypted with this key")
   })
 
-  test("makes a store that versions without encryption refuse, instead of taking it for damaged", async () => {
+  test("changes the store's format, so that versions without encryption refuse the store and do not take it for damaged", async () => {
     const formatOf = () => {
       const db = openSqlite(database())
       const [[format]] = db.prepare<readonly [number]>("PRAGMA user_version").rows() as [readonly [number]]
@@ -264,7 +264,7 @@ describe("encryption at rest", () => {
     expect(formatOf()).toBe(3)
   })
 
-  test("keeps its keys for root only", async () => {
+  test("stores its keys in a file that only root can read", async () => {
     const store = await open({ secrets: true })
     await store.close()
     expect([statSync(keyFile()).mode & 0o777, statSync(join(dir, "cred")).mode & 0o777]).toEqual([0o600, 0o700])
@@ -277,43 +277,48 @@ describe("encryption at rest", () => {
       wants: "identity transformer tried to read encrypted data",
     },
     {
-      title: "another one",
+      title: "a different one",
       harm: () =>
         void Bun.write(keyFile(), readFileSync(keyFile(), "utf8").replace(/"secret": ".{8}/, '"secret": "AAAAAAAA')),
       wants: "was not encrypted with this key",
     },
-  ])("tells when the key is $title, serves all other objects, and harms nothing", async ({ harm, wants }) => {
-    // given an encrypted Secret beside a ConfigMap
-    const store = await open({ secrets: true })
-    await store.storage.write(write(`${SECRETS}a`, NEEDLE))
-    await store.storage.write(write("/registry/core/configmaps/default/c", "open"))
-    await store.close()
-    const keys = readFileSync(keyFile())
-    // when
-    harm()
-    const broken = await open()
-    // then
-    expect(broken.lines.join()).toContain(`unable to transform key \\"${SECRETS}a\\"`)
-    expect(broken.lines.join()).toContain(wants)
-    expect(broken.storage.get("/registry/core/configmaps/default/c")?.object).toMatchObject({ data: { value: "open" } })
-    expect(() => broken.storage.get(`${SECRETS}a`)?.object).toThrow(wants)
-    expect(() => broken.storage.since(0)).toThrow(wants)
-    const refused = broken.storage.write(write(`${SECRETS}a`, "other")).catch((err: unknown) => String(err))
-    expect(await refused).toContain("unable to transform key")
-    // and a snapshot has the value as it stands on the disk
-    const image = broken.storage.image()
-    const secret = image.objects.find(({ key }) => key === `${SECRETS}a`)!
-    expect(Buffer.from(image.valueOf(secret)).toString()).toStartWith("k8s:enc:")
-    await broken.storage.write(write("/registry/core/configmaps/default/d", "open"))
-    await broken.close()
-    // and with the key all is there
-    await Bun.write(keyFile(), keys)
-    const mended = await open()
-    expect(dataOf(mended.storage, "a")).toBe(NEEDLE)
-    await mended.close()
-  })
+  ])(
+    "reports that the key is $title, serves all other objects, and changes nothing on the disk",
+    async ({ harm, wants }) => {
+      // given an encrypted Secret beside a ConfigMap
+      const store = await open({ secrets: true })
+      await store.storage.write(write(`${SECRETS}a`, NEEDLE))
+      await store.storage.write(write("/registry/core/configmaps/default/c", "open"))
+      await store.close()
+      const keys = readFileSync(keyFile())
+      // when
+      harm()
+      const broken = await open()
+      // then
+      expect(broken.lines.join()).toContain(`unable to transform key \\"${SECRETS}a\\"`)
+      expect(broken.lines.join()).toContain(wants)
+      expect(broken.storage.get("/registry/core/configmaps/default/c")?.object).toMatchObject({
+        data: { value: "open" },
+      })
+      expect(() => broken.storage.get(`${SECRETS}a`)?.object).toThrow(wants)
+      expect(() => broken.storage.since(0)).toThrow(wants)
+      const refused = broken.storage.write(write(`${SECRETS}a`, "other")).catch((err: unknown) => String(err))
+      expect(await refused).toContain("unable to transform key")
+      // and a snapshot has the value as it stands on the disk
+      const image = broken.storage.image()
+      const secret = image.objects.find(({ key }) => key === `${SECRETS}a`)!
+      expect(Buffer.from(image.valueOf(secret)).toString()).toStartWith("k8s:enc:")
+      await broken.storage.write(write("/registry/core/configmaps/default/d", "open"))
+      await broken.close()
+      // and with the key all is there
+      await Bun.write(keyFile(), keys)
+      const mended = await open()
+      expect(dataOf(mended.storage, "a")).toBe(NEEDLE)
+      await mended.close()
+    },
+  )
 
-  test.each(PROVIDERS)("notices values that have changed places on the disk (%s)", async (provider) => {
+  test.each(PROVIDERS)("reports values that were swapped on the disk (%s)", async (provider) => {
     // given two Secrets
     const store = await open({ secrets: true, provider })
     await store.storage.write(write(`${SECRETS}mine`, "harmless"))

@@ -30,7 +30,7 @@ const plugin = (name: string) => ({
   kms: { apiVersion: "v2", name, endpoint: `unix://${join(dir, `${name}.sock`)}`, timeout: "1s" },
 })
 
-/** Replaces the file as careful administrators do, so that nobody reads half of it. */
+/** Replaces the file by a rename, as careful administrators do, so that no reader sees half of the file. */
 function configure(...providers: readonly object[]): void {
   const configuration = {
     kind: "EncryptionConfiguration",
@@ -84,7 +84,7 @@ interface Data {
   readonly data: { readonly value: string }
 }
 
-test("a changed configuration holds without a restart, and what was written before can be read", async () => {
+test("a changed configuration is applied without a restart, and values from before stay readable", async () => {
   // given
   configure(keyed("first"))
   const store = await open()
@@ -107,7 +107,7 @@ test("a changed configuration holds without a restart, and what was written befo
   await store.close()
 })
 
-test("a configuration that cannot be used is counted, and the last one holds until it is mended", async () => {
+test("a configuration that cannot be used is counted in a metric, and the last valid one applies until it is corrected", async () => {
   // given
   configure(keyed("first"))
   const store = await open()
@@ -125,7 +125,7 @@ test("a configuration that cannot be used is counted, and the last one holds unt
   await store.close()
 })
 
-test("a KMS plugin takes over without a restart, and knows what another one had encrypted before", async () => {
+test("a KMS plugin can replace another without a restart, and values of the other stay readable", async () => {
   // given
   const before = await serveKms(new FakeKms(), join(dir, "before.sock"))
   const after = await serveKms(new FakeKms(), join(dir, "after.sock"))
@@ -150,7 +150,7 @@ test("a KMS plugin takes over without a restart, and knows what another one had 
   after.forceShutdown()
 })
 
-test("without the flag a changed configuration waits for a restart", async () => {
+test("without the flag, a changed configuration is applied only at a restart", async () => {
   // given
   configure(keyed("first"))
   const store = await open(false)

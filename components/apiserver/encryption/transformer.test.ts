@@ -11,7 +11,7 @@ const key = (name: string, seed = 1) => ({ name, secret: secret(32, seed) })
 describe.each(PROVIDERS)("%s", (provider) => {
   const one = () => transformerFor([{ [provider]: { keys: [key("key1")] } }])
 
-  test("writes the prefix of Kubernetes with the name of the key, and nothing that can be read", async () => {
+  test("writes Kubernetes' prefix with the name of the key, and no readable text", async () => {
     const { seal } = await one()
     const value = Buffer.from(seal(JSON_TEXT, PLACE))
     expect(value.toString("latin1")).toStartWith(`k8s:enc:${provider}:v1:key1:`)
@@ -19,7 +19,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
     expect(Buffer.from(seal(JSON_TEXT, PLACE))).not.toEqual(value)
   })
 
-  test("reads what it has written, at the same place only", async () => {
+  test("decrypts a value only under the key of the store that it was encrypted for", async () => {
     const { seal, open } = await one()
     const value = seal(JSON_TEXT, PLACE)
     expect(open(value, PLACE)).toEqual({ json: JSON_TEXT, stale: false })
@@ -27,7 +27,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
     expect(() => open(value, { ...PLACE, revision: 11 })).toThrow("was not written as revision 11 of this key")
   })
 
-  test("reads what any key of the configuration has written, and calls what the first has not written stale", async () => {
+  test("decrypts values of every key in the configuration, and reports those of all but the first key as stale", async () => {
     const old = await transformerFor([{ [provider]: { keys: [key("old", 2)] } }])
     const now = await transformerFor([{ [provider]: { keys: [key("new", 3), key("old", 2)] } }, { identity: {} }])
     expect(now.open(old.seal(JSON_TEXT, PLACE), PLACE)).toEqual({ json: JSON_TEXT, stale: true })
@@ -35,7 +35,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
     expect(now.open(now.seal(JSON_TEXT, PLACE), PLACE).stale).toBe(false)
   })
 
-  test("tells a wrong key of the same name, a key that is not there and a value that was cut off", async () => {
+  test("reports a wrong key of the same name, a missing key and a truncated value with different messages", async () => {
     const { seal } = await one()
     const value = seal(JSON_TEXT, PLACE)
     const wrong = await transformerFor([{ [provider]: { keys: [key("key1", 9)] } }])
@@ -50,7 +50,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
 })
 
 // Nothing authenticates AES-CBC.
-test.each(["aesgcm", "secretbox"])("%s notices a change of any byte", async (provider) => {
+test.each(["aesgcm", "secretbox"])("%s detects a change of any byte", async (provider) => {
   const { seal, open } = await transformerFor([{ [provider]: { keys: [key("key1")] } }])
   const value = Buffer.from(seal(JSON_TEXT, PLACE))
   for (const [i, octet] of value.entries()) {
@@ -60,7 +60,7 @@ test.each(["aesgcm", "secretbox"])("%s notices a change of any byte", async (pro
   }
 })
 
-test("aescbc is AES-CBC with PKCS #7, so that other programs can decrypt it", async () => {
+test("aescbc is AES-CBC with PKCS #7 padding, so that other programs can decrypt it", async () => {
   const { seal } = await transformerFor([{ aescbc: { keys: [key("k")] } }])
   const value = Buffer.from(seal(JSON_TEXT, PLACE)).subarray("k8s:enc:aescbc:v1:k:".length)
   const decipher = createDecipheriv("aes-256-cbc", Buffer.from(secret(32), "base64"), value.subarray(0, 16))
@@ -78,7 +78,7 @@ test.each([
     resources: ["*.*"],
     sealed: ["core/secrets", "core/events", "apps/deployments", "example.com/pandas"],
   },
-])("a rule for $title encrypts just that", async ({ resources, sealed }) => {
+])("a rule for $title encrypts only those resources", async ({ resources, sealed }) => {
   const { seal } = await transformerFor([{ aesgcm: { keys: [key("k")] } }], { resources })
   const kinds = ["core/secrets", "core/events", "apps/deployments", "example.com/pandas"]
   const isSealed = (kind: string) =>

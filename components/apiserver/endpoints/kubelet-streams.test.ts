@@ -23,8 +23,8 @@ const uidOfPod = async () =>
   (JSON.parse((await server.send("GET", "/api/v1/namespaces/default/pods/web")).text) as { metadata: { uid: string } })
     .metadata.uid
 
-describe("a kubelet's own streams", () => {
-  test("run commands and attach, with the parameters of the kubelet", async () => {
+describe("the streams of a kubelet", () => {
+  test("run and attach to commands, with the parameters of the kubelet's API", async () => {
     // given a node whose commands repeat their input, and whose containers greet who attaches
     const asked: unknown[] = []
     const unregister = server.nodes.register("n1", {
@@ -63,7 +63,7 @@ describe("a kubelet's own streams", () => {
     unregister()
   })
 
-  test("carry connections to ports of a pod", async () => {
+  test("carry connections to a pod's ports", async () => {
     const unregister = server.nodes.register("n1", { ...NO_STREAMS, portForward: TALKING_PORTS })
     const forward = await connectPortForward({
       ...server.dial(),
@@ -99,7 +99,7 @@ describe("a kubelet's own streams", () => {
       500,
       "Upgrade request required",
     ],
-  ])("refuse in plain text: %s", async (_title, method, path, code, text) => {
+  ])("are refused in plain text: %s", async (_title, method, path, code, text) => {
     const unregister = server.nodes.register("n1", NO_STREAMS)
     expect(await server.send(method, `${KUBELET}/${path}`)).toMatchObject({
       code,
@@ -109,7 +109,7 @@ describe("a kubelet's own streams", () => {
     unregister()
   })
 
-  test("answer a command that cannot be started", async () => {
+  test("return the error of a command that cannot be started", async () => {
     const unregister = server.nodes.register("n1", {
       ...NO_STREAMS,
       exec: () => Promise.reject(new Error("no such program")),

@@ -11,7 +11,7 @@ afterAll(() => host.stop())
 
 const call = (method: string, path: string, options?: Call) => host.call(method, path, options)
 
-describe("the paths other than resources", () => {
+describe("the paths outside of resources", () => {
   test("serve discovery in one document or in many, and answer 304 when it has not changed", async () => {
     const plain = JSON.parse((await call("GET", "/apis")).text) as { groups: { name: string }[] }
     expect(plain.groups.map(({ name }) => name)).toContain("apps")
@@ -45,7 +45,7 @@ describe("the paths other than resources", () => {
     { method: "POST", path: "/apis/nowhere", wants: 404 },
     { method: "PATCH", path: "/api/v9", wants: 404 },
     { method: "DELETE", path: "/healthz/nothing", wants: 404 },
-  ])("take $method $path with $wants, as upstream's do", async ({ method, path, wants }) => {
+  ])("answer $method $path with $wants, as upstream's do", async ({ method, path, wants }) => {
     expect((await call(method, path)).code).toBe(wants)
   })
 
@@ -138,7 +138,7 @@ describe("the paths other than resources", () => {
     forget()
   })
 
-  test("count requests", async () => {
+  test("count requests in metrics", async () => {
     await call("GET", `${CONFIGMAPS}/none`)
     expect((await call("GET", "/metrics")).text).toMatch(
       /apiserver_request_total\{code="404",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"\} \d+/,
@@ -166,7 +166,7 @@ describe("the paths other than resources", () => {
     expect((await call("GET", "/")).text).toContain('"/metrics/slis"')
   })
 
-  test("publish the keys of service account tokens", async () => {
+  test("publish the keys that verify service account tokens", async () => {
     expect(JSON.parse((await call("GET", "/.well-known/openid-configuration")).text)).toMatchObject({
       issuer: "https://kubernetes.default.svc.cluster.local",
     })

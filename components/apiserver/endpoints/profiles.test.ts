@@ -10,11 +10,11 @@ afterAll(() => server.stop())
 const get = (path: string) => server.call("GET", path)
 
 describe("/debug/pprof", () => {
-  test("lists its profiles", async () => {
+  test("lists the available profiles", async () => {
     expect((await get("/debug/pprof/")).text).toContain("heap\nprofile\n")
   })
 
-  test("gives a profile of the processor as DevTools reads it, and only one at a time", async () => {
+  test("gives a CPU profile in DevTools' format, and only one at a time", async () => {
     // when
     const [one, other] = await Promise.all([get("/debug/pprof/profile?seconds=1"), get("/debug/pprof/profile")])
     // then
@@ -24,7 +24,7 @@ describe("/debug/pprof", () => {
     expect([other.code, other.text]).toEqual([500, "Could not enable profiling: another profile is being made\n"])
   })
 
-  test("gives a heap snapshot as DevTools reads it", async () => {
+  test("gives a heap snapshot in DevTools' format", async () => {
     const { code, text } = await get("/debug/pprof/heap")
     expect(code).toBe(200)
     expect(text.slice(0, 40)).toContain('{"snapshot":')
@@ -36,17 +36,17 @@ describe("/debug/pprof", () => {
     { given: "seconds=ten", wants: "must be a whole number from 1 to 50" },
   ]
   for (const { given, wants } of REFUSED)
-    test(`refuses ${given}`, async () => {
+    test(`refuses ${given} as the parameters of a CPU profile`, async () => {
       const { code, text } = await get(`/debug/pprof/profile?${given}`)
       expect(code).toBe(400)
       expect(text).toContain(wants)
     })
 
-  test("is not there for what JavaScript has no profile of", async () => {
+  test("answers 404 for Go's profiles that JavaScript does not have", async () => {
     expect((await get("/debug/pprof/goroutine")).code).toBe(404)
   })
 
-  test("is nobody's but the administrator's", async () => {
+  test("is refused to anonymous users", async () => {
     const anonymous = await server.call("GET", "/debug/pprof/heap", { token: undefined })
     expect(anonymous.code).toBe(401)
   })

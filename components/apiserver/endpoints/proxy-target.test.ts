@@ -53,7 +53,7 @@ const nodeWith = (...addresses: readonly (readonly [string, string])[]) => ({
   },
 })
 
-/** Where it goes, as `host:port`, or the words of the refusal. */
+/** Returns the target as `<host> <port>`, or the message of the refusal. */
 const outcome = async (find: () => ProxyTarget | string | Promise<ProxyTarget | string>): Promise<string> => {
   try {
     const target = await find()
@@ -63,7 +63,7 @@ const outcome = async (find: () => ProxyTarget | string | Promise<ProxyTarget | 
   }
 }
 
-describe("a service's proxy goes to a ready endpoint", () => {
+describe("a request through a service's proxy", () => {
   test.each([
     { name: "web:main", to: { scheme: "http", host: "10.42.0.5", port: 8080 } as const },
     { name: "web:80", to: { scheme: "http", host: "10.42.0.5", port: 8080 } as const },
@@ -71,7 +71,7 @@ describe("a service's proxy goes to a ready endpoint", () => {
     { name: "plain", to: { scheme: "http", host: "10.42.0.7", port: 8080 } as const },
     { name: "plain:80", to: { scheme: "http", host: "10.42.0.7", port: 8080 } as const },
     { name: "http:plain:", to: { scheme: "http", host: "10.42.0.7", port: 8080 } as const },
-  ])("$name", ({ name, to }) => {
+  ])("to $name goes to a ready endpoint", ({ name, to }) => {
     expect(serviceOf(name)).toEqual(to)
   })
 
@@ -80,7 +80,7 @@ describe("a service's proxy goes to a ready endpoint", () => {
     { name: "web", why: 'no endpoints available for service "web"' },
     { name: "web:99", why: 'no service port 99 found for service "web"' },
     { name: "none", why: 'services "none" not found' },
-  ])("$name has none", async ({ name, why }) => {
+  ])("to $name is refused, since it has no ready endpoint", async ({ name, why }) => {
     expect(await outcome(() => serviceOf(name))).toBe(why)
   })
 
@@ -89,7 +89,7 @@ describe("a service's proxy goes to a ready endpoint", () => {
     { what: "a pod that is not there", address: ofPod("gone", "10.42.0.5") },
     { what: "a pod with another address", address: ofPod("seven", "10.42.0.5") },
     { what: "a pod of another namespace", address: ofPod("five", "10.42.0.5", "other") },
-  ])("never to an address that belongs to $what", async ({ address }) => {
+  ])("never goes to an address that belongs to $what", async ({ address }) => {
     const objects = {
       ...services,
       "endpoints/plain": { subsets: [{ addresses: [address], ports: [{ port: 8080 }] }] },
@@ -142,7 +142,7 @@ test("a node is reached by its address rather than its name", async () => {
   expect(await outcome(() => nodeOf("https:n1:9100", node))).toBe("10.0.0.9 9100")
 })
 
-test.each(["n1", "n1:10250", "https:n1:10250", "https:n1:"])("%s is the node's kubelet", async (name) => {
+test.each(["n1", "n1:10250", "https:n1:10250", "https:n1:"])("%s is proxied to the kubelet of n1", async (name) => {
   expect(await outcome(() => nodeOf(name, nodeWith(["InternalIP", "127.0.0.1"])))).toBe("kubelet of n1")
 })
 
@@ -155,10 +155,10 @@ test.each([
   { port: "65535", why: "10.42.0.5 65535" },
   { port: "http", why: "10.42.0.5 8080" },
   { port: "", why: "10.42.0.5 8080" },
-])("the port $port of a pod", async ({ port, why }) => {
+])("the port $port of a pod is found or refused as upstream does", async ({ port, why }) => {
   expect(await outcome(() => podOf(`p:${port}`, { "pods/p": pod("10.42.0.5") }))).toBe(why)
 })
 
-test.each(["ftp:web:80", "a:b:c:d", ":80", "::", ""])("%s names no target", (name) => {
+test.each(["ftp:web:80", "a:b:c:d", ":80", "::", ""])("%j is refused as the name of a proxy's target", (name) => {
   expect(() => splitProxyName(name, "pod")).toThrow(`invalid pod request ${JSON.stringify(name)}`)
 })

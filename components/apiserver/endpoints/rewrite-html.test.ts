@@ -3,7 +3,7 @@ import { HtmlLinks } from "./rewrite-html.ts"
 
 const prefixed = (address: string) => (address.startsWith("/") ? `/p${address}` : address)
 
-/** The page as it comes out when it goes in cut into pieces of a size. */
+/** Writes a page into the rewriter in pieces of `size` bytes, and returns what the rewriter wrote. */
 function through(page: string, size = page.length + 1): string {
   const links = new HtmlLinks(prefixed)
   let out = ""
@@ -35,15 +35,15 @@ const CASES = [
 ]
 
 describe("a page through a proxy", () => {
-  test.each(CASES)("with $what", ({ page, out }) => {
+  test.each(CASES)("with $what is rewritten", ({ page, out }) => {
     expect(through(page)).toBe(out)
   })
 
-  test.each(CASES)("with $what, in pieces of any size", ({ page, out }) => {
+  test.each(CASES)("with $what is rewritten the same in pieces of any size", ({ page, out }) => {
     for (let size = 1; size < page.length; size++) expect(through(page, size)).toBe(out)
   })
 
-  test("is rewritten while it is still arriving", () => {
+  test("is rewritten and sent on while it still arrives", () => {
     const links = new HtmlLinks(prefixed)
     let out = ""
     links.on("data", (part: Buffer) => (out += part.toString("latin1")))
@@ -62,7 +62,7 @@ describe("a page through a proxy", () => {
     { what: "quotes between quotes", piece: `<a ' a=" a=" a=" '>`.repeat(50) },
     { what: "a comment without an end", piece: "<!--" + "-".repeat(1000) },
     { what: "a script without an end", piece: "<script>" + "</scrip".repeat(150) },
-  ])("with $what is not held back, and takes a time that goes with its length", ({ piece }) => {
+  ])("with $what is sent on as it arrives, in time that grows with its length and not with its square", ({ piece }) => {
     const links = new HtmlLinks((address) => address)
     let came = 0
     links.on("data", (part: Buffer) => (came += part.length))

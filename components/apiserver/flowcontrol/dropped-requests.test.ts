@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { DroppedRequests } from "./dropped-requests.ts"
 
-/** What the last of `count` requests is told that are turned away in a second. */
+/** Rejects `count` requests within one second, and returns the Retry-After of the last one. */
 function dropIn(dropped: DroppedRequests, second: number, count: number): number {
   let told = 0
   for (let i = 0; i < count; i++) told = dropped.dropped(second * 1000 + i)

@@ -48,7 +48,7 @@ function start(serverSeats = 600) {
 }
 
 describe("seats", () => {
-  test("are divided as by an idle Kubernetes server", async () => {
+  test("are divided as by an idle server of Kubernetes", async () => {
     // given the limits that apiserver 1.36.2 shows, where its exempt level has used one seat
     const { clock, flow, level } = start()
     level("exempt").demand.set(1, 0)
@@ -79,7 +79,7 @@ describe("seats", () => {
     expect(of(({ current }) => current)).toEqual(CURRENT)
   })
 
-  test("are lent to a level that wants more by those that do not need them", async () => {
+  test("are lent to a level that needs more by levels that do not need them", async () => {
     // given a user who floods the server, whose level has 49 seats of its own
     const { clock, level, begin } = start()
     const running = Array.from({ length: 300 }, () => begin(jane))
@@ -97,7 +97,7 @@ describe("seats", () => {
 })
 
 describe("a request", () => {
-  test("is answered in the same turn when seats are free, and takes no seat", () => {
+  test("is executed synchronously when seats are free, and holds no seat afterwards", () => {
     const { flow, level, clock } = start()
     const answer = flow.run(jane, write(jane), () => "now", { mostMs: 1000, rejected: () => "429" })
     expect(answer).toBe("now")
@@ -106,7 +106,7 @@ describe("a request", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("holds its seat until its promise settles, even when it rejects", async () => {
+  test("holds its seat until its promise settles, also when the promise rejects", async () => {
     const { clock, flow, level } = start()
     const failing = flow.run(jane, write(jane), () => Promise.reject(new Error("no")), {
       mostMs: 1000,
@@ -135,14 +135,14 @@ describe("a request", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("of an administrator never waits", () => {
+  test("of a user in system:masters never waits", () => {
     const { level, begin, log } = start(10)
     for (let i = 0; i < 100; i++) begin(admin)
     expect(log).toHaveLength(100)
     expect(level("exempt").queues.executing).toBe(100)
   })
 
-  test("of another user is executed before most of an earlier flood", async () => {
+  test("of another user is executed before most requests of an earlier flood", async () => {
     // given a flood
     const { clock, level, begin, log } = start(10)
     const flood = Array.from({ length: 100 }, (_, i) => begin(jane, `flood-${i}`))
@@ -163,7 +163,7 @@ describe("a request", () => {
   })
 })
 
-describe("a level that is deleted", () => {
+describe("a priority level that is deleted", () => {
   test("remains until its requests have ended, and gets no new ones", async () => {
     // given a request at a level of its own
     const { clock, flow, begin } = start()
@@ -202,7 +202,7 @@ describe("a level that is deleted", () => {
   })
 })
 
-test("its metrics have upstream's names", () => {
+test("the metrics of priority and fairness have upstream's names", () => {
   const { flow, registry } = start()
   void flow.run(jane, write(jane), () => "now", { mostMs: 1000, rejected: () => "429" })
   const text = registry.text()
@@ -217,7 +217,7 @@ test("its metrics have upstream's names", () => {
     expect(text).toContain(`${line}\n`)
 })
 
-/** What `apiserver_flowcontrol_current_limit_seats` of apiserver 1.36.2 says. */
+/** The value of `apiserver_flowcontrol_current_limit_seats` of an idle kube-apiserver 1.36.2, by priority level. */
 const CURRENT = {
   "catch-all": 30,
   exempt: 1,

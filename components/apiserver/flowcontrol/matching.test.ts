@@ -54,14 +54,14 @@ describe("a subject", () => {
 describe("a rule about resources", () => {
   const rule = { verbs: ["get"], apiGroups: [""], resources: ["pods", "nodes/status"], namespaces: ["team"] }
   test.each<{ readonly title: string; readonly given: Partial<ResourceAttributes>; readonly wants: boolean }>([
-    { title: "matches a request that is in each of its lists", given: {}, wants: true },
+    { title: "matches a request whose verb, group, resource and namespace it names", given: {}, wants: true },
     { title: "does not match another verb", given: { verb: "list" }, wants: false },
     { title: "does not match another group", given: { group: "apps" }, wants: false },
     { title: "does not match another resource", given: { resource: "nodes" }, wants: false },
     { title: "does not match a subresource that it does not name", given: { subresource: "status" }, wants: false },
-    { title: "matches one that it names", given: { resource: "nodes", subresource: "status" }, wants: true },
+    { title: "matches a subresource that it names", given: { resource: "nodes", subresource: "status" }, wants: true },
     { title: "does not match another namespace", given: { namespace: "other" }, wants: false },
-    { title: "does not match all namespaces", given: { namespace: undefined }, wants: false },
+    { title: "does not match a request for all namespaces", given: { namespace: undefined }, wants: false },
   ])("$title", ({ given, wants }) => {
     const subjects = [{ kind: "Group", group: { name: "g" } }]
     expect(isMatched([{ subjects, resourceRules: [rule] }], resource(given))).toBe(wants)
@@ -88,7 +88,7 @@ describe("a rule about paths", () => {
     { urls: ["/apis/*"], given: "/api", wants: false },
     { urls: ["/"], given: "/", wants: true },
     { urls: ["*"], given: "/metrics", wants: true },
-  ])("for $urls and the path $given: $wants", ({ urls, given, wants }) => {
+  ])("with $urls matches the path $given: $wants", ({ urls, given, wants }) => {
     const subjects = [{ kind: "Group", group: { name: "g" } }]
     expect(isMatched([{ subjects, nonResourceRules: [{ verbs: ["get"], nonResourceURLs: urls }] }], path(given))).toBe(
       wants,
@@ -99,7 +99,7 @@ describe("a rule about paths", () => {
   })
 })
 
-describe("of the schemas that every cluster has, the first that matches is", () => {
+describe("the first of the default FlowSchemas that matches", () => {
   const node = { name: "system:node:a", groups: ["system:nodes", "system:authenticated"] }
   const account = (namespace: string) => ({
     name: `system:serviceaccount:${namespace}:bot`,
@@ -120,7 +120,7 @@ describe("of the schemas that every cluster has, the first that matches is", () 
     { wants: "service-accounts", given: resource({ user: account("team") }) },
     { wants: "global-default", given: resource({ user: component("jane") }) },
     { wants: "global-default", given: { user: component("jane"), verb: "get", path: "/version" } },
-  ])("$wants", ({ wants, given }) => {
+  ])("is $wants", ({ wants, given }) => {
     const found = BOOTSTRAP_SCHEMAS.find(({ spec }) => {
       const rules = rulesFor(given.user, { spec } as FlowSchema)
       return rules !== undefined && matches(rules, given)

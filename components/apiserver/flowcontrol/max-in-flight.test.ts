@@ -5,7 +5,7 @@ import { MaxInFlight } from "./max-in-flight.ts"
 const gauges = () => ({ reads: new Value(), writes: new Value() })
 const jane = { name: "jane", groups: [] }
 
-test("requests beyond the limit are rejected, for reads and writes separately, but never those of administrators", () => {
+test("requests beyond the limit are rejected, separately for reads and writes, and never those of system:masters", () => {
   // given room for one write and two reads
   const flow = new MaxInFlight({ reads: 2, writes: 1 }, gauges())
   const isLetIn = (verb: string) => flow.enter(jane, verb) !== undefined
@@ -27,7 +27,7 @@ test("a limit of 0 means no limit", () => {
   expect([1, 2, 3].map(() => flow.enter(jane, "get") !== undefined)).toEqual([true, true, true])
 })
 
-test("no user gets all places, and administrators take none from others", () => {
+test("one user never gets all places, and requests of administrators take no places from other users", () => {
   // given a user who asks for as many as it can get, and as many requests of an administrator
   const { reads, writes } = gauges()
   const flow = new MaxInFlight({ reads: 0, writes: 8 }, { reads, writes })

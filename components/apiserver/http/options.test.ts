@@ -60,17 +60,17 @@ test.each([
     wants:
       'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
   },
-])("$verb refuses $query in upstream's words", ({ verb, query, wants }) => {
+])("$verb refuses $query with upstream's message", ({ verb, query, wants }) => {
   expect(told(verb, query)).toBe(wants)
 })
 
-test("an apply says who manages its fields, among what else is wrong with its options", () => {
+test("an apply without a fieldManager is refused, together with the other faults of its options", () => {
   expect(told("patch", "dryRun=all", true)).toBe(
     'PatchOptions.meta.k8s.io "" is invalid: [fieldManager: Required value: is required for apply patch, dryRun: ' +
       'Unsupported value: ["all"]: supported values: "All"]',
   )
 })
 
-test("an apply may be forced", () => {
+test("an apply can be forced", () => {
   expect(told("patch", "force=true&fieldManager=me", true)).toEqual({ force: true, fieldManager: "me" })
 })

@@ -63,14 +63,14 @@ describe("a request line", () => {
   })
 
   test.each(["/api/v1/namespaces/default/pods/a%2Fb", "/api/v1/namespaces/default/pods/a%00"])(
-    "that hides the end of a segment (%s) is of a path that is not there",
+    "that contains an encoded slash or NUL in a segment (%s) gets NotFound",
     (url) => {
       expect(() => requestInfo("GET", url)).toThrow("the server could not find the requested resource")
     },
   )
 
   test.each([["/api/v1/namespaces/%zz/pods"], ["/%"], ["*"], ["http://elsewhere/"], [""]])(
-    "that is malformed (%s) is a bad request",
+    "that is malformed (%s) gets BadRequest",
     (url) => {
       let thrown: unknown
       try {

@@ -13,7 +13,7 @@ describe("a request", () => {
     { query: "timeout=2h", ms: 60_000 },
     { query: "timeoutSeconds=5", ms: 60_000 },
     { query: "timeout=1s&timeout=abc", ms: 1000 },
-  ])("with ?$query may take $ms ms", ({ query, ms }) => {
+  ])("with ?$query has a timeout of $ms ms", ({ query, ms }) => {
     expect(requestTimeout(new Query(query), 60_000)).toBe(ms)
   })
 
@@ -56,7 +56,7 @@ describe("over HTTP", () => {
   })
 
   test.each(["/api/v1/pods", "/healthz", "/nowhere", "/openapi/v2"])(
-    "a wrong timeout is refused with 400, before anything else is looked at: %s",
+    "an invalid timeout is refused with 400, before anything else is checked: %s",
     async (path) => {
       const { code, text } = await server.call("GET", `${path}?timeout=abc`, { token: undefined })
       expect([code, (JSON.parse(text) as { message: string }).message]).toEqual([
@@ -66,7 +66,7 @@ describe("over HTTP", () => {
     },
   )
 
-  test("a watch has no such timeout", async () => {
+  test("a watch does not have this timeout", async () => {
     const path = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&timeout=abc"
     expect((await server.call("GET", path)).code).toBe(200)
   })

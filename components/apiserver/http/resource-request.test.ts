@@ -13,7 +13,7 @@ const watch = (options: RequestOptions, name?: string): ApiRequest => ({
 })
 const chance = (next: number) => ({ next: () => next, bytes: (count: number) => new Uint8Array(count) })
 
-describe("a watch from outside", () => {
+describe("a watch of an external client", () => {
   test.each([
     { asked: undefined, next: 0, seconds: 1800 },
     { asked: undefined, next: 0.5, seconds: 2700 },
@@ -25,12 +25,12 @@ describe("a watch from outside", () => {
     expect(watched(request, () => usualWatchSeconds(chance(next))).options.timeoutSeconds).toBe(seconds)
   })
 
-  test("never ends without time limits, unless it has timeoutSeconds", () => {
+  test("never ends by itself if the server has no time limits, unless it has timeoutSeconds", () => {
     expect(watched(watch({ timeoutSeconds: 0 }), () => undefined).options).toEqual({})
     expect(watched(watch({ timeoutSeconds: 5 }), () => undefined).options).toEqual({ timeoutSeconds: 5 })
   })
 
-  test("under the path of one object is one with a selector", () => {
+  test("under the path of one object gets a field selector for the object's name", () => {
     expect(watched(watch({}, "a"), () => undefined)).toMatchObject({
       name: undefined,
       options: { fieldSelector: "metadata.name=a" },

@@ -9,11 +9,11 @@ function headersOf(texts: readonly string[]): readonly string[] {
 const numbered = (count: number, length: number) => Array.from({ length: count }, (_, i) => `${i} `.padEnd(length, "x"))
 
 describe("warnings", () => {
-  test("are sent in their order, without duplicates and empty ones", () => {
+  test("are sent in order, without duplicates and empty ones", () => {
     expect(headersOf(["b", "a", "", "b"])).toEqual(['299 - "b"', '299 - "a"'])
   })
 
-  test("are quoted, without what may not stand in a header", () => {
+  test("are quoted, without characters that a header cannot hold", () => {
     expect(headersOf(['say "no" to C:\\ \r\nX: y'])).toEqual([String.raw`299 - "say \"no\" to C:\\   X: y"`])
   })
 

@@ -88,7 +88,7 @@ function send(path: string, upgrade: string, bytes: Buffer): Promise<string> {
 }
 
 describe.each(STREAMS)("$stream", ({ path, upgrade }) => {
-  test("survives whatever bytes come over it", async () => {
+  test("survives any bytes that are sent over it", async () => {
     // given bytes of every kind: noise, frames with noise in them, and every head with every length
     const random = seededRandom(path.length)
     const noise = (length: number) => Buffer.from(random.bytes(length))

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { Duplex } from "node:stream"
 import { kubeletClient } from "./kubelet-client.ts"
 
-test("a connection that is opened after the client has left is closed at once", async () => {
+test("a connection to the kubelet that opens after the client has disconnected is closed at once", async () => {
   // given
   const opening = Promise.withResolvers<Duplex>()
   const client = kubeletClient({ address: "192.0.2.7:10250", connect: () => opening.promise })

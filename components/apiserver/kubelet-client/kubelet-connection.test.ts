@@ -4,7 +4,7 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { openClusterPki } from "../../../pkg/pki/cluster-pki.ts"
 import { connectToKubelet } from "./kubelet-connection.ts"
 
-test("a kubelet that keeps talking without a handshake is left when its time is up", async () => {
+test("a connection to a kubelet that sends data but no TLS handshake is closed after the timeout", async () => {
   // given
   const clock = new VirtualClock(Date.UTC(2026, 0, 1))
   const pki = openClusterPki({ now: () => clock.now() })

@@ -17,7 +17,7 @@ const echo: ImageBehaviour = {
 }
 
 describe.skipIf(kubectl === undefined)("kubectl, against a simulated pod", () => {
-  test("forwards a port, and asks through the API server's proxy", async () => {
+  test("forwards a port, and requests a pod through the API server's proxy", async () => {
     // given a pod whose image answers by a function
     await using cluster = await startCluster({ nodes: 1, images: { echo } })
     await cluster.apply(web(1, "echo"))

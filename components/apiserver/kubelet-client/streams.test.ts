@@ -14,7 +14,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const send = (...args: Parameters<typeof server.send>) => server.send(...args)
 
 describe("streams of a pod", () => {
-  test("log comes from its node", async () => {
+  test("log is read from the kubelet of its node", async () => {
     // given
     const unregister = server.nodes.register("n1", {
       ...NO_STREAMS,
@@ -84,7 +84,7 @@ describe("streams of a pod", () => {
     unregister()
   })
 
-  test("log over a WebSocket is closed after its last byte, and a refusal is an answer", async () => {
+  test("log over a WebSocket is closed after its last byte, and a refusal is an HTTP response", async () => {
     const unregister = server.nodes.register("n1", {
       ...NO_STREAMS,
       logs: async () =>
@@ -106,7 +106,7 @@ describe("streams of a pod", () => {
     unregister()
   })
 
-  test("exec carries streams and exit code between the client and the node", async () => {
+  test("exec carries streams and the exit code between client and kubelet", async () => {
     // given a node whose commands repeat their input and end with 3
     const asked: unknown[] = []
     const unregister = server.nodes.register("n1", { ...NO_STREAMS, exec: repeating(asked) })
@@ -129,7 +129,7 @@ describe("streams of a pod", () => {
     unregister()
   })
 
-  test("a command that cannot be started is an answer, not a stream", async () => {
+  test("exec of a command that cannot be started is refused with an HTTP response before the upgrade", async () => {
     const unregister = server.nodes.register("n1", {
       ...NO_STREAMS,
       exec: () => Promise.reject(new Error("container is not running")),
@@ -153,7 +153,7 @@ describe("streams of a pod", () => {
     expect(gone).toMatchObject({ name: "UpgradeRefused", status: 503 })
   })
 
-  test("port-forward carries connections to the node", async () => {
+  test("port-forward carries connections to the kubelet", async () => {
     const unregister = server.nodes.register("n1", { ...NO_STREAMS, portForward: TALKING_PORTS })
     const forward = await connectPortForward({ ...server.dial(), url: server.url(`${POD}/portforward`) })
     expect(await heardFrom(forward, 8080, "hello")).toBe("port 8080 says hello")
@@ -164,7 +164,7 @@ describe("streams of a pod", () => {
 
 describe("a proxy", () => {
   test.each([[`${POD}/proxy/a%20b?x=1`], ["/api/v1/namespaces/default/pods/http:web:http/proxy/a%20b?x=1"]])(
-    "passes requests on: %s",
+    "forwards requests: %s",
     async (path) => {
       const { code, text } = await send("POST", path, { a: 1 })
       const seen = JSON.parse(text) as { headers: Record<string, string> }
@@ -174,7 +174,7 @@ describe("a proxy", () => {
     },
   )
 
-  test("keeps links and redirects of pages under its path", async () => {
+  test("rewrites links and redirects of pages to its own path", async () => {
     expect((await send("GET", `${POD}/proxy/page`)).text).toBe(
       `<a href="${POD}/proxy/other">x</a><a href="//far/away">y</a>`,
     )
@@ -191,7 +191,7 @@ describe("a proxy", () => {
     })
   })
 
-  test("says in its error which target cannot be reached", async () => {
+  test("names the target in the error when the target cannot be reached", async () => {
     expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/empty/proxy/")).text)).toMatchObject({
       code: 503,
       message: 'no endpoints available for service "empty"',
@@ -210,7 +210,7 @@ describe("a proxy", () => {
     })
   })
 
-  test("requests a node's kubelet, also by its port, and streams its response", async () => {
+  test("reaches a node's kubelet, also by its port, and streams its response", async () => {
     // given a kubelet that answers with what it was asked, and then goes on
     const asked: string[] = []
     const unregister = server.nodes.register("n1", {
@@ -250,7 +250,7 @@ describe("a proxy", () => {
     })
   })
 
-  test("passes upgrades through", async () => {
+  test("forwards upgrades", async () => {
     const answer = await new Promise<string>((resolve, reject) => {
       let text = ""
       const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
@@ -273,7 +273,7 @@ describe("a proxy", () => {
   })
 })
 
-test("an upgrade request where no upgrade is possible is answered like an ordinary one", async () => {
+test("an upgrade request for a path that does not upgrade gets an ordinary response", async () => {
   const answer = await new Promise<string>((resolve, reject) => {
     let text = ""
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>

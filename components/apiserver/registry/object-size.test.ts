@@ -15,7 +15,7 @@ const withMessage = (length: number) => ({
 const REFUSAL = { code: 500, message: "etcdserver: request is too large" }
 
 describe("an object of more than 1.5 MiB", () => {
-  test("is refused with etcd's message, whichever request makes it so large", async () => {
+  test("is refused with etcd's message, whichever kind of request writes it", async () => {
     await using cluster = await start()
     const { client } = cluster
     const data = (length: number) => ({ text: "x".repeat(length) })
@@ -44,7 +44,7 @@ describe("an object of more than 1.5 MiB", () => {
     await client.updateStatus(Pod, { ...pod, status: { ...pod.status, ...withMessage(1_500_000) } })
   })
 
-  test("is measured in the form in which upstream stores it", async () => {
+  test("is measured in the encoding in which upstream stores it", async () => {
     await using cluster = await start()
     const { client } = cluster
     const metadata = { name: "large", namespace: "default" }

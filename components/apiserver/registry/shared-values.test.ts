@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { SharedValues } from "./shared-values.ts"
 
-test("equal values of one group are one value, while the group is among those used last", () => {
+test("equal values of one group are the same object, while the group is among the most recently used", () => {
   // given as many groups as are kept, of which the first is used again
   const shared: object[] = []
   const values = new SharedValues<{ readonly n: number }>((value) => shared.push(value))

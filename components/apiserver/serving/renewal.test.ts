@@ -24,7 +24,7 @@ const filesIn = (dir: string, clock: Clock): ServingFiles =>
     random: seededRandom(1),
   })
 
-test("certificates are renewed in time, and a failure is tried again", async () => {
+test("certificates are renewed before they expire, and a failed renewal is tried again", async () => {
   // given a server's files, and a disk that fails once
   const dir = mkdtempSync(join(tmpdir(), "k3ts-renewal-"))
   const clock = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))

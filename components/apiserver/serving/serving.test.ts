@@ -5,7 +5,7 @@ import { frontProxyCertificates } from "./serving.ts"
 
 const DAY_MS = 86_400_000
 
-test("the certificate of the front proxy is kept for most of its life, and then made again", () => {
+test("the certificate of the front proxy is kept for most of its lifetime, and then issued again", () => {
   // given
   let now = Date.parse("2026-01-01T00:00:00Z")
   const pki = openClusterPki({ now: () => now })

@@ -69,7 +69,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     await store?.[Symbol.asyncDispose]()
   })
 
-  test("start at the same time, and each shows what every cluster has, once", async () => {
+  test("start at the same time, and each shows the bootstrap objects once", async () => {
     for (const client of clients) {
       const names = (await client.list(Namespace)).items.map(({ metadata }) => metadata.name)
       expect(names).toEqual(["default", "kube-node-lease", "kube-public", "kube-system"])
@@ -77,7 +77,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     }
   })
 
-  test("read what has been written through the other one, at once", async () => {
+  test("read what was written through the other server at once", async () => {
     const [one, two] = clients
     for (let i = 0; i < 20; i++) {
       const created = await one.create(ConfigMap, named("shared", { i: String(i) }))
@@ -88,7 +88,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     }
   })
 
-  test("tell their watchers the same events, and a watch goes on at the other server", async () => {
+  test("send the same events to watches, and a watch can resume at the other server", async () => {
     const [one, two] = clients
     const told: [string[], string[]] = [[], []]
     const { metadata } = await one.list(ConfigMap, { namespace: "default" })
@@ -138,7 +138,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
   })
 
   test.skipIf(kind !== "etcd")(
-    "leave it to etcd to delete Events, new ones and those that have occurred again",
+    "leave the expiry of Events to etcd, for new Events and for those that occurred again",
     async () => {
       const [one, two] = clients
       const event = (name: string) => ({
@@ -162,7 +162,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     },
   )
 
-  test("know a bootstrap token at once that was made through the other one", async () => {
+  test("accept a bootstrap token at once that was created through the other server", async () => {
     for (let i = 0; i < 20; i++) {
       const [id, secret] = [`abcd${String(i).padStart(2, "0")}`, "0123456789abcdef"]
       const stringData = { "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" }
@@ -172,7 +172,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     }
   })
 
-  test("let many writers of one object through both servers each have their turn", async () => {
+  test("let many concurrent writers of one object through both servers succeed in turn", async () => {
     const [one] = clients
     await one.create(ConfigMap, named("counted", { n: "0" }))
     await Promise.all(
@@ -191,7 +191,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     expect(Object.keys(data ?? {}).length).toBe(21)
   })
 
-  test("answer reads and reviews while it is dead, refuse writes, and say so in readyz", async () => {
+  test("answer reads and access reviews while the store is dead, refuse writes, and report it in readyz", async () => {
     const [one] = clients
     await one.create(ConfigMap, named("kept"))
     await store.kill()

@@ -67,8 +67,8 @@ const get = (name: string, warnings: string[], options: ApiRequest["options"] = 
   warn: (text) => void warnings.push(text),
 })
 
-describe("a request to a server whose memory is behind", () => {
-  test("waits for what another server has acknowledged, unless it wants no such thing", async () => {
+describe("a request to a server whose cache is behind the store", () => {
+  test("waits for writes that another server has acknowledged, unless its resourceVersion does not require them", async () => {
     // given a change that has not come to the second server
     await create("first")
     await two.client.get(ConfigMap, { name: "first", namespace: "default" })
@@ -85,7 +85,7 @@ describe("a request to a server whose memory is behind", () => {
     await created
   })
 
-  test("begins a watch that the client comes with from another server", async () => {
+  test("can start a watch from a revision that its client saw at another server", async () => {
     const release = log.hold()
     const created = create("second")
     while (log.entries.get("/registry/core/configmaps/default/second") === undefined) await Promise.resolve()
@@ -111,7 +111,7 @@ describe("a request to a server whose memory is behind", () => {
   })
 })
 
-test("a read while the store is lost is answered from memory, and warns", async () => {
+test("a read while the store is unreachable is answered from the cache, with a warning", async () => {
   await create("kept")
   await two.client.get(ConfigMap, { name: "kept", namespace: "default" })
   log.lose()

@@ -25,7 +25,7 @@ afterAll(() => server.stop())
 const names = () => spans.map(({ name }) => name)
 
 describe("spans of requests over HTTP", () => {
-  test("an administrator's traceparent is followed, through admission to the store", async () => {
+  test("continue an administrator's traceparent, through admission to the store", async () => {
     // when
     const { headers, body } = json(cm("traced"))
     await server.call("POST", CONFIGMAPS, { headers: { ...headers, traceparent }, body: body! })
@@ -47,7 +47,7 @@ describe("spans of requests over HTTP", () => {
     })
   })
 
-  test("the parent of a client without rights makes the server record nothing", async () => {
+  test("are not recorded for a traceparent of a client without the right", async () => {
     // given
     const path = "/api/v1/namespaces/default/serviceaccounts/default/token"
     const made = await server.call("POST", path, json({ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" }))
@@ -59,7 +59,7 @@ describe("spans of requests over HTTP", () => {
     expect([refused.code, anonymous.code, names()]).toEqual([403, 200, []])
   })
 
-  test("what follows the path is not recorded, since it may be a secret", async () => {
+  test("do not contain the part of a path that no route knows, since it may be a secret", async () => {
     // given
     const path = "/api/v1/namespaces/default/pods/none/exec?command=login&command=--password%3Dhunter2"
     // when
@@ -69,12 +69,12 @@ describe("spans of requests over HTTP", () => {
     expect(JSON.stringify(spans)).not.toContain("hunter2")
   })
 
-  test("a resource that nobody serves gives the span no name of its own", async () => {
+  test("for a resource that is not served have no name of their own", async () => {
     await server.call("GET", "/apis/made.up/v1/things", { headers: { traceparent } })
     expect(names()).toEqual(["GET"])
   })
 
-  test("what is written is in no span", async () => {
+  test("do not contain bodies", async () => {
     // given
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { password: "hunter2" } }
     const { headers, body } = json(secret)

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import type { Agent } from "node:https"
 import { Agents } from "./agents.ts"
 
-/** An agent whose end is noted. */
+/** Records in `ended` when the agent is destroyed. */
 const watched = (agent: Agent, ended: string[], name: string): Agent => {
   const { destroy } = agent
   agent.destroy = () => {
@@ -12,7 +12,7 @@ const watched = (agent: Agent, ended: string[], name: string): Agent => {
   return agent
 }
 
-test("connections to a place that the 201st one evicts end after their calls in progress", async () => {
+test("the least recently used connection pool is evicted at the 201st target, and its connections end after their calls", async () => {
   // given a call under way, and as many places again as are kept
   const agents = new Agents()
   const ended: string[] = []
@@ -31,7 +31,7 @@ test("connections to a place that the 201st one evicts end after their calls in 
   expect(ended).toEqual(["idle", "busy"])
 })
 
-test("a place keeps its connections while it is called again", async () => {
+test("a target's connections are kept while it is called again", async () => {
   const agents = new Agents()
   const ofPlace = () => agents.use({ host: "place", caBundle: "" }, (agent) => Promise.resolve(agent))
   const first = await ofPlace()

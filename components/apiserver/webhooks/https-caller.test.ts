@@ -52,7 +52,7 @@ const allowed = ({ request: { uid }, apiVersion }: AdmissionReview, more: object
   JSON.stringify({ apiVersion, kind: "AdmissionReview", response: { uid, allowed: true, ...more } })
 
 let made = 0
-/** Creates a ConfigMap while one validating webhook is configured, and gives the answer. */
+/** Creates a ConfigMap while one validating webhook is configured, and returns the response. */
 async function createWith(clientConfig: object, more: object = {}): Promise<Answer> {
   const name = `w${++made}`
   const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -83,14 +83,14 @@ async function createWith(clientConfig: object, more: object = {}): Promise<Answ
 const messageOf = ({ text }: Answer): string => (JSON.parse(text) as { readonly message: string }).message
 
 describe("a webhook over HTTPS", () => {
-  test("is reached by its URL, its certificate checked, and its warnings are given to the client", async () => {
+  test("is called at its URL, its certificate is verified, and its warnings are sent to the client", async () => {
     reply = (review) => ({ body: allowed(review, { warnings: ["old style"] }) })
     const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
     expect(answer.code).toBe(201)
     expect(answer.headers["warning"]).toBe('299 - "old style"')
   })
 
-  test("keeps its connection for the next call", async () => {
+  test("is called again over the same connection", async () => {
     reply = (review) => ({ body: allowed(review) })
     await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
     const before = connections
@@ -110,7 +110,7 @@ describe("a webhook over HTTPS", () => {
       wants: 'Post "https://127.0.0.1:1/ask?timeout=10s": dial tcp 127.0.0.1:1: connect: connection refused',
     },
     {
-      title: "a Service that is not there",
+      title: "a Service that does not exist",
       given: () => ({ service: { namespace: "default", name: "nobody", path: "/ask" }, caBundle: CA_BUNDLE }),
       wants: 'Post "https://nobody.default.svc:443/ask?timeout=10s": service "nobody" not found',
     },
@@ -126,7 +126,7 @@ describe("a webhook over HTTPS", () => {
       wants: 'an error on the server ("unknown") has prevented the request from succeeding',
     },
     {
-      title: "an answer to another review",
+      title: "a response to another review",
       given: () => ({ url: urlOf(), caBundle: CA_BUNDLE }),
       at: ({ apiVersion }) => ({
         body: JSON.stringify({ apiVersion, kind: "AdmissionReview", response: { uid: "x", allowed: true } }),
@@ -134,21 +134,24 @@ describe("a webhook over HTTPS", () => {
       wants: 'received invalid webhook response: expected response.uid="',
     },
     {
-      title: "an answer without a response",
+      title: "a review without a response",
       given: () => ({ url: urlOf(), caBundle: CA_BUNDLE }),
       at: () => ({ body: "{}" }),
       wants: "received invalid webhook response: webhook response was absent",
     },
   ]
-  test.each(FAILURES)("$title is told, and the request refused", async ({ given, at, wants }) => {
-    reply = at ?? ((review) => ({ body: allowed(review) }))
-    const answer = await createWith(given())
-    expect(answer.code).toBe(500)
-    expect(messageOf(answer)).toStartWith('Internal error occurred: failed calling webhook "policy.example.com": ')
-    expect(messageOf(answer)).toContain(wants)
-  })
+  test.each(FAILURES)(
+    "that fails with $title makes the request fail, and the error says why",
+    async ({ given, at, wants }) => {
+      reply = at ?? ((review) => ({ body: allowed(review) }))
+      const answer = await createWith(given())
+      expect(answer.code).toBe(500)
+      expect(messageOf(answer)).toStartWith('Internal error occurred: failed calling webhook "policy.example.com": ')
+      expect(messageOf(answer)).toContain(wants)
+    },
+  )
 
-  test("an answer without end is cut off", async () => {
+  test("whose response is too large makes the request fail", async () => {
     reply = () => ({ body: "x".repeat(4 * 1024 * 1024) })
     const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
     expect([answer.code, messageOf(answer)]).toEqual([500, expect.stringContaining("larger than 3145728 bytes")])
@@ -168,7 +171,7 @@ describe("a webhook over HTTPS", () => {
     },
     { title: "a proxy", given: "pods/p/proxy/a/b?c=d", wants: { kind: "PodProxyOptions", path: "/a/b" } },
   ]
-  test.each(CONNECTIONS)("is asked about $title, with its options as the object", async ({ given, wants }) => {
+  test.each(CONNECTIONS)("is called for $title, with the options as the object", async ({ given, wants }) => {
     const asked: AdmissionReview["request"][] = []
     reply = (review) => {
       asked.push(review.request)

@@ -8,7 +8,7 @@ import { signedRequest } from "../../../../pkg/pki/request/certificate-request.f
 const SIGNER = "example.com/signer"
 const name = "r"
 
-/** A cluster with a request, and a user who may write its subresources and has `rules` beside that. */
+/** Starts a cluster with a CertificateSigningRequest and a user who may write its subresources and has `rules` too. */
 async function clusterWith(rules: readonly object[]): Promise<Cluster> {
   const cluster = await startCluster({ components: { controllers: false } })
   const all = ["certificatesigningrequests", "certificatesigningrequests/status", "certificatesigningrequests/approval"]
@@ -37,7 +37,7 @@ const right = (verb: string, ...resourceNames: readonly string[]) => ({
 describe.each([
   { verb: "approve", subresource: "approval", type: "Approved" },
   { verb: "sign", subresource: "status", type: "Failed" },
-])("who writes $subresource", ({ verb, subresource, type }) => {
+])("writing $subresource of a CertificateSigningRequest", ({ verb, subresource, type }) => {
   const write = async (cluster: Cluster) => {
     const request = await cluster.client.get(CertificateSigningRequest, { name })
     const status = { conditions: [{ type, status: "True", reason: "Test" }] }
@@ -51,7 +51,7 @@ describe.each([
     { title: "the right for another signer", rules: [right(verb, "example.com/other")], allowed: false },
     { title: "another right", rules: [right("attest", SIGNER)], allowed: false },
     { title: "no right", rules: [], allowed: false },
-  ])("needs more than the right to write it: with $title", async ({ rules, allowed }) => {
+  ])("needs a right on the signer, beside that on the subresource: with $title", async ({ rules, allowed }) => {
     await using cluster = await clusterWith(rules)
     if (allowed) expect(await write(cluster)).toMatchObject({ status: { conditions: [{ type }] } })
     else
@@ -59,7 +59,7 @@ describe.each([
   })
 })
 
-test("the signer of client certificates refuses requests for the group of administrators", async () => {
+test("a request to the signer kubernetes.io/kube-apiserver-client for the group system:masters is refused", async () => {
   await using cluster = await startCluster({ components: { controllers: false } })
   const ask = (organization: string) =>
     cluster.client.create(CertificateSigningRequest, {

@@ -1,4 +1,7 @@
-/** What the node of a pod decides about writes to the pod. The answers are those of Kubernetes 1.36.2. */
+/**
+ * How the node of a pod takes part in the admission of writes to the pod. The expected responses are those of
+ * Kubernetes 1.36.2.
+ */
 import { describe, expect, test } from "bun:test"
 import { MutatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
 import { MutatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
@@ -48,7 +51,7 @@ const sized = (list: "containers" | "initContainers", cpu: string, memory = "100
 })
 
 describe("a pod gets the zone and the region of its node as labels", () => {
-  test("when it is bound, in the place of labels of its own", async () => {
+  test("when it is bound; they replace the pod's own labels of these names", async () => {
     await using cluster = await start()
     await cluster.create("p", {}, { app: "web", [ZONE]: "elsewhere" })
     await cluster.bind("p")
@@ -65,7 +68,7 @@ describe("a pod gets the zone and the region of its node as labels", () => {
 })
 
 describe("a binding", () => {
-  test("is what mutating policies make of it, also its node", async () => {
+  test("is stored as mutating policies change it, including its node", async () => {
     // given
     await using cluster = await start()
     await cluster.client.create(MutatingAdmissionPolicy, {
@@ -112,16 +115,16 @@ describe("a binding", () => {
 
   test.each([
     {
-      title: "means another version of the pod",
+      title: "names another resourceVersion of the pod",
       metadata: { resourceVersion: "1" },
       wants: "Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: ",
     },
     {
-      title: "comes second",
+      title: "is for a pod that has a node already",
       metadata: {},
       wants: 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n"',
     },
-  ])("is refused where it $title", async ({ metadata, wants }) => {
+  ])("is refused if it $title", async ({ metadata, wants }) => {
     await using cluster = await start()
     await cluster.create("p")
     await cluster.bind("p")
@@ -136,9 +139,14 @@ describe("a resize", () => {
     `pods "p" is forbidden: pod update requires features ${feature} which are not available on node "n"`
 
   test.each([
-    { title: "up to what the node has is done", given: {}, resize: sized("containers", "2"), wants: "done" },
     {
-      title: "beyond what the node has is refused",
+      title: "within the node's allocatable resources is accepted",
+      given: {},
+      resize: sized("containers", "2"),
+      wants: "done",
+    },
+    {
+      title: "beyond the node's allocatable resources is refused",
       given: {},
       resize: sized("containers", "2500m", "2Gi"),
       wants: [
@@ -154,31 +162,31 @@ describe("a resize", () => {
       wants: NOT_FOUND,
     },
     {
-      title: "that changes nothing is done, even where the node does not exist",
+      title: "that changes nothing is accepted, even if the node does not exist",
       given: { nodeName: "none" },
       resize: {},
       wants: "done",
     },
     {
-      title: "of a pod without a node is done, however large",
+      title: "of a pod without a node is accepted, however large",
       given: { nodeName: "" },
       resize: sized("containers", "50"),
       wants: "done",
     },
     {
-      title: "of an init container is refused on a node that does not declare to do it",
+      title: "of an init container is refused if the node does not declare the feature for it",
       given: { initContainers },
       resize: sized("initContainers", "2"),
       wants: lacks("InPlacePodVerticalScalingInitContainers"),
     },
     {
-      title: "of an init container is refused first because of its node, where that does not exist",
+      title: "of an init container on a node that does not exist is refused because of the node",
       given: { initContainers, nodeName: "none" },
       resize: sized("initContainers", "2"),
       wants: NOT_FOUND,
     },
     {
-      title: "of the pod as a whole is refused on a node that does not declare to do it",
+      title: "of pod-level resources is refused if the node does not declare the feature for it",
       given: { resources: { requests: { cpu: "1" }, limits: { cpu: "2" } } },
       resize: { resources: { requests: { cpu: "1500m" } } },
       wants: lacks("InPlacePodLevelResourcesVerticalScaling"),
@@ -189,7 +197,7 @@ describe("a resize", () => {
     expect(await cluster.resize(resize)).toEqual(wants)
   })
 
-  test("of an init container is done where the node declares to do it", async () => {
+  test("of an init container is accepted if the node declares the feature for it", async () => {
     await using cluster = await start()
     const status = { declaredFeatures: ["InPlacePodVerticalScalingInitContainers"] }
     await cluster.client.patch(Node, { name: "n" }, { type: "merge", body: { status } }, { subresource: "status" })
@@ -197,7 +205,7 @@ describe("a resize", () => {
     expect(await cluster.resize(sized("initContainers", "2"))).toBe("done")
   })
 
-  test("is refused on a node with Windows", async () => {
+  test("of a pod on a Windows node is refused", async () => {
     await using cluster = await start()
     await cluster.create("p", { nodeName: "n" })
     const metadata = { labels: { "kubernetes.io/os": "windows" } }

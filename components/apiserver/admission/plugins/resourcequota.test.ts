@@ -6,7 +6,7 @@ import type { AdmissionAttributes } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { resourceQuota } from "./resourcequota.ts"
 
-test("an object counts while it is written, and only once when the store has it", async () => {
+test("an object counts against the quota while it is being written, and is not counted twice once it is stored", async () => {
   // given room for two ConfigMaps
   const stored: KubeObject[] = []
   const quota = {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { inTurns, TurnBudget } from "./turn-budget.ts"
 
-/** A clock on which each look takes a millisecond, and which counts turns. */
+/** A clock that advances by a millisecond each time it is read, and counts the turns that were yielded. */
 function slowClock() {
   let now = 0
   return {
@@ -22,13 +22,13 @@ function* counting(steps: number, done: number[], fault?: Error): Generator<void
   if (fault !== undefined) throw fault
 }
 
-test("a few steps are done at once", () => {
+test("a few steps run in one turn of the event loop", () => {
   const [clock, done] = [slowClock(), [] as number[]]
   expect(inTurns(counting(5, done), new TurnBudget(clock))).toBeUndefined()
   expect([done.length, clock.turns]).toEqual([5, 0])
 })
 
-test("many steps let others have their turn every ten milliseconds, and end with what they end with", async () => {
+test("many steps yield to the event loop every ten milliseconds, and return or throw what they would without yielding", async () => {
   // given steps for 95 ms, and somebody who waits for a turn
   const [clock, done] = [slowClock(), [] as number[]]
   let doneThen: number | undefined

@@ -129,7 +129,7 @@ describe("objects of a definition with a conversion webhook", () => {
     await call("DELETE", path("v1", "round-trip"))
   })
 
-  test("are converted for dry runs as for writes, and a refusal of the webhook fails them", async () => {
+  test("are converted for dry runs too, and a failure of the webhook fails the dry run", async () => {
     // given
     const dry = (name: string) => call("POST", `${path("v2")}?dryRun=All`, foo("v2", name))
     const created = await dry("dry")
@@ -154,7 +154,7 @@ describe("objects of a definition with a conversion webhook", () => {
     expect(asked).toEqual([])
   })
 
-  test("are converted together for a list, and once", async () => {
+  test("are converted for a list in one call of the webhook", async () => {
     for (const name of ["a", "b", "c"]) await call("POST", path("v1"), foo("v1", name))
     const list = body(await call("GET", path("v2")))
     await call("GET", path("v2"))
@@ -165,7 +165,7 @@ describe("objects of a definition with a conversion webhook", () => {
     expect((await call("DELETE", path("v2"))).code).toBe(200)
   })
 
-  test("are converted only for the requested part of a list", async () => {
+  test("are converted only for the page of the list that was requested", async () => {
     for (const name of ["a", "b", "c"]) await call("POST", path("v1"), foo("v1", name))
     const list = body(await call("GET", `${path("v2")}?limit=2`))
     expect([list.items.length, list.metadata["remainingItemCount"], asked]).toEqual([2, 1, [{ count: 2, to: "v2" }]])
@@ -194,7 +194,7 @@ describe("objects of a definition with a conversion webhook", () => {
     await call("DELETE", at)
   })
 
-  test("keep their metadata but for labels and annotations", async () => {
+  test("keep all metadata but labels and annotations, whatever the webhook returns", async () => {
     await call("POST", path("v1"), foo("v1", "kept", { metadata: { name: "kept", labels: { old: "1" } } }))
     reply = (review) =>
       withMetadata(review, { labels: { n: "1" }, annotations: { m: "2" }, finalizers: ["x/y"], generation: 99 })
@@ -249,12 +249,12 @@ describe("objects of a definition with a conversion webhook", () => {
 /** The words were told by Kubernetes 1.36.2. */
 const FAILURES: readonly { title: string; given: Reply; wants: string }[] = [
   {
-    title: "fails and says why",
+    title: "fails with a message",
     given: (review) => withResponse(review, { result: { status: "Failed", message: "no way" } }),
     wants: "failed: no way",
   },
   {
-    title: "fails and does not say why",
+    title: "fails without a message",
     given: (review) => withResponse(review, { result: { status: "Failed" } }),
     wants: "failed: response.result.status was 'Failed', not 'Success'",
   },
@@ -340,7 +340,7 @@ const FAILURES: readonly { title: string; given: Reply; wants: string }[] = [
     wants: "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
   },
   {
-    title: "gives an annotation that is none",
+    title: "gives an annotation that is no string",
     given: (review) => withMetadata(review, { annotations: { "a b": "" } }),
     wants:
       'returned invalid metadata: metadata.annotation: Invalid value: "a b": name part must consist of alphanumeric ' +
@@ -372,12 +372,15 @@ describe("a conversion webhook that", () => {
       given: "x",
       wants: "json: cannot unmarshal string into Go value of type map[string]interface {}",
     },
-  ])("answers so that $title is told by the decoder's words alone", async ({ given, wants }) => {
-    reply = (review) => withResponse(review, { convertedObjects: [given] })
-    expect(told(await call("GET", path("v2", "a")))).toEqual([500, wants])
-  })
+  ])(
+    "returns converted objects of which $title is reported with the JSON decoder's message only",
+    async ({ given, wants }) => {
+      reply = (review) => withResponse(review, { convertedObjects: [given] })
+      expect(told(await call("GET", path("v2", "a")))).toEqual([500, wants])
+    },
+  )
 
-  test("fails does not affect requests in the storage version", async () => {
+  test("fails does not affect requests that need no conversion", async () => {
     reply = FAILURES[0]!.given
     expect((await call("POST", path("v1"), foo("v1", "b"))).code).toBe(201)
     expect((await call("GET", path("v1"))).code).toBe(200)
@@ -391,7 +394,7 @@ describe("a conversion webhook that", () => {
     expect((await call("GET", path("v1", "c"))).code).toBe(404)
   })
 
-  test("fails and works again is counted under upstream's names", async () => {
+  test("fails and recovers is counted by metrics with upstream's names", async () => {
     const { text } = await call("GET", "/metrics")
     expect(text).toMatch(
       /apiserver_conversion_webhook_request_total\{failure_type="conversion_webhook_malformed_response_failure",result="failure"\} \d/,
@@ -403,7 +406,7 @@ describe("a conversion webhook that", () => {
 })
 
 describe("the storage version", () => {
-  test("of a definition can change, and what was stored before is converted", async () => {
+  test("of a definition can change, and objects that were stored before are converted when they are read", async () => {
     // given an object in v1
     await call("POST", DEFINITIONS, definition("moved", "Foo2", { names: { plural: "moved", kind: "Foo2" } }))
     await call("POST", path("v1", "", "moved"), { ...foo("v1", "old"), kind: "Foo2" })

@@ -5,8 +5,8 @@ import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import type { ConversionReview } from "./review.ts"
 
 /**
- * Managers that wrote an object in different versions of its kind. What is expected is what a kube-apiserver 1.36.2
- * answered to the same requests.
+ * Field managers that write an object in different versions of its kind. The expected values are the responses of a
+ * kube-apiserver 1.36.2 to the same requests.
  */
 const GROUP = "managers.example.com"
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -139,7 +139,7 @@ async function play(name: string, steps: readonly (readonly [Write, readonly str
 }
 
 describe("managers of several versions of a custom resource", () => {
-  test("conflict over what a webhook converts, and lose it in their own version", async () => {
+  test("conflict over fields that a webhook converts, and a forced apply takes such fields from managers of another version", async () => {
     await define(BY_WEBHOOK, [v1({ storage: true }), v2()])
     const conflict = '409 Apply failed with 1 conflict: conflict with "a": .spec.hostPort'
     await play("one", [
@@ -188,7 +188,7 @@ describe("managers of several versions of a custom resource", () => {
     expect(spec).toEqual({ hostPort: "g:4", note: "n" })
   })
 
-  test("keep what another manager applied in another version", async () => {
+  test("keep the fields that another manager applied in another version", async () => {
     await define(BY_WEBHOOK, [v1({ storage: true }), v2()])
     await play("two", [
       [["a apply v2", { host: "h", port: "1", note: "n" }], ["a Apply v2 .spec.host .spec.note .spec.port"]],
@@ -205,7 +205,7 @@ describe("managers of several versions of a custom resource", () => {
     expect(spec).toEqual({ hostPort: "h:1" })
   })
 
-  test("are kept for a version that is not served, and forgotten together with one that is gone", async () => {
+  test("are kept while their version is only not served, and dropped when it is removed from the definition", async () => {
     await define(BY_WEBHOOK, [v1({ storage: true }), v2()])
     await send("POST", hosts("")("v1").slice(0, -1) + "?fieldManager=m", {
       apiVersion: `${GROUP}/v1`,
@@ -253,7 +253,7 @@ describe("managers of several versions of a custom resource", () => {
     ])
   })
 
-  test("are refused where a definition without conversion cannot show the fields of one version in the other", async () => {
+  test("are refused an apply whose fields the other version does not have, if nothing converts between the versions", async () => {
     await define({ strategy: "None" }, [v1({ storage: true }), v2()])
     await play("four", [
       [["a apply v1", { note: "n" }], ["a Apply v1 .spec.note"]],
@@ -268,7 +268,7 @@ describe("managers of several versions of a custom resource", () => {
   })
 })
 
-test("managers of several versions of a built-in kind lose what another version says in other fields", async () => {
+test("managers of several versions of a built-in kind lose a field that another version writes under another name", async () => {
   const path = (of: string) => `/apis/autoscaling/${of}/namespaces/default/horizontalpodautoscalers/h`
   const base = { kind: "HorizontalPodAutoscaler", metadata: { name: "h" } }
   const target = { scaleTargetRef: { kind: "D", name: "d", apiVersion: "apps/v1" }, maxReplicas: 5 }

@@ -45,7 +45,7 @@ resources:
   )
 }
 
-test("Secrets are encrypted with a KMS plugin behind its socket, over restarts of both", async () => {
+test("Secrets are encrypted by a KMS plugin over its socket, and readable after restarts of the plugin and the server", async () => {
   // given
   const kms = new FakeKms()
   let plugin = await serveKms(kms, join(dir, "kms.sock"))
@@ -74,7 +74,7 @@ test("Secrets are encrypted with a KMS plugin behind its socket, over restarts o
   plugin.forceShutdown()
 })
 
-test("a plugin is not asked any more where the store cannot be opened", async () => {
+test("a plugin is not called any more after the store could not be opened", async () => {
   // given a file that is no store, and a clock that tells which timers are left
   const plugin = await serveKms(new FakeKms(), join(dir, "kms.sock"))
   mkdirSync(join(dir, "server/db"), { recursive: true })
@@ -96,7 +96,7 @@ test("a plugin is not asked any more where the store cannot be opened", async ()
   plugin.forceShutdown()
 })
 
-test("a plugin that answers nothing costs its timeout at the start, and only what it has encrypted", async () => {
+test("a plugin that does not answer delays the start by its timeout, and makes only its own values unreadable", async () => {
   // given an encrypted Secret and a plugin that hangs
   const kms = Object.assign(new FakeKms(), { isSilent: false })
   const plugin = await serveKms(kms, join(dir, "kms.sock"))

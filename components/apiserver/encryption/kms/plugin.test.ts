@@ -11,7 +11,7 @@ import { derivedKey } from "./seed-cipher.ts"
 const PLACE = { key: "/registry/core/secrets/default/a", revision: 5 }
 const TEXT = Buffer.from('{"data":"hunter2"}')
 
-/** A value as it stands in the database. */
+/** Returns a value as the database holds it. */
 const onDisk = (value: Uint8Array) => Buffer.concat([Buffer.from("k8s:enc:kms:v2:vault:"), value])
 
 /** A server's plugin, of a KMS that other servers may have had before. */
@@ -35,7 +35,7 @@ test("a key is derived from a seed as HKDF's expansion does it", () => {
 })
 
 describe("a KMS plugin that works", () => {
-  test("never sees a value, and is asked once a minute", async () => {
+  test("never receives a value, and is called once a minute", async () => {
     const kms = new FakeKms()
     const { plugin, clock } = pluginOf(kms)
     await plugin.start()
@@ -47,7 +47,7 @@ describe("a KMS plugin that works", () => {
     plugin.close()
   })
 
-  test("is asked by a health check, where its last answer is older than 20 s", async () => {
+  test("is called by a health check if its last answer is older than 20 s", async () => {
     const kms = new FakeKms()
     const { plugin, clock } = pluginOf(kms)
     await plugin.start()
@@ -64,7 +64,7 @@ describe("a KMS plugin that works", () => {
     plugin.close()
   })
 
-  test("writes Kubernetes' EncryptedObject, with the key's id and the encrypted seed", async () => {
+  test("makes the server write Kubernetes' EncryptedObject with the id of the key and the encrypted seed", async () => {
     const kms = new FakeKms()
     const { plugin } = pluginOf(kms)
     await plugin.start()
@@ -76,7 +76,7 @@ describe("a KMS plugin that works", () => {
     plugin.close()
   })
 
-  test("decrypts what the server wrote before its restart, and calls it stale after a change of its key", async () => {
+  test("lets the server decrypt values from before its restart, which are stale once the key has changed", async () => {
     // given a value of an earlier server
     const kms = new FakeKms()
     const before = pluginOf(kms)
@@ -99,8 +99,8 @@ describe("a KMS plugin that works", () => {
   })
 })
 
-describe("a KMS plugin that is not there", () => {
-  test("lets the server start; what it has to decrypt can be read once it is there", async () => {
+describe("a KMS plugin that cannot be reached", () => {
+  test("lets the server start; its values can be read when it can be reached again", async () => {
     // given
     const kms = new FakeKms()
     const before = pluginOf(kms)
@@ -128,7 +128,7 @@ describe("a KMS plugin that is not there", () => {
     plugin.close()
   })
 
-  test("stops writes after three minutes, and never reads", async () => {
+  test("stops writes after three minutes, but no reads", async () => {
     const kms = new FakeKms()
     const { plugin, clock } = pluginOf(kms)
     await plugin.start()
@@ -145,7 +145,7 @@ describe("a KMS plugin that is not there", () => {
     plugin.close()
   })
 
-  test("is asked for one round of keys only, however many there are", async () => {
+  test("is tried for one round of seeds only, however many seeds the store has", async () => {
     const kms = new FakeKms()
     const values: Uint8Array[] = []
     for (let i = 0; i < 40; i++) {
@@ -169,22 +169,26 @@ describe("a KMS plugin that is not there", () => {
 })
 
 test.each([
-  { title: "that it is ill", status: { healthz: "sealed" }, wants: "got unexpected healthz status: sealed" },
-  { title: "another version", status: { version: "v1" }, wants: "expected KMSv2 API version v2, got v1" },
+  { title: "an unhealthy status", status: { healthz: "sealed" }, wants: "got unexpected healthz status: sealed" },
+  { title: "another API version", status: { version: "v1" }, wants: "expected KMSv2 API version v2, got v1" },
   { title: "no key", status: { keyId: "" }, wants: `got invalid KMSv2 KeyID hash "": keyID is empty` },
   {
-    title: "an endless key id",
+    title: "a key id that is too long",
     status: { keyId: "k".repeat(1025) },
     wants: "keyID is 1025 bytes, which exceeds the max size of 1024",
   },
-  { title: "two keys", encrypted: { keyId: "other" }, wants: "failed to rotate DEK: statusKeyIDHash=" },
+  {
+    title: "another key id than in its status",
+    encrypted: { keyId: "other" },
+    wants: "failed to rotate DEK: statusKeyIDHash=",
+  },
   {
     title: "an empty seed",
     encrypted: { ciphertext: new Uint8Array() },
     wants: "failed to validate encrypted DEK source: encrypted DEK source is empty",
   },
   {
-    title: "a giant seed",
+    title: "a seed that is too large",
     encrypted: { ciphertext: new Uint8Array(5000) },
     wants: "encrypted DEK source is 5000 bytes, which exceeds the max size of 1024",
   },
@@ -194,24 +198,28 @@ test.each([
     wants: 'failed to validate annotations: annotations: Invalid value: "note"',
   },
   {
-    title: "endless annotations",
+    title: "annotations that are too large",
     encrypted: { annotations: { "a.example.com": new Uint8Array(40_000) } },
     wants: "which exceeds the max size of 32768",
   },
-])("a plugin that answers $title is not healthy, and the server goes on", async ({ status, encrypted, wants }) => {
-  const kms = new FakeKms()
-  Object.assign(kms, { status: status ?? {}, encrypted: encrypted ?? {} })
-  const { plugin } = pluginOf(kms)
-  await plugin.start()
-  expect(plugin.problem).toContain(wants)
-  expect(plugin.problem!.length).toBeLessThan(2000)
-  // As upstream: a key is a key, whatever else the plugin says of itself.
-  if (status !== undefined && "keyId" in status === false) expect(plugin.seal(TEXT, PLACE).length).toBeGreaterThan(100)
-  else expect(() => plugin.seal(TEXT, PLACE)).toThrow("got unexpected nil transformer")
-  plugin.close()
-})
+])(
+  "a plugin that answers with $title is unhealthy, and the server keeps serving",
+  async ({ status, encrypted, wants }) => {
+    const kms = new FakeKms()
+    Object.assign(kms, { status: status ?? {}, encrypted: encrypted ?? {} })
+    const { plugin } = pluginOf(kms)
+    await plugin.start()
+    expect(plugin.problem).toContain(wants)
+    expect(plugin.problem!.length).toBeLessThan(2000)
+    // As upstream: a key is a key, whatever else the plugin says of itself.
+    if (status !== undefined && "keyId" in status === false)
+      expect(plugin.seal(TEXT, PLACE).length).toBeGreaterThan(100)
+    else expect(() => plugin.seal(TEXT, PLACE)).toThrow("got unexpected nil transformer")
+    plugin.close()
+  },
+)
 
-test("a plugin that gives another seed back is noticed when the value is read", async () => {
+test("a plugin that decrypts to another seed is detected when the value is read", async () => {
   const kms = new FakeKms()
   const before = pluginOf(kms)
   await before.plugin.start()

@@ -55,7 +55,7 @@ describe("a suggested object", () => {
       wants: { annotation: "true", isRestored: true, generation: 3 },
     },
     {
-      title: "whose annotation says so is left alone",
+      title: "is left alone if its annotation says so",
       annotation: "false",
       generation: 2,
       isChanged: true,
@@ -76,14 +76,14 @@ describe("a suggested object", () => {
       wants: { annotation: "false", isRestored: false, generation: 2 },
     },
     {
-      title: "with an invalid annotation counts as one without",
+      title: "with an invalid annotation is treated as one without",
       annotation: "maybe",
       generation: 3,
       isChanged: true,
       wants: { annotation: "false", isRestored: false, generation: 3 },
     },
     {
-      title: "with another spelling of the annotation keeps it",
+      title: "whose annotation is spelled in another way keeps the spelling",
       annotation: "T",
       generation: 1,
       isChanged: false,
@@ -95,7 +95,7 @@ describe("a suggested object", () => {
 describe("a mandatory object", () => {
   test.each<Case>([
     {
-      title: "is corrected whatever its annotation says",
+      title: "is corrected even if its annotation says otherwise",
       annotation: "false",
       generation: 2,
       isChanged: true,
@@ -109,7 +109,7 @@ describe("a mandatory object", () => {
       wants: { annotation: "true", isRestored: false, generation: 1 },
     },
     {
-      title: "gets the missing annotation",
+      title: "gets its missing annotation",
       annotation: null,
       generation: 9,
       isChanged: false,
@@ -117,7 +117,7 @@ describe("a mandatory object", () => {
     },
   ])("$title", (given) => check("catch-all", given))
 
-  test("named exempt keeps an administrator's settings of its seats", () => {
+  test("named exempt keeps the concurrency shares and the lendable part that an administrator sets", () => {
     const wanted = wantedNamed("PriorityLevelConfiguration", "exempt")
     const object = {
       ...stored("exempt", {
@@ -134,11 +134,11 @@ describe("a mandatory object", () => {
 })
 
 test.each([
-  { title: "one that was the server's is deleted", name: "old", annotation: "true", wants: true },
-  { title: "one of a user stays", name: "mine", annotation: undefined, wants: false },
+  { title: "one that the server created is deleted", name: "old", annotation: "true", wants: true },
+  { title: "one that a user created stays", name: "mine", annotation: undefined, wants: false },
   { title: "one whose annotation says so stays", name: "mine", annotation: "false", wants: false },
-  { title: "one that is wanted stays", name: "system", annotation: "true", wants: false },
-])("of objects that are not suggested any more $title", ({ name, annotation, wants }) => {
+  { title: "one that is still in the defaults stays", name: "system", annotation: "true", wants: false },
+])("of the objects that are not among the defaults any more, $title", ({ name, annotation, wants }) => {
   const annotations = annotation === undefined ? {} : { [KEY]: annotation }
   const object = { apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "PriorityLevelConfiguration" }
   expect(isUnwanted({ ...object, metadata: { name, annotations } })).toBe(wants)

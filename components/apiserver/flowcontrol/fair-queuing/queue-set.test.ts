@@ -25,7 +25,7 @@ function start(config: QueuingConfig, limit: number, isExempt = false) {
 
 const ONE_EACH = { queues: 8, handSize: 1, queueLengthLimit: 100 }
 
-/** One of several clients of a flow: asks again `thinkMs` after each answer, which takes `serveMs`. */
+/** The clients of one flow: each sends its next request `thinkMs` after a response; a request takes `serveMs`. */
 interface Load {
   readonly flow: string
   readonly clients: number
@@ -65,7 +65,7 @@ function seatsOf(loads: readonly Load[], config: QueuingConfig, limit: number, m
   return used.map((sum) => Math.round((sum * 10) / (ms / 2)) / 10)
 }
 
-describe("seats go", () => {
+describe("seats are given", () => {
   test.each<{
     readonly title: string
     readonly loads: readonly Load[]
@@ -73,7 +73,7 @@ describe("seats go", () => {
     readonly wants: readonly number[]
   }>([
     {
-      title: "to both equally, although one sends ten times as many requests",
+      title: "to two flows equally, although one sends ten times as many requests",
       loads: [
         { flow: "flood", clients: 80, serveMs: 10 },
         { flow: "few", clients: 8, serveMs: 10 },
@@ -82,7 +82,7 @@ describe("seats go", () => {
       wants: [4, 4],
     },
     {
-      title: "to both equally, although requests of one take longer",
+      title: "to two flows equally, although the requests of one take longer",
       loads: [
         { flow: "slow", clients: 20, serveMs: 100 },
         { flow: "fast", clients: 20, serveMs: 10 },
@@ -91,7 +91,7 @@ describe("seats go", () => {
       wants: [4, 4],
     },
     {
-      title: "to both equally, although one needs several seats for a request",
+      title: "to two flows equally, although the requests of one need several seats",
       loads: [
         { flow: "wide", clients: 20, serveMs: 10, seats: 2 },
         { flow: "narrow", clients: 20, serveMs: 10 },
@@ -100,7 +100,7 @@ describe("seats go", () => {
       wants: [4, 4],
     },
     {
-      title: "to the flow that wants more, when another does not use its share",
+      title: "to the flow with more requests when another flow does not use its share",
       loads: [
         { flow: "flood", clients: 40, serveMs: 10 },
         { flow: "one", clients: 1, serveMs: 10 },
@@ -131,7 +131,7 @@ describe("seats go", () => {
 })
 
 describe("a request", () => {
-  test("without a free seat waits until another one ends, and the queues are served in turn", () => {
+  test("that finds no free seat waits until another request ends, and the queues are served in turn", () => {
     // given two seats in use, and three requests of one flow that wait before one of another
     const { queues, request, dispatched, demands } = start(ONE_EACH, 2)
     const [a, b] = [flow("flood"), flow("few")]
@@ -157,7 +157,7 @@ describe("a request", () => {
     expect(queues.enqueue(request(flow("few")))).toBeObject()
   })
 
-  test("that is patient waits in a full queue too", () => {
+  test("that may exceed the queue's limit waits in a full queue too", () => {
     const { queues, request, dispatched } = start({ queues: 8, handSize: 1, queueLengthLimit: 1 }, 1)
     const place = queues.execute(request(flow("flood")))
     expect(queues.enqueue(request(flow("flood")))).toBeObject()
@@ -167,7 +167,7 @@ describe("a request", () => {
     expect(dispatched).toEqual(["flood", "patient"])
   })
 
-  test("is rejected at a level without queues when its seats are in use", () => {
+  test("is rejected at a level without queues when all seats are in use", () => {
     const { queues, request } = start({ queues: 0, handSize: 0, queueLengthLimit: 0 }, 1)
     const place = queues.execute(request(flow("a")))
     expect(queues.hasRoom(1)).toBe(false)
@@ -176,7 +176,7 @@ describe("a request", () => {
     expect(queues.hasRoom(1)).toBe(true)
   })
 
-  test("of a level without seats waits for ever", () => {
+  test("of a level without seats is never dispatched", () => {
     const { queues, request, dispatched } = start(ONE_EACH, 0)
     expect(queues.hasRoom(1)).toBe(false)
     queues.enqueue(request(flow("a")))
@@ -185,7 +185,7 @@ describe("a request", () => {
     expect(dispatched).toEqual(["a"])
   })
 
-  test("that needs more seats than exist gets all of them when no other request has any", () => {
+  test("that needs more seats than the level has is dispatched when no other request runs", () => {
     const { queues, request, dispatched } = start(ONE_EACH, 3)
     const place = queues.execute(request(flow("few")))
     queues.enqueue(request(flow("flood"), 5, "wide"))
@@ -246,7 +246,7 @@ describe("queues", () => {
     for (let i = 0; i < 30; i++) expect(queues.enqueue(request(flow(`other-${i}`)))).toBeObject()
   })
 
-  test("that were idle for long have no advantage", () => {
+  test("that were idle for long are served as if they had just arrived", () => {
     // given a flow that was served alone for a minute
     const { time, queues, request, dispatched } = start(ONE_EACH, 1)
     let place = queues.execute(request(flow("flood")))

@@ -12,19 +12,19 @@ describe("seats are divided", () => {
   }>([
     { title: "in proportion to the targets", sum: 30, claims: [claim(1, 0, 99), claim(2, 0, 99)], wants: [10, 20] },
     {
-      title: "so that none gets less than its bound",
+      title: "so that no class gets less than its lower bound",
       sum: 12,
       claims: [claim(9, 9, 99), claim(9, 1, 99)],
       wants: [9, 3],
     },
     {
-      title: "so that none gets more than its bound",
+      title: "so that no class gets more than its upper bound",
       sum: 30,
       claims: [claim(9, 0, 5), claim(9, 0, 99)],
       wants: [5, 25],
     },
     {
-      title: "with bounds on both sides",
+      title: "with lower and upper bounds",
       sum: 100,
       claims: [claim(10, 10, 12), claim(10, 5, 99), claim(40, 30, 50)],
       wants: [12, 38, 50],
@@ -42,7 +42,7 @@ describe("seats are divided", () => {
       wants: [4, 5],
     },
     { title: "equally when all targets are equal", sum: 8, claims: [claim(0, 0, 99), claim(0, 0, 99)], wants: [4, 4] },
-    { title: "as no seats when the sum is 0", sum: 0, claims: [claim(0, 0, 9)], wants: [0] },
+    { title: "so that every class gets 0 when the sum is 0", sum: 0, claims: [claim(0, 0, 9)], wants: [0] },
     { title: "not at all when the lower bounds exceed the sum", sum: 3, claims: [claim(5, 4, 9)], wants: undefined },
     {
       title: "not at all when the upper bounds are below the sum",
@@ -56,7 +56,7 @@ describe("seats are divided", () => {
     expect(seats?.map((count) => Math.round(count * 1e6) / 1e6)).toEqual(wants === undefined ? undefined : [...wants])
   })
 
-  test("whole, within the bounds and fairly, whatever the claims are", () => {
+  test("as whole numbers, within the bounds and fairly, whatever the classes ask for", () => {
     let seed = 1
     const next = (below: number) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % below
     for (let round = 0; round < 500; round++) {

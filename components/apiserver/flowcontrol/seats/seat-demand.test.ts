@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { SeatDemand } from "./seat-demand.ts"
 
-test("a period has its highest demand, its average and its deviation", () => {
+test("a period has its highest demand, its average and its standard deviation", () => {
   // given 4 seats wanted in half of a period, and none in the other
   const demand = new SeatDemand(0)
   demand.set(4, 0)
@@ -12,7 +12,7 @@ test("a period has its highest demand, its average and its deviation", () => {
   expect(demand.figures).toEqual({ highWatermark: 4, average: 2, deviation: 2, smoothed: 4 })
 })
 
-test("a demand that goes on is the whole of the next period", () => {
+test("a demand at the end of a period counts for the whole of the next period", () => {
   const demand = new SeatDemand(0)
   demand.set(3, 9000)
   demand.roll(10_000)
@@ -22,7 +22,7 @@ test("a demand that goes on is the whole of the next period", () => {
   expect(demand.figures).toMatchObject({ highWatermark: 3, average: 3, deviation: 0 })
 })
 
-test("smoothed demand halves in five minutes without demand, whether it is read meanwhile or not", () => {
+test("smoothed demand halves in five minutes without demand, no matter how often it is read meanwhile", () => {
   // given two levels with a demand in one period
   const [watched, alone] = [new SeatDemand(0), new SeatDemand(0)]
   for (const demand of [watched, alone]) {
@@ -38,7 +38,7 @@ test("smoothed demand halves in five minutes without demand, whether it is read 
   expect(alone.figures.highWatermark).toBe(0)
 })
 
-test("a level that begins within a period is measured from then on", () => {
+test("a level that is created within a period is measured from its creation on", () => {
   const demand = new SeatDemand(4000)
   demand.set(6, 7000)
   demand.roll(10_000)

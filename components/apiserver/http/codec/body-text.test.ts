@@ -7,7 +7,7 @@ import { parseYaml } from "./yaml.ts"
 
 const yaml = (text: string) => parseYaml(Buffer.from(text))
 
-/** What is said of a body that cannot be read. */
+/** Returns the message of the error about a body that cannot be read. */
 function refusal(read: () => unknown): string {
   try {
     read()
@@ -28,7 +28,7 @@ describe("a JSON body", () => {
     ['{"__proto__":1,"constructor":{"x":1}}', []],
     ["[]", []],
     ["7", []],
-  ])("%s tells its duplicate fields", (text, faults) => {
+  ])("%s is reported with its duplicate fields", (text, faults) => {
     expect(parseJson(text)).toMatchObject({ value: JSON.parse(text) as unknown, faults })
   })
 
@@ -40,12 +40,12 @@ describe("a JSON body", () => {
     { text: '{"a":"\0"}', why: "invalid character '\\x00' in string literal" },
     { text: "{} x", why: "invalid character 'x' after top-level value" },
     { text: `${"[".repeat(20_000)}${"]".repeat(20_000)}`, why: "invalid character '[' exceeded max depth" },
-  ])("that is no JSON is refused in Go's words: $why", ({ text, why }) => {
+  ])("that is no valid JSON is refused with the message of Go's decoder: $why", ({ text, why }) => {
     expect(refusal(() => parseJson(text))).toBe(why)
   })
 
   test.each(["9007199254740993", "-9223372036854775808", "12345678901234567890123", "1.0", "1e3", "1E400", "0.1000"])(
-    "keeps %s as it was written",
+    "keeps the digits of %s",
     (number) => {
       const { value } = parseJson(`{"a":[${number}],"b":"${number}"}`)
       expect(value).toEqual({ a: [new ExactNumber(number)], b: number })
@@ -53,17 +53,17 @@ describe("a JSON body", () => {
     },
   )
 
-  test.each(["0", "7", "-12", "1.5", "0.1", "9007199254740991", "1234567890123456"])("gives %s as a number", (number) =>
+  test.each(["0", "7", "-12", "1.5", "0.1", "9007199254740991", "1234567890123456"])("reads %s as a number", (number) =>
     expect(parseJson(`[${number}]`).value).toEqual([Number(number)]),
   )
 
-  test("has U+FFFD in the place of halves of surrogate pairs", () => {
+  test("has U+FFFD in place of unpaired surrogates", () => {
     expect(parseJson(String.raw`["\ud83d\ude00","\ud83d","x\ude00y"]`).value).toEqual(["😀", "\ufffd", "x\ufffdy"])
   })
 })
 
 describe("a YAML body", () => {
-  test("that is JSON is read as YAML reads it", () => {
+  test("that is JSON is read by YAML's rules", () => {
     expect(yaml('{"a":1.0,"b":[1e3,9007199254740993],"c":"\\u00e9"}').value).toEqual({
       a: 1,
       b: [1000, new ExactNumber("9007199254740993")],
@@ -84,7 +84,7 @@ describe("a YAML body", () => {
     { bytes: Buffer.from([97, 0xff]), why: "yaml: invalid leading UTF-8 octet" },
     { bytes: Buffer.from([97, 0xc3, 97]), why: "yaml: invalid trailing UTF-8 octet" },
     { bytes: Buffer.from([97, 0xe2, 0x82]), why: "yaml: incomplete UTF-8 octet sequence" },
-  ])("that cannot be read is refused in go-yaml's words: $why", ({ bytes, why }) => {
+  ])("that cannot be read is refused with the message of go-yaml: $why", ({ bytes, why }) => {
     expect(refusal(() => parseYaml(bytes))).toBe(why)
   })
 })

@@ -17,7 +17,7 @@ test.each([
   [3, 200_000],
   [40, 30_000],
   [5000, 100],
-])("a list of %d items of %d bytes is the same whether in one piece or in several", (count, size) => {
+])("a list of %d items of %d bytes has the same bytes in one piece and in several", (count, size) => {
   const items = Array.from({ length: count }, (_, i) => stored(`n${i}`, size))
   const bytes = listBytes(ConfigMap, { resourceVersion: "7" }, items)
   const whole = "pieces" in bytes ? Buffer.concat([...bytes.pieces()]) : Buffer.from(bytes)
@@ -35,11 +35,11 @@ test.each([
 })
 
 test.each([
-  { title: "stand first, the kind before the version", json: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}' },
-  { title: "stand first, the version before the kind", json: '{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}' },
+  { title: "stand first, kind before apiVersion", json: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}' },
+  { title: "stand first, apiVersion before kind", json: '{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}' },
   { title: "stand last", json: '{"metadata":{},"apiVersion":"v1","kind":"ConfigMap"}' },
   { title: "stand apart", json: '{"kind":"ConfigMap","metadata":{},"apiVersion":"v1"}' },
-])("an item has neither kind nor version where these $title", ({ json }) => {
+])("the items of a list are written without kind and apiVersion where these $title", ({ json }) => {
   const item = { key: "a", object: JSON.parse(json), revision: 1, created: 1, time: 0, json: Buffer.from(json) }
   const bytes = listBytes(ConfigMap, {}, [item, item])
   expect(Buffer.from(bytes as Uint8Array).toString()).toBe(

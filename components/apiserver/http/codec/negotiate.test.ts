@@ -28,21 +28,24 @@ describe("an Accept header", () => {
     ["text/html,application/json;q=0.8", { encoding: "json" }],
     ["application/json;q=0", { encoding: "json" }],
     ["application/json;pretty=1", { pretty: true }],
-  ])("%s is answered with what the client wants most", (accept, expected) => {
+  ])("%s gets the most preferred supported type", (accept, expected) => {
     expect(negotiate(accept, OBJECTS)).toMatchObject(expected)
   })
 
-  test.each([["text/html"], ["application/xml;q=1"], ["application/*"], [";;;,,"]])("%s cannot be met", (accept) => {
-    expect(reason(() => negotiate(accept, OBJECTS), "NotAcceptable")).toBe(true)
-  })
+  test.each([["text/html"], ["application/xml;q=1"], ["application/*"], [";;;,,"]])(
+    "%s is refused, since it contains no supported type",
+    (accept) => {
+      expect(reason(() => negotiate(accept, OBJECTS), "NotAcceptable")).toBe(true)
+    },
+  )
 
-  test("of a watch cannot be YAML", () => {
+  test("of a watch cannot ask for YAML", () => {
     expect(reason(() => negotiate("application/yaml", STREAMS), "NotAcceptable")).toBe(true)
     expect(negotiate("application/json;stream=watch", STREAMS).encoding).toBe("json")
   })
 })
 
-test("bodies have known types", () => {
+test("bodies must have a supported content type", () => {
   expect(objectBody("application/json; charset=utf-8", OBJECTS.encodings)).toBe("json")
   expect(objectBody(undefined, OBJECTS.encodings)).toBe("json")
   expect(patchBody("application/apply-patch+yaml")).toBe("apply-patch")

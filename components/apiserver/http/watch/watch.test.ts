@@ -38,7 +38,7 @@ test.each<Partial<Accepted>>([
   { encoding: "protobuf" },
   { as: "PartialObjectMetadata" },
   { as: "PartialObjectMetadata", encoding: "protobuf" },
-])("watchers that want the same share its bytes: %j", (accepted) => {
+])("watches that accept the same format share the encoded bytes: %j", (accepted) => {
   // given a batch, and watchers that each ask for their encoder
   const batch = new WatchBatch([added("a", 1), added("b", 2)])
   const [one, other] = [encoderOf(accepted), encoderOf(accepted)]
@@ -48,7 +48,7 @@ test.each<Partial<Accepted>>([
   expect(encoderOf({ as: "PartialObjectMetadata", asVersion: "v1beta1" }).body(batch)).not.toEqual(one.body(batch))
 })
 
-test("each watch of tables gets the columns once", () => {
+test("each watch as a Table gets the column definitions once", () => {
   const columns = (bytes: Uint8Array) =>
     text(bytes)
       .trimEnd()
@@ -63,7 +63,7 @@ test("each watch of tables gets the columns once", () => {
   }
 })
 
-test("the error that ends a watch is a line of its own", () => {
+test("the error that ends a watch is written as a line of its own", () => {
   expect(text(encoderOf().error(new ApiError("Expired", "too old")))).toMatch(
     /^\{"type":"ERROR","object":\{"kind":"Status".*"code":410.*\}\n$/,
   )

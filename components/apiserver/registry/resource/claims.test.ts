@@ -14,7 +14,7 @@ const specWith = (request: object = {}) => ({
   devices: { requests: [{ name: "r", exactly: { deviceClassName: "class", ...request } }] },
 })
 
-test("devices in use are for claims of namespaces that are marked for administrators", async () => {
+test("admin access to devices is allowed only in namespaces with the label for it", async () => {
   // given
   await using cluster = await start()
   const { client } = cluster
@@ -33,7 +33,7 @@ test("devices in use are for claims of namespaces that are marked for administra
   await client.create(ResourceClaimTemplate, { metadata: { name, namespace: "marked" }, spec: { spec } })
 })
 
-describe("who writes the status of a claim", () => {
+describe("a user who writes the status of a ResourceClaim", () => {
   /** A cluster with a claim, and a user who may write its status and has `rights` beside that. */
   async function clusterWith(...rights: readonly { readonly resource: string; readonly verb: string }[]) {
     const cluster = await start()
@@ -65,14 +65,14 @@ describe("who writes the status of a claim", () => {
     return client.updateStatus(ResourceClaim, { ...claim, status: { ...claim.status, ...status } })
   }
 
-  test("allocates it only with the right to bind claims", async () => {
+  test("can allocate the claim only with the right to write resourceclaims/binding", async () => {
     await using without = await clusterWith()
     await expect(write(without, "jane", { allocation })).rejects.toThrow("resourceclaims/binding")
     await using cluster = await clusterWith({ resource: "binding", verb: "update" })
     expect((await write(cluster, "jane", { allocation })).status.allocation).toMatchObject(allocation)
   })
 
-  test("speaks for a driver only with the right to", async () => {
+  test("can write a driver's device status only with the right to write resourceclaims/driver", async () => {
     const devices = [{ ...device, data: { a: 1 } }]
     await using without = await clusterWith({ resource: "driver", verb: "associated-node:update" })
     await write(without, undefined, { allocation })
@@ -82,7 +82,7 @@ describe("who writes the status of a claim", () => {
     expect((await write(cluster, "jane", { devices })).status.devices).toMatchObject(devices)
   })
 
-  test("changes nothing of what was allocated, and drops what drivers said when it is given back", async () => {
+  test("cannot change an allocation, and removes the drivers' device status together with the allocation", async () => {
     await using cluster = await clusterWith()
     await write(cluster, undefined, { allocation })
     await write(cluster, undefined, { devices: [{ ...device, data: { a: 1 } }] })
@@ -94,35 +94,39 @@ describe("who writes the status of a claim", () => {
 
 test.each([
   {
-    title: "about attributes and capacities is taken",
+    title: "about attributes and capacities is accepted",
     expression: `device.attributes["d.example.com"].model == "a" && device.capacity["x.y"].memory.isGreaterThan(quantity("1Gi"))`,
   },
   {
-    title: "that gives no truth value is refused",
+    title: "that returns no boolean is refused",
     expression: "device.driver",
     wants: "must evaluate to bool or the unknown type, not string",
   },
   {
-    title: "with loops over what a device can have at most is taken",
+    title: "with loops over as many attributes as a device can have is accepted",
     expression: `cel.bind(x, device.attributes.all(a, device.attributes.all(b, device.attributes[a].y == "z")), x)`,
   },
   {
-    title: "with loops over what has no known size is refused",
+    title: "with loops over a collection of unknown size is refused",
     expression: `device.driver.split("a").all(x, x.split("b").all(y, y.split("c").all(z, z.split("d").all(u, true))))`,
     wants: "too complex, exceeds cost limit",
   },
   {
-    title: "that gives a value a name is taken",
+    title: "with cel.bind and a simple variable name is accepted",
     expression: `cel.bind(d, device.attributes["d.example.com"], d.model == "a" || d.size > 1)`,
   },
   {
-    title: "that gives a value no name is refused",
+    title: "with cel.bind and a name that is no identifier is refused",
     expression: `cel.bind(d.e, 1, true)`,
     wants: "cel.bind() variable names must be simple identifiers",
   },
-  { title: "about what devices do not have is refused", expression: "device.name", wants: "undefined field 'name'" },
   {
-    title: "that could cost too much is refused",
+    title: "about a field that devices do not have is refused",
+    expression: "device.name",
+    wants: "undefined field 'name'",
+  },
+  {
+    title: "that could exceed the cost limit is refused",
     expression:
       "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, true))))",
     wants: "too complex, exceeds cost limit",
@@ -132,7 +136,7 @@ test.each([
     expression: `${"device.driver == 'a' || ".repeat(600)}true`,
     wants: "Too long",
   },
-])("a class with an expression $title", async ({ expression, wants }) => {
+])("a DeviceClass with an expression $title", async ({ expression, wants }) => {
   await using cluster = await start()
   const made = cluster.client.create(DeviceClass, {
     metadata: { name },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { json, startHttpServer } from "../../serving/http-server.fixtures.ts"
 
-/** What is expected is what a kube-apiserver 1.36.2 answered. */
+/** The field managers in responses to reviews. The expected values are the responses of a kube-apiserver 1.36.2. */
 let server: Awaited<ReturnType<typeof startHttpServer>>
 beforeAll(async () => {
   server = await startHttpServer()
@@ -35,13 +35,13 @@ test.each([
     body: { spec: { audiences: ["a"] } },
     fields: { "f:spec": { "f:audiences": {}, "f:expirationSeconds": {} } },
   },
-])("$title says who owns its fields, as an object that is kept", async ({ path, body, fields }) => {
+])("$title has managedFields, as a stored object has", async ({ path, body, fields }) => {
   const { text } = await server.call("POST", path, json(body))
   const { metadata } = JSON.parse(text) as { metadata: { managedFields?: readonly { fieldsV1: object }[] } }
   expect(metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1)).toEqual(fields && [fields])
 })
 
-test("a request for a token that is bound to nothing shows that", async () => {
+test("a TokenRequest without boundObjectRef is returned with the field as null", async () => {
   const { text } = await server.call("POST", "/api/v1/namespaces/default/serviceaccounts/default/token", json({}))
   expect(JSON.parse(text)).toMatchObject({ spec: { boundObjectRef: null } })
 })

@@ -1,4 +1,7 @@
-/** What is answered to reviews and requests for tokens. Each row is the answer of a kube-apiserver 1.36.2. */
+/**
+ * The responses to access reviews, token reviews and token requests. Each row is the response of a kube-apiserver
+ * 1.36.2.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { json, startHttpServer } from "../../serving/http-server.fixtures.ts"
 
@@ -20,10 +23,10 @@ async function post(path: string, body: object): Promise<{ code: number; answer:
   return { code, answer: JSON.parse(text) as Record<string, unknown> }
 }
 
-describe("a review of access", () => {
+describe("an access review", () => {
   test.each([
     {
-      title: "that asks nothing is refused without its kind",
+      title: "without attributes is refused with a message that lacks the kind",
       spec: {},
       wants:
         '.authorization.k8s.io "" is invalid: [spec.resourceAttributes: Invalid value: null: exactly one of ' +
@@ -31,21 +34,21 @@ describe("a review of access", () => {
         "user or group must be specified]",
     },
     {
-      title: "that asks two questions is shown one of them in Go's words",
+      title: "with attributes of both sorts is refused with a message that shows one of them in Go's notation",
       spec: { ...list({}), nonResourceAttributes: { path: "/x" } },
       wants:
         '.authorization.k8s.io "" is invalid: spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":""}: ' +
         "cannot be specified in combination with resourceAttributes",
     },
     {
-      title: "with an empty selector is told which one",
+      title: "with an empty label selector is refused with a message that names the selector",
       spec: list({ labelSelector: {} }),
       wants:
         '.authorization.k8s.io "" is invalid: spec.resourceAttributes.labelSelector.requirements: Required value: when ' +
         "spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is required",
     },
     {
-      title: "with a selector without a field",
+      title: "with a field selector without a key is refused",
       spec: field({ key: "", operator: "Exists" }),
       wants:
         '.authorization.k8s.io "" is invalid: spec.resourceAttributes.fieldSelector.requirements[0].key: Required ' +
@@ -58,23 +61,23 @@ describe("a review of access", () => {
 
   test.each([
     {
-      title: "an operator of newer clients",
+      title: "an unknown operator",
       spec: label({ key: "a", operator: "Near", values: ["b"] }),
       wants: "spec.resourceAttributes.labelSelector ignored due to parse error",
     },
     {
-      title: "some conditions that no field selector can hold",
+      title: "some requirements that a field selector cannot express",
       spec: field({ key: "a", operator: "In", values: ["b"] }, { key: "c", operator: "Exists" }),
       wants: "spec.resourceAttributes.fieldSelector partially ignored due to parse error",
     },
-    { title: "nothing strange", spec: label({ key: "a", operator: "Exists" }), wants: undefined },
-  ])("says that it did not count $title", async ({ spec, wants }) => {
+    { title: "only valid requirements", spec: label({ key: "a", operator: "Exists" }), wants: undefined },
+  ])("with $title is answered, and evaluationError says what was ignored", async ({ spec, wants }) => {
     const { code, answer } = await post(ACCESS, { spec })
     expect([code, (answer["status"] as { evaluationError?: string }).evaluationError]).toEqual([201, wants])
   })
 })
 
-describe("metadata of a review of access", () => {
+describe("metadata of an access review", () => {
   const LOCAL = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
 
   test.each([
@@ -91,23 +94,27 @@ describe("metadata of a review of access", () => {
       metadata: { finalizers: ["a/b"] },
       shown: ["namespace", "finalizers"],
     },
-  ])("is refused where it has $title, and shown as the server holds it", async ({ path, metadata, shown }) => {
-    const { code, answer } = await post(path, { metadata, spec: list({ namespace: "default" }) })
-    const [, value = "", detail] = /^\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: (.*): (.*)$/.exec(
-      answer["message"] as string,
-    )!
-    expect([code, detail]).toEqual([422, path === LOCAL ? "must be empty except for namespace" : "must be empty"])
-    expect(Object.keys(JSON.parse(value) as object)).toEqual([...shown, "managedFields"])
-  })
+  ])(
+    "is refused if it has $title, and shown in the error with the fields that the server sets",
+    async ({ path, metadata, shown }) => {
+      const { code, answer } = await post(path, { metadata, spec: list({ namespace: "default" }) })
+      const [, value = "", detail] =
+        /^\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: (.*): (.*)$/.exec(
+          answer["message"] as string,
+        )!
+      expect([code, detail]).toEqual([422, path === LOCAL ? "must be empty except for namespace" : "must be empty"])
+      expect(Object.keys(JSON.parse(value) as object)).toEqual([...shown, "managedFields"])
+    },
+  )
 
-  test("is dropped where only the server sets it", async () => {
+  test("loses the fields that only the server sets", async () => {
     const metadata = { uid: "u", creationTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 1 }
     const { code, answer } = await post(ACCESS, { metadata, spec: list({}) })
     expect([code, Object.keys(answer["metadata"] as object)]).toEqual([201, ["managedFields"]])
   })
 })
 
-test("a TokenReview needs a token, and reports a wrong one as invalid", async () => {
+test("a TokenReview needs a token, and reports an invalid token as an error in its status", async () => {
   expect(await post(TOKEN, { spec: {} })).toMatchObject({
     code: 400,
     answer: { message: "token is required for TokenReview in authentication" },
@@ -118,12 +125,12 @@ test("a TokenReview needs a token, and reports a wrong one as invalid", async ()
   })
 })
 
-test("a SelfSubjectReview has its creation time, and nothing that was sent", async () => {
+test("a SelfSubjectReview is returned with its creation time, and without the metadata that was sent", async () => {
   const { answer } = await post("/apis/authentication.k8s.io/v1/selfsubjectreviews", { metadata: { name: "x" } })
   expect(Object.keys(answer["metadata"] as object)).toEqual(["creationTimestamp"])
 })
 
-test("a SelfSubjectRulesReview does not repeat the namespace", async () => {
+test("a SelfSubjectRulesReview is returned without its namespace", async () => {
   const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
   expect((await post(path, { spec: { namespace: "default" } })).answer["spec"]).toEqual({})
 })
@@ -145,12 +152,12 @@ describe("a request for a token", () => {
       wants: [400, "the namespace of the provided object does not match the namespace sent on the request"],
     },
     {
-      title: "bound to nothing",
+      title: "bound to an empty reference",
       body: { spec: { boundObjectRef: {} } },
       wants: [400, "cannot bind token to object of type /, Kind="],
     },
     {
-      title: "bound to a kind that cannot be",
+      title: "bound to a kind that tokens cannot be bound to",
       body: { spec: { boundObjectRef: { kind: "Deployment", apiVersion: "apps/v1", name: "x" } } },
       wants: [400, "cannot bind token to object of type apps/v1, Kind=Deployment"],
     },
@@ -165,7 +172,7 @@ describe("a request for a token", () => {
   })
 })
 
-test("an error about impersonated groups without a user names the groups", async () => {
+test("an error about impersonated groups without a user lists the groups", async () => {
   const { code, text } = await host.call("GET", "/api", {
     headers: { "impersonate-group": "g", "impersonate-extra-a": "b" },
   })

@@ -12,7 +12,7 @@ import { nodeRestriction } from "./noderestriction.ts"
 const decoded = (resource: unknown, object: object): KubeObject => decodeObject(resource as Resource, object).object
 const NODE = decoded(Node, { metadata: { name: "n1", uid: "u1" } })
 
-/** What the plugin answers the kubelet of n1. */
+/** Returns the plugin's refusal of a request by the kubelet of n1, or an empty string. */
 function refusal(
   resource: unknown,
   object: KubeObject,
@@ -117,7 +117,7 @@ test("a node cannot set its taints, nor labels that only an administrator may se
   ).toContain("is not allowed to modify taints")
 })
 
-test("a node cannot choose the range of its pods, by which other nodes would send it what is for others", () => {
+test("a node cannot set the podCIDR of its Node, which would draw packets for other pods to it", () => {
   const node = (spec: object): KubeObject => decoded(Node, { metadata: { name: "n1" }, spec })
   const wants = 'nodes "n1" is forbidden: node "n1" is not allowed to set spec.podCIDRs'
   expect(refusal(Node, node({ podCIDRs: ["10.42.0.0/24"] }))).toBe(wants)
@@ -127,7 +127,7 @@ test("a node cannot choose the range of its pods, by which other nodes would sen
   expect(refusal(Node, node({ podCIDRs: ["10.42.3.0/24"] }), update({ podCIDRs: ["10.42.3.0/24"] }))).toBe("")
 })
 
-test("a node cannot announce the WireGuard key of another, which would be shut out", () => {
+test("a node cannot set the WireGuard key of another node, which would cut that node off", () => {
   const node = (name: string, PublicKey: string, annotation = "backend-data"): KubeObject =>
     decoded(Node, {
       metadata: {
@@ -148,7 +148,7 @@ test("a node cannot announce the WireGuard key of another, which would be shut o
   expect(refusal(Node, node("n1", "AAAA"), update(node("n1", "AAAA")), others)).toBe("")
 })
 
-test("a node can create and delete ResourceSlices of its own only", () => {
+test("a node can create and delete only its own ResourceSlices", () => {
   const slice = (nodeName: string): KubeObject =>
     decoded(ResourceSlice, {
       metadata: { name: "s" },

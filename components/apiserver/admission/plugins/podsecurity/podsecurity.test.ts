@@ -26,7 +26,10 @@ const pod = (spec: object = {}, metadata: object = {}): KubeObject =>
 const deployment = (spec: object): KubeObject =>
   decodeObject(Deployment, { metadata: { name: "d" }, spec: { selector: {}, template: pod(spec) } }).object
 
-/** What the plugin says of a request in a namespace with these labels. */
+/**
+ * Sends a request to the plugin in a namespace with these labels, and returns the plugin's refusal, warnings and
+ * annotations.
+ */
 function asked(
   labels: Labels,
   resource: unknown,
@@ -98,7 +101,7 @@ describe("a pod", () => {
     })
   })
 
-  test("that breaks the standard can be updated, unless its containers change", () => {
+  test("that violates its level can be updated as long as its containers stay the same", () => {
     const old = pod(PRIVILEGED)
     const change = (object: KubeObject) =>
       asked({ enforce: "baseline" }, Pod, object, { operation: "UPDATE", old }).refusal
@@ -121,7 +124,7 @@ describe("a pod", () => {
 })
 
 describe("a workload", () => {
-  test("is never refused, but annotated and warned about what its pods will be refused for", () => {
+  test("is never refused; annotations and warnings say why its pods will be refused", () => {
     const expected = `would violate PodSecurity "baseline:latest": ${PRIVILEGED_TEXT}`
     expect(asked({ enforce: "baseline", audit: "baseline" }, Deployment, deployment(PRIVILEGED))).toEqual({
       refusal: "",
@@ -137,7 +140,7 @@ describe("a workload", () => {
 })
 
 describe("a namespace", () => {
-  test("cannot get labels with unknown levels, but keeps those it has", () => {
+  test("cannot get labels with unknown levels, but keeps those that it has", () => {
     const change = (labels: Labels, old?: Labels) =>
       asked({}, Namespace, labelled(labels), {
         name: "team",
@@ -153,7 +156,7 @@ describe("a namespace", () => {
     ]).toEqual([text, text, ""])
   })
 
-  test("that gets a stricter level causes warnings about the pods that break it", () => {
+  test("that gets a stricter level causes warnings about its pods that violate the level", () => {
     const named = (name: string, spec: object, uid?: string) =>
       pod(spec, {
         name,

@@ -31,7 +31,7 @@ const failure = async (promise: Promise<unknown>): Promise<ApiError> =>
 const DEBUGGER = { name: "debugger", image: "busybox" }
 
 describe("pods/ephemeralcontainers", () => {
-  test("adds a container to a pod that runs, by PATCH as kubectl debug does, and by PUT, and counts the change", async () => {
+  test("adds a container to a running pod, by PATCH as kubectl debug does and by PUT, and increments the generation", async () => {
     await using started = await start()
     const { admin, pod } = started
     // when
@@ -108,7 +108,7 @@ describe("pods/resize", () => {
     expect(image.spec.containers[0]!.image).toBe("i")
   })
 
-  test("refuses a change of the class of service, of resources but cpu and memory, and to take an amount away", async () => {
+  test("refuses changes of the QoS class, of resources other than cpu and memory, and the removal of an amount", async () => {
     await using cluster = await start()
     expect(
       (

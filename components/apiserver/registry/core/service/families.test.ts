@@ -19,7 +19,10 @@ const CLUSTERS = {
   "IPv6 and IPv4": ["fd43::/112", "10.43.0.0/16"],
 }
 
-/** The policy and the families of a Service, as in `PreferDualStack IPv4,IPv6`; with the addresses that were asked for. */
+/**
+ * Prints the policy and the families of a Service, as in `PreferDualStack IPv4,IPv6`, and the addresses that were asked
+ * for.
+ */
 const shown = ({ spec: { ipFamilyPolicy, ipFamilies, clusterIPs = [] } }: Service): string => {
   const named = clusterIPs.filter((ip) => ["None", V4.clusterIP, V6.clusterIP].includes(ip))
   return [ipFamilyPolicy, ipFamilies?.join(), ...named].filter((word) => word !== undefined).join(" ")
@@ -151,7 +154,7 @@ const CREATED: readonly {
 ]
 
 describe.each(Object.entries(CLUSTERS))("in a cluster with %s", (cluster, serviceCidrs) => {
-  test("new Services get families and policies as they ask for", async () => {
+  test("new Services get the families and policies that they ask for", async () => {
     const { admin } = await startServices({ serviceCidrs })
     for (const { given, wants } of CREATED) {
       const metadata = { name: "web", namespace: "default" }
@@ -177,7 +180,7 @@ describe("in a cluster with both families", () => {
       wants: "PreferDualStack IPv4,IPv6",
     },
     {
-      title: "the second address can be named",
+      title: "the second address can be chosen",
       given: V4,
       patch: { ...policy("RequireDualStack"), clusterIPs: ["10.43.7.77", "fd43::77"] },
       wants: "RequireDualStack IPv4,IPv6 10.43.7.77 fd43::77",
@@ -195,19 +198,19 @@ describe("in a cluster with both families", () => {
       wants: "SingleStack IPv4",
     },
     {
-      title: "the second family goes with SingleStack only",
+      title: "the second family can be removed only with SingleStack",
       given: policy("PreferDualStack"),
       patch: { ipFamilies: ["IPv4"] },
       wants: `spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to release the secondary IP family`,
     },
     {
-      title: "the first family stays",
+      title: "the first family cannot change",
       given: {},
       patch: { ipFamilies: ["IPv6"] },
       wants: 'spec.clusterIPs[0]: Invalid value: "10.43.0.0": expected an IPv6 value as indicated by `ipFamilies[0]`',
     },
     {
-      title: "an ExternalName has neither",
+      title: "a Service of type ExternalName loses families and policy",
       given: policy("RequireDualStack"),
       patch: { type: "ExternalName", externalName: "a.example" },
       wants: "",
@@ -246,7 +249,7 @@ describe("in a cluster with both families", () => {
   })
 })
 
-test("a large range of IPv6 gives out addresses by chance, and no more than once", async () => {
+test("addresses are allocated at random from a large IPv6 range, and never twice", async () => {
   const { admin } = await startServices({ serviceCidrs: ["fd43::/64"] })
   const made = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
@@ -258,7 +261,7 @@ test("a large range of IPv6 gives out addresses by chance, and no more than once
   expect(addresses.every((ip) => /^fd43::(?:[0-9a-f]{1,4}:){3}[0-9a-f]{1,4}$/.test(ip))).toBe(true)
 })
 
-test("a cluster that gets a second family has it in its ServiceCIDR", async () => {
+test("a cluster that gets a second family adds it to its ServiceCIDR", async () => {
   // given a cluster of IPv4 with a Service that prefers both
   const storage = new MemoryStorage({ clock: realClock, frozen: true })
   const before = await startServices({ storage, serviceCidrs: CLUSTERS["IPv4 alone"] })

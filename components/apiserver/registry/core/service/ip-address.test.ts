@@ -17,7 +17,7 @@ class LimitedStorage extends MemoryStorage {
   }
 }
 
-test("the addresses of any number of Services are corrected at a start, in a store that takes few writes at once", async () => {
+test("the IPAddresses of any number of Services are created at the start, in transactions of the size that the store allows", async () => {
   // given
   const clock = new VirtualClock(0)
   const store = new LimitedStorage({ clock })

@@ -15,7 +15,7 @@ const failure = async (promise: Promise<unknown>): Promise<ApiError> =>
   )
 const causesOf = async (promise: Promise<unknown>): Promise<readonly string[]> =>
   ((await failure(promise)).details?.causes ?? []).map(({ field, message }) => `${field}: ${message}`)
-/** What was written before is in the store once this is. */
+/** Creates a Service, which returns only after all earlier writes in the background are in the store. */
 const committed = (admin: Client) =>
   admin.create(Service, { metadata: { generateName: "x-", namespace: "default" }, spec: { clusterIP: "None" } })
 const service = (name: string, spec: object = {}) => ({
@@ -78,7 +78,7 @@ describe("a cluster IP", () => {
     expect((await names()).length).toBe(2)
   })
 
-  test("is not allocated when another object has its IPAddress", async () => {
+  test("is not allocated when its IPAddress belongs to another object", async () => {
     const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(IPAddress, {
       metadata: { name: "10.43.0.2" },
@@ -96,7 +96,7 @@ describe("a cluster IP", () => {
     expect((await admin.create(Service, service("a"))).spec.clusterIP).toBe("10.43.0.2")
   })
 
-  test("of a dry run or of a refused Service stays free", async () => {
+  test("is not allocated by a dry run or for a refused Service", async () => {
     const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a"), { dryRun: true })
     await failure(admin.create(Service, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 1 }] })))
@@ -104,7 +104,7 @@ describe("a cluster IP", () => {
     expect((await admin.create(Service, service("a"))).spec.clusterIP).toBe("10.43.0.2")
   })
 
-  test("is not checked for use in a dry run, but must be in the range", async () => {
+  test("may be in use in a dry run, but must be in the range", async () => {
     const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a", { clusterIP: "10.43.0.2" }))
     expect(
@@ -118,7 +118,7 @@ describe("a cluster IP", () => {
     )
   })
 
-  test("gets its IPAddress back when it is deleted or its labels are changed", async () => {
+  test("gets its IPAddress again when that is deleted or loses its labels", async () => {
     const { admin } = await startServices()
     const name = (await admin.create(Service, service("a"))).spec.clusterIP!
     await admin.delete(IPAddress, { name })
@@ -209,7 +209,7 @@ describe("ServiceCIDRs", () => {
 })
 
 describe("families of a Service", () => {
-  test("are IPv4 and one of them, unless it takes whatever endpoints it is given", async () => {
+  test("are IPv4 only by default, and both for a headless Service without a selector", async () => {
     const { admin } = await startServices()
     const families = async (name: string, spec: object) => {
       const made = await admin.create(Service, service(name, spec))
@@ -221,7 +221,7 @@ describe("families of a Service", () => {
     expect(await families("d", { clusterIP: "None", selector: {} })).toEqual(["RequireDualStack", ["IPv4", "IPv6"]])
   })
 
-  test("that the cluster has not are refused", async () => {
+  test("are refused if the cluster does not have them", async () => {
     const { admin } = await startServices()
     const faults = (spec: object) => causesOf(admin.create(Service, service("a", spec)))
     expect(await faults({ ipFamilyPolicy: "RequireDualStack" })).toEqual([
@@ -248,7 +248,7 @@ describe("a node port", () => {
     service(name, { type: "NodePort", ports: [{ port: 80, nodePort }] })
   const taken = /spec\.ports\[0\]\.nodePort: Invalid value: 31111: provided port is already allocated$/
 
-  test("stays with its Service when a client tries to create the Service again", async () => {
+  test("is not lost when a client tries to create the Service again", async () => {
     // given a Service with a port
     const { admin } = await startServices()
     await admin.create(Service, exposed("a", 31111))
@@ -260,7 +260,7 @@ describe("a node port", () => {
       expect((await failure(admin.create(Service, exposed("b", 31111), { dryRun }))).message).toMatch(taken)
   })
 
-  test("for health checks that is in use fails with the same code as in Kubernetes", async () => {
+  test("for health checks that is in use is refused with the same code as in Kubernetes", async () => {
     const { admin } = await startServices()
     await admin.create(Service, exposed("a", 31111))
     const checked = (healthCheckNodePort: number) =>
