@@ -33,7 +33,7 @@ function candidate(cluster: Cluster, identity: string, start: () => Promise<void
   return { elected, failures }
 }
 
-test("a candidate whose part cannot start leaves the Lease to another one, and stands again later", async () => {
+test("a candidate that cannot start gives the Lease up to another one, and tries again later", async () => {
   // given
   await using cluster = await startCluster({ seed: 1 })
   const holder = async () => (await cluster.get(Lease, LEASE)).spec.holderIdentity

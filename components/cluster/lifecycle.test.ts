@@ -4,7 +4,9 @@ import type { Component } from "../../pkg/component/component.ts"
 import { createLogger, silent } from "../../pkg/log/log.ts"
 import { runComponents, type OrderedComponent } from "./lifecycle.ts"
 
-/** Components that write down what happens to them. `hold` keeps one from starting until it is resolved. */
+/**
+ * Components that record their starts and stops. `hold` keeps a component from starting until the promise is resolved.
+ */
 function recorded() {
   const history: string[] = []
   const component = (
@@ -30,7 +32,7 @@ function recorded() {
 
 const part = (component: Component, ...after: string[]): OrderedComponent => ({ component, after })
 
-test("each component starts when what it needs is ready, and stops before it", async () => {
+test("each component starts when the components that it needs are ready, and stops before them", async () => {
   // given an API server and a runtime that do not need each other, and a kubelet that needs both
   const { history, component } = recorded()
   const runtime = Promise.withResolvers<void>()
@@ -70,7 +72,7 @@ test("each component starts when what it needs is ready, and stops before it", a
   expect(history.indexOf("stop scheduler")).toBeLessThan(history.indexOf("stop api"))
 })
 
-test("a component that does not start stops the others and ends the program with its error", async () => {
+test("a component that fails to start stops the others, and the program ends with its error", async () => {
   const { history, component } = recorded()
   const broken: Component = {
     name: "broken",
@@ -86,7 +88,7 @@ test("a component that does not start stops the others and ends the program with
   expect(history).toEqual(["start api", "ready api", "stop late", "stop api"])
 })
 
-test("a component that starts while another one fails is stopped again when its start has ended", async () => {
+test("a component that is still starting when another one fails is stopped once its start has finished", async () => {
   // given
   const connected = Promise.withResolvers<void>()
   const stoppedAgain = Promise.withResolvers<void>()
@@ -113,7 +115,7 @@ test("a component that starts while another one fails is stopped again when its 
   expect(history).toEqual(["stop", "ready", "stop"])
 })
 
-test("background work that fails ends the program with its error", async () => {
+test("background work that fails ends the program with the error of that work", async () => {
   const { history, component } = recorded()
   const { promise: failed, reject } = Promise.withResolvers<never>()
   const run = runComponents([part(component("api"))], {
@@ -127,7 +129,7 @@ test("background work that fails ends the program with its error", async () => {
   expect(history.at(-1)).toBe("stop api")
 })
 
-test("a component that hangs does not keep the program from ending", async () => {
+test("a component that does not stop cannot keep the program from ending", async () => {
   // given one that never stops
   const clock = new VirtualClock(0)
   const lines: string[] = []
@@ -147,7 +149,7 @@ test("a component that hangs does not keep the program from ending", async () =>
   expect(lines.at(-1)).toContain('Gave up waiting for components to stop components="hung,api"')
 })
 
-test("a component whose start never finishes does not keep the program from ending", async () => {
+test("a component whose start never finishes cannot keep the program from ending", async () => {
   // given one that has begun to start
   const { history, component } = recorded()
   const begun = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 
-test("figures of controllers and scheduler have upstream's names and labels", () => {
+test("metrics of controllers and the scheduler have upstream's names and labels", () => {
   // given
   const registry = new Registry()
   const controllers = controllerMetrics(registry)

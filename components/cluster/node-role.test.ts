@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Node, Secret, startCluster } from "./testing/testing.ts"
 
-test("the part that labels nodes with their role may change nodes and nothing else", async () => {
+test("the component that labels nodes with their role has rights on nodes only", async () => {
   await using cluster = await startCluster({ seed: 1, nodes: 1 })
   const part = cluster.as("system:k3ts-node-role")
   const [{ metadata }] = (await part.list(Node)).items as [Node]

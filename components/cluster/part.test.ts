@@ -3,7 +3,7 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import type { Clients } from "./clients.ts"
 import { Part } from "./part.ts"
 
-/** Returns a part whose start waits, and what has happened to its component and its informers. */
+/** Returns a part whose start waits, and a record of what happens to its component and its informers. */
 function waitingPart() {
   const history: string[] = []
   const connected = Promise.withResolvers<void>()
@@ -27,13 +27,16 @@ function waitingPart() {
 test.each([
   { title: "succeeds", end: (connected: PromiseWithResolvers<void>) => connected.resolve(), wants: ["ready"] },
   { title: "fails", end: (connected: PromiseWithResolvers<void>) => connected.reject(new Error("refused")), wants: [] },
-])("a part that is stopped while it starts leaves nothing behind when its start $title later", async (given) => {
-  const { part, connected, history } = waitingPart()
-  const starting = part.start(new AbortController().signal).catch(() => undefined)
-  await part.stop()
-  // when
-  given.end(connected)
-  await starting
-  // then
-  expect(history).toEqual(["stop", "release", ...given.wants, "stop", "release"])
-})
+])(
+  "a part that is stopped while it starts stops its component and its informers when the start $title later",
+  async (given) => {
+    const { part, connected, history } = waitingPart()
+    const starting = part.start(new AbortController().signal).catch(() => undefined)
+    await part.stop()
+    // when
+    given.end(connected)
+    await starting
+    // then
+    expect(history).toEqual(["stop", "release", ...given.wants, "stop", "release"])
+  },
+)

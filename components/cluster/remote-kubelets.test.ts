@@ -138,7 +138,7 @@ describe.each([
     expect(asked[1]).toMatchObject({ container: "c", tailLines: 2, timestamps: true, follow: false, sinceSeconds: 9 })
   })
 
-  test("passes the kubelet's refusal on in the kubelet's words", async () => {
+  test("refuses a request with the kubelet's own message", async () => {
     const { code, text } = await host.call("GET", `${POD}/log?previous=true`)
     expect([code, (JSON.parse(text) as { message: string }).message]).toEqual([
       400,
@@ -170,14 +170,14 @@ describe.each([
     forward.close()
   })
 
-  test("answers on its own paths", async () => {
+  test("serves the kubelet's own paths", async () => {
     const { code, text } = await host.call("GET", `/api/v1/nodes/${node}/proxy/stats/summary`)
     expect([code, JSON.parse(text)]).toEqual([200, { path: "/stats/summary", method: "GET" }])
   })
 })
 
 describe("the API server", () => {
-  test("trusts no other kubelet at the address of a node", async () => {
+  test("refuses a kubelet whose certificate is for another node, at the address of a node", async () => {
     // given
     await makeNode("victim", await startKubelet(host.server, "attacker", CONNECTOR))
     await makePod("secret", "victim")
@@ -188,7 +188,7 @@ describe("the API server", () => {
     expect(text).not.toContain("one")
   })
 
-  test("says in upstream's words that a kubelet cannot be reached", async () => {
+  test("reports with upstream's message that a kubelet cannot be reached", async () => {
     // given
     const port = await startKubelet(host.server, "away", CONNECTOR)
     await kubelets.pop()!.stop()
@@ -204,7 +204,7 @@ describe("the API server", () => {
     )
   })
 
-  test("dials no loopback address that a node claims", async () => {
+  test("connects to no loopback address that a Node reports", async () => {
     // given
     const port = await startKubelet(host.server, "liar", CONNECTOR)
     await makeNode("liar", port)

@@ -8,7 +8,7 @@ import { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { Clients, type Tools } from "./clients.ts"
 import { clusterSupervisor } from "./supervisor.ts"
 
-test("tunnels of agents end when the server stops, so that it does not wait for them", async () => {
+test("tunnels of agents are closed when the server stops, so that the stop does not wait for them", async () => {
   // given
   const tools: Tools = {
     clock: realClock,

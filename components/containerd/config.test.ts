@@ -63,7 +63,7 @@ describe("containerdConfig", () => {
     expect(plugins["io.containerd.grpc.v1.cri"]).toMatchObject({ stream_server_address: "127.0.0.1" })
   })
 
-  test("leaves out what the host does not permit", () => {
+  test("leaves out settings that the host does not permit", () => {
     const config = configOf({ mayLowerOomScore: false, hasAppArmor: false, snapshotter: "native" })
     expect(config.oom_score).toBe(0)
     expect(config.plugins["io.containerd.grpc.v1.cri"]).toMatchObject({

@@ -98,7 +98,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false)
   }, 60_000)
 
-  test("imports the images of the examples from the executable, once for all pods that pull them", async () => {
+  test("imports the example images from the executable once, for all pods that pull them", async () => {
     // given an executable with an archive
     let reads = 0
     const [web = ""] = EXAMPLE_IMAGES
@@ -146,8 +146,8 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
   }
 
   test(
-    "is ready, has the pause image, the pod network and the images laid down for it, and passes over an archive " +
-      "that is none",
+    "is ready, has the pause image, the pod network and the images of the image folder, and skips a file that is " +
+      "no archive",
     async () => {
       // given a started containerd
       expect(containerd.state).toBe("ready")
@@ -230,7 +230,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(await next(() => false)).toBeUndefined()
   }, 30_000)
 
-  test("says what is wrong with a call", async () => {
+  test("reports the fault of a call", async () => {
     const code = (call: Promise<unknown>) =>
       call.then(
         () => "OK",
@@ -312,7 +312,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await runtime.removePodSandbox(sandboxId)
   }, 30_000)
 
-  test("says at once why containerd does not start, and leaves no process behind", async () => {
+  test("reports at once why containerd does not start, and leaves no process behind", async () => {
     // given a data directory that containerd cannot use
     const broken = containerdPaths(join(folder, "broken"), join(folder, "broken-run"))
     mkdirSync(broken.root, { recursive: true })
@@ -330,7 +330,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     other.cri.close()
   }, 30_000)
 
-  test("is removed with its pods, and nothing of them stays on the host", async () => {
+  test("removes pods and everything of them on the host when it is removed", async () => {
     // given a running pod with a host port, and no daemon
     const config = {
       ...sandbox("left"),

@@ -5,7 +5,7 @@ import { CreationPace } from "./creation-pace.ts"
 
 const owner = (uid: string): KubeObject => ({ apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: uid, uid } })
 
-test("the wanted pods and fifty more than three times as many are created at once; then each after twice the previous delay", async () => {
+test("three times the wanted pods plus fifty are created at once; the next ones after doubling delays", async () => {
   // given an owner of two pods that has made all that is free
   const clock = new VirtualClock(0)
   const pace = new CreationPace(clock)

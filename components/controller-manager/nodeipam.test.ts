@@ -2,10 +2,10 @@ import { expect, test } from "bun:test"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { startCluster } from "../cluster/testing/testing.ts"
 
-/** A cluster of nodes whose kubelets do not make them anew. */
+/** Starts a cluster without kubelets, which would create deleted Nodes again. */
 const cluster = () => startCluster({ nodes: 3, components: { kubelet: false } })
 
-test("a new node gets the first range that no node has, including ranges released by other nodes, but not those set by a user", async () => {
+test("a new node gets the first free range; ranges of deleted nodes are free, and those that a user has set are not", async () => {
   // given three nodes
   await using started = await cluster()
   const { client } = started

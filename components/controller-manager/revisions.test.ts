@@ -13,12 +13,13 @@ const SPEC = {
   template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "agent:1", args: ["a<b"] }] } },
 }
 /**
- * What upstream's controllers write for it; Kubernetes before 1.34 put `"creationTimestamp":null,` into the metadata.
+ * The data that upstream's controllers write for the template. Kubernetes before 1.34 added `"creationTimestamp":null,`
+ * to the metadata.
  */
 const data = (metadata = "") =>
   String.raw`{"spec":{"template":{"$patch":"replace","metadata":{${metadata}"labels":{"app":"agent"}},"spec":{"containers":[{"args":["a\u003cb"],"image":"agent:1","imagePullPolicy":"IfNotPresent","name":"main","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`
 
-test("the data of revisions, and the names of StatefulSets' ones, are upstream's byte for byte", async () => {
+test("the data of revisions, and the names of StatefulSets' revisions, are the same as upstream's byte for byte", async () => {
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.client.create(DaemonSet, { metadata: NAME, spec: SPEC })
   await cluster.client.create(StatefulSet, { metadata: { ...NAME, name: "db" }, spec: { ...SPEC, serviceName: "db" } })
@@ -29,7 +30,7 @@ test("the data of revisions, and the names of StatefulSets' ones, are upstream's
   expect(items.map(({ metadata }) => metadata.name)).toContain("db-6ccb64bb4d")
 })
 
-test("a revision that another Kubernetes wrote counts as the current one, so no pod is replaced", async () => {
+test("a revision that an older Kubernetes wrote counts as the current one, so no pod is replaced", async () => {
   // given a cluster whose database came from Kubernetes 1.30
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.client.create(ControllerRevision, {

@@ -11,7 +11,7 @@ const cidr = (name: string, range: string) => ({ metadata: { name }, spec: { cid
 const ready = ({ status }: ServiceCIDR) =>
   status.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`.trim())
 
-/** A cluster with a range `more`, and a Service `a` that has an address of it. */
+/** Starts a cluster with a ServiceCIDR `more`, and a Service `a` that has an address of it. */
 async function withServiceInRange() {
   const cluster = await startCluster()
   await cluster.client.create(ServiceCIDR, cidr("more", "10.99.0.0/24"))
@@ -20,7 +20,7 @@ async function withServiceInRange() {
   return cluster
 }
 
-test("a range of addresses becomes ready, and is used from then on", async () => {
+test("a ServiceCIDR becomes Ready, and addresses are allocated from it then", async () => {
   // given
   await using cluster = await startCluster()
   const { client } = cluster
@@ -37,7 +37,7 @@ test("a range of addresses becomes ready, and is used from then on", async () =>
   expect(ready(await client.get(ServiceCIDR, { name: "kubernetes" }))).toEqual(["Ready=True"])
 })
 
-test("a range that is deleted stays until the last Service with an address of it has gone", async () => {
+test("a ServiceCIDR that is deleted stays until no Service has an address of it", async () => {
   // given a Service in a range of its own
   await using cluster = await withServiceInRange()
   const { client } = cluster
@@ -53,7 +53,7 @@ test("a range that is deleted stays until the last Service with an address of it
   expect((await client.list(ServiceCIDR)).items.map(({ metadata }) => metadata.name)).toEqual(["kubernetes"])
 })
 
-test("a range goes with Services in it once a wider one holds their addresses", async () => {
+test("a ServiceCIDR with addresses in use is deleted once a wider one contains them", async () => {
   // given
   await using cluster = await withServiceInRange()
   const { client } = cluster
@@ -66,7 +66,7 @@ test("a range goes with Services in it once a wider one holds their addresses", 
   expect((await client.list(ServiceCIDR)).items.map(({ metadata }) => metadata.name)).toEqual(["kubernetes", "wider"])
 })
 
-test("the first range cannot be taken away from under the API server", async () => {
+test("the default ServiceCIDR is not removed when it is deleted", async () => {
   await using cluster = await startCluster()
   await cluster.client.delete(ServiceCIDR, { name: "kubernetes" })
   await cluster.advance("1m")

@@ -3,7 +3,7 @@ import { secretOfToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 
-test("bootstrap tokens are deleted when they expire, and only they", async () => {
+test("bootstrap tokens are deleted when they expire, and no other Secrets", async () => {
   // given
   await using cluster = await startCluster()
   const { client } = cluster

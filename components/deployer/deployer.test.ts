@@ -9,7 +9,7 @@ import { createDeployer, MANIFEST_ANNOTATION } from "./deployer.ts"
 import { parseManifest } from "./documents.ts"
 import type { ManifestFolder } from "./folder.ts"
 
-/** A folder in memory; `write` and `remove` tell of the change as the kernel would. */
+/** A directory in memory. `write` and `remove` report the change, as the kernel does. */
 function memoryFolder(files: Record<string, string> = {}) {
   const contents = new Map(Object.entries(files))
   const listeners = new Set<(name: string | undefined) => void>()
@@ -80,7 +80,7 @@ const value = async (cluster: Cluster, name: string, namespace = "default"): Pro
 const A_MOMENT = 500
 
 describe("the deployer", () => {
-  test("applies manifests at start and marks what it made", async () => {
+  test("applies manifests at the start and marks the objects that it created", async () => {
     // given a file and an embedded manifest
     await using cluster = await startCluster()
     const { folder } = memoryFolder({
@@ -101,7 +101,7 @@ describe("the deployer", () => {
     await deployer.stop()
   })
 
-  test("follows a file that changes and removes what is no longer in it", async () => {
+  test("applies changes of a file, and deletes objects that are no longer in the file", async () => {
     // given a file with two objects
     await using cluster = await startCluster()
     const files = memoryFolder({ "app.yaml": `${configMap("a")}---\n${configMap("b")}` })
@@ -124,7 +124,7 @@ describe("the deployer", () => {
     await deployer.stop()
   })
 
-  test("removes at start what a file had made that went while it did not run", async () => {
+  test("deletes at the start the objects of files that were removed while it did not run", async () => {
     // given a deployer that ran and stopped
     await using cluster = await startCluster()
     const first = await start(cluster, memoryFolder({ "a.yaml": configMap("a"), "b.yaml": configMap("b") }).folder)
@@ -138,7 +138,7 @@ describe("the deployer", () => {
     await second.deployer.stop()
   })
 
-  test("leaves what another server's files made, and removes what its own file made that goes while it runs", async () => {
+  test("keeps objects of another server's files, and deletes those of its own files that are removed while it runs", async () => {
     // given a server with manifests
     await using cluster = await startCluster()
     const files = memoryFolder({ "a.yaml": configMap("a"), "b.yaml": configMap("b") })
@@ -155,7 +155,7 @@ describe("the deployer", () => {
     await second.deployer.stop()
   })
 
-  test("leaves an object alone that another file has taken over, or that somebody else made", async () => {
+  test("does not delete an object that another file has taken over or that a user created", async () => {
     // given an object of one file
     await using cluster = await startCluster()
     const files = memoryFolder({ "old.yaml": configMap("moved") })
@@ -171,7 +171,7 @@ describe("the deployer", () => {
     await deployer.stop()
   })
 
-  test("passes over a file with .skip beside it and keeps what it made", async () => {
+  test("skips a file with .skip beside it, and keeps the objects of that file", async () => {
     // given a file that was applied
     await using cluster = await startCluster()
     const files = memoryFolder({ "app.yaml": configMap("a") })
@@ -194,7 +194,7 @@ describe("the deployer", () => {
     await deployer.stop()
   })
 
-  test("names file and document of what it cannot apply, applies the rest, and tries again", async () => {
+  test("reports file and document of an object that cannot be applied, applies the others, and tries again", async () => {
     // given a file whose second object needs a namespace that is not there
     await using cluster = await startCluster()
     const { folder } = memoryFolder({ "app.yaml": `${configMap("a")}---\n${configMap("b", "1", "later")}` })
@@ -217,7 +217,7 @@ describe("the deployer", () => {
     await deployer.stop()
   })
 
-  test("changes nothing for a file that is broken", async () => {
+  test("changes nothing for a file that cannot be parsed", async () => {
     // given a file that was applied
     await using cluster = await startCluster()
     const files = memoryFolder({ "app.yaml": configMap("a") })

@@ -87,7 +87,7 @@ test("the name of a node is answered with its address", async () => {
   expect(addresses(await dns.ask("1.0.5.10.in-addr.arpa", "PTR"))).toEqual(["PTR 1.0.5.10.in-addr.arpa worker-1"])
 })
 
-test("host entries of the ConfigMap are answered, also by wildcards, and other names are looked up elsewhere", async () => {
+test("host entries of the ConfigMap are answered, also for wildcards, and other names are forwarded", async () => {
   const text = "hosts {\n 10.0.0.9 db.example\n 10.0.0.8 *.apps.example\n fallthrough\n}"
   await customise({ "hosts.override": text }, "db.example", ["A db.example 10.0.0.9"])
   expect(addresses(await dns.ask("a.b.apps.example", "A"))).toEqual(["A a.b.apps.example 10.0.0.8"])

@@ -99,7 +99,7 @@ describe("cluster DNS", () => {
     "web.nowhere.svc.cluster.local",
     "a.web.default.svc.cluster.local",
     "db-9.db.default.svc.cluster.local",
-  ])("says that %s does not exist", async (name) => {
+  ])("answers NXDOMAIN for %s", async (name) => {
     const answer = await ask(name, "A")
     expect([answer.rcode, answer.authorities?.[0]?.type]).toEqual(["NXDOMAIN", "SOA"])
   })
@@ -126,7 +126,7 @@ describe("cluster DNS", () => {
     expect((await ask("example.com", "A")).rcode).toBe("SERVFAIL")
   })
 
-  test("answers while other clients send garbage or leave before their response", async () => {
+  test("answers while other clients send invalid bytes or disconnect early", async () => {
     for (let i = 0; i < 20; i++) {
       const socket = createSocket("udp4")
       await new Promise<void>((resolve) =>

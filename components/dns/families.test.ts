@@ -7,7 +7,7 @@ import { shown, startDns, type RunningDns } from "./dns.fixtures.ts"
 
 const reverse = (address: string): string => `${address.split("").toReversed().join(".")}.ip6.arpa`
 
-describe("the DNS of a cluster of both families", () => {
+describe("cluster DNS with both families", () => {
   let cluster: Cluster
   let dns: RunningDns
 

@@ -13,7 +13,7 @@ function reader() {
   return { clock, lines, take, told: () => told.map((line) => (JSON.parse(line) as { msg: string }).msg) }
 }
 
-test("warnings and errors of etcd come into the log, once a minute each; what is usual does not", async () => {
+test("warnings and errors of etcd are logged once a minute each; its routine messages are not", async () => {
   const { clock, take, told } = reader()
   take("info", "started")
   take("warn", "health check for peer failed")
@@ -25,20 +25,20 @@ test("warnings and errors of etcd come into the log, once a minute each; what is
   expect(told()).toEqual(["disk is slow", "disk is slow", "cannot write"])
 })
 
-test("the last error of etcd is what it complains of, with what is behind it", () => {
+test("the last error of etcd is returned with its cause", () => {
   const { lines, take } = reader()
   take("fatal", "discovery failed", { error: "listen tcp 192.0.2.1:2380: bind: address already in use" })
   expect(lines.complaint).toBe("discovery failed: listen tcp 192.0.2.1:2380: bind: address already in use")
   expect(lines.saysRemoved).toBe(false)
 })
 
-test("a member that its cluster has removed is known by what its etcd says", () => {
+test("a member that was removed from its cluster is recognized by the log of its etcd", () => {
   const { lines, take } = reader()
   take("warn", "data-dir used by this member must be removed")
   expect(lines.saysRemoved).toBe(true)
 })
 
-test("what is no line of etcd's log stops nothing", () => {
+test("lines that are not of etcd's log format are ignored", () => {
   const { lines } = reader()
   for (const line of ["", "{", "panic: out of memory", "null", '{"level":1}']) lines.take(line)
   expect(lines.complaint).toBe("panic: out of memory")

@@ -19,7 +19,7 @@ const run = (cluster: Cluster, members: Members) =>
 const server = (name: string) => ({ metadata: { name } })
 
 describe("the Node of a server", () => {
-  test("names its member and is kept until another server has removed that", async () => {
+  test("has the name of its member, and is kept until another server has removed the member", async () => {
     // given
     await using cluster = await startCluster({ seed: 1, nodes: 0 })
     for (const name of ["a", "b"]) await cluster.client.create(Node, server(name))
@@ -45,7 +45,7 @@ describe("the Node of a server", () => {
     expect((await cluster.client.list(Node)).items.map(({ metadata }) => metadata.name)).toEqual(["b"])
   })
 
-  test("goes at once when its member is the only one, which stays", async () => {
+  test("is deleted at once if its member is the only one, which stays", async () => {
     await using cluster = await startCluster({ seed: 1, nodes: 0 })
     await cluster.client.create(Node, server("a"))
     const members = ["a-1"]

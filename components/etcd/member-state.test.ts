@@ -15,36 +15,36 @@ const EMPTY: MemberState = {
 
 describe("a member of etcd", () => {
   const plans: { title: string; given: Partial<MemberState>; wants: MemberPlan }[] = [
-    { title: "begins a cluster where there is nothing", given: {}, wants: { action: "begin", fills: false } },
+    { title: "begins a cluster if the data directory is empty", given: {}, wants: { action: "begin", fills: false } },
     {
-      title: "begins a cluster with what a server had that was alone",
+      title: "begins a cluster with the data of a single server",
       given: { hasDatabase: true },
       wants: { action: "begin", fills: true },
     },
-    { title: "joins where there is nothing", given: { joins: true }, wants: { action: "join" } },
-    { title: "goes on with its data", given: { hasData: true }, wants: { action: "start" } },
+    { title: "joins a cluster if the data directory is empty", given: { joins: true }, wants: { action: "join" } },
+    { title: "continues with its data", given: { hasData: true }, wants: { action: "start" } },
     {
-      title: "goes on with its data, whoever it has joined by then",
+      title: "continues with its data, whatever --server says",
       given: { hasData: true, joins: true },
       wants: { action: "start" },
     },
     {
-      title: "begins again when it was killed while it was filled",
+      title: "begins again if it was killed while its data were imported",
       given: { hasData: true, unfinished: "filling", hasDatabase: true },
       wants: { action: "begin", fills: true },
     },
     {
-      title: "finishes when it was killed after it was filled",
+      title: "completes its start if it was killed after its data were imported",
       given: { hasData: true, unfinished: "filling" },
       wants: { action: "finish" },
     },
     {
-      title: "joins again when it was killed before it had its vote",
+      title: "joins again if it was killed before it became a voting member",
       given: { hasData: true, unfinished: "joining", joins: true },
       wants: { action: "join" },
     },
     {
-      title: "joins anew after it was removed",
+      title: "joins as a new member after it was removed",
       given: { hasData: true, isRemoved: true, joins: true },
       wants: { action: "join" },
     },
@@ -53,28 +53,28 @@ describe("a member of etcd", () => {
 
   test.each([
     {
-      title: "was removed, and is not told whom to join",
+      title: "was removed and --server is not given",
       given: { hasData: true, isRemoved: true },
       wants: "start it with --server",
     },
     {
-      title: "has not joined completely, and is not told whom to join",
+      title: "has not joined completely and --server is not given",
       given: { unfinished: "joining" as const },
       wants: "Start it with --server",
     },
     {
-      title: "is to join although it has a cluster of its own",
+      title: "is to join although it has its own cluster",
       given: { hasDatabase: true, joins: true },
       wants: "start with an empty --data-dir",
     },
-  ])("is refused when it $title", ({ given, wants }) => expect(() => planOf({ ...EMPTY, ...given })).toThrow(wants))
+  ])("is refused if it $title", ({ given, wants }) => expect(() => planOf({ ...EMPTY, ...given })).toThrow(wants))
 })
 
-describe("the folder of a member", () => {
+describe("the directory of a member", () => {
   const base = mkdtempSync(join(tmpdir(), "k3ts-member-"))
   afterAll(() => rmSync(base, { recursive: true }))
 
-  test("keeps its name, and gets another one when it begins again", () => {
+  test("keeps the member's name, and gets another one when the member begins again", () => {
     const folder = new MemberFolder(join(base, "named"))
     const name = folder.name("node-1", systemRandom)
     expect(name).toMatch(/^node-1-[0-9a-f]{8}$/)
@@ -83,7 +83,7 @@ describe("the folder of a member", () => {
     expect(folder.name("node-1", systemRandom)).not.toBe(name)
   })
 
-  test("puts the data of a removed member aside, with the mark that says so", () => {
+  test("moves the data of a removed member aside, with a file that says so", () => {
     const folder = new MemberFolder(join(base, "removed"))
     mkdirSync(join(folder.path, "member"), { recursive: true })
     folder.mark("removed")

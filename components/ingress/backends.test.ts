@@ -12,7 +12,7 @@ test.each([
   { appProtocol: "HTTPS", wants: { http1: "https1", http2: "h2" } },
   { appProtocol: "kubernetes.io/wss", wants: { http1: "https1", http2: "h2" } },
   { appProtocol: "example.com/other", wants: { http1: "http1", http2: "h2c" } },
-])("a route for HTTP/2 gets HTTP/2 from a Service port with appProtocol $appProtocol", async (given) => {
+])("a route with HTTP/2 uses HTTP/2 to a Service port with appProtocol $appProtocol", async (given) => {
   // given
   await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
   const { appProtocol } = given
@@ -38,7 +38,7 @@ test.each([
 })
 
 test.each([-1, 0, 70_000])(
-  "an EndpointSlice with port %d, to which nothing can connect, has no endpoints",
+  "an EndpointSlice with port %d, to which no connection is possible, has no endpoints",
   async (port) => {
     // given
     await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })

@@ -15,11 +15,11 @@ const { certPem, keyPem } = certificates.unsigned.pair
 
 test.each([
   {
-    title: "a damaged certificate behind its own",
+    title: "a damaged certificate after the first one",
     behind: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
   },
-  { title: "a second certificate that ends too early", behind: "-----BEGIN CERTIFICATE-----\n" },
-])("a Secret with $title is refused before a client asks for it", ({ behind }) => {
+  { title: "a second certificate that is truncated", behind: "-----BEGIN CERTIFICATE-----\n" },
+])("a Secret with $title is refused when it is read", ({ behind }) => {
   expect(certificates.of(secretOf(certPem + behind, keyPem))).toStartWith(
     "has a tls.crt or tls.key that TLS cannot use: ",
   )

@@ -6,7 +6,10 @@ import { FirstBytes } from "./first-bytes.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
 import { readClientHello } from "./tls/client-hello.ts"
 
-/** Sends bytes one by one, and returns how many bytes were looked at until the connection was given away, and it. */
+/**
+ * Sends bytes one by one. Returns how many bytes were passed to the parser in total, and the connection that was given
+ * away.
+ */
 function sendSingly(bytes: Buffer) {
   const socket = new PassThrough() as unknown as Socket
   let looked = 0
@@ -35,13 +38,16 @@ function helloOf(length: number, size: number): Buffer {
 test.each([
   { title: "a long ClientHello", given: helloOf(30_000, 16_000), wants: 100_000 },
   { title: "a ClientHello in records of one byte", given: helloOf(5000, 1), wants: 25_000 },
-])("$title that comes byte by byte is looked at only when it can be read further", ({ given: bytes, wants }) => {
-  const { looked, given } = sendSingly(bytes)
-  expect(given).toBeDefined()
-  expect(looked).toBeLessThan(wants)
-})
+])(
+  "$title that arrives byte by byte is parsed again only when the bytes that were missing have arrived",
+  ({ given: bytes, wants }) => {
+    const { looked, given } = sendSingly(bytes)
+    expect(given).toBeDefined()
+    expect(looked).toBeLessThan(wants)
+  },
+)
 
-test("all bytes are put back for the one who takes the connection", () => {
+test("all bytes are given to the handler of the connection", () => {
   const bytes = helloOf(500, 100)
   expect(sendSingly(bytes).given!.read()).toEqual(bytes)
 })

@@ -49,9 +49,9 @@ describe("servers that share a store", () => {
     { title: "another key", given: [secrets(1), secrets(2)], wants: "This server could not read the secrets" },
     { title: "no key", given: [secrets(1), undefined], wants: "This server could not read the secrets" },
     {
-      title: "a key that the others have not",
+      title: "a key that the other servers do not have",
       given: [undefined, secrets(1, 0)],
-      wants: "a key that the other servers do not have",
+      wants: "The other servers could not read the secrets that this one writes",
     },
     {
       title: "a key for one more resource",

@@ -3,7 +3,7 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { OwnAddresses } from "./own-addresses.ts"
 
-/** A machine with these addresses, of which it prefers the first of each family. */
+/** A machine with these addresses, of which the first one of each family is in use. */
 function machine(...held: string[]) {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1))
   let changed = (): void => undefined
@@ -39,10 +39,18 @@ function machine(...held: string[]) {
 
 describe("the addresses of a machine", () => {
   test.each([
-    { title: "change with the one that is used", to: ["192.0.2.9"], wants: [["192.0.2.9"]] },
-    { title: "stay when the machine gets another beside it", to: ["192.0.2.8", "192.0.2.7"], wants: [] },
-    { title: "stay when the machine has none for now", to: [], wants: [] },
-    { title: "grow by another family", to: ["192.0.2.7", "2001:db8::7"], wants: [["192.0.2.7", "2001:db8::7"]] },
+    {
+      title: "change when the machine loses the one in use and has another",
+      to: ["192.0.2.9"],
+      wants: [["192.0.2.9"]],
+    },
+    { title: "stay when the machine gets another of the same family", to: ["192.0.2.8", "192.0.2.7"], wants: [] },
+    { title: "stay when the machine has none for the moment", to: [], wants: [] },
+    {
+      title: "get one of a second family when the machine does",
+      to: ["192.0.2.7", "2001:db8::7"],
+      wants: [["192.0.2.7", "2001:db8::7"]],
+    },
   ])("$title", async ({ to, wants }) => {
     const { becomes, seen, own } = machine("192.0.2.7")
     await becomes(...to)
@@ -50,7 +58,7 @@ describe("the addresses of a machine", () => {
     expect(own.current).toEqual(wants[0] ?? ["192.0.2.7"])
   })
 
-  test("are read when they have settled", async () => {
+  test("are read once they have stopped changing", async () => {
     const { becomes, flickers, seen } = machine("192.0.2.7")
     flickers()
     flickers("198.51.100.1")
@@ -58,7 +66,7 @@ describe("the addresses of a machine", () => {
     expect(seen).toEqual([])
   })
 
-  test("are not followed after the end", async () => {
+  test("are not watched any more after stop", async () => {
     const { becomes, own, seen } = machine("192.0.2.7")
     own.stop()
     await becomes("192.0.2.9")

@@ -52,7 +52,7 @@ describe("a cluster", () => {
     expect(await cluster.logs((await cluster.list(Pod))[0]!)).toBe("done\n")
   })
 
-  test("is separate from every other", async () => {
+  test("is independent of other clusters in the process", async () => {
     // given many clusters at the same time
     const clusters = await Promise.all(Array.from({ length: 20 }, () => startCluster({ nodes: 1 })))
     // when each gets something of its own
@@ -62,7 +62,7 @@ describe("a cluster", () => {
     await Promise.all(clusters.map((cluster) => cluster.stop()))
   })
 
-  test("takes nodes with capacity, labels and taints", async () => {
+  test("can have nodes with capacity, labels and taints", async () => {
     // given
     await using cluster = await startCluster({
       nodes: [
@@ -88,7 +88,7 @@ describe("a cluster", () => {
     expect(reasons[0]).toContain("0/2 nodes are available")
   })
 
-  test("costs nothing on quiet days, and knows its nodes to be alive after a month", async () => {
+  test("writes little in a month without work, and its nodes stay Ready", async () => {
     // given
     await using cluster = await startCluster({ nodes: 2 })
     await cluster.apply(web(2))
@@ -107,7 +107,7 @@ describe("a cluster", () => {
 })
 
 describe("images", () => {
-  test("behave as they are told: exit codes, back-off and last words", async () => {
+  test("have the exit code, termination message and logs that they are given, and restart with back-off", async () => {
     // given an image that fails
     await using cluster = await startCluster({
       nodes: 1,
@@ -125,7 +125,7 @@ describe("images", () => {
     expect((await cluster.explain(pod!)).reasons.join()).toContain("CrashLoopBackOff")
   })
 
-  test("answer probes by a function", async () => {
+  test("answer HTTP probes by a function of the test", async () => {
     // given an image whose health is the test's to say
     let healthy = false
     await using cluster = await startCluster({
@@ -159,7 +159,7 @@ describe("images", () => {
     expect((await cluster.fetch(`http://${status.podIP}:8080/`)).status).toBe(503)
   })
 
-  test("use memory, and are killed above their limit", async () => {
+  test("use the memory that they are given, and are killed above their limit", async () => {
     // given
     await using cluster = await startCluster({ nodes: 1, images: { hog: { memoryBytes: 200 * 2 ** 20 } } })
     // when
@@ -178,7 +178,7 @@ describe("images", () => {
     expect(status.containerStatuses![0]!.state.terminated).toMatchObject({ reason: "OOMKilled", exitCode: 137 })
   })
 
-  test("take their time to stop", async () => {
+  test("stop after the time that they are given, or only when they are killed", async () => {
     // given one that needs ten seconds and one that never listens
     await using cluster = await startCluster({
       nodes: 1,

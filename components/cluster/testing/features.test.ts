@@ -58,7 +58,7 @@ describe("a feature that is off", () => {
     }
   })
 
-  test("EnvFiles: a variable out of a file is one without a source", async () => {
+  test("EnvFiles: a variable from a file is treated as one without a source", async () => {
     await using cluster = await startCluster({
       features: { EnvFiles: false },
       admission: { disabled: ["ServiceAccount"] },
@@ -132,7 +132,7 @@ describe("a feature that is off", () => {
     expect([left!.metadata.name === old!.metadata.name ? "dear" : "cheap"]).toEqual([...gone])
   })
 
-  test("WatchList: watches do not begin with what there is when they are told to", async () => {
+  test("WatchList: a watch with sendInitialEvents is refused", async () => {
     await using cluster = await startCluster({ features: { WatchList: false } })
     const watch = () =>
       cluster.client.watch(
@@ -157,7 +157,7 @@ describe("a feature that is off", () => {
 test.each([
   [{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ContainerRestartRules, '],
   [{ WatchList: "no" }, 'feature gate WatchList cannot be "no": expected true or false'],
-])("features %j are refused", async (features, message) => {
+])("unknown features %j are refused", async (features, message) => {
   const err = await startCluster({ features: features as Record<string, boolean> }).then(
     () => undefined,
     (failure: Error) => failure,

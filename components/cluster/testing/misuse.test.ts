@@ -13,7 +13,7 @@ import {
   type RequestRule,
 } from "./testing.ts"
 
-/** What `run` throws. */
+/** Returns the error that `run` throws. */
 async function errorOf(run: () => Promise<unknown>): Promise<Error> {
   try {
     await run()
@@ -55,8 +55,8 @@ const MANIFESTS: readonly [string, string][] = [
   ["apiVersion: v1\nkind: Pod\nmetadata: { name: a }\nspec: { containers: [] }", "spec.containers"],
 ]
 
-describe("a manifest that is wrong", () => {
-  test.each(MANIFESTS)("%j is refused at the line that applies it", async (text, message) => {
+describe("a manifest with a mistake", () => {
+  test.each(MANIFESTS)("%j is refused, and the stack trace names the line that applies it", async (text, message) => {
     await using cluster = await startCluster()
     const err = await errorOf(() => cluster.apply(text))
     expect(err.message).toContain(message)
@@ -89,7 +89,7 @@ test.each<[Duration, number]>([
 })
 
 describe("a cluster", () => {
-  test("that has ended says so to whoever uses it", async () => {
+  test("that has been stopped refuses every call with an error that says so", async () => {
     // given
     const cluster = await startCluster()
     const { client } = cluster
@@ -107,21 +107,21 @@ describe("a cluster", () => {
     await cluster.stop() // a second time is no error
   })
 
-  test("does not go back in time", async () => {
+  test("does not move its time back", async () => {
     await using cluster = await startCluster({ startTime: "2026-01-02T00:00:00Z" })
     expect((await errorOf(() => cluster.advanceTo("2026-01-01T00:00:00Z"))).message).toContain(
       ": it is 2026-01-02T00:00:00Z already",
     )
   })
 
-  test("has no such node", async () => {
+  test("reports a node that does not exist", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     expect((await errorOf(() => cluster.faults.nodeLost("node-7"))).message).toBe(
       'There is no node "node-7": the simulated nodes are node-0',
     )
   })
 
-  test("tells at a missing object which", async () => {
+  test("names a missing object in its error", async () => {
     await using cluster = await startCluster()
     const err = await errorOf(() => cluster.get(Deployment, "nothing"))
     expect(err.message).toBe('deployments.apps "nothing" not found')
@@ -130,7 +130,7 @@ describe("a cluster", () => {
 })
 
 describe("eventually", () => {
-  test("says what was last seen, and the seed, when its time is up", async () => {
+  test("prints the last value and the seed at its timeout", async () => {
     // given a check that never holds
     await using cluster = await startCluster({ seed: 77 })
     // when
@@ -145,7 +145,7 @@ describe("eventually", () => {
 })
 
 describe("eventually", () => {
-  test("shows the objects that were looked at, and why pods are not well", async () => {
+  test("prints the objects that it checked, and why pods are not ready", async () => {
     // given a pod that cannot be placed
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(1, "huge"))
@@ -181,14 +181,14 @@ describe("eventually", () => {
     ["1", () => 1],
     ['"yes"', () => "yes"],
     ["an object (kind, apiVersion, metadata, spec)", (cluster) => cluster.get(Service, "kubernetes")],
-  ])("refuses a check that gives %s", async (what, check) => {
+  ])("refuses a check that returns %s", async (what, check) => {
     await using cluster = await startCluster()
     const err = await errorOf(() => cluster.eventually(() => check(cluster) as boolean))
     expect(err.message).toContain(`Cannot tell whether the check holds: it returned ${what}.`)
     expect(err.stack).toContain("misuse.test.ts")
   })
 
-  test("takes what asserts, is true, or has failed before", async () => {
+  test("accepts checks that assert, that return true, and that succeed after failures", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(1))
     const shown = (pods: readonly Pod[]) => expect(pods).toHaveLength(1)
@@ -201,7 +201,7 @@ describe("eventually", () => {
     })
   })
 
-  test("lets its time pass where nothing is due", async () => {
+  test("lets virtual time pass up to its timeout when no timer is due", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.advance("1m")
     const began = cluster.now.getTime()
@@ -210,7 +210,7 @@ describe("eventually", () => {
   })
 })
 
-describe("a rule", () => {
+describe("a rule of faults", () => {
   test.each<[RequestRule, string]>([
     [{ verb: "craete", error: "Conflict" }, 'No request has the verb "craete": do you mean "create"?'],
     [{ verb: ["get", "lits"], error: "Conflict" }, 'No request has the verb "lits": do you mean "list"?'],
@@ -230,15 +230,15 @@ describe("a rule", () => {
     expect(err.message).toContain(message)
   })
 
-  test("of watches that are dropped is checked as well", async () => {
+  test("for dropped watches is validated too", async () => {
     await using cluster = await startCluster()
     const drop = async () => cluster.faults.dropWatches({ resource: "pod" })
     expect((await errorOf(drop)).message).toContain('do you mean "pods"?')
   })
 })
 
-describe("the end", () => {
-  test("finds a watch that was left open", async () => {
+describe("the end of a cluster", () => {
+  test("fails if a watch was left open", async () => {
     const cluster = await startCluster({ seed: 5 })
     cluster.client.watch(ConfigMap, {}, { onEvent() {}, onEnd() {} })
     const err = await errorOf(() => cluster.stop())
@@ -246,7 +246,7 @@ describe("the end", () => {
     expect(err.message).toContain("a watch was left open: system:admin watches configmaps")
   })
 
-  test("finds an object that outlived its owner", async () => {
+  test("fails if an object has outlived its owner", async () => {
     // given a cluster whose garbage collector has been taken away
     const cluster = await startCluster({ components: { controllers: { disabled: ["garbage-collector-controller"] } } })
     await cluster.apply({

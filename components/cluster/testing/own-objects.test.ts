@@ -3,7 +3,7 @@ import { ConfigMap, startCluster, type Cluster } from "./testing.ts"
 
 const settings = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { mode: "fast" } }
 
-/** Changes an object in place, as no test may. */
+/** Returns a function that changes the object in place, which throws if the object is frozen. */
 const spoil = (object: ConfigMap | undefined) => () => {
   if (object === undefined) throw new Error("nothing was given")
   const { data } = object as { data: Record<string, string> }
@@ -39,7 +39,7 @@ test("with frozen: false an object can be changed in place", async () => {
   expect(spoil(await cluster.get(ConfigMap, "settings"))).not.toThrow()
 })
 
-test("an object that was created can be changed afterwards by the test, and the stored one stays as it is", async () => {
+test("a test can change the object that it passed to create, and the stored object stays the same", async () => {
   await using cluster = await startCluster({ seed: 1 })
   const own = { metadata: { name: "own", namespace: "default" }, data: { mode: "fast" } }
   await cluster.client.create(ConfigMap, own)

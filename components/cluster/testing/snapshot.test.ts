@@ -42,7 +42,7 @@ async function snapshotOf(): Promise<{ readonly bytes: Uint8Array; readonly clus
 }
 
 describe("a cluster that starts from a snapshot", () => {
-  test("has its objects at its time, and its nodes and pods run", async () => {
+  test("has the objects and the time of the snapshot, and runs its nodes and pods", async () => {
     // given a snapshot
     const { bytes: snapshot, clusterIP } = await snapshotOf()
 
@@ -71,7 +71,7 @@ describe("a cluster that starts from a snapshot", () => {
     expect((await cluster.get(Service, "web")).spec.clusterIP).toBe(clusterIP!)
   })
 
-  test("repeats its history with the same seed, and takes further nodes", async () => {
+  test("has the same history with the same seed, and can have additional nodes", async () => {
     const { bytes: snapshot } = await snapshotOf()
     const run = async () => {
       await using cluster = await startCluster({ snapshot, nodes: 1, seed: 3 })
@@ -85,17 +85,17 @@ describe("a cluster that starts from a snapshot", () => {
 
   test.each<{ title: string; options: () => Promise<ClusterOptions>; wants: RegExp }>([
     {
-      title: "what is no snapshot",
+      title: "a file that is no snapshot",
       options: () => Promise.resolve({ snapshot: new Uint8Array(100) }),
       wants: /Cannot start a cluster with snapshot: .*its end is missing/,
     },
     {
-      title: "a file that is not there",
+      title: "a file that does not exist",
       options: () => Promise.resolve({ snapshot: "/there/is/none" }),
       wants: /snapshot: .*\/there\/is\/none/,
     },
     {
-      title: "a node that the snapshot has",
+      title: "an additional node with the name of a node in the snapshot",
       options: async () => ({ snapshot: (await snapshotOf()).bytes, nodes: [{ name: "prod-1" }] }),
       wants: /the snapshot has one/,
     },

@@ -16,7 +16,7 @@ spec:
 const applying = (cluster: Cluster): Trace =>
   cluster.traces().find(({ root }) => root?.name.startsWith("PATCH /apis/apps/v1") === true)!
 
-test("one apply to a ready pod is one trace, with a span for each thing that led to it", async () => {
+test("the way from one apply to a ready pod is one trace, with a span for each step", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1, tracing: true })
   // when
@@ -33,7 +33,7 @@ test("one apply to a ready pod is one trace, with a span for each thing that led
 /** No Service is applied here, so no endpoints are written. */
 const PHASES = APPLY_PHASES.filter((phase) => !phase.includes("endpointslice-controller"))
 
-test("spans have the cluster's time", async () => {
+test("spans have the virtual time of the cluster", async () => {
   // given a readiness probe that succeeds after half a minute
   await using cluster = await startCluster({ nodes: 1, tracing: true, startTime: "2030-01-01T00:00:00Z" })
   const probe = "readinessProbe: { exec: { command: [ready] }, initialDelaySeconds: 30 }"
@@ -47,7 +47,7 @@ test("spans have the cluster's time", async () => {
   expect(ready.startTime - root!.startTime).toBeGreaterThanOrEqual(30_000)
 })
 
-test("the same seed makes the same spans, and the same history as without traces", async () => {
+test("the same seed gives the same spans, and the same history as without traces", async () => {
   // given three clusters of one seed, two with traces
   const run = async (tracing: boolean) => {
     await using cluster = await startCluster({ nodes: 1, seed: 11, tracing })
@@ -63,7 +63,7 @@ test("the same seed makes the same spans, and the same history as without traces
   expect(one.history).toEqual(without.history)
 })
 
-test("a cluster without traces says how to have them", async () => {
+test("a cluster without traces says in its error how to enable them", async () => {
   await using cluster = await startCluster()
   expect(() => cluster.traces()).toThrow("startCluster({ tracing: true })")
 })

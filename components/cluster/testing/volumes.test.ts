@@ -14,7 +14,7 @@ const pod = (volumes: readonly object[]) => ({
   spec: { containers: [{ name: "c", image: "web" }], volumes },
 })
 const using = (claimName: string) => [{ name: "data", persistentVolumeClaim: { claimName } }]
-/** A class whose claims are bound when a pod needs them. */
+/** A StorageClass with WaitForFirstConsumer. */
 const late = (provisioner: string, more: object = {}) => ({
   apiVersion: "storage.k8s.io/v1",
   kind: "StorageClass",
@@ -26,28 +26,33 @@ const late = (provisioner: string, more: object = {}) => ({
 const zone = (name: string) => ({ labels: { "topology.kubernetes.io/zone": name } })
 const WITHOUT = { controllers: { disabled: ["simulated-volume-controller", "ephemeral-volume-controller"] } }
 
-describe("a pod with a claim", () => {
+describe("a pod with a PersistentVolumeClaim", () => {
   test.each([
-    { title: "there is none", before: [], volumes: using("data"), says: 'persistentvolumeclaim "data" not found' },
     {
-      title: "it is not bound",
+      title: "the claim does not exist",
+      before: [],
+      volumes: using("data"),
+      says: 'persistentvolumeclaim "data" not found',
+    },
+    {
+      title: "the claim is not bound",
       before: [claim("data", { storageClassName: "" })],
       volumes: using("data"),
       says: "pod has unbound immediate PersistentVolumeClaims",
     },
     {
-      title: "it waits for its first consumer, and nobody makes volumes of its class",
+      title: "the claim's class has WaitForFirstConsumer, and nothing provisions its volumes",
       before: [late("kubernetes.io/no-provisioner"), claim("data", { storageClassName: "late" })],
       volumes: using("data"),
       says: "1 node(s) didn't find available persistent volumes to bind",
     },
     {
-      title: "its own has not been made",
+      title: "the claim of its ephemeral volume has not been created",
       before: [],
       volumes: [{ name: "own", ephemeral: { volumeClaimTemplate: { spec: claim("x").spec } } }],
       says: 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-own"',
     },
-  ])("waits while $title, and says so", async ({ before, volumes, says }) => {
+  ])("stays Pending while $title, and its condition says so", async ({ before, volumes, says }) => {
     // given
     await using cluster = await startCluster({ nodes: 1, components: WITHOUT })
     await cluster.apply(before)
@@ -60,7 +65,7 @@ describe("a pod with a claim", () => {
     expect(String(await cluster.explain("p"))).toContain(says)
   })
 
-  test("runs when its claim is bound, and goes where the volume is", async () => {
+  test("runs when its claim is bound, on a node that can reach the volume", async () => {
     // given a volume that only one node reaches, which is not the one that would be chosen
     await using cluster = await startCluster({ nodes: 3 })
     await cluster.apply([
@@ -94,7 +99,7 @@ describe("a pod with a claim", () => {
     expect((await cluster.get(PersistentVolumeClaim, "data")).spec.volumeName).toBe("disk")
   })
 
-  test("is given a volume by the simulated nodes, which goes with the claim", async () => {
+  test("gets a volume from the simulated nodes, which is deleted with the claim", async () => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     // when
@@ -112,7 +117,7 @@ describe("a pod with a claim", () => {
     await cluster.eventually(PersistentVolume, {}, (volumes) => volumes.length === 0)
   })
 
-  test("gets a volume in the zone of its node, where the claim's class waits for its first consumer", async () => {
+  test("gets a volume in the zone of its node if the class has WaitForFirstConsumer", async () => {
     // given a claim that nobody uses
     await using cluster = await startCluster({ nodes: [zone("a"), { ...zone("b"), capacity: { cpu: 64 } }] })
     await cluster.apply([late("example.com/disks"), claim("data", { storageClassName: "late" })])
@@ -134,7 +139,7 @@ describe("a pod with a claim", () => {
     ])
   })
 
-  test("takes a volume that is there and that its node reaches, each claim another", async () => {
+  test("gets an existing volume that its node can reach, a different one for each claim", async () => {
     // given two volumes, of which the smaller is on the other node
     await using cluster = await startCluster({ nodes: 2 })
     const disk = (name: string, node: string, storage: string) => ({
@@ -169,7 +174,7 @@ describe("a pod with a claim", () => {
     expect(new Set(bound)).toEqual(new Set(["b-1", "b-2"]))
   })
 
-  test("is not placed where the class makes no volumes", async () => {
+  test("is not scheduled if nothing provisions volumes of its class", async () => {
     await using cluster = await startCluster({ nodes: [zone("a")] })
     const onlyB = [{ matchLabelExpressions: [{ key: "topology.kubernetes.io/zone", values: ["b"] }] }]
     await cluster.apply([
@@ -184,7 +189,7 @@ describe("a pod with a claim", () => {
     await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
   })
 
-  test("is placed anew where the write that chooses its node is refused, and ends its wait with the scheduler", async () => {
+  test("is scheduled again if the update of its claim is refused, and is no longer waited for when the scheduler stops", async () => {
     await using cluster = await startCluster({ nodes: 1, components: WITHOUT })
     await using _refusal = await cluster.faults.requests({
       user: "system:kube-scheduler",
@@ -207,7 +212,7 @@ describe("a pod with a claim", () => {
     expect((await cluster.get(Pod, "p")).spec.nodeName ?? "").toBe("")
   })
 
-  test("waits while another pod has its claim, where the claim is for one pod alone", async () => {
+  test("stays Pending while another pod has its claim with ReadWriteOncePod", async () => {
     // given
     await using cluster = await startCluster({ nodes: 2 })
     const named = (name: string) => ({ ...pod(using("data")), metadata: { name } })
@@ -224,7 +229,7 @@ describe("a pod with a claim", () => {
     await cluster.eventually(Pod, { phase: "Running" }, ([only]) => only?.metadata.name === "second")
   })
 
-  test("is placed anew where the node that was chosen for its claim is gone", async () => {
+  test("is scheduled again if the node that was selected for its claim is gone", async () => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     const chosen = { "volume.kubernetes.io/selected-node": "gone" }
@@ -237,7 +242,7 @@ describe("a pod with a claim", () => {
     })
   })
 
-  test("goes to the zone that a label of its volume names", async () => {
+  test("is scheduled to the zone in the label of its volume", async () => {
     // given
     await using cluster = await startCluster({ nodes: [zone("a"), zone("b")] })
     const disk = (zones: string) => ({

@@ -8,13 +8,13 @@ describe("a pull", () => {
   const registry = { pullImage: async ({ image }) => `pulled ${image}` } as Partial<ImageService> as ImageService
   const paths = containerdPaths("/nonexistent", "/nonexistent")
 
-  test("of another image goes to its registry, and the archive is not read", async () => {
+  test("of any other image goes to its registry, and the archive is not read", async () => {
     const read = () => Promise.reject(new Error("the archive was read"))
     const { pullImage } = withExampleImages(registry, paths, realClock, read)
     expect(await pullImage({ image: "k3ts.local/other:1" })).toBe("pulled k3ts.local/other:1")
   })
 
-  test("of an image of the examples goes to a registry when the program runs from source", async () => {
+  test("of an example image goes to a registry when the program runs from source", async () => {
     // given: tests run from source
     expect(await exampleImages()).toBeUndefined()
     const [image = ""] = EXAMPLE_IMAGES
@@ -22,7 +22,7 @@ describe("a pull", () => {
     expect(await withExampleImages(registry, paths, realClock).pullImage({ image })).toBe(`pulled ${image}`)
   })
 
-  test("of an image of the examples that cannot be imported fails, and the next one tries again", async () => {
+  test("of an example image that cannot be imported fails, and the next pull tries the import again", async () => {
     // given a node without containerd
     let reads = 0
     const [image = ""] = EXAMPLE_IMAGES

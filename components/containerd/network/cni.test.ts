@@ -3,7 +3,7 @@ import { cniConfig, defaultDevices } from "./cni.ts"
 
 const FOLDER = "/run/k3ts/cni/networks"
 
-test("our plugin gets the bridge, the MTU, the ranges, and the capabilities for pods with limits or host ports", () => {
+test("the configuration of our plugin has the bridge, the MTU, the ranges and the capabilities", () => {
   const { plugins } = JSON.parse(cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1400 }, FOLDER, "k3ts"))
   expect(plugins).toEqual([
     {
@@ -24,7 +24,7 @@ test.each([
     podCidrs: ["fd42::/64", "10.42.0.0/24"],
     routes: ["::/0", "0.0.0.0/0"],
   },
-])("the host's plugins give each pod an address $title and a way out", ({ podCidrs, routes }) => {
+])("the host's plugins give each pod an address $title and a default route", ({ podCidrs, routes }) => {
   const { plugins } = JSON.parse(cniConfig({ podCidrs, mtu: 1400 }, FOLDER, "bridge"))
   expect(plugins).toMatchObject([
     {
@@ -57,6 +57,6 @@ test.each([
   { title: "IPv6, but not a route that rejects packets", ipv4: "", ipv6: IPV6, wants: ["eth1"] },
   { title: "both families", ipv4: IPV4, ipv6: IPV6, wants: ["eth0", "eth1"] },
   { title: "no family", ipv4: "", ipv6: "", wants: [] },
-])("the way out is found by the default routes of $title", ({ ipv4, ipv6, wants }) => {
+])("the devices for pod traffic are those of the default routes of $title", ({ ipv4, ipv6, wants }) => {
   expect(defaultDevices(ipv4, ipv6)).toEqual(wants)
 })

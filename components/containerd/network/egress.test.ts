@@ -49,7 +49,7 @@ describe.skipIf(!works)("allowPodEgress", () => {
       sysctl: "ipv6/conf/all/forwarding",
     },
   ])(
-    "forwards for pods of $family and masquerades what leaves the cluster, once, however often it is called",
+    "forwards for pods of $family and masquerades packets that leave the cluster, with one rule however often it is called",
     ({ cidr, older, multicast, sysctl }) => {
       const rules = inNamespace(`
         await allowPodEgress("${older}")

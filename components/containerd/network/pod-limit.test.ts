@@ -17,6 +17,6 @@ test.each([
   },
   { maxPods: 1023, ranges: ["10.42.0.0/20"], wants: undefined },
   { maxPods: 1024, ranges: ["10.42.0.0/20"], wants: "a bridge has 1023 ports; give --kubelet-arg max-pods=1023" },
-])("a node of $maxPods pods with $ranges is judged", ({ maxPods, ranges, wants }) => {
+])("a node of $maxPods pods with the ranges $ranges is accepted or refused", ({ maxPods, ranges, wants }) => {
   expect(podLimitProblem(maxPods, ranges)).toBe(wants)
 })

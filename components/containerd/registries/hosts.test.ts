@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { credentials, HEADER, hostsFiles } from "./hosts.ts"
 import { parseRegistries, type Registries } from "./registries.ts"
 
-/** What containerd reads in each folder. */
+/** Returns the content of each hosts.toml, by folder. */
 const filesOf = (yaml: string) => filesIn(parseRegistries(yaml, "registries.yaml"))
 const filesIn = (registries: Registries) =>
   Object.fromEntries(
@@ -14,7 +14,7 @@ const filesIn = (registries: Registries) =>
 
 describe("hosts.toml", () => {
   test.each<{ title: string; yaml: string; wants: object }>([
-    { title: "is not written for nothing", yaml: "", wants: {} },
+    { title: "is not written for an empty configuration", yaml: "", wants: {} },
     {
       title: "tries mirrors before the registry itself",
       yaml: "mirrors: {registry.k8s.io: {endpoint: [https://a:5000, http://b/]}}",
@@ -29,7 +29,7 @@ describe("hosts.toml", () => {
       },
     },
     {
-      title: "knows where Docker Hub really is",
+      title: "has the server of Docker Hub under the name docker.io",
       yaml: "mirrors: {docker.io: {endpoint: [https://a]}}",
       wants: {
         "docker.io": {
@@ -66,12 +66,12 @@ describe("hosts.toml", () => {
       },
     },
     {
-      title: "of all other registries names no server",
+      title: "for all other registries names no server",
       yaml: "mirrors: {'*': {endpoint: [https://a]}}",
       wants: { _default: { host: { "https://a": { capabilities: ["pull", "resolve"] } } } },
     },
     {
-      title: "of a registry on this machine's loopback is asked without TLS",
+      title: "for a registry on loopback has a server without TLS",
       yaml: "mirrors: {'127.0.0.1:5000': {endpoint: [https://a]}}",
       wants: {
         "127.0.0.1:5000": {
@@ -85,7 +85,7 @@ describe("hosts.toml", () => {
 
 test.each<{ title: string; yaml: string; wants: object }>([
   {
-    title: "a registry with mirrors is not asked itself",
+    title: "the last mirror takes the place of the registry itself",
     yaml: "mirrors: {docker.io: {endpoint: [https://a, https://b/hub]}}\nconfigs: {b: {tls: {ca_file: /ca}}}",
     wants: {
       "docker.io": {
@@ -99,12 +99,12 @@ test.each<{ title: string; yaml: string; wants: object }>([
     },
   },
   {
-    title: "no registry is asked itself where all have mirrors",
+    title: "no registry itself is asked if * has mirrors",
     yaml: "mirrors: {'*': {endpoint: [https://a]}}",
     wants: { _default: { server: "https://a", capabilities: ["pull", "resolve"] } },
   },
   {
-    title: "a registry without mirrors is asked",
+    title: "a registry without mirrors is asked itself",
     yaml: "configs: {x.io: {tls: {insecure_skip_verify: true}}}",
     wants: { "x.io": { server: "https://x.io", skip_verify: true } },
   },
@@ -113,7 +113,7 @@ test.each<{ title: string; yaml: string; wants: object }>([
   expect(filesIn(registries)).toEqual(wants as never)
 })
 
-test("credentials are given by host, for Docker Hub under both of its names, and for what stands for a host", () => {
+test("credentials are found by host, for Docker Hub by both of its names, and for an endpoint by its host", () => {
   const registries = parseRegistries(
     "configs: {docker.io: {auth: {username: u, password: p}}, 'a:1': {auth: {identity_token: t}}, b: {}}",
     "registries.yaml",

@@ -33,11 +33,12 @@ configs:
     })
   })
 
-  test.each(["*", "x.io", "localhost", "10.0.0.1:5000", "[::1]:5000", "my_registry:80"])("may name %j", (host) =>
-    expect(Object.keys(parseRegistries(`mirrors: {"${host}": {}}`, PATH).mirrors)).toEqual([host]),
+  test.each(["*", "x.io", "localhost", "10.0.0.1:5000", "[::1]:5000", "my_registry:80"])(
+    "can have the registry name %j",
+    (host) => expect(Object.keys(parseRegistries(`mirrors: {"${host}": {}}`, PATH).mirrors)).toEqual([host]),
   )
 
-  test.each(["", "# nothing\n", "mirrors:\nconfigs:\n"])("may say nothing: %j", (text) =>
+  test.each(["", "# nothing\n", "mirrors:\nconfigs:\n"])("can be empty: %j", (text) =>
     expect(parseRegistries(text, PATH)).toEqual({ mirrors: {}, configs: {} }),
   )
 
@@ -66,11 +67,11 @@ configs:
       text: "configs: {x: {tls: {cert_file: /a.crt}}}",
       wants: `invalid ${PATH}: configs.x.tls: cert_file and key_file go together`,
     },
-  ])("is refused with the field that is wrong: $text", ({ text, wants }) =>
+  ])("is refused with the field that is invalid: $text", ({ text, wants }) =>
     expect(() => parseRegistries(text, PATH)).toThrow(wants),
   )
 
-  test("need not be there", () => {
+  test("is optional", () => {
     expect(readRegistries("/nonexistent/registries.yaml")).toBeUndefined()
   })
 })

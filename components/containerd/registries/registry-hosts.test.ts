@@ -15,7 +15,7 @@ describe("RegistryHosts", () => {
   const hostsOf = (yaml: string) =>
     new RegistryHosts({ folder, registries: parseRegistries(yaml, "r.yaml"), random: systemRandom, log: silent })
 
-  test("removes the files of settings that are gone, and never a user's own", async () => {
+  test("removes the files of deleted settings, but no file that a user wrote", async () => {
     // given a file of a user's and one of an earlier start
     mkdirSync(join(folder, "mine.io"))
     writeFileSync(join(folder, "mine.io/hosts.toml"), 'server = "https://mine.io"\n')
@@ -30,7 +30,7 @@ describe("RegistryHosts", () => {
     expect(readdirSync(folder).sort()).toEqual(["b.io", "mine.io"])
   })
 
-  test("refuses a registry for which a user has written a file, and changes that file in nothing", async () => {
+  test("refuses a registry for which a user has written a file, and does not change that file", async () => {
     mkdirSync(join(folder, "a.io"))
     writeFileSync(join(folder, "a.io/hosts.toml"), "own\n")
     await expect(hostsOf("mirrors: {a.io: {endpoint: [https://m]}}").start()).rejects.toThrow(
@@ -39,7 +39,7 @@ describe("RegistryHosts", () => {
     expect(readFileSync(join(folder, "a.io/hosts.toml"), "utf8")).toBe("own\n")
   })
 
-  test("leads endpoints with rewrites through a proxy that gets their credentials, until it stops", async () => {
+  test("sends endpoints with rewrites through a proxy that has their credentials, until it stops", async () => {
     const hosts = hostsOf(
       "mirrors: {a.io: {endpoint: ['https://m:1'], rewrite: {'^x/': y/}}}\nconfigs: {'m:1': {auth: {username: u}}}",
     )

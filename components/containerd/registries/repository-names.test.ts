@@ -10,7 +10,9 @@ test.each<{ path: string; wants: string }>([
   { path: "/other/app/manifests/1", wants: "/other/app/manifests/1" },
   { path: "/", wants: "/" },
   { path: "", wants: "" },
-])("$path is asked for as $wants", ({ path, wants }) => expect(rewritten(path, renaming(RULES))).toBe(wants))
+])("the repository $path is rewritten to $wants", ({ path, wants }) =>
+  expect(rewritten(path, renaming(RULES))).toBe(wants),
+)
 
 test.each<{ to: string; wants: string }>([
   { to: "b/$1", wants: "b/foo" },

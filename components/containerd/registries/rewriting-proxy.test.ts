@@ -34,7 +34,7 @@ describe("RewritingProxy", () => {
     await proxy.start()
   }
 
-  test("passes requests on with the new name, and what containerd sends with them", async () => {
+  test("forwards requests with the rewritten name and the headers of containerd", async () => {
     await start()
     const answer = await fetch(`${proxy.url}/library/app/manifests/1?ns=docker.io`, {
       headers: { authorization: "Basic x" },
@@ -44,20 +44,20 @@ describe("RewritingProxy", () => {
     expect(asked).toEqual([{ url: "/v2/hub/app/manifests/1?ns=docker.io", authorization: "Basic x" }])
   })
 
-  test("keeps the path of the endpoint", async () => {
+  test("keeps the path prefix of the endpoint", async () => {
     await start("/v2/team/")
     await fetch(`${proxy.url}/library/app/manifests/1`)
     expect(asked[0]?.url).toBe("/v2/team/hub/app/manifests/1")
   })
 
-  test("makes a relative redirect lead to the endpoint", async () => {
+  test("resolves a relative redirect against the endpoint", async () => {
     await start()
     const { status, headers } = await fetch(`${proxy.url}/moved/manifests/1`, { redirect: "manual" })
     expect(status).toBe(307)
     expect(headers.get("location")).toBe(`http://127.0.0.1:${(registry.address() as AddressInfo).port}/elsewhere`)
   })
 
-  test("asks nobody for a program that does not know its secret, nor for a write", async () => {
+  test("refuses requests without its secret and writes, and forwards none of them", async () => {
     await start()
     const base = `http://${proxy.host}`
     for (const path of ["/v2/library/app/manifests/1", "/other/v2/", "/s3cret/v2x"])
@@ -66,7 +66,7 @@ describe("RewritingProxy", () => {
     expect(asked).toEqual([])
   })
 
-  test("leaves an endpoint that does not answer as soon as containerd does not want the answer any more", async () => {
+  test("closes the connection to an endpoint that does not answer when containerd cancels the request", async () => {
     await start()
     const pull = new AbortController()
     const answer = fetch(`${proxy.url}/slow/manifests/1`, { signal: pull.signal })

@@ -97,7 +97,7 @@ describe("signers", () => {
   })
 })
 
-test("a kubelet's request is approved automatically only if its user has the right to that", async () => {
+test("a kubelet's request is approved automatically only if its user has the right to do that", async () => {
   // given two requests, of which one comes before its maker has the right
   await using cluster = await startCluster()
   const spec = {

@@ -23,7 +23,7 @@ const cron = (schedule: string, spec: object = {}) => ({
   },
 })
 
-/** A node whose pods do as `work` says. */
+/** Starts a cluster with one node, whose image behaves as `work` says. */
 const start = (work: ImageBehaviour, startTime = "2026-01-01T00:00:00Z") =>
   startCluster({ startTime, nodes: 1, images: { work } })
 
@@ -45,7 +45,7 @@ const reasons = async (cluster: Cluster): Promise<readonly string[]> =>
     .map(({ reason }) => reason!)
 
 describe("CronJob", () => {
-  test("runs at each of its times, names Jobs after them and keeps the newest few", async () => {
+  test("creates a Job at each scheduled time, names it after the time and keeps the newest few", async () => {
     // given
     await using cluster = await start({ runsMs: 20_000 })
     await cluster.client.create(CronJob, cron("0 */6 * * *"))
@@ -86,7 +86,7 @@ describe("CronJob", () => {
     expect(started(cluster)).toHaveLength(2)
   })
 
-  test("runs once a day in its zone, across changes of the clocks", async () => {
+  test("creates a Job once a day in its time zone, across changes of daylight saving time", async () => {
     await using cluster = await start({ runsMs: 1000 }, "2026-03-28T02:30:00Z")
     await cluster.client.create(CronJob, cron("0 4 * * *", { timeZone: "Europe/Berlin" }))
     await cluster.advance(24 * HOUR)
@@ -117,7 +117,7 @@ describe("CronJob", () => {
     expect((await read(cluster)).status.active).toHaveLength(1)
   })
 
-  test("when suspended it starts nothing; when resumed it starts a Job for the latest missed time only, if that is not too late", async () => {
+  test("starts nothing when suspended, and when resumed only a Job for the latest missed time, if its deadline allows", async () => {
     for (const [startingDeadlineSeconds, expected] of [
       [null, ["2026-01-01T10:00:00Z"]],
       [60, []],

@@ -60,7 +60,7 @@ test.each([
   ["@every 90m", "2026-01-01T00:00:10Z", 6000, "2026-01-01T05:30:00Z", "2026-01-01T04:30", "2026-01-01T06:00", false],
   ["0 0 31 2 *", "2026-01-01T00:00:00Z", undefined, "2026-01-02T00:00:00Z", undefined, undefined, false],
 ])(
-  "of %p, last served %s with deadline %p, at %s is due %p and then %p",
+  "with the schedule %p, last run at %s and deadline %p, at %s the due run is %p and the next one %p",
   (text, last, startingDeadlineSeconds, now, at, next, tooManyMissed) => {
     const parsed = parseZonedCron(text)
     if (typeof parsed === "string") throw new Error(parsed)
@@ -74,7 +74,7 @@ test.each([
   },
 )
 
-test("is told the same of a time within an interval that was asked for, and otherwise of another one", () => {
+test("the next run is the same for every time within an interval, and is worked out again beyond it", () => {
   const parsed = parseZonedCron("0 * * * *")
   if (typeof parsed === "string") throw new Error(parsed)
   const nextAt = (now: string, zone = "UTC") =>

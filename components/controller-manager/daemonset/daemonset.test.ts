@@ -30,7 +30,7 @@ const setImage = ({ client }: Cluster, image: string): Promise<DaemonSet> =>
   })
 
 describe("DaemonSet", () => {
-  test("has a pod on every node, also on those added later", async () => {
+  test("has a pod on every node, also on nodes that are added later", async () => {
     await using cluster = await start(3)
     await cluster.client.create(DaemonSet, agent())
     await cluster.settle()
@@ -51,7 +51,7 @@ describe("DaemonSet", () => {
     )
   })
 
-  test("respects labels and taints of nodes, and stays on a cordoned one", async () => {
+  test("respects labels and taints of nodes, and keeps its pod on a cordoned node", async () => {
     // given
     await using cluster = await start(3)
     const { client } = cluster
@@ -77,7 +77,7 @@ describe("DaemonSet", () => {
     expect((await read(cluster)).status).toMatchObject({ desiredNumberScheduled: 0, numberMisscheduled: 1 })
   })
 
-  test("replaces a deleted pod, and failed ones with a growing delay", async () => {
+  test("replaces a deleted pod at once, and failed pods with a growing delay", async () => {
     // given a node that gives each pod up after a second
     await using cluster = await startCluster({ nodes: 1, components: { kubelet: false } })
     const begun = cluster.now.getTime()

@@ -15,7 +15,7 @@ const deploymentOf = (replicas: number, maxSurge: number): Deployment =>
       strategy: { rollingUpdate: { maxSurge, maxUnavailable: 1 } },
     },
   }).object as Deployment
-/** A set that had so many replicas when the Deployment, with its surge, allowed `max`. */
+/** Returns a ReplicaSet that got its replicas when the Deployment with its surge allowed `max` pods. */
 const setOf = (name: string, replicas: number, max: number): ReplicaSet =>
   decodeObject(ReplicaSet, {
     metadata: {

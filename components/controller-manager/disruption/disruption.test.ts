@@ -32,7 +32,7 @@ describe("PodDisruptionBudget", () => {
     [{ maxUnavailable: 1 }, { expectedPods: 5, desiredHealthy: 4, currentHealthy: 5, disruptionsAllowed: 1 }],
     [{ maxUnavailable: "30%" }, { expectedPods: 5, desiredHealthy: 3, currentHealthy: 5, disruptionsAllowed: 2 }],
     [{ minAvailable: 9 }, { expectedPods: 5, desiredHealthy: 9, currentHealthy: 5, disruptionsAllowed: 0 }],
-  ])("%p of a Deployment of five", async (spec, expected) => {
+  ])("with %p for five pods has the status that upstream computes", async (spec, expected) => {
     await using cluster = await start()
     await deploy(cluster, 5)
     await budget(cluster, spec)
@@ -49,7 +49,7 @@ describe("PodDisruptionBudget", () => {
     ])
   })
 
-  test("allows as many evictions as its limit, and more when other pods have taken their place", async () => {
+  test("allows as many evictions as its limit, and more when other pods have become ready", async () => {
     // given
     await using cluster = await start()
     await deploy(cluster, 2)
@@ -91,7 +91,7 @@ describe("PodDisruptionBudget", () => {
     })
   })
 
-  test("forgets an eviction without a deletion after two minutes", async () => {
+  test("stops counting an eviction that was not followed by a deletion after two minutes", async () => {
     await using cluster = await start()
     const { client } = cluster
     await deploy(cluster, 2)

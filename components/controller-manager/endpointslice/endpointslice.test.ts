@@ -21,7 +21,7 @@ const slicesOf = async ({ client }: Cluster) =>
 const get = ({ client }: Cluster) => client.get(Endpoints, { name: "web", namespace: "default" })
 
 describe("endpoints of a Service", () => {
-  test("are its ready pods, by the number behind a named port", async () => {
+  test("are its ready pods, with the port number that each pod gives a named port", async () => {
     await using cluster = await start()
     await cluster.client.create(Service, service())
     await cluster.client.create(Pod, pod("a"))
@@ -58,7 +58,7 @@ describe("endpoints of a Service", () => {
     ["PreferClose", { forZones: ZONES }],
     ["PreferSameZone", { forZones: ZONES }],
     ["PreferSameNode", { forZones: ZONES, forNodes: [{ name: "node-0" }] }],
-  ])("are meant for those close to them under trafficDistribution %s, and for all without", async (asked, wants) => {
+  ])("have hints for their zone or node with trafficDistribution %s, and none without it", async (asked, wants) => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Service, service({ trafficDistribution: asked }))
@@ -113,7 +113,7 @@ describe("endpoints of a Service", () => {
     expect((await get(cluster)).subsets).toMatchObject([{ notReadyAddresses: [{ targetRef: { name: "b" } }] }])
   })
 
-  test("are an empty slice while there is no pod, and are deleted with the Service", async () => {
+  test("are one empty slice while there is no pod, and are deleted with the Service", async () => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Service, service())
@@ -139,7 +139,7 @@ describe("endpoints of a Service", () => {
     expect(slice?.metadata.labels).toHaveProperty(["service.kubernetes.io/headless"], "")
   })
 
-  test("fill slices of a hundred", async () => {
+  test("are divided into slices of a hundred", async () => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Service, service())

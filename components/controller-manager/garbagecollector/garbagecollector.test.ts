@@ -15,7 +15,7 @@ const create = (cluster: Cluster, name: string, ...owners: KubeObject[]) =>
   cluster.client.create(ConfigMap, {
     metadata: { name, namespace: "default", ownerReferences: owners.map((owner) => owning(owner)) },
   })
-/** Names in the namespace, but for the certificate that every namespace has. */
+/** Returns the names of the namespace's ConfigMaps, without that of the root certificate. */
 const names = async ({ client }: Cluster) =>
   (await client.list(ConfigMap, { namespace: "default" })).items
     .map(({ metadata }) => metadata.name)

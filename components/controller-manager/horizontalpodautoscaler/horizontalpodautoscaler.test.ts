@@ -10,7 +10,7 @@ import {
 } from "../../cluster/testing/testing.ts"
 import { metricsOf } from "../../cluster/testing/cluster.fixtures.ts"
 
-/** A Deployment whose pods use `use(now)` thousandths of a core each, as an installed metrics server tells. */
+/** A Deployment whose pods use `use(now)` thousandths of a core each, as a metrics server reports. */
 async function withLoad(use: (seconds: number, pods: number) => number, autoscaler: object, replicas = 1) {
   const state: { cluster?: Cluster; began: number } = { began: 0 }
   const server: ExtensionServer = async ({ url }) => {
@@ -110,7 +110,7 @@ const eventsOf = async (cluster: Cluster) =>
     .map(({ reason, message }) => `${reason}: ${message}`)
 
 describe("an autoscaler", () => {
-  test("scales a workload up to its load, at most by a factor of two at a time, or to four", async () => {
+  test("scales a workload to its load, at most to twice its replicas or to four at a time", async () => {
     // given a load of 400 thousandths of a core that the pods share, each of which should have 50
     await using cluster = await withLoad((_, pods) => 400 / pods, {})
     // when
@@ -159,7 +159,7 @@ describe("an autoscaler", () => {
     expect(await replicasOf(cluster)).toBe(1)
   })
 
-  test("tells what it does in the metrics of the program, and nothing of an autoscaler that is gone", async () => {
+  test("reports its decisions in metrics, and removes those of a deleted autoscaler", async () => {
     // given a load beyond what the most pods can take
     await using cluster = await withLoad(() => 300, { maxReplicas: 3 })
     await cluster.advance("31s")
@@ -263,7 +263,7 @@ describe("an autoscaler", () => {
         "the server could not find the requested resource (list queue.external.metrics.k8s.io)",
       conditions: { ScalingActive: "False FailedGetExternalMetric" },
     },
-  ])("says of $title why it cannot scale it", async ({ spec, says, conditions }) => {
+  ])("reports for $title why it cannot scale", async ({ spec, says, conditions }) => {
     await using cluster = await withLoad(() => 500, spec)
     await cluster.advance("1m")
     expect(await replicasOf(cluster)).toBe(1)

@@ -73,7 +73,7 @@ describe("an autoscaler without policies", () => {
   })
 })
 
-/** Recommendations, each with how many minutes ago it was made. */
+/** Returns a history of recommendations, each given with its age in minutes. */
 const pastOf = (past: readonly (readonly number[])[]): History => ({
   ...NO_HISTORY,
   recommendations: past.map(([replicas = 0, ago = 0]) => ({ replicas, at: NOW - ago * MINUTE })),
@@ -81,9 +81,9 @@ const pastOf = (past: readonly (readonly number[])[]): History => ({
 
 describe("the stabilization windows of an autoscaler", () => {
   test.each([
-    { title: "without earlier recommendations", past: [], now: 100, to: 5, wants: 5 },
+    { title: "keep the recommendation if there are no earlier ones", past: [], now: 100, to: 5, wants: 5 },
     {
-      title: "down to the highest recommendation of the window",
+      title: "scale down only to the highest recommendation of the window",
       past: [
         [4, 2],
         [5, 1],
@@ -94,7 +94,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 5,
     },
     {
-      title: "up to the lowest recommendation of the window",
+      title: "scale up only to the lowest recommendation of the window",
       past: [
         [4, 2],
         [5, 1],
@@ -105,7 +105,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 4,
     },
     {
-      title: "a window for scaling up does not delay scaling down",
+      title: "for scaling up do not delay scaling down",
       past: [
         [1, 2],
         [2, 1],
@@ -116,7 +116,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 3,
     },
     {
-      title: "a window for scaling down does not delay scaling up",
+      title: "for scaling down do not delay scaling up",
       past: [
         [4, 2],
         [5, 1],
@@ -127,7 +127,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 3,
     },
     {
-      title: "down, when all recommendations are too old",
+      title: "scale down at once when all recommendations are too old",
       past: [
         [10, 10],
         [9, 9],
@@ -137,7 +137,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 3,
     },
     {
-      title: "up, when all recommendations are too old",
+      title: "scale up at once when all recommendations are too old",
       past: [
         [10, 10],
         [9, 9],
@@ -147,7 +147,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 100,
     },
     {
-      title: "down, when some recommendations are too old",
+      title: "ignore recommendations that are too old when scaling down",
       past: [
         [10, 10],
         [4, 1],
@@ -160,7 +160,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 5,
     },
     {
-      title: "up, when some recommendations are too old",
+      title: "ignore recommendations that are too old when scaling up",
       past: [
         [10, 100],
         [6, 1],
@@ -173,7 +173,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 5,
     },
     {
-      title: "up, when the current recommendation is lower",
+      title: "do not scale down to a lower current recommendation while scaling up is delayed",
       past: [
         [2, 100],
         [3, 3],
@@ -185,7 +185,7 @@ describe("the stabilization windows of an autoscaler", () => {
       wants: 2,
     },
     {
-      title: "down, when the current recommendation is higher",
+      title: "do not scale up to a higher current recommendation while scaling down is delayed",
       past: [
         [2, 100],
         [1, 3],
@@ -196,8 +196,8 @@ describe("the stabilization windows of an autoscaler", () => {
       down: 300,
       wants: 2,
     },
-    { title: "down, with the default window of five minutes", past: [[9, 4]], now: 9, to: 1, usual: true, wants: 9 },
-    { title: "down, after the default window", past: [[9, 6]], now: 9, to: 1, usual: true, wants: 1 },
+    { title: "are five minutes by default for scaling down", past: [[9, 4]], now: 9, to: 1, usual: true, wants: 9 },
+    { title: "end after five minutes by default", past: [[9, 6]], now: 9, to: 1, usual: true, wants: 1 },
   ])("$title", ({ past, now, to, up = 0, down = 0, usual, wants }) => {
     const wish = { current: now, desired: to, least: 0, most: 1000, now: NOW }
     const { stabilizationWindowSeconds: _, ...unsaid } = rulesOf({})
@@ -209,14 +209,19 @@ describe("the stabilization windows of an autoscaler", () => {
 
 describe("the remembered changes", () => {
   test.each([
-    { title: "have the first change", before: [], rules: { pods: [10, 60] }, wants: [5] },
+    { title: "contain the first change", before: [], rules: { pods: [10, 60] }, wants: [5] },
     {
-      title: "have no change older than every policy's period",
+      title: "contain no change older than every policy's period",
       before: [[7, 61]],
       rules: { pods: [10, 60] },
       wants: [5],
     },
-    { title: "have the changes within a policy's period", before: [[7, 58]], rules: { pods: [10, 60] }, wants: [7, 5] },
+    {
+      title: "contain the changes within a policy's period",
+      before: [[7, 58]],
+      rules: { pods: [10, 60] },
+      wants: [7, 5],
+    },
     {
       title: "lose only the changes that are too old",
       before: [

@@ -155,7 +155,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "reports that there are no metrics",
+      title: "reports missing metrics",
       metrics: [CPU(100)],
       wants: 3,
       told: STUCK("FailedGetResourceMetric"),
@@ -253,25 +253,25 @@ describe("an autoscaler", () => {
   })
 })
 
-describe("Events and status say", () => {
+describe("Events and status report", () => {
   test.each<{ title: string; given: Given; wants: readonly string[] }>([
     {
-      title: "what was done and why",
+      title: "a rescale with its reason",
       given: { replicas: 1, most: 5, requests: [200], metrics: [CPU(50)], cpu: [200] },
       wants: ["SuccessfulRescale: New size: 2; reason: cpu resource utilization (percentage of request) above target"],
     },
     {
-      title: "nothing where nothing was done",
+      title: "nothing if nothing was done",
       given: { replicas: 2, most: 5, requests: [400, 400], metrics: [CPU(50)], cpu: [200, 200] },
       wants: [],
     },
     {
-      title: "that all metrics are low",
+      title: "that all metrics are below their targets",
       given: { ...five, metrics: [CPU(50)], cpu: [100, 300, 500, 250, 250] },
       wants: ["SuccessfulRescale: New size: 3; reason: All metrics below target"],
     },
     {
-      title: "which value from outside, with its selector",
+      title: "an external metric with its selector",
       given: { ...three, metrics: [EXTERNAL("6666m")], says: [8600] },
       wants: [
         "SuccessfulRescale: New size: 4; reason: external metric qps(&LabelSelector{MatchLabels:map[string]string{}," +
@@ -279,12 +279,12 @@ describe("Events and status say", () => {
       ],
     },
     {
-      title: "which value of an object",
+      title: "an object metric",
       given: { ...three, metrics: [OBJECT("15")], says: [20_000] },
       wants: ["SuccessfulRescale: New size: 4; reason: Deployment metric qps above target"],
     },
     {
-      title: "what was to be done and could not",
+      title: "a rescale that failed",
       given: { ...three, fails: "update scale", metrics: [CPU(30)], cpu: [300, 500, 700] },
       wants: [
         "FailedRescale: New size: 5; reason: cpu resource utilization (percentage of request) above target; " +
@@ -304,7 +304,7 @@ describe("Events and status say", () => {
       ],
     },
     {
-      title: "who else scales its pods",
+      title: "other autoscalers of the same pods",
       given: { ...three, other: "app=web", metrics: [CPU(30)], cpu: [300, 500, 700] },
       wants: [
         "AmbiguousSelector: pods by selector app=web are controlled by multiple HPAs: [{other default} {web default}]",
@@ -321,7 +321,7 @@ describe("Events and status say", () => {
     expect((await look(given)).events).toEqual([...wants])
   })
 
-  test("what each metric said, in the units of its resource", async () => {
+  test("each metric in the unit of its resource", async () => {
     const { status } = await look({ ...three, metrics: [PODS("15"), CPU(30)], cpu: [300, 500, 700], says: [15_000] })
     expect(status).toMatchObject({
       currentReplicas: 3,
@@ -334,7 +334,7 @@ describe("Events and status say", () => {
     })
   })
 
-  test("what could be said where pods have not been counted yet", async () => {
+  test("metrics even if status.replicas is 0", async () => {
     const { status } = await look({ ...three, counted: 0, metrics: [EXTERNAL_SHARE("2")], says: [9000] })
     expect(status).toMatchObject({
       desiredReplicas: 5,
@@ -342,7 +342,7 @@ describe("Events and status say", () => {
     })
   })
 
-  test("nothing new where nothing has changed", async () => {
+  test("no change if nothing has changed", async () => {
     const given = { replicas: 2, most: 5, requests: [400, 400], metrics: [CPU(50)], cpu: [200, 200] }
     const { status: first } = await look(given)
     const { status: second } = await look({ ...given, looks: 2 })

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test"
 import { NOW, podsOf, questionOf, states, type Row } from "./replicas.fixtures.ts"
 import { replicasForUtilization } from "./replicas.ts"
 
-/** Cases of the kind that pkg/controller/podautoscaler/replica_calculator_test.go asks. */
+/** Cases like those of pkg/controller/podautoscaler/replica_calculator_test.go. */
 
-describe("a share of what pods request", () => {
+describe("utilization of requests", () => {
   const rows: readonly Row[] = [
     { title: "higher usage needs more pods", of: "up up up", used: [300, 500, 700], target: 30, wants: 5, shows: 50 },
     {
@@ -264,12 +264,12 @@ describe("a share of what pods request", () => {
     expect({ replicas, utilization }).toEqual({ replicas: row.wants, utilization: row.shows })
   })
 
-  test("is told with the average use", () => {
+  test("is returned with the average usage", () => {
     const question = questionOf({ of: "up up", used: [300, 500], target: 40 })
     expect(replicasForUtilization(question, 40, "side")).toEqual({ replicas: 2, average: 400, utilization: 40 })
   })
 
-  test("counts a use of memory from the first moment", () => {
+  test("counts memory of pods that have just started", () => {
     const pods = podsOf(states("new new")).map((pod) => ({
       ...pod,
       spec: { ...pod.spec, resources: { requests: { memory: "1k" } } },
@@ -288,7 +288,7 @@ test.each([
     says: "did not receive metrics for targeted pods (pods might be unready)",
   },
   { title: "metrics of other pods", of: "up", used: [], other: 100, says: "no metrics returned matched known pods" },
-])("with $title nothing can be worked out", ({ of, used, other, says }) => {
+])("no utilization can be computed with $title", ({ of, used, other, says }) => {
   const question = questionOf({ of, used, target: 50 })
   if (other !== undefined) question.metrics.set("p9", { value: other, timestamp: NOW, windowMs: 60_000 })
   expect(() => replicasForUtilization(question, 50, undefined)).toThrow(says)

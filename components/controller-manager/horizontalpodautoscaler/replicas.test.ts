@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { podsOf, questionOf, states, usual, type Row } from "./replicas.fixtures.ts"
 import { replicasForAverage, replicasForShare, replicasForValue } from "./replicas.ts"
 
-/** Cases of the kind that pkg/controller/podautoscaler/replica_calculator_test.go asks. */
+/** Cases like those of pkg/controller/podautoscaler/replica_calculator_test.go. */
 
 describe("an average of all pods", () => {
   test.each<Row>([
@@ -131,14 +131,14 @@ describe("one value for the whole workload", () => {
     expect(replicasForValue(used, target, { pods, currentReplicas: pods.length, tolerances })).toBe(wants)
   })
 
-  test("needs pods to count the ready ones of", () => {
+  test("fails without pods, since the ready ones cannot be counted", () => {
     expect(() => replicasForValue(20_000, 10_000, { pods: [], currentReplicas: 2, tolerances: usual })).toThrow(
       "unable to calculate ready pods: no pods returned by selector while calculating replica count",
     )
   })
 })
 
-describe("a value that pods share", () => {
+describe("a value that is divided by the number of pods", () => {
   test.each([
     { title: "a value above the target scales up", current: 3, used: 20_000, target: 5000, wants: 4, shows: 6667 },
     {

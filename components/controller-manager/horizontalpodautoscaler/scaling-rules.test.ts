@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { limitedByRules, NO_HISTORY } from "./limits.ts"
 import { NOW, type Policies, rulesOf } from "./limits.fixtures.ts"
 
-/** What the API gives an autoscaler whose behaviour says nothing of a direction. */
+/** The default policies of a direction that spec.behavior leaves out: amount and period in seconds. */
 const USUAL_UP = { pods: [4, 15], percent: [100, 15] } as const
 const USUAL_DOWN = { percent: [100, 15] } as const
 
@@ -307,7 +307,7 @@ describe("the rules of an autoscaler", () => {
       wants: "100 ScaleDownLimit",
     },
     {
-      title: "allow a removal of more than all pods",
+      title: "allow a policy to remove more pods than there are",
       downs: [10, 10, 10],
       now: 10,
       to: 5,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
 import { Deployment, Pod, startCluster, type Cluster } from "../../cluster/testing/testing.ts"
 
-/** Whole clusters whose images use CPU: behaviours that upstream's test/e2e/autoscaling asks of real ones. */
+/** Whole clusters whose images use CPU: the behaviour that upstream's test/e2e/autoscaling tests in real clusters. */
 
 const container = (name: string, image: string) => ({ name, image, resources: { requests: { cpu: "100m" } } })
 const web = (replicas: number, ...containers: readonly object[]) => ({
@@ -44,9 +44,13 @@ const replicasOf = async (cluster: Cluster) => (await cluster.get(Deployment, "w
 describe("a workload with a sidecar", () => {
   const images = { web: { cpu: () => 0.01 }, busy: { cpu: () => 0.4 } }
   test.each([
-    { title: "is not scaled by a busy sidecar, where its own container counts", spec: ofContainer("web"), wants: 1 },
-    { title: "is scaled by the sidecar, where that counts", spec: ofContainer("side"), wants: 5 },
-    { title: "is scaled by both together, where the pod counts", spec: {}, wants: 5 },
+    {
+      title: "is not scaled for a busy sidecar if the metric is of its own container",
+      spec: ofContainer("web"),
+      wants: 1,
+    },
+    { title: "is scaled for the sidecar if the metric is of the sidecar", spec: ofContainer("side"), wants: 5 },
+    { title: "is scaled for the sum if the metric is of the whole pod", spec: {}, wants: 5 },
   ])("$title", async ({ spec, wants }) => {
     await using cluster = await startCluster({ nodes: NODES, images })
     await cluster.apply([web(1, container("web", "web"), container("side", "busy")), autoscaler(spec)])

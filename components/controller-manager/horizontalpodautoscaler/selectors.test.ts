@@ -21,9 +21,9 @@ test.each<Row>([
   { title: "one label", given: { a: "app=web", b: "app=db" }, labels: { app: "web" }, wants: ["a"] },
   { title: "several labels", given: { a: "app=web,tier=x", b: "app=web" }, labels: { app: "web" }, wants: ["b"] },
   { title: "a set", given: { a: "app in (web,db)", b: "app notin (web)" }, labels: { app: "web" }, wants: ["a"] },
-  { title: "no label at all", given: { a: "!app" }, labels: {}, wants: ["a"] },
+  { title: "a selector without labels", given: { a: "!app" }, labels: {}, wants: ["a"] },
   {
-    title: "the same pods",
+    title: "a selector of the same pods",
     given: { b: "app=web", a: "tier=x" },
     labels: { app: "web", tier: "x" },
     wants: ["a", "b"],

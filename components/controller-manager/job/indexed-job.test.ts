@@ -87,7 +87,7 @@ describe("Indexed Job", () => {
     { title: "is suspended", given: { without: { suspend: true }, again: { suspend: false } } },
     { title: "has no parallelism", given: { without: { parallelism: 0 }, again: { parallelism: 1 } } },
   ])(
-    "while it $title it keeps the last failed pod of an index, for the successor to take over its count",
+    "while it $title it keeps the last failed pod of an index, so that the next pod continues its count of failures",
     async ({ given }) => {
       // given a pod that is deleted, which counts as a failure, and no successor
       await using cluster = await start()

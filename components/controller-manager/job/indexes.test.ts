@@ -10,7 +10,7 @@ describe("completion indexes", () => {
     ["1-4,9", 4, "1-3"],
     ["x,2,5-a", 10, "2"],
     ["7", 5, ""],
-  ])("%p of %p is read as %p", (text, completions, expected) => {
+  ])("%p of %p are parsed as %p", (text, completions, expected) => {
     expect(formatIndexes(parseIndexes(text, completions))).toBe(expected)
   })
 
@@ -28,7 +28,7 @@ describe("completion indexes", () => {
     ["0-2", 3, 5, [3, 4]],
     ["1,3", 2, 5, [0, 2]],
     ["0-4", 1, 5, []],
-  ])("of those not in %p the first %p below %p are free", (taken, count, completions, expected) => {
+  ])("not in %p: the first %p below %p are found", (taken, count, completions, expected) => {
     expect(firstFree(parseIndexes(taken, completions), count, completions)).toEqual(expected)
   })
 })

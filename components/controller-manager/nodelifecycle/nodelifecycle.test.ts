@@ -61,7 +61,7 @@ describe("a node without heartbeats", () => {
     expect(await taintsOf(cluster)).toContain("node.kubernetes.io/unreachable:NoExecute")
   })
 
-  test("gets pressure conditions as taints", async () => {
+  test("gets taints for its pressure conditions", async () => {
     await using cluster = await startCluster({ nodes: 1, components: { kubelet: false } })
     await cluster.client.patch(
       Node,
@@ -75,7 +75,7 @@ describe("a node without heartbeats", () => {
 })
 
 describe("NoExecute taints", () => {
-  test("evict a pod when its toleration has run out, and not one that tolerates them for ever", async () => {
+  test("evict a pod when the time of its toleration is over, and never if the toleration has no time", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     const { client } = cluster
     const tolerations = (tolerationSeconds?: number) => [
@@ -110,7 +110,7 @@ describe("NoExecute taints", () => {
 })
 
 describe("pods without a node", () => {
-  test("are deleted some time after their node was deleted", async () => {
+  test("are deleted some time after their node is deleted", async () => {
     await using cluster = await startCluster()
     const { client } = cluster
     await client.create(Pod, bound("a"))
@@ -122,7 +122,7 @@ describe("pods without a node", () => {
 })
 
 describe("a new namespace", () => {
-  test("gets a service account and the cluster's certificate, again if they are deleted", async () => {
+  test("gets a service account and the cluster's root certificate, and gets them again after they are deleted", async () => {
     await using cluster = await startCluster()
     const { client } = cluster
     await client.create(Namespace, { metadata: { name: "shop" } })

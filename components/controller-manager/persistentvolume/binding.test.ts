@@ -9,7 +9,10 @@ import {
   type Cluster,
 } from "../../cluster/testing/testing.ts"
 
-/** What upstream's own tests ask of the binder: pkg/controller/volume/persistentvolume/{binder,delete}_test.go. */
+/**
+ * The behaviour that upstream's tests assert of the binder:
+ * pkg/controller/volume/persistentvolume/{binder,delete}_test.go.
+ */
 
 const volume = (name: string, spec: object = {}, metadata: object = {}) => ({
   apiVersion: "v1",
@@ -66,7 +69,7 @@ async function stateOf(cluster: Cluster) {
 describe("a claim", () => {
   test.each([
     {
-      title: "gets a volume that suits it",
+      title: "gets a volume that matches",
       given: [volume("a"), claim()],
       wants: { claims: ["Bound a"], volumes: ["a Bound data"] },
     },
@@ -81,7 +84,7 @@ describe("a claim", () => {
       wants: { claims: ["Bound b"], volumes: ["a Available -", "b Bound data"] },
     },
     {
-      title: "waits where every volume is too small, and says so",
+      title: "waits if every volume is too small, with an Event",
       given: [volume("a"), claim(asks("2Gi"))],
       wants: {
         claims: ["Pending -"],
@@ -90,12 +93,12 @@ describe("a claim", () => {
       },
     },
     {
-      title: "waits where no volume has its access mode",
+      title: "waits if no volume has its access mode",
       given: [volume("a"), claim({ accessModes: ["ReadWriteMany"] })],
       wants: { claims: ["Pending -"], volumes: ["a Available -"] },
     },
     {
-      title: "waits where volumes are of another class, and for the provisioner of its own",
+      title: "waits for its provisioner if all volumes are of other classes",
       given: [storageClass("gold"), volume("a"), claim(gold)],
       wants: {
         claims: ["Pending -"],
@@ -108,7 +111,7 @@ describe("a claim", () => {
       },
     },
     {
-      title: "of a class that is not there says so",
+      title: "of a class that does not exist waits, with an Event",
       given: [claim(gold)],
       wants: {
         claims: ["Pending -"],
@@ -116,7 +119,7 @@ describe("a claim", () => {
       },
     },
     {
-      title: "of a class that was part of Kubernetes once says that nobody makes its volumes",
+      title: "of a class whose in-tree provisioner was removed from Kubernetes waits, with an Event",
       given: [storageClass("gold", { provisioner: "kubernetes.io/glusterfs" }), claim(gold)],
       wants: {
         claims: ["Pending -"],
@@ -124,7 +127,7 @@ describe("a claim", () => {
       },
     },
     {
-      title: "of a class that waits for its first consumer is left to the scheduler, though a volume suits it",
+      title: "of a class with WaitForFirstConsumer is left to the scheduler, though a volume matches",
       given: [storageClass("gold", { volumeBindingMode: "WaitForFirstConsumer" }), volume("a", gold), claim(gold)],
       wants: {
         claims: ["Pending -"],
@@ -133,7 +136,7 @@ describe("a claim", () => {
       },
     },
     {
-      title: "of such a class gets a volume that is reserved for it",
+      title: "of a class with WaitForFirstConsumer gets a volume that is reserved for it",
       given: [
         storageClass("gold", { volumeBindingMode: "WaitForFirstConsumer" }),
         volume("a", { ...gold, ...reserved() }),
@@ -156,7 +159,7 @@ describe("a claim", () => {
       wants: { claims: ["Pending -"], volumes: ["a Available -"] },
     },
     {
-      title: "gets the volume that is reserved for it, though another is closer",
+      title: "gets the volume that is reserved for it, though a smaller one matches",
       given: [volume("a"), volume("b", { ...big("9Gi"), ...reserved() }), claim()],
       wants: { claims: ["Bound b"], volumes: ["a Available -", "b Bound data"] },
     },
@@ -176,7 +179,7 @@ describe("a claim", () => {
       wants: { claims: ["Pending b"], volumes: ["a Available -"], events: [] },
     },
     {
-      title: "says why it does not get the volume that it names",
+      title: "gets an Event that says why the volume that it names does not match",
       given: [volume("a"), claim({ ...asks("2Gi"), volumeName: "a" })],
       wants: {
         claims: ["Pending a"],
@@ -185,7 +188,7 @@ describe("a claim", () => {
       },
     },
     {
-      title: "does not get a volume that it names and another claim has",
+      title: "does not get the volume that it names if another claim has it",
       given: [volume("a", reserved({ name: "other" })), claim({ volumeName: "a" })],
       wants: {
         claims: ["Pending a"],
@@ -203,7 +206,7 @@ describe("a claim", () => {
     expect(await stateOf(cluster)).toMatchObject(wants)
   })
 
-  test("is told what it waits for by upstream's name of the controller", async () => {
+  test("gets Events in the name of upstream's controller", async () => {
     // given
     await using cluster = await startCluster({ components: NOBODY_PROVISIONS })
     // when
@@ -217,7 +220,7 @@ describe("a claim", () => {
     })
   })
 
-  test("that was made while there was no default class gets the one that comes", async () => {
+  test("that was created without a default class gets the default class that is created later", async () => {
     // given
     await using cluster = await startCluster({ components: NOBODY_PROVISIONS })
     const { name } = (await cluster.list(StorageClass))[0]!.metadata
@@ -236,7 +239,7 @@ describe("a claim", () => {
     expect((await cluster.get(PersistentVolumeClaim, "data")).spec.storageClassName).toBe("gold")
   })
 
-  test("is Lost when its volume is gone", async () => {
+  test("is Lost when its volume is deleted", async () => {
     // given
     await using cluster = await startCluster({ components: NOBODY_PROVISIONS })
     await cluster.apply([volume("a"), claim()])
@@ -253,11 +256,11 @@ describe("a claim", () => {
   })
 })
 
-describe("a volume whose claim is gone", () => {
+describe("a volume whose claim is deleted", () => {
   test.each([
-    { title: "is kept", policy: "Retain", wants: "a Released data", says: undefined },
+    { title: "is kept with reclaim policy Retain", policy: "Retain", wants: "a Released data", says: undefined },
     {
-      title: "fails where it is to be deleted and nobody can",
+      title: "fails with reclaim policy Delete if nothing can delete it",
       policy: "Delete",
       wants: "a Failed data",
       says:
@@ -265,7 +268,7 @@ describe("a volume whose claim is gone", () => {
         "no deletable volume plugin matched",
     },
     {
-      title: "fails where it is to be emptied",
+      title: "fails with reclaim policy Recycle",
       policy: "Recycle",
       wants: "a Failed data",
       says: "VolumeFailedRecycle: No recycler plugin found for the volume!",
@@ -284,7 +287,7 @@ describe("a volume whose claim is gone", () => {
     if (says !== undefined) expect(events).toContain(says)
   })
 
-  test("is bound to no new claim of the same name", async () => {
+  test("is not bound to a new claim of the same name", async () => {
     // given
     await using cluster = await startCluster({ components: NOBODY_PROVISIONS })
     await cluster.apply([volume("a"), claim()])
@@ -298,7 +301,7 @@ describe("a volume whose claim is gone", () => {
   })
 })
 
-test("a claim of an ephemeral volume is made for its pod, and goes with it", async () => {
+test("a claim of an ephemeral volume is created for its pod, and deleted with the pod", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   // when
@@ -325,7 +328,7 @@ test("a claim of an ephemeral volume is made for its pod, and goes with it", asy
   await cluster.eventually(PersistentVolume, {}, (volumes) => volumes.length === 0)
 })
 
-test("a bound claim that asks for more gets it, where its class lets it", async () => {
+test("a bound claim that requests more grows if its class allows expansion", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.apply([

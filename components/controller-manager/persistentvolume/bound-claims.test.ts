@@ -1,7 +1,7 @@
 import { test } from "bun:test"
 import { expectLook, BOUND, MISMATCH, type Row } from "./claims.fixtures.ts"
 
-/** Claims that name their volume, chosen by their user or by a controller. */
+/** Claims that name their volume, which their user or a controller chose. */
 const rows: readonly Row[] = [
   // A claim that names its volume.
   { title: "waits for the volume that it names", from: "2-1", given: { claim: "1Gi Pending volume=a" } },
@@ -33,13 +33,13 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Bound for=data/u"], claim: "1Gi Bound volume=a complete" },
   },
   {
-    title: "is Pending where the volume that it names is another claim's",
+    title: "is Pending if the volume that it names is bound to another claim",
     from: "2-6",
     given: { volumes: ["a 1Gi Bound for=other/x"], claim: "1Gi Bound volume=a" },
     wants: { claim: "1Gi Pending volume=a", events: ["Warning FailedBinding"] },
   },
   {
-    title: "keeps its phase where a controller chose a volume that is another claim's",
+    title: "keeps its phase if the volume that a controller chose is bound to another claim",
     from: "2-7",
     given: { volumes: ["a 1Gi Bound for=other/x"], claim: "1Gi Bound volume=a chosen" },
     wants: { events: ["Warning FailedBinding"] },
@@ -51,31 +51,31 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: "1Gi Bound volume=a complete color=red" },
   },
   {
-    title: "is refused the volume that it names where that is too small",
+    title: "does not get the volume that it names if that is too small",
     from: "2-9",
     given: { volumes: ["a 1Gi Available"], claim: "2Gi Bound volume=a" },
     wants: { claim: "2Gi Pending volume=a", events: MISMATCH },
   },
   {
-    title: "is refused the volume that it names where that is of another class",
+    title: "does not get the volume that it names if that has another class",
     from: "2-10, 14-5-2",
     given: { volumes: ["a 1Gi Available class=gold"], claim: "1Gi Bound volume=a" },
     wants: { claim: "1Gi Pending volume=a", events: MISMATCH },
   },
   {
-    title: "is refused the volume that it names where that lacks its access mode",
+    title: "does not get the volume that it names if that lacks its access mode",
     from: "1-16",
     given: { volumes: ["a 1Gi Available"], claim: "1Gi Pending volume=a modes=ReadWriteMany" },
     wants: { events: MISMATCH },
   },
   {
-    title: "is refused the volume that it names where that has other attributes",
+    title: "does not get the volume that it names if that has another VolumeAttributesClass",
     from: "2-11",
     given: { volumes: ["a 1Gi Available attributes=fast"], claim: "1Gi Bound volume=a" },
     wants: { claim: "1Gi Pending volume=a", events: MISMATCH },
   },
   {
-    title: "has the attributes of the volume that it names",
+    title: "gets the VolumeAttributesClass of the volume that it names",
     from: "2-12",
     given: { volumes: ["a 1Gi Available attributes=fast"], claim: "1Gi Pending volume=a attributes=fast" },
     wants: {
@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "that is Bound keeps the attributes that it shows, which are the resizer's business",
+    title: "that is Bound keeps the VolumeAttributesClass in its status, which the resizer changes",
     from: "TestUpdateClaimStatus",
     given: {
       volumes: ["a 1Gi Bound for=data/u attributes=slow"],
@@ -92,50 +92,50 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "is refused the volume that it names while that is being deleted",
+    title: "does not get the volume that it names while that is being deleted",
     given: { volumes: ["a 1Gi Available going"], claim: "1Gi Pending volume=a" },
     wants: { events: MISMATCH },
   },
   // A claim whose binding is complete.
   {
-    title: "is Lost where it names its volume no more",
+    title: "is Lost if it has lost the name of its volume",
     from: "3-1",
     given: { claim: "1Gi Bound chosen complete" },
     wants: { claim: "1Gi Lost chosen complete", events: ["Warning ClaimLost"] },
   },
   {
-    title: "is Lost where its volume is gone",
+    title: "is Lost if its volume is gone",
     from: "3-2, 5-4, 15-3",
     given: { claim: "1Gi Bound volume=a chosen complete" },
     wants: { claim: "1Gi Lost volume=a chosen complete", events: ["Warning ClaimLost"] },
   },
-  { title: "is told once to be Lost", given: { claim: "1Gi Lost volume=a chosen complete" } },
+  { title: "gets one Event when it becomes Lost", given: { claim: "1Gi Lost volume=a chosen complete" } },
   {
-    title: "gets its volume back that has lost its claim",
+    title: "is Bound again if its volume has lost the reference to it",
     from: "3-3, 3-7",
     given: { volumes: ["a 1Gi Available"], claim: "1Gi Pending volume=a chosen complete color=red" },
     wants: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: `${BOUND} color=red` },
   },
   {
-    title: "is Lost where its volume is that of a claim of its name with another uid",
+    title: "is Lost if its volume belongs to a claim of the same name with another uid",
     from: "3-4",
     given: { volumes: ["a 1Gi Available for=data/x"], claim: "1Gi Pending volume=a chosen complete" },
     wants: { claim: "1Gi Lost volume=a chosen complete", events: ["Warning ClaimMisbound"] },
   },
   {
-    title: "is Bound, as is its volume, where both name each other",
+    title: "becomes Bound with its volume if both name each other",
     from: "3-5",
     given: { volumes: ["a 1Gi Available for=data/u"], claim: "1Gi Pending volume=a complete" },
     wants: { volumes: ["a 1Gi Bound for=data/u"], claim: "1Gi Bound volume=a complete" },
   },
   {
-    title: "is Lost where its volume is another claim's",
+    title: "is Lost if its volume belongs to another claim",
     from: "3-6",
     given: { volumes: ["a 1Gi Available for=other/x"], claim: "1Gi Pending volume=a complete" },
     wants: { claim: "1Gi Lost volume=a complete", events: ["Warning ClaimMisbound"] },
   },
   {
-    title: "that is Bound keeps its own capacity, whatever that of its volume has become",
+    title: "that is Bound keeps the capacity in its status when the volume's changes",
     given: { volumes: ["a 5Gi Bound for=data/u"], claim: "1Gi Bound volume=a complete" },
   },
 ]

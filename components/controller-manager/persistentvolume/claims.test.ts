@@ -1,7 +1,7 @@
 import { test } from "bun:test"
 import { expectLook, BOUND, FAILED, MISMATCH, user, type Row } from "./claims.fixtures.ts"
 
-/** Claims that name no volume: which of the volumes they get. */
+/** Claims that name no volume, and the volumes that they get. */
 const rows: readonly Row[] = [
   // A claim that names no volume.
   {
@@ -11,13 +11,13 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: BOUND },
   },
   {
-    title: "waits where every volume is too small",
+    title: "waits if every volume is too small",
     from: "1-2",
     given: { volumes: ["a 1Gi Available"], claim: "10Gi Pending" },
     wants: { events: FAILED },
   },
   {
-    title: "is Pending again where it is Bound to nothing",
+    title: "is Pending again if it is Bound without a volume",
     from: "1-3",
     given: { volumes: ["a 1Gi Available"], claim: "10Gi Bound" },
     wants: { claim: "10Gi Pending", events: FAILED },
@@ -41,25 +41,25 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 10Gi Bound for=data/u", "b 1Gi Available"], claim: `${BOUND} has=10Gi` },
   },
   {
-    title: "does not get the volume of an earlier claim of its name",
+    title: "does not get a volume that is reserved for an earlier claim of its name",
     from: "1-7",
     given: { volumes: ["a 10Gi Available for=data/other"], claim: "1Gi Pending" },
     wants: { events: FAILED },
   },
   {
-    title: "is bound on where only the volume names it",
+    title: "becomes Bound if only the volume names it",
     from: "1-8",
     given: { volumes: ["a 1Gi Available for=data/u chosen"], claim: "1Gi Pending" },
     wants: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: BOUND },
   },
   {
-    title: "is bound on where the volume is Bound too",
+    title: "becomes Bound if the volume names it and is Bound",
     from: "1-9",
     given: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: "1Gi Pending" },
     wants: { claim: BOUND },
   },
   {
-    title: "is bound on where only its phase is missing",
+    title: "becomes Bound if only its phase is missing",
     from: "1-10",
     given: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: "1Gi Pending volume=a chosen complete" },
     wants: { claim: BOUND },
@@ -77,13 +77,13 @@ const rows: readonly Row[] = [
     wants: { events: FAILED },
   },
   {
-    title: "waits for its first pod where its class says so",
+    title: "waits for its first pod if its class has WaitForFirstConsumer",
     from: "1-13",
     given: { volumes: ["a 1Gi Available class=waits"], claim: "1Gi Pending class=waits" },
     wants: { events: ["Normal WaitForFirstConsumer"] },
   },
   {
-    title: "waits for its pods to be scheduled where there are some",
+    title: "waits for its pods to be scheduled if there are pods",
     given: { claim: "1Gi Pending class=waits", others: [user("p")] },
     wants: { events: ["Normal WaitForPodScheduled"] },
   },
@@ -93,13 +93,13 @@ const rows: readonly Row[] = [
     wants: { events: ["Normal WaitForFirstConsumer"] },
   },
   {
-    title: "of a class that waits gets a volume that is reserved for it",
+    title: "of a class with WaitForFirstConsumer gets a volume that is reserved for it",
     from: "1-14",
     given: { volumes: ["a 1Gi Available for=data class=waits"], claim: "1Gi Pending class=waits" },
     wants: { volumes: ["a 1Gi Bound for=data/u class=waits"], claim: `${BOUND} class=waits` },
   },
   {
-    title: "with a node gets the volume that was made for it",
+    title: "with a selected node gets the volume that was made for it",
     from: "1-18",
     given: { volumes: ["a 1Gi Available for=data/u class=waits"], claim: "1Gi Pending class=waits node=n" },
     wants: { volumes: ["a 1Gi Bound for=data/u class=waits"], claim: `${BOUND} class=waits node=n` },
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
     wants: { events: FAILED },
   },
   {
-    title: "shows the capacity that the volume had before it was enlarged",
+    title: "shows the capacity that the volume had before its expansion",
     from: "5-2-3",
     given: { volumes: ["a 2Gi Available chosen before=1Gi"], claim: "2Gi Pending" },
     wants: {
@@ -173,7 +173,7 @@ const rows: readonly Row[] = [
     wants: { events: FAILED },
   },
   {
-    title: "gets a volume of exactly its size, written otherwise",
+    title: "gets a volume of exactly its size, given in another unit",
     from: "TestMatchVolume",
     given: { volumes: ["a 1024Mi Available"], claim: "1Gi Pending" },
     wants: { volumes: ["a 1024Mi Bound for=data/u chosen"], claim: `${BOUND} has=1024Mi` },
@@ -207,32 +207,32 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "gets a volume without a class where its own is empty",
+    title: "with an empty class gets a volume without a class",
     from: "13-4",
     given: { volumes: ["a 1Gi Available"], claim: "1Gi Pending class=" },
     wants: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: `${BOUND} class=` },
   },
   // Block devices.
   {
-    title: "gets a block device where it asks for one",
+    title: "gets a block device if its volumeMode is Block",
     from: "14-1",
     given: { volumes: ["a 1Gi Available Block"], claim: "1Gi Pending Block" },
     wants: { volumes: ["a 1Gi Bound for=data/u chosen Block"], claim: `${BOUND} Block` },
   },
   {
-    title: "gets no filesystem where it asks for a block device",
+    title: "gets no filesystem if its volumeMode is Block",
     from: "14-3",
     given: { volumes: ["a 1Gi Available"], claim: "1Gi Pending Block" },
     wants: { events: FAILED },
   },
   {
-    title: "gets no block device where it asks for a filesystem",
+    title: "gets no block device if its volumeMode is Filesystem",
     from: "14-4",
     given: { volumes: ["a 1Gi Available Block"], claim: "1Gi Pending" },
     wants: { events: FAILED },
   },
   {
-    title: "gets no volume of its class and the other mode, and is not provisioned without its class",
+    title: "gets no volume of the other volumeMode, and is not provisioned if its class does not exist",
     from: "14-5, 14-5-1",
     given: { volumes: ["a 1Gi Available class=gold"], claim: "1Gi Pending class=gold Block" },
     wants: { events: ["Warning ProvisioningFailed"] },
@@ -250,13 +250,13 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Bound for=data/u"], claim: BOUND },
   },
   {
-    title: "is refused the block device that it names where it asks for a filesystem",
+    title: "does not get the block device that it names if its volumeMode is Filesystem",
     from: "14-8",
     given: { volumes: ["a 1Gi Available Block"], claim: "1Gi Pending volume=a" },
     wants: { events: MISMATCH },
   },
   {
-    title: "does not get a block device that is reserved for it where it asks for a filesystem",
+    title: "does not get a block device that is reserved for it if its volumeMode is Filesystem",
     from: "14-8-1",
     given: { volumes: ["a 1Gi Available Block for=data"], claim: "1Gi Pending" },
     wants: { events: FAILED },

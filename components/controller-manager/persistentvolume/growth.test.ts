@@ -106,7 +106,7 @@ test("a claim whose volume needs no expansion on a node has its new size at once
   })
 })
 
-test("a claim whose volume a node must enlarge keeps its size until the node has done so, and then can grow again", async () => {
+test("a claim whose volume is enlarged on a node keeps its size until the node has done so, and can grow again then", async () => {
   await using cluster = await withBoundClaim()
   const sizes: string[] = []
   await run(cluster, async (_, size) => {
@@ -166,11 +166,11 @@ test("the expansion of a volume is tried again after a failure, and a condition 
 test.each([
   { title: "a CSI driver", source: { csi: { driver: "csi.example.com", volumeHandle: "h" } }, resizer: undefined },
   {
-    title: "a driver that was part of Kubernetes",
+    title: "an in-tree driver",
     source: { awsElasticBlockStore: { volumeID: "vol-1" } },
     resizer: "ebs.csi.aws.com",
   },
-])("a claim waits for $title to enlarge its volume, and says so once", async ({ source, resizer }) => {
+])("a claim waits for $title to enlarge its volume, with one Event", async ({ source, resizer }) => {
   await using cluster = await withBoundClaim(source)
   await ask(cluster, "2Gi")
   await cluster.advance("10m")

@@ -1,17 +1,17 @@
 import { test } from "bun:test"
 import { expectLook, BOUND, FAILED, WAITING, byDefault, type Row } from "./claims.fixtures.ts"
 
-/** Claims whose class makes their volume, and claims that get the default class. */
+/** Claims whose volume is provisioned by their class, and claims that get the default class. */
 const rows: readonly Row[] = [
   // Provisioning.
   {
-    title: "of a class that is not there says so",
+    title: "of a class that does not exist gets an Event",
     from: "11-2, 11-14",
     given: { claim: "1Gi Pending class=nothing" },
     wants: { events: ["Warning ProvisioningFailed"] },
   },
   {
-    title: "gets a volume of its class that is there, and nothing is provisioned",
+    title: "gets an existing volume of its class, and nothing is provisioned",
     from: "11-6, 11-22",
     given: { volumes: ["a 1Gi Available class=external"], claim: "1Gi Pending class=external" },
     wants: { volumes: ["a 1Gi Bound for=data/u chosen class=external"], claim: `${BOUND} class=external` },
@@ -23,13 +23,13 @@ const rows: readonly Row[] = [
     wants: { events: FAILED },
   },
   {
-    title: "is marked for the provisioner of its class",
+    title: "is annotated with the provisioner of its class",
     from: "11-17, 12-3",
     given: { claim: "1Gi Pending class=external" },
     wants: { claim: "1Gi Pending class=external provisioner=vendor.com/disk", events: WAITING },
   },
   {
-    title: "is marked once, and told again that it waits",
+    title: "is annotated once, and gets a second Event that it waits",
     from: "11-26",
     given: { claim: "1Gi Pending class=external provisioner=vendor.com/disk" },
     wants: { events: WAITING },
@@ -56,31 +56,31 @@ const rows: readonly Row[] = [
     wants: { claim: `${BOUND} class=external provisioner=vendor.com/disk` },
   },
   {
-    title: "of a class whose provisioner is no more part of Kubernetes says so",
+    title: "of a class whose provisioner was removed from Kubernetes gets an Event",
     from: "11-18",
     given: { claim: "1Gi Pending class=unknown" },
     wants: { events: ["Warning ProvisioningFailed"] },
   },
   {
-    title: "of a class whose provisioner became a CSI driver is marked for that",
+    title: "of a class whose provisioner became a CSI driver is annotated with the driver",
     from: "11-21",
     given: { claim: "1Gi Pending class=ebs" },
     wants: { claim: "1Gi Pending class=ebs provisioner=ebs.csi.aws.com", events: WAITING },
   },
   {
-    title: "that was marked for a provisioner which became a CSI driver says which",
+    title: "that was annotated with a provisioner which became a CSI driver is annotated with the driver",
     from: "TestUpdateClaimMigrationAnnotations",
     given: { claim: "1Gi Pending volume=a provisioner=kubernetes.io/gce-pd" },
     wants: { claim: "1Gi Pending volume=a provisioner=kubernetes.io/gce-pd migrated=pd.csi.storage.gke.io" },
   },
   {
-    title: "names no driver for a provisioner that became none",
+    title: "loses the annotation of a CSI driver if its provisioner did not become one",
     from: "TestUpdateClaimMigrationAnnotations",
     given: { claim: "1Gi Pending volume=a provisioner=vendor.com/disk migrated=pd.csi.storage.gke.io" },
     wants: { claim: "1Gi Pending volume=a provisioner=vendor.com/disk" },
   },
   {
-    title: "with a node is provisioned, though a volume of its class is free",
+    title: "with a selected node is provisioned, though a volume of its class is free",
     from: "11-23, 11-24",
     given: {
       volumes: ["a 1Gi Available Delete class=external-waits"],
@@ -90,13 +90,13 @@ const rows: readonly Row[] = [
   },
   // The default class.
   {
-    title: "without a class gets the default one",
+    title: "without a class gets the default class",
     from: "15-5",
     given: { claim: "1Gi Pending", others: [byDefault("gold", "2030-01-01T00:00:00Z")] },
     wants: { claim: "1Gi Pending class=gold" },
   },
   {
-    title: "without a class gets the newest of several default ones",
+    title: "without a class gets the newest of several default classes",
     from: "15-2",
     given: {
       claim: "1Gi Pending",
@@ -105,7 +105,7 @@ const rows: readonly Row[] = [
     wants: { claim: "1Gi Pending class=gold" },
   },
   {
-    title: "without a class gets the first by name of default ones of one age",
+    title: "without a class gets the first by name of default classes of the same age",
     from: "15-2",
     given: {
       claim: "1Gi Pending",
@@ -120,7 +120,7 @@ const rows: readonly Row[] = [
     wants: { events: ["Warning ProvisioningFailed"] },
   },
   {
-    title: "keeps the empty class, which asks for volumes without one",
+    title: "keeps an empty class, which asks for volumes without a class",
     given: { claim: "1Gi Pending class=", others: [byDefault("gold", "2030-01-01T00:00:00Z")] },
     wants: { events: FAILED },
   },
@@ -137,7 +137,7 @@ const rows: readonly Row[] = [
     wants: { claim: "1Gi Pending volume=a class=copper" },
   },
   {
-    title: "without a class gets a volume without one before the default class",
+    title: "without a class gets a volume without a class rather than the default class",
     given: { volumes: ["a 1Gi Available"], claim: "1Gi Pending", others: [byDefault("gold", "2030-01-01T00:00:00Z")] },
     wants: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: BOUND },
   },

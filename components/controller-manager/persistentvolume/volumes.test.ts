@@ -4,9 +4,9 @@ import { syncOnce, wantedVolume, type World } from "./one-sync.fixtures.ts"
 import { volumePhases } from "./volumes.ts"
 
 /**
- * One look of the controller at the volume `a`. `from` names the case of upstream's tests that asserts the same:
- * pkg/controller/volume/persistentvolume/{binder,delete,recycle}_test.go, pv_controller_test.go. Words of the lines are
- * told in one-sync.fixtures.ts. What is left out of `wants` stays as it was.
+ * One sync of the controller for the volume `a`. `from` names the case of upstream's tests that asserts the same:
+ * pkg/controller/volume/persistentvolume/{binder,delete,recycle}_test.go, pv_controller_test.go. The notation of the
+ * lines is explained in one-sync.fixtures.ts. Objects that `wants` leaves out stay unchanged.
  */
 interface Row {
   readonly title: string
@@ -33,7 +33,7 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Available"] },
   },
   {
-    title: "that is reserved by name is Available",
+    title: "that is reserved by the name of a claim is Available",
     from: "4-2",
     given: { volumes: ["a 1Gi Pending for=data"] },
     wants: { volumes: ["a 1Gi Available for=data"] },
@@ -67,13 +67,13 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Bound Delete for=data/u"] },
   },
   {
-    title: "that a controller bound is free where its claim has another",
+    title: "that a controller bound is Available again if its claim has another volume",
     from: "4-7, 10-2",
     given: { volumes: ["a 1Gi Bound for=data/u chosen"], claim: "1Gi Bound volume=other" },
     wants: { volumes: ["a 1Gi Available"] },
   },
   {
-    title: "that a user reserved stays so where its claim has another",
+    title: "that a user reserved stays reserved if its claim has another volume",
     from: "4-8",
     given: { volumes: ["a 1Gi Bound for=data/u"], claim: "1Gi Bound volume=other" },
     wants: { volumes: ["a 1Gi Available for=data"] },
@@ -92,48 +92,48 @@ const rows: readonly Row[] = [
   },
   // Modes.
   {
-    title: "says that it is no block device, which its claim asks for",
+    title: "with volumeMode Filesystem is not bound to a claim with Block, with an Event",
     from: "14-13",
     given: { volumes: ["a 1Gi Available for=data/u chosen"], claim: "1Gi Pending Block" },
     wants: { events: ["Warning VolumeMismatch (volume)", "Warning VolumeMismatch"] },
   },
   {
-    title: "says that it is a block device, which its claim does not ask for",
+    title: "with volumeMode Block is not bound to a claim with Filesystem, with an Event",
     from: "14-13-1",
     given: { volumes: ["a 1Gi Available Block for=data/u chosen"], claim: "1Gi Pending" },
     wants: { events: ["Warning VolumeMismatch (volume)", "Warning VolumeMismatch"] },
   },
   {
-    title: "that is a block device waits for a claim that asks for one",
+    title: "with volumeMode Block waits for its claim with Block",
     from: "14-14",
     given: { volumes: ["a 1Gi Available Block for=data/u chosen"], claim: "1Gi Pending Block" },
   },
   // Deletion. Nothing here deletes volumes that k3ts has not made: 8-1, 8-2, 8-4 to 8-7, 8-9, 8-13 and 9-1 are about
   // drivers inside of upstream's controller, and stand for local-path in pkg/provisioner/reclaimer.test.ts.
   {
-    title: "that is to be deleted fails where nobody can",
+    title: "with reclaim policy Delete fails if nothing can delete it",
     from: "4-10, 8-3",
     given: { volumes: ["a 1Gi Bound Delete for=data/u"] },
     wants: { volumes: ["a 1Gi Failed Delete for=data/u"], events: NOT_DELETED },
   },
   {
-    title: "that has failed stays so, for the user to see",
+    title: "that is Failed stays Failed, so that the user sees it",
     given: { volumes: ["a 1Gi Failed Delete for=data/u"] },
   },
   {
-    title: "is left to the driver that made it",
+    title: "is left to the external driver that made it",
     from: "8-10-1, 5-6",
     given: { volumes: ["a 1Gi Bound Delete for=data/u chosen made=external.io/test"] },
     wants: { volumes: ["a 1Gi Released Delete for=data/u chosen made=external.io/test"] },
   },
   {
-    title: "of a CSI driver is left to that, whoever made it",
+    title: "of a CSI driver is left to the driver, though its annotation is missing",
     from: "8-10-2",
     given: { volumes: ["a 1Gi Bound Delete csi for=data/u"] },
     wants: { volumes: ["a 1Gi Released Delete csi for=data/u"] },
   },
   {
-    title: "of a driver that was part of Kubernetes is left to the CSI driver",
+    title: "of an in-tree driver is left to the CSI driver that replaced the in-tree one",
     from: "8-10-3",
     given: {
       volumes: ["a 1Gi Bound Delete for=data/u made=kubernetes.io/gce-pd migrated=pd.csi.storage.gke.io"],
@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "of a driver that is no more fails, by the name of that",
+    title: "of a driver that was removed from Kubernetes becomes Failed, with the driver's name in the Event",
     given: { volumes: ["a 1Gi Bound Delete for=data/u made=kubernetes.io/rbd finalizers=kubernetes.io/pv-controller"] },
     wants: {
       volumes: ["a 1Gi Failed Delete for=data/u made=kubernetes.io/rbd finalizers=kubernetes.io/pv-controller"],
@@ -151,7 +151,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "is Released where it was made for a claim that has another",
+    title: "that was provisioned is Released if its claim has another volume",
     from: "8-11, 8-12",
     given: {
       volumes: ["a 1Gi Bound Delete for=data/u made=external.io/test", "b 1Gi Bound Delete for=data/u made=x"],
@@ -162,37 +162,37 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "that was made for a claim and is retained is only reserved where the claim has another",
+    title: "that was provisioned and has reclaim policy Retain stays reserved if its claim has another volume",
     given: { volumes: ["a 1Gi Bound for=data/u made=external.io/test"], claim: "1Gi Bound volume=b" },
     wants: { volumes: ["a 1Gi Available for=data made=external.io/test"] },
   },
   // Recycling, which nothing here does: 6-1, 6-2, 6-4 to 6-9, 6-14 and 7-1 need a recycler.
   {
-    title: "that is to be emptied fails",
+    title: "with reclaim policy Recycle fails",
     from: "6-3",
     given: { volumes: ["a 1Gi Bound Recycle for=data/u"] },
     wants: { volumes: ["a 1Gi Failed Recycle for=data/u"], events: NOT_RECYCLED },
   },
   {
-    title: "is not emptied while a running pod has it",
+    title: "with reclaim policy Recycle waits while a running pod uses it",
     from: "6-11",
     given: { volumes: ["a 1Gi Bound Recycle for=data/u"], others: [user("Running")] },
     wants: { volumes: ["a 1Gi Released Recycle for=data/u"], events: ["Normal VolumeFailedRecycle (volume)"] },
   },
   {
-    title: "is not emptied while a pending pod has it",
+    title: "with reclaim policy Recycle waits while a pending pod uses it",
     from: "6-12",
     given: { volumes: ["a 1Gi Bound Recycle for=data/u"], others: [user("Pending")] },
     wants: { volumes: ["a 1Gi Released Recycle for=data/u"], events: ["Normal VolumeFailedRecycle (volume)"] },
   },
   {
-    title: "does not wait for pods that have ended",
+    title: "with reclaim policy Recycle does not wait for pods that have ended",
     from: "6-13",
     given: { volumes: ["a 1Gi Bound Recycle for=data/u"], others: [user("Succeeded")] },
     wants: { volumes: ["a 1Gi Failed Recycle for=data/u"], events: NOT_RECYCLED },
   },
   {
-    title: "does not wait for pods with a new claim of that name",
+    title: "with reclaim policy Recycle does not wait for pods with a new claim of the same name",
     from: "6-14",
     given: {
       volumes: ["a 1Gi Bound Recycle for=data/old"],
@@ -204,44 +204,47 @@ const rows: readonly Row[] = [
   // Drivers that became CSI drivers, and the finalizers of who deletes storage: TestModifyDeletionFinalizers,
   // TestUpdateMigrationAnnotations.
   {
-    title: "of a driver that became a CSI driver says which",
+    title: "of a driver that became a CSI driver is annotated with the CSI driver",
     given: { volumes: ["a 1Gi Available made=kubernetes.io/gce-pd"] },
     wants: { volumes: ["a 1Gi Available made=kubernetes.io/gce-pd migrated=pd.csi.storage.gke.io"] },
   },
   {
-    title: "of a driver that became another CSI driver says that",
+    title: "with the annotation of a wrong CSI driver gets that of the right one",
     given: { volumes: ["a 1Gi Available made=kubernetes.io/gce-pd migrated=wrong"] },
     wants: { volumes: ["a 1Gi Available made=kubernetes.io/gce-pd migrated=pd.csi.storage.gke.io"] },
   },
   {
-    title: "of a driver that became none names none",
+    title: "loses the annotation of a CSI driver if its driver did not become one",
     from: "5-9",
     given: {
       volumes: ["a 1Gi Available Delete made=kubernetes.io/x migrated=y finalizers=kubernetes.io/pv-controller"],
     },
     wants: { volumes: ["a 1Gi Available Delete made=kubernetes.io/x finalizers=kubernetes.io/pv-controller"] },
   },
-  { title: "that nobody made names no driver", given: { volumes: ["a 1Gi Available migrated=x"] } },
   {
-    title: "of a driver outside keeps that driver's finalizer",
+    title: "that nothing provisioned gets no annotation of a driver",
+    given: { volumes: ["a 1Gi Available migrated=x"] },
+  },
+  {
+    title: "of an external driver keeps that driver's finalizer",
     from: "13-1",
     given: {
       volumes: ["a 1Gi Available Delete made=x.io/d finalizers=external-provisioner.volume.kubernetes.io/finalizer"],
     },
   },
   {
-    title: "of a driver outside gets no finalizer",
+    title: "of an external driver gets no finalizer",
     from: "13-2",
     given: { volumes: ["a 1Gi Available Delete made=x.io/d"] },
   },
   {
-    title: "of a driver inside gets a finalizer beside the one that it has",
+    title: "of an in-tree driver gets a finalizer beside the one that it has",
     from: "13-3, 13-4",
     given: { volumes: ["a 1Gi Available Delete made=kubernetes.io/x finalizers=mine"] },
     wants: { volumes: ["a 1Gi Available Delete made=kubernetes.io/x finalizers=mine+kubernetes.io/pv-controller"] },
   },
   {
-    title: "of a driver inside loses the finalizer of one outside",
+    title: "of an in-tree driver loses the finalizer of an external one",
     from: "13-5, 13-6, 13-8, 13-9",
     given: {
       volumes: [
@@ -251,7 +254,7 @@ const rows: readonly Row[] = [
     wants: { volumes: ["a 1Gi Available Delete made=kubernetes.io/x finalizers=mine+kubernetes.io/pv-controller"] },
   },
   {
-    title: "of a driver that became a CSI driver has the finalizer of that alone",
+    title: "of a driver that became a CSI driver has only the CSI driver's finalizer",
     from: "13-7",
     given: {
       volumes: [
@@ -267,22 +270,22 @@ const rows: readonly Row[] = [
     },
   },
   {
-    title: "that nobody made keeps the finalizers that it has",
+    title: "that nothing provisioned keeps its finalizers",
     from: "13-10, 13-11, 13-15",
     given: { volumes: ["a 1Gi Available Delete finalizers=external-provisioner.volume.kubernetes.io/finalizer"] },
   },
   {
-    title: "of a driver inside that is retained gets no finalizer",
+    title: "of an in-tree driver with reclaim policy Retain gets no finalizer",
     from: "13-12",
     given: { volumes: ["a 1Gi Available made=kubernetes.io/x"] },
   },
   {
-    title: "of a driver inside that is to be emptied gets no finalizer",
+    title: "of an in-tree driver with reclaim policy Recycle gets no finalizer",
     from: "13-13",
     given: { volumes: ["a 1Gi Available Recycle made=kubernetes.io/x"] },
   },
   {
-    title: "of a driver inside that is retained loses the finalizer",
+    title: "of an in-tree driver with reclaim policy Retain loses the finalizer",
     from: "13-14",
     given: { volumes: ["a 1Gi Available made=kubernetes.io/x finalizers=kubernetes.io/pv-controller"] },
     wants: { volumes: ["a 1Gi Available made=kubernetes.io/x"] },

@@ -8,7 +8,7 @@ const TYPE = "kubernetes.io/service-account-token"
 const NAME = "kubernetes.io/service-account.name"
 const UID = "kubernetes.io/service-account.uid"
 
-/** A Secret for an account, as it is once the controller has looked at it. */
+/** Creates a Secret for a service account, and returns it after the controller has reconciled it. */
 async function token(cluster: Cluster, name: string, account: string, annotations: object = {}) {
   await cluster.client.create(Secret, {
     metadata: { name, namespace, annotations: { [NAME]: account, ...annotations } },
@@ -26,7 +26,7 @@ const claimsOf = (secret: Secret | undefined): unknown => {
   return JSON.parse(Buffer.from(payload, "base64url").toString())
 }
 
-test("a Secret of an account gets token, authority and namespace", async () => {
+test("a Secret for a service account gets the token, the CA certificate and the namespace", async () => {
   // given
   await using cluster = await startCluster()
   const { metadata } = await cluster.client.create(ServiceAccount, { metadata: { name: "builder", namespace } })
@@ -49,7 +49,7 @@ test("a Secret of an account gets token, authority and namespace", async () => {
   })
 })
 
-test("what is taken out of the Secret comes back, and what else is there stays", async () => {
+test("data that is removed from the Secret is added again, and other data stays", async () => {
   // given
   await using cluster = await startCluster()
   const { client } = cluster
@@ -65,7 +65,7 @@ test("what is taken out of the Secret comes back, and what else is there stays",
   expect((await find(cluster, "t"))?.data).toEqual({ ...before?.data, mine: "eQ==" })
 })
 
-test("a Secret goes with its account, and when its account is another one or none", async () => {
+test("a Secret is deleted with its service account, and when it names another account or none", async () => {
   // given
   await using cluster = await startCluster()
   const { client } = cluster
@@ -84,7 +84,7 @@ test("a Secret goes with its account, and when its account is another one or non
   expect(await token(cluster, "stranger", "other", { [UID]: "of another account" })).toBeUndefined()
 })
 
-test("an account forgets a Secret that is gone", async () => {
+test("a service account loses the reference to a deleted Secret", async () => {
   // given
   await using cluster = await startCluster()
   const { client } = cluster

@@ -27,7 +27,7 @@ test.each([
     wants: ["2001:db8::1", "2001:db8::2", "192.0.2.2", "198.51.100.1"],
   },
 ])(
-  "a load balancer of $title has the nodes' addresses, external ones where a node has any",
+  "a load balancer of $title has the external addresses of each node, or else its internal ones",
   ({ ipFamilies, wants }) => {
     const { object } = decodeObject(Service, { metadata: { name: "web" }, spec: { type: "LoadBalancer", ipFamilies } })
     expect(addressesFor(object, NODES, [])).toEqual(wants)

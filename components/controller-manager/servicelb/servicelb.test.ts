@@ -18,7 +18,7 @@ const lb = (name: string, port: number, spec: Spec = {}, labels: Record<string, 
 })
 const ref = (name: string) => ({ name, namespace: "default" })
 
-/** By Service, the addresses that clients are told. */
+/** Returns the addresses in status.loadBalancer, by Service. */
 async function addresses({ client }: Cluster): Promise<Record<string, readonly (string | undefined)[]>> {
   const services = (await client.list(Service)).items.filter(({ metadata }) => metadata.name !== "kubernetes")
   return Object.fromEntries(
@@ -37,7 +37,7 @@ async function label({ client }: Cluster, name: string, labels: Record<string, s
 }
 
 describe("a Service of type LoadBalancer", () => {
-  test("gets the addresses of all nodes, and none any more when it has another type", async () => {
+  test("gets the addresses of all nodes, and loses them when its type changes", async () => {
     await using cluster = await twoNodes()
     const made = await cluster.client.create(Service, lb("web", 80))
     await cluster.settle()
@@ -55,14 +55,14 @@ describe("a Service of type LoadBalancer", () => {
     expect(await addresses(cluster)).toEqual({ web: [] })
   })
 
-  test("leaves one with a class to who implements that", async () => {
+  test("with a loadBalancerClass is left to the implementation of the class", async () => {
     await using cluster = await twoNodes()
     await cluster.client.create(Service, lb("web", 80, { loadBalancerClass: "example.com/lb" }))
     await cluster.settle()
     expect(await addresses(cluster)).toEqual({ web: [] })
   })
 
-  test("follows nodes: labelled ones only where there is one, ready ones only, and none that is gone", async () => {
+  test("gets only Ready nodes that exist, and only labelled nodes if any node has the label", async () => {
     await using cluster = await twoNodes()
     await cluster.client.create(Service, lb("web", 80))
     await cluster.client.create(Service, lb("pool", 81, {}, { "svccontroller.k3s.cattle.io/lbpool": "p" }))
@@ -102,7 +102,7 @@ describe("a Service of type LoadBalancer", () => {
     expect((await addresses(cluster))["web"]).toEqual([])
   })
 
-  test("is reached at nodes with a ready endpoint only, under externalTrafficPolicy Local", async () => {
+  test("gets only nodes with a ready endpoint under externalTrafficPolicy Local", async () => {
     await using cluster = await twoNodes()
     await cluster.client.create(Service, lb("web", 80, { externalTrafficPolicy: "Local" }))
     await cluster.settle()
@@ -120,7 +120,7 @@ describe("a Service of type LoadBalancer", () => {
     expect(await addresses(cluster)).toEqual({ web: ["192.168.0.3"] })
   })
 
-  test("waits while another has its port, says who, and gets it when that goes", async () => {
+  test("waits while another Service has its port, names that Service, and gets the port when it is free", async () => {
     // given
     await using cluster = await twoNodes()
     await cluster.client.create(Service, lb("first", 80))
@@ -139,7 +139,7 @@ describe("a Service of type LoadBalancer", () => {
   })
 })
 
-describe("a port at which Ingresses are served", () => {
+describe("the port at which Ingresses are served", () => {
   const defaultBackend = { service: { name: "web", port: { number: 80 } } }
   const both = ["192.168.0.2", "192.168.0.3"]
   /** A cluster whose Ingresses of the class `mine` are served at port 80, with a Service that has this port. */
@@ -159,9 +159,9 @@ describe("a port at which Ingresses are served", () => {
   }
 
   test.each([
-    { title: "the field", annotations: {}, spec: { ingressClassName: "mine" } },
+    { title: "ingressClassName", annotations: {}, spec: { ingressClassName: "mine" } },
     { title: "the older annotation", annotations: { "kubernetes.io/ingress.class": "mine" }, spec: {} },
-  ])("is given back by a Service while an Ingress names the class by $title", async ({ annotations, spec }) => {
+  ])("is released by a Service when an Ingress names the class by $title", async ({ annotations, spec }) => {
     await using cluster = await servingIngresses()
     // when
     await cluster.client.create(Ingress, {
@@ -178,7 +178,7 @@ describe("a port at which Ingresses are served", () => {
     expect(await addresses(cluster)).toEqual({ web: both })
   })
 
-  test("stays with a Service while all Ingresses are another controller's, until one gets another class", async () => {
+  test("is kept by a Service while all Ingresses have other classes, until one gets the class", async () => {
     await using cluster = await servingIngresses()
     const spec = { ingressClassName: "other", defaultBackend }
     const shop = await cluster.client.create(Ingress, { metadata: ref("shop"), spec })
@@ -205,17 +205,17 @@ describe("ports of load balancers", () => {
     }) as unknown as Service
   const CASES = [
     {
-      title: "go to the oldest",
+      title: "belong to the oldest Service",
       given: [service("new", "2026-01-02", [80]), service("old", "2026-01-01", [80])],
       wants: { old: undefined, new: "80/TCP: Service ns/old" },
     },
     {
-      title: "stay with who has them, though an older one asks for them now",
+      title: "stay with the Service that has them, though an older one asks for them now",
       given: [service("new", "2026-01-02", [80], [80]), service("old", "2026-01-01", [80], [81])],
       wants: { new: undefined, old: "80/TCP: Service ns/new" },
     },
     {
-      title: "go all to one, or none of them",
+      title: "are all given to a Service, or none of them",
       given: [
         service("a", "2026-01-01", [80]),
         service("b", "2026-01-02", [80, 443]),
@@ -224,7 +224,7 @@ describe("ports of load balancers", () => {
       wants: { a: undefined, b: "80/TCP: Service ns/a", c: undefined },
     },
     {
-      title: "are not those at which a node itself listens",
+      title: "cannot be those at which a node itself listens",
       given: [service("a", "2026-01-01", [6443], [6443])],
       wants: { a: "6443/TCP: the API server" },
     },

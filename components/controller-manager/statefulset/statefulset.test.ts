@@ -19,7 +19,7 @@ const db = (replicas: number, more: object = {}, image = "db:1") => ({
     ...more,
   },
 })
-/** All pods at once: nobody binds claims, so none of them becomes ready. */
+/** A Parallel StatefulSet with claims. Nothing binds the claims, so no pod becomes ready. */
 const withClaims = (policy: object = {}) => ({
   podManagementPolicy: "Parallel",
   volumeClaimTemplates: [
@@ -98,7 +98,7 @@ describe("StatefulSet", () => {
     expect(all[0]!.metadata.labels?.["controller-revision-hash"]).toBe(status.updateRevision!)
   })
 
-  test("in Parallel starts them all at once, from the ordinal it is told", async () => {
+  test("in Parallel starts all pods at once, from spec.ordinals.start", async () => {
     // given no node, so that none of them becomes ready
     await using cluster = await startCluster()
     await cluster.client.create(StatefulSet, db(3, { podManagementPolicy: "Parallel", ordinals: { start: 5 } }))
@@ -106,7 +106,7 @@ describe("StatefulSet", () => {
     expect(await names(cluster)).toEqual(["db-5", "db-6", "db-7"])
   })
 
-  test("scales down from the highest ordinal, and makes a deleted pod anew", async () => {
+  test("scales down from the highest ordinal, and creates a deleted pod again", async () => {
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(4))
     await cluster.settle()
@@ -119,7 +119,7 @@ describe("StatefulSet", () => {
     expect(replacing()).toEqual(["-db-0", "+db-0"])
   })
 
-  test("updates from the highest ordinal down, and goes back to an earlier version", async () => {
+  test("updates from the highest ordinal down, and rolls back to an earlier revision", async () => {
     // given
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(3))
@@ -146,7 +146,7 @@ describe("StatefulSet", () => {
     expect((await cluster.client.get(ControllerRevision, { name: first!, namespace: "default" })).revision).toBe(3)
   })
 
-  test("updates only from its partition on, and gives lower ordinals their old version back", async () => {
+  test("updates only from its partition on, and rolls lower ordinals back", async () => {
     await using cluster = await start()
     await cluster.client.create(
       StatefulSet,
@@ -162,7 +162,7 @@ describe("StatefulSet", () => {
     expect(await images(cluster)).toEqual(["db-0 db:1", "db-1 db:1", "db-2 db:2"])
   })
 
-  test("is rolled out once where its pods fit nowhere and no partition is given", async () => {
+  test("is rolled out without a partition although its pods cannot be scheduled", async () => {
     // given pods that wait, and go at once when they are deleted
     await using cluster = await startCluster({ nodes: [{ capacity: { cpu: 1 } }] })
     const { spec, ...set } = db(2, { podManagementPolicy: "Parallel", updateStrategy: { type: "RollingUpdate" } })
@@ -178,7 +178,7 @@ describe("StatefulSet", () => {
     expect(await images(cluster)).toEqual(["db-0 db:1", "db-1 db:2"])
   })
 
-  test("with OnDelete waits for somebody to delete the old pods", async () => {
+  test("with OnDelete waits until the old pods are deleted", async () => {
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(2, { updateStrategy: { type: "OnDelete" } }))
     await cluster.settle()
@@ -190,7 +190,7 @@ describe("StatefulSet", () => {
     expect(await images(cluster)).toEqual(["db-0 db:1", "db-1 db:2"])
   })
 
-  test("replaces as many at once as maxUnavailable allows", async () => {
+  test("replaces as many pods at once as maxUnavailable allows", async () => {
     await using cluster = await start({ features: { MaxUnavailableStatefulSet: true } })
     await cluster.client.create(
       StatefulSet,
@@ -219,7 +219,7 @@ describe("StatefulSet", () => {
     expect((await read(cluster)).status).toMatchObject({ availableReplicas: 2 })
   })
 
-  test("keeps as many old revisions as its limit says", async () => {
+  test("keeps as many old revisions as revisionHistoryLimit", async () => {
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(1, { revisionHistoryLimit: 1 }))
     await cluster.settle()
@@ -232,7 +232,7 @@ describe("StatefulSet", () => {
     ).toEqual([3, 4])
   })
 
-  test("gives each pod claims of its own, which stay by default", async () => {
+  test("gives each pod its own claims, which stay by default", async () => {
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(2, withClaims()))
     await cluster.settle()
@@ -253,7 +253,7 @@ describe("StatefulSet", () => {
     expect(await claims(cluster)).toEqual(["data-db-0", "data-db-1"])
   })
 
-  test("takes claims along where its retention policy says so", async () => {
+  test("deletes claims when its retention policy says so", async () => {
     await using cluster = await start()
     await cluster.client.create(StatefulSet, db(3, withClaims({ whenScaled: "Delete", whenDeleted: "Delete" })))
     await cluster.settle()

@@ -6,8 +6,8 @@ import { createScheme } from "../../../pkg/api/scheme.ts"
 import { typeWarnings, type ExpressionWarning } from "./type-checker.ts"
 
 /**
- * What the type checker of Kubernetes 1.36.2 says of policies; the names of types that it makes up end with a random
- * number, which was taken off.
+ * Warnings of the type checker of Kubernetes 1.36.2 about policies. The random numbers at the end of its generated type
+ * names were removed.
  */
 interface Recorded {
   readonly title: string
@@ -22,7 +22,7 @@ const kinds = {
   resourceOf: (apiVersion: string, kind: string) => scheme.of(apiVersion, kind),
 }
 
-describe("Kubernetes warns of the same in", () => {
+describe("the type checker gives the same warnings as Kubernetes", () => {
   test.each([...recorded])("$title", ({ spec, warnings }) => {
     // given
     const policy = {

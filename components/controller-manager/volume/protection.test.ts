@@ -9,10 +9,7 @@ import type { Controller, ReconcileContext } from "../../../pkg/controller/contr
 import { startCluster } from "../../cluster/testing/cluster.ts"
 import { attributesClassProtection, claimProtection, volumeProtection } from "./protection.ts"
 
-/**
- * What upstream's own tables ask:
- * pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}/*_test.go.
- */
+/** The cases of upstream's tests: pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}/*_test.go. */
 interface Row {
   readonly title: string
   readonly controller: "claims" | "volumes" | "classes"
@@ -55,90 +52,106 @@ const named = { volumeAttributesClassName: "one" }
 const rows: readonly Row[] = [
   ...(["claims", "volumes", "classes"] as const).flatMap((controller): readonly Row[] => [
     { title: "without the finalizer gets it", controller, given: "live", wants: "held" },
-    { title: "with the finalizer stays as it is", controller, given: "live held", wants: "unchanged" },
-    { title: "that nobody uses is let go of when it is deleted", controller, given: "going held", wants: "free" },
-    { title: "that is deleted does not get the finalizer any more", controller, given: "going", wants: "unchanged" },
+    { title: "with the finalizer keeps it", controller, given: "live held", wants: "unchanged" },
+    {
+      title: "that is not in use loses the finalizer when it is deleted",
+      controller,
+      given: "going held",
+      wants: "free",
+    },
+    {
+      title: "that is being deleted does not get the finalizer any more",
+      controller,
+      given: "going",
+      wants: "unchanged",
+    },
   ]),
   {
-    title: "of a pod on a node is held",
+    title: "of a pod on a node keeps the finalizer",
     controller: "claims",
     given: "going held",
     others: [pod(using("one"))],
     wants: "unchanged",
   },
   {
-    title: "of a pod that has ended but is still there is held",
+    title: "of a pod that has ended but still exists keeps the finalizer",
     controller: "claims",
     given: "going held",
     others: [pod(using("one"), { deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 })],
     wants: "unchanged",
   },
   {
-    title: "of a pod without a node is let go of",
+    title: "of a pod without a node loses the finalizer",
     controller: "claims",
     given: "going held",
     others: [pod(using("one"), { nodeName: "" })],
     wants: "free",
   },
   {
-    title: "is let go of though pods have other volumes",
+    title: "loses the finalizer though pods have other volumes",
     controller: "claims",
     given: "going held",
     others: [pod(using("another")), pod({ emptyDir: {} })],
     wants: "free",
   },
   {
-    title: "of a pod that the informer does not show yet is held",
+    title: "of a pod that the informer does not show yet keeps the finalizer",
     controller: "claims",
     given: "going held",
     unseen: [pod(using("one"))],
     wants: "unchanged",
   },
   {
-    title: "stays while the API cannot be asked for pods",
+    title: "keeps the finalizer while the API cannot be asked for pods",
     controller: "claims",
     given: "going held",
     listFails: true,
     wants: "an error",
   },
-  { title: "that is bound is held", controller: "volumes", given: "going held", phase: "Bound", wants: "unchanged" },
   {
-    title: "that is released is let go of",
+    title: "that is Bound keeps the finalizer",
+    controller: "volumes",
+    given: "going held",
+    phase: "Bound",
+    wants: "unchanged",
+  },
+  {
+    title: "that is Released loses the finalizer",
     controller: "volumes",
     given: "going held",
     phase: "Released",
     wants: "free",
   },
   {
-    title: "that a volume has is held",
+    title: "that a volume has keeps the finalizer",
     controller: "classes",
     given: "going held",
     others: [volumeWith(named)],
     wants: "unchanged",
   },
   {
-    title: "that a claim asks for is held",
+    title: "that a claim asks for keeps the finalizer",
     controller: "classes",
     given: "going held",
     others: [claimWith(named)],
     wants: "unchanged",
   },
   {
-    title: "that a claim had until now is held",
+    title: "that a claim's status still has keeps the finalizer",
     controller: "classes",
     given: "going held",
     others: [claimWith({ volumeAttributesClassName: "next" }, { currentVolumeAttributesClassName: "one" })],
     wants: "unchanged",
   },
   {
-    title: "that a claim is being changed to is held",
+    title: "that a claim is being changed to keeps the finalizer",
     controller: "classes",
     given: "going held",
     others: [claimWith({}, { modifyVolumeStatus: { targetVolumeAttributesClassName: "one", status: "InProgress" } })],
     wants: "unchanged",
   },
   {
-    title: "is let go of though others are in use",
+    title: "loses the finalizer though others are in use",
     controller: "classes",
     given: "going held",
     others: [claimWith({ volumeAttributesClassName: "next" }), volumeWith({ volumeAttributesClassName: "next" })],
@@ -173,13 +186,13 @@ test.each(rows.map((row) => ({ ...row, name: row.controller })))("$name: one $ti
 })
 
 test.each([
-  { title: "is held while its pod runs", metadata: {}, wants: undefined },
+  { title: "keeps the finalizer while its pod runs", metadata: {}, wants: undefined },
   {
-    title: "is let go of when its pod has ended, though the pod waits for it to go",
+    title: "loses the finalizer when its pod has ended, since the pod waits for the claim's deletion",
     metadata: { deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 },
     wants: [],
   },
-  { title: "is let go of when another pod has taken the name", metadata: { uid: "another" }, wants: [] },
+  { title: "loses the finalizer when another pod has taken the name", metadata: { uid: "another" }, wants: [] },
 ])("the claim of an ephemeral volume $title", async ({ metadata, wants }) => {
   const claim = {
     kind: "PersistentVolumeClaim",
@@ -197,7 +210,7 @@ test.each([
   expect((made as KubeObject | undefined)?.metadata.finalizers).toEqual(wants!)
 })
 
-test("a finalizer that cannot be written is tried again", async () => {
+test("an update of finalizers that fails is tried again", async () => {
   const claim = { kind: "PersistentVolumeClaim", metadata: { name: "one" }, spec: {}, status: {} }
   const refused = new Error("refused")
   const context = {

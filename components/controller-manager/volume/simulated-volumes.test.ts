@@ -28,7 +28,7 @@ const GOLD = {
   parameters: { iops: "1000" },
 }
 
-test("a claim of a class of attributes is told that a volume without a CSI driver has none", async () => {
+test("a claim with a VolumeAttributesClass stays Pending or gets an Event, since simulated volumes have no attributes", async () => {
   await using cluster = await startCluster({ seed: 1, nodes: 1 })
   // when a claim asks for attributes, and one gets them after its volume
   await cluster.apply([GOLD, claim("gold", "gold"), podWith("gold"), claim("plain"), podWith("plain")])

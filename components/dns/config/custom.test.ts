@@ -45,13 +45,13 @@ test("server blocks may have comments, quotes, several zones and nested blocks",
 
 test.each([
   {
-    title: "a block that stays open",
+    title: "a block that is not closed",
     text: "a.example {\n log",
     wants: 'line 1: the block of "a.example" is not closed',
   },
   { title: "zones without a block", text: "a.example", wants: 'line 1: "a.example" is not followed by "{"' },
-  { title: "an open quote", text: 'a {\n log "x\n}', wants: "line 2: a quote is not closed" },
-  { title: "words behind a brace", text: "a {\n log\n} b", wants: 'line 3: "}" must stand alone' },
+  { title: "a quote that is not closed", text: 'a {\n log "x\n}', wants: "line 2: a quote is not closed" },
+  { title: "words after a closing brace", text: "a {\n log\n} b", wants: 'line 3: "}" must stand alone' },
   {
     title: "blocks that are too deep",
     text: "a {\nb {\nc {\nd {\n}\n}\n}\n}",

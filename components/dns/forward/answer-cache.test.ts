@@ -84,7 +84,7 @@ describe("an answer", () => {
     expect(["a", "b", "c", "d"].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true, true])
   })
 
-  test("is dropped when the answers take too many bytes, however few they are", () => {
+  test("is dropped when the cache exceeds its size in bytes, however few answers it has", () => {
     const cache = new AnswerCache(new VirtualClock(0), CACHE_DEFAULTS)
     const large = message({ answers: Array.from({ length: 2000 }, () => address(20)) })
     for (let i = 0; i < 1000; i++) cache.keep(`${i}`, large)

@@ -131,19 +131,19 @@ test("expired answers are served while no server answers, without waiting for se
   expect(asked).toHaveLength(2)
 })
 
-test("a port on which no process listens fails at once", async () => {
+test("a server on whose port no process listens fails at once", async () => {
   const gone = await fakeServer(() => undefined)
   await gone.close()
   expect(await forwarderTo([gone.port]).ask("a.example")).toBe("unreachable")
 })
 
-test("a server to which there is no way fails at once", async () => {
+test("a server without a route to it fails at once", async () => {
   // The kernel refuses to connect to the address of a broadcast, as it does without a route.
   const servers = [{ address: "255.255.255.255", port: 53 }]
   expect(await forwarderTo([], { servers }).ask("a.example")).toBe("unreachable")
 })
 
-test("one client can have a quarter of the waiting queries, and queries of other clients are still answered", async () => {
+test("one client can have at most a quarter of the waiting queries, and other clients are still answered", async () => {
   const { port } = await server(({ name }) => (name.startsWith("slow") ? undefined : answerOf("10.9.9.1")))
   const { ask, clock } = forwarderTo([port], { maxFails: 0 })
   const slow = ["slow1.example", "slow2.example"].map((name) => ask(name, "10.0.0.66"))

@@ -34,29 +34,33 @@ describe("a question", () => {
   })
 
   test.each([
-    { title: "by UDP without EDNS", size: undefined, client: UDP, wants: 512 },
-    { title: "by UDP with a small size", size: 100, client: UDP, wants: 512 },
-    { title: "by UDP with a size", size: 1000, client: UDP, wants: 1000 },
-    { title: "by UDP with a size that would be cut into pieces", size: 4096, client: UDP, wants: 1232 },
-    { title: "by TCP", size: 512, client: TCP, wants: 65_535 },
-  ])("$title takes an answer of $wants bytes", ({ size, client, wants }) => {
+    { title: "over UDP without EDNS", size: undefined, client: UDP, wants: 512 },
+    { title: "over UDP with a small EDNS size", size: 100, client: UDP, wants: 512 },
+    { title: "over UDP with an EDNS size", size: 1000, client: UDP, wants: 1000 },
+    { title: "over UDP with an EDNS size that would need fragments", size: 4096, client: UDP, wants: 1232 },
+    { title: "over TCP", size: 512, client: TCP, wants: 65_535 },
+  ])("$title allows an answer of $wants bytes", ({ size, client, wants }) => {
     expect(read(packet("a", "A", size), client).limit).toBe(wants)
   })
 
   const withEdns = encode(packet("a.b", "A", 1232))
   test.each([
-    { title: "an answer gets none", message: changed(plain, (copy) => copy.writeUInt8(0x81, 2)), wants: undefined },
-    { title: "a message that is too short gets none", message: plain.subarray(0, 11), wants: undefined },
     {
-      title: "another operation",
+      title: "a message that is an answer gets no response",
+      message: changed(plain, (copy) => copy.writeUInt8(0x81, 2)),
+      wants: undefined,
+    },
+    { title: "a message that is too short gets no response", message: plain.subarray(0, 11), wants: undefined },
+    {
+      title: "another opcode",
       message: changed(plain, (copy) => copy.writeUInt8(0x28, 2)),
       wants: RCODE.notImplemented,
     },
     { title: "two questions", message: changed(plain, (copy) => copy.writeUInt16BE(2, 4)), wants: RCODE.formatError },
-    { title: "a question that is cut off", message: plain.subarray(0, 20), wants: RCODE.formatError },
-    { title: "a record that is cut off", message: withEdns.subarray(0, -1), wants: RCODE.formatError },
+    { title: "a truncated question", message: plain.subarray(0, 20), wants: RCODE.formatError },
+    { title: "a truncated record", message: withEdns.subarray(0, -1), wants: RCODE.formatError },
     {
-      title: "a pointer for a name",
+      title: "a compressed name",
       message: changed(plain, (copy) => copy.writeUInt16BE(0xc00c, 12)),
       wants: RCODE.formatError,
     },
@@ -87,7 +91,7 @@ describe("a question", () => {
   })
 })
 
-describe("an answer that is made here", () => {
+describe("an answer of the cluster's own names", () => {
   const reply = { ...failure(RCODE.noError, "test"), authoritative: true }
 
   test("repeats the question as the client wrote it, and its records point to that name", () => {
@@ -119,7 +123,7 @@ describe("an answer that is made here", () => {
   })
 })
 
-describe("another server's answer", () => {
+describe("a forwarded answer", () => {
   const theirs = encode({
     type: "response",
     id: 999,
@@ -128,7 +132,7 @@ describe("another server's answer", () => {
     answers: Array.from({ length: 40 }, (_, i) => address("web.example", i)),
   })
 
-  test("is passed on with the client's id and spelling, and with reduced TTLs", () => {
+  test("has the id and the spelling of the client's query, and reduced TTLs", () => {
     const answer = decode(passReply(read(plain, TCP), theirs, 10))
     expect(answer).toMatchObject({ id: 7, questions: [{ name: "Web.Example" }] })
     expect(answer.answers).toHaveLength(40)

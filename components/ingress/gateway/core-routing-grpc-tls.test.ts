@@ -76,7 +76,7 @@ const ROWS: readonly RoutingRow[] = [
 
 test.each([...ROWS])("$stands: $title", expectRouted)
 
-test("TLSRouteHostnameIntersection: connections are passed on for the hosts that route and listener have in common", () => {
+test("TLSRouteHostnameIntersection: connections are forwarded for the hosts that route and listener have in common", () => {
   const handsOn = (name: string, hostname: string) =>
     listener({ name, port: 443, protocol: "TLS", hostname, tls: { mode: "Passthrough" } })
   const world = worldOf({
@@ -90,7 +90,7 @@ test("TLSRouteHostnameIntersection: connections are passed on for the hosts that
   expect(names.map((name) => world.connect(name))).toEqual(["one", undefined, "two", undefined, undefined])
 })
 
-test("TLSRouteSimpleSameNamespace: connections are passed on by the server name of the client", () => {
+test("TLSRouteSimpleSameNamespace: connections are forwarded by the server name of the client", () => {
   const passthrough = listener({
     name: "tls",
     port: 443,

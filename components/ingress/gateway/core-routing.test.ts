@@ -81,7 +81,7 @@ const ROWS: readonly RoutingRow[] = [
   },
   {
     stands: "HTTPRouteMatchingAcrossRoutes",
-    title: "of two routes for a host the one with the more specific match gets a request",
+    title: "of two routes for a host, the one with the more specific match gets a request",
     given: () => ({
       gateways: [web()],
       routes: [
@@ -211,7 +211,7 @@ const ROWS: readonly RoutingRow[] = [
   },
   {
     stands: "HTTPRouteNoBackendRefs",
-    title: "a rule without backends, or with weight 0 for all backends, is answered with 500",
+    title: "a rule without backends, or whose backends all have weight 0, responds with 500",
     given: () =>
       routed({ matches: [path("/none")] }, { matches: [path("/zero")], backendRefs: [to("one", { weight: 0 })] }),
     wants: [
@@ -221,7 +221,7 @@ const ROWS: readonly RoutingRow[] = [
   },
   {
     stands: "HTTPRouteRedirectHostAndStatus",
-    title: "a redirect leads to its hostname, with its status code",
+    title: "a redirect has the hostname and status code of its filter",
     given: () =>
       routed(
         {
@@ -304,7 +304,7 @@ const ROWS: readonly RoutingRow[] = [
   },
   {
     stands: "HTTPRoutePartiallyInvalidViaInvalidReferenceGrant",
-    title: "a rule with a backend that is not permitted is answered with 500, and other rules are served",
+    title: "a rule with a backend that is not permitted responds with 500, and other rules are served",
     given: () => ({
       ...routed(
         { matches: [path("/bad")], backendRefs: [to("one", { namespace: "other" })] },

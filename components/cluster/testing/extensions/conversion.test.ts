@@ -59,8 +59,8 @@ const broken = (): never => {
   throw new Error("out of order")
 }
 
-describe("a conversion that is a function of the test", () => {
-  test("turns objects of one version into another", async () => {
+describe("a conversion webhook that is a function of the test", () => {
+  test("converts objects of one version to another", async () => {
     const { cluster, kind } = await clusterWith({ current: splitting.convert.bind(splitting) })
     await using _cluster = cluster
     await cluster.apply(v1("web", "example.com:80"))
@@ -69,7 +69,7 @@ describe("a conversion that is a function of the test", () => {
     expect(await cluster.get(kind("v1"), "db")).toMatchObject({ hostPort: "db:5432" })
   })
 
-  test("that fails is told, and one that is silent fails after 30 seconds of virtual time", async () => {
+  test("that fails is reported in the error, and one that does not answer fails after 30 seconds of virtual time", async () => {
     const webhook = { current: splitting.convert.bind(splitting) as ConversionWebhook["convert"] }
     const { cluster, kind } = await clusterWith(webhook)
     await using _cluster = cluster
@@ -88,7 +88,7 @@ describe("a conversion that is a function of the test", () => {
     expect(cluster.now.getTime() - before).toBe(30_000)
   })
 
-  test("reaches watchers of another version in order, after it has failed for a while", async () => {
+  test("sends events in order to watchers of another version after it has failed for a while", async () => {
     // given a watcher of v2
     const webhook = { current: splitting.convert.bind(splitting) as ConversionWebhook["convert"] }
     const { cluster, kind } = await clusterWith(webhook)
@@ -123,7 +123,7 @@ describe("a conversion that is a function of the test", () => {
     watch.close()
   })
 
-  test("that is slow holds nobody else back", async () => {
+  test("that is slow delays no other request", async () => {
     const webhook = { current: splitting.convert.bind(splitting) as ConversionWebhook["convert"] }
     const { cluster, kind } = await clusterWith(webhook)
     await using _cluster = cluster
@@ -138,7 +138,7 @@ describe("a conversion that is a function of the test", () => {
     expect(await slow).toBe("failed")
   })
 
-  test("that fails keeps no namespace whose objects are stored in a served version", async () => {
+  test("that fails does not keep a namespace whose objects are stored in a served version", async () => {
     const { cluster } = await clusterWith({ current: broken })
     await using _cluster = cluster
     await cluster.apply(namespace)
@@ -148,7 +148,7 @@ describe("a conversion that is a function of the test", () => {
     expect(await cluster.find(Namespace, "team")).toBeUndefined()
   })
 
-  test("that fails keeps a namespace with objects of an older version until it works again", async () => {
+  test("that fails keeps a namespace with objects of an older version until the webhook works again", async () => {
     // given an object in a namespace, whose definition stores another version since
     const webhook: { current: ConversionWebhook["convert"] } = { current: broken }
     const { cluster } = await clusterWith(webhook)

@@ -48,18 +48,18 @@ async function life(cluster: Cluster): Promise<void> {
   )
 }
 
-test("objects of a definition are applied in the same call, whatever their order", async () => {
+test("a definition and its objects are applied in one call, in any order", async () => {
   await using cluster = await startCluster({ seed: 1 })
   const [widget] = await cluster.apply(MANIFESTS)
   expect(widget).toMatchObject({ metadata: { namespace: "default" }, spec: { size: 3, color: "red" } })
 })
 
-test("the garbage collector follows custom objects, from before and after the definition", async () => {
+test("the garbage collector deletes dependents of custom objects, whether they were created before or after the definition", async () => {
   await using cluster = await startCluster({ seed: 1 })
   await life(cluster)
 })
 
-test("a namespace takes its custom objects along", async () => {
+test("deleting a namespace deletes its custom objects", async () => {
   await using cluster = await startCluster({ seed: 1 })
   await cluster.apply(MANIFESTS)
   const Widget = cluster.kind("example.com/v1", "Widget")
@@ -79,7 +79,7 @@ test("a namespace takes its custom objects along", async () => {
   expect(await cluster.list(Widget, { namespace: "team" })).toEqual([])
 })
 
-test("a cluster with custom resources repeats itself, byte for byte", async () => {
+test("a cluster with custom resources has the same history with the same seed, byte for byte", async () => {
   const run = async (): Promise<string> => {
     await using cluster = await startCluster({ seed: 7 })
     await life(cluster)

@@ -15,7 +15,7 @@ const apiService = (version = "v1") => ({
   },
 })
 
-/** Keeps Flunders in memory, as an API server would in a store. */
+/** Keeps Flunders in memory, as an extension server would keep them in a store. */
 class FlunderServer {
   readonly flunders = new Map<string, KubeObject>()
   readonly asked: string[] = []
@@ -126,8 +126,8 @@ const availability = async (cluster: Cluster) => {
     .status.conditions?.[0]
 }
 
-describe("an extension server that is a function", () => {
-  test("is found available, and its kinds are used like any others", async () => {
+describe("an extension server that is a function of the test", () => {
+  test("becomes Available, and its kinds are used like built-in ones", async () => {
     // given
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)
@@ -146,7 +146,7 @@ describe("an extension server that is a function", () => {
     ])
   })
 
-  test("is asked on nobody's behalf who may not ask", async () => {
+  test("gets no request of a user who is not authorized for it", async () => {
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)
     const flunder = cluster.kind(`${GROUP}/v1`, "Flunder")
@@ -158,7 +158,7 @@ describe("an extension server that is a function", () => {
     expect(server.users.has("nobody")).toBe(false)
   })
 
-  test("is asked every 30 seconds, and told unavailable when it fails until it is well again", async () => {
+  test("is checked every 30 seconds, and not Available from a failure until the next success", async () => {
     // given
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)
@@ -178,7 +178,7 @@ describe("an extension server that is a function", () => {
     expect(await availability(cluster)).toMatchObject({ status: "True", reason: "Passed" })
   })
 
-  test("is not asked at all once its APIService is gone", async () => {
+  test("gets no more requests once its APIService is deleted", async () => {
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)
     await cluster.client.delete(cluster.kind("apiregistration.k8s.io/v1", "APIService"), { name: `v1.${GROUP}` })
@@ -190,7 +190,7 @@ describe("an extension server that is a function", () => {
 })
 
 describe("objects of an extension server", () => {
-  test("go with their namespace", async () => {
+  test("are deleted with their namespace", async () => {
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)
     await cluster.client.create(cluster.kind(`${GROUP}/v1`, "Flunder"), ofName("a"))
@@ -202,7 +202,7 @@ describe("objects of an extension server", () => {
     expect(await cluster.find(Namespace, "sea")).toBeUndefined()
   })
 
-  test("hold the deletion of namespaces up while nobody can say what there is", async () => {
+  test("keep namespaces from being deleted while their server does not answer", async () => {
     // given
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)
@@ -226,7 +226,7 @@ describe("objects of an extension server", () => {
     expect(await cluster.find(Namespace, "sea")).toBeUndefined()
   })
 
-  test("own others, which are deleted after them but not because their server fails", async () => {
+  test("can own other objects, which are deleted with their owner, and not because their server fails", async () => {
     // given
     const server = new FlunderServer()
     await using cluster = await clusterWith(server)

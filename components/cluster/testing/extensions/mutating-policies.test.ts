@@ -68,7 +68,7 @@ describe("MutatingAdmissionPolicies", () => {
     wants: string
   }[] = [
     {
-      title: "change an object one after the other, by their names",
+      title: "change an object one after the other, in the order of their names",
       objects: [...policy("b", traced("b")), ...policy("a", traced("a"))],
       wants: "ab",
     },
@@ -79,7 +79,7 @@ describe("MutatingAdmissionPolicies", () => {
       wants: "aW",
     },
     {
-      title: "run once more after a webhook changed the object, if they want it",
+      title: "run again after a webhook has changed the object, if reinvocationPolicy says so",
       objects: [
         webhook("hook", "Never"),
         ...policy("a", traced("a"), { reinvocationPolicy: "IfNeeded" }),
@@ -89,13 +89,13 @@ describe("MutatingAdmissionPolicies", () => {
       wants: "abWa",
     },
     {
-      title: "make webhooks that want it run once more, where the object changed after them",
+      title: "make webhooks with reinvocationPolicy IfNeeded run again when they changed the object after them",
       objects: [webhook("hook", "IfNeeded"), ...policy("a", traced("a"), { reinvocationPolicy: "IfNeeded" })],
       webhooks: { "hooks/hook/ask": tracing("W") },
       wants: "aWaW",
     },
     {
-      title: "run once more after another policy changed the object, if they want it",
+      title: "run again after another policy has changed the object, if reinvocationPolicy says so",
       objects: [...policy("a", traced("a"), { reinvocationPolicy: "IfNeeded" }), ...policy("b", traced("b"))],
       wants: "aba",
     },
@@ -106,7 +106,7 @@ describe("MutatingAdmissionPolicies", () => {
     expect(data).toEqual({ a: "1", trace: wants })
   })
 
-  test("do not move an object to another namespace", async () => {
+  test("cannot move an object to another namespace", async () => {
     await using cluster = await clusterWith(policy("away", `Object{metadata: Object.metadata{namespace: "other"}}`))
     await cluster.client.create(Namespace, { metadata: { name: "other" } })
     const refused = await cluster.client.create(ConfigMap, configMap("x")).catch((err: unknown) => err as ApiError)
@@ -114,7 +114,7 @@ describe("MutatingAdmissionPolicies", () => {
     expect((await cluster.client.list(ConfigMap, { namespace: "other" })).items).toEqual([])
   })
 
-  test("do not change policies and their bindings", async () => {
+  test("do not apply to policies and their bindings", async () => {
     const all = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] }
     await using cluster = await clusterWith(
       policy("all", `Object{metadata: Object.metadata{labels: {"made": "yes"}}}`, {
@@ -126,7 +126,7 @@ describe("MutatingAdmissionPolicies", () => {
     expect((await cluster.client.create(ConfigMap, configMap("x"))).metadata.labels).toEqual({ made: "yes" })
   })
 
-  test("merge nothing into the bodies of subresources, which they can patch", async () => {
+  test("can change the bodies of subresources by a JSON patch, not by an apply configuration", async () => {
     const scales = { operations: ["*"], apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments/scale"] }
     const constraints = { matchConstraints: { resourceRules: [scales] } }
     await using cluster = await clusterWith([])
@@ -168,7 +168,7 @@ describe("MutatingAdmissionPolicies", () => {
     expect(await scale()).toBe(7)
   })
 
-  test("are counted, with those that fail", async () => {
+  test("are counted in metrics, with the failed ones", async () => {
     await using cluster = await clusterWith([
       ...policy("good", traced("a")),
       ...policy("bad", "Object{nothing: 1}", { failurePolicy: "Ignore" }),
@@ -182,7 +182,7 @@ describe("MutatingAdmissionPolicies", () => {
   })
 })
 
-test("a cluster with definitions, policies and webhooks repeats itself, byte for byte", async () => {
+test("a cluster with definitions, policies and webhooks has the same history with the same seed, byte for byte", async () => {
   const gadgets = { ...RULE, apiGroups: ["example.com"], resources: ["gadgets"] }
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
   const definition = {

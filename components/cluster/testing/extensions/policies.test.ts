@@ -35,39 +35,39 @@ const DENIED = "ValidatingAdmissionPolicy 'policy' with binding 'everywhere' den
 describe("a ValidatingAdmissionPolicy", () => {
   const CASES: readonly { title: string; spec: object; wants: string | undefined }[] = [
     {
-      title: "that holds lets through",
+      title: "whose validations are true allows the request",
       spec: { validations: [{ expression: "object.data.size() == 1" }] },
       wants: undefined,
     },
     {
-      title: "that does not hold tells its condition",
+      title: "whose validation is false refuses with the expression",
       spec: { validations: [{ expression: "object.data.size() == 2" }] },
       wants: "failed expression: object.data.size() == 2",
     },
     {
-      title: "tells its message",
+      title: "refuses with the message of its validation",
       spec: { validations: [{ expression: "false", message: "no more" }] },
       wants: "no more",
     },
     {
-      title: "makes its message",
+      title: "refuses with the result of messageExpression",
       spec: {
         validations: [{ expression: "false", messageExpression: "'not ' + object.metadata.name", message: "x" }],
       },
       wants: "not a",
     },
     {
-      title: "with an error fails closed",
+      title: "whose expression fails refuses the request",
       spec: { validations: [{ expression: "object.spec.replicas == 1" }] },
       wants: "expression 'object.spec.replicas == 1' resulted in error: no such key: spec",
     },
     {
-      title: "with an error may be ignored",
+      title: "whose expression fails allows the request with failurePolicy Ignore",
       spec: { failurePolicy: "Ignore", validations: [{ expression: "object.spec.replicas == 1" }] },
       wants: undefined,
     },
     {
-      title: "is for requests that meet its conditions only",
+      title: "applies only to requests that match its matchConditions",
       spec: {
         matchConditions: [{ name: "updates", expression: "request.operation == 'UPDATE'" }],
         validations: [{ expression: "false" }],
@@ -75,7 +75,7 @@ describe("a ValidatingAdmissionPolicy", () => {
       wants: undefined,
     },
     {
-      title: "uses its variables",
+      title: "can use its variables",
       spec: {
         variables: [
           { name: "keys", expression: "object.data.map(k, k)" },
@@ -86,7 +86,7 @@ describe("a ValidatingAdmissionPolicy", () => {
       wants: "key a",
     },
     {
-      title: "sees the namespace and the user",
+      title: "can read the namespace and the user",
       spec: {
         validations: [
           { expression: "namespaceObject.metadata.name == 'default'" },
@@ -96,7 +96,7 @@ describe("a ValidatingAdmissionPolicy", () => {
       wants: "who is it",
     },
     {
-      title: "asks what the sender and others may do",
+      title: "can ask the authorizer about the sender and other users",
       spec: {
         validations: [
           { expression: "authorizer.requestResource.check('approve').allowed()" },
@@ -110,7 +110,7 @@ describe("a ValidatingAdmissionPolicy", () => {
       wants: "x may not",
     },
     {
-      title: "that leaves the object out is not asked",
+      title: "does not apply to an object that excludeResourceRules match",
       spec: {
         matchConstraints: { resourceRules: [RULE], excludeResourceRules: [{ ...RULE, resourceNames: ["a"] }] },
         validations: [{ expression: "false" }],
@@ -124,19 +124,19 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect(refused).toBe(wants === undefined ? undefined : `configmaps "a" is forbidden: ${DENIED}${wants}`)
   })
 
-  test("without a binding holds nowhere", async () => {
+  test("has no effect without a binding", async () => {
     await using cluster = await clusterWith(policy({ validations: [{ expression: "false" }] }))
     expect(await refusedBy(cluster.client.create(ConfigMap, configMap("a")))).toBeUndefined()
   })
 
-  test("is read again after it has changed", async () => {
+  test("applies in its new form after a change", async () => {
     await using cluster = await clusterWith(policy({ validations: [{ expression: "false" }] }), binding())
     expect(await refusedBy(cluster.client.create(ConfigMap, configMap("a")))).toBeDefined()
     await cluster.apply(policy({ validations: [{ expression: "true" }] }) as never)
     expect(await refusedBy(cluster.client.create(ConfigMap, configMap("a")))).toBeUndefined()
   })
 
-  test("takes parameters from an object, and refuses where there is none", async () => {
+  test("has an object as its parameters, and refuses requests if the object does not exist", async () => {
     await using cluster = await clusterWith(
       policy({
         paramKind: { apiVersion: "v1", kind: "ConfigMap" },
@@ -167,7 +167,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect(await refusedBy(cluster.client.create(Deployment, deployment(3)))).toBeUndefined()
   })
 
-  test("with an expression that does not compile is refused, and the place is shown", async () => {
+  test("with an expression that does not compile is refused with the position of the fault", async () => {
     await using cluster = await clusterWith()
     const refused = await refusedBy(
       cluster.apply(policy({ validations: [{ expression: "object.x == nothing" }] }) as never),
@@ -176,7 +176,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect(refused).toContain("spec.validations[0].expression")
   })
 
-  test("that would cost too much is ended, and refuses", async () => {
+  test("that exceeds the cost limit is stopped, and refuses the request", async () => {
     const data = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, "x"]))
     await using cluster = await clusterWith(
       policy({
@@ -194,7 +194,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     )
   })
 
-  test("is held against webhook configurations, and not against policies or reviews of access", async () => {
+  test("applies to webhook configurations, but not to policies, bindings and access reviews", async () => {
     const everything = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] }
     await using cluster = await clusterWith(
       policy({ matchConstraints: { resourceRules: [everything] }, validations: [{ expression: "false" }] }),
@@ -205,7 +205,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect(await refusedBy(cluster.apply(binding({ validationActions: ["Warn"] }) as never))).toBeUndefined()
   })
 
-  test("counts what it refuses and what it warns of", async () => {
+  test("counts its refusals and audit annotations in metrics", async () => {
     await using cluster = await clusterWith(
       policy({ validations: [{ expression: "false" }, { expression: "object.spec.x == 1" }] }),
       binding({ validationActions: ["Deny", "Audit"] }),
@@ -219,7 +219,7 @@ describe("a ValidatingAdmissionPolicy", () => {
       )
   })
 
-  test("counts how its match conditions fail and are not met", async () => {
+  test("counts in metrics which match conditions failed or excluded a request", async () => {
     await using cluster = await clusterWith(
       policy({
         failurePolicy: "Ignore",

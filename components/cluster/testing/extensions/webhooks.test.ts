@@ -45,7 +45,7 @@ const failure = (promise: Promise<unknown>): Promise<ApiError> =>
 const add = (path: string, value: unknown) => [{ op: "add", path, value }]
 
 describe("a validating webhook", () => {
-  test("is not asked about what its conditions leave out, which is counted", async () => {
+  test("is not called for requests that its matchConditions exclude, which are counted in metrics", async () => {
     let asked = 0
     const matchConditions = [{ name: "not-left-out", expression: "object.metadata.name != 'left-out'" }]
     await using cluster = await clusterWith(
@@ -68,7 +68,7 @@ describe("a validating webhook", () => {
     expect(metrics).not.toContain("match_condition_evaluation_errors_total{")
   })
 
-  test("is asked with the whole review, and what it refuses is not stored", async () => {
+  test("is called with the whole AdmissionReview, and an object that it refuses is not stored", async () => {
     const asked: AdmissionRequest[] = []
     await using cluster = await clusterWith(
       {
@@ -103,7 +103,7 @@ describe("a validating webhook", () => {
     })
   })
 
-  test("lets through what it allows, with its warnings", async () => {
+  test("allows a request, with its warnings", async () => {
     await using cluster = await clusterWith(
       { "hooks/policy/ask": () => ({ allowed: true, warnings: ["old style"] }) },
       validating(webhook("policy")),
@@ -112,23 +112,23 @@ describe("a validating webhook", () => {
   })
 
   const SCOPES: readonly { title: string; given: object; wants: readonly string[] }[] = [
-    { title: "its operations", given: { rules: [{ ...RULE, operations: ["UPDATE"] }] }, wants: [] },
-    { title: "its groups", given: { rules: [{ ...RULE, apiGroups: ["apps"] }] }, wants: [] },
-    { title: "every resource of *", given: { rules: [{ ...RULE, resources: ["*"] }] }, wants: ["labelled", "plain"] },
+    { title: "the operations of a rule", given: { rules: [{ ...RULE, operations: ["UPDATE"] }] }, wants: [] },
+    { title: "the groups of a rule", given: { rules: [{ ...RULE, apiGroups: ["apps"] }] }, wants: [] },
+    { title: "every resource with *", given: { rules: [{ ...RULE, resources: ["*"] }] }, wants: ["labelled", "plain"] },
     { title: "the scope of a rule", given: { rules: [{ ...RULE, scope: "Cluster" }] }, wants: [] },
-    { title: "the labels of objects", given: { objectSelector: { matchLabels: { a: "b" } } }, wants: ["labelled"] },
+    { title: "an objectSelector", given: { objectSelector: { matchLabels: { a: "b" } } }, wants: ["labelled"] },
     {
-      title: "the labels of namespaces",
+      title: "a namespaceSelector",
       given: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "kube-system" } } },
       wants: [],
     },
     {
-      title: "a namespace by its name",
+      title: "a selector for the name of a namespace",
       given: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "default" } } },
       wants: ["labelled", "plain"],
     },
   ]
-  test.each(SCOPES)("is asked only within $title", async ({ given, wants }) => {
+  test.each(SCOPES)("is called only for requests that match $title", async ({ given, wants }) => {
     const asked: string[] = []
     await using cluster = await clusterWith(
       {
@@ -147,7 +147,7 @@ describe("a validating webhook", () => {
     expect(asked).toEqual([...wants])
   })
 
-  test("of a failing webhook the policy decides, and one that is silent has its time", async () => {
+  test("that fails is handled by failurePolicy, and one that does not answer fails after its timeout", async () => {
     const silent: WebhookFunction = () => new Promise(() => {})
     const broken: WebhookFunction = () => {
       throw new Error("out of order")
@@ -184,7 +184,7 @@ describe("a validating webhook", () => {
     }
   })
 
-  test("is asked about a deletion with the old object, and never about webhook configurations", async () => {
+  test("is called for a deletion with the old object, and never for webhook configurations", async () => {
     const asked: AdmissionRequest[] = []
     await using cluster = await clusterWith(
       {
@@ -211,7 +211,7 @@ describe("a validating webhook", () => {
     ])
   })
 
-  test("with side effects a dry run is refused", async () => {
+  test("that has side effects makes a dry run fail", async () => {
     await using cluster = await clusterWith({ "hooks/policy/ask": () => true }, validating(webhook("policy")))
     await cluster.client.create(ConfigMap, configMap("a"), { dryRun: true })
     expect(await cluster.find(ConfigMap, "a")).toBeUndefined()
@@ -219,7 +219,7 @@ describe("a validating webhook", () => {
 })
 
 describe("mutating webhooks", () => {
-  test("change the object one after the other, and defaults follow", async () => {
+  test("change the object one after the other, and defaults are set afterwards", async () => {
     await using cluster = await clusterWith(
       {
         "hooks/first/ask": () => ({ allowed: true, patch: add("/data/first", "1") }),
@@ -234,7 +234,7 @@ describe("mutating webhooks", () => {
     expect(data).toEqual({ own: "0", first: "1", second: "own,first" })
   })
 
-  test("are asked once more when others changed the object after them, if they want it", async () => {
+  test("are called again when other webhooks changed the object after them, if reinvocationPolicy says so", async () => {
     const asked: string[] = []
     const seen =
       (name: string, answer: WebhookFunction): WebhookFunction =>
@@ -255,7 +255,7 @@ describe("mutating webhooks", () => {
     expect(asked).toEqual(["again", "never", "change", "again"])
   })
 
-  test("a patch that does not fit, or a type that is not known, is an internal error", async () => {
+  test("fail with InternalError for a patch that cannot be applied or has an unknown type", async () => {
     await using cluster = await clusterWith(
       { "hooks/first/ask": () => ({ allowed: true, patch: [{ op: "remove", path: "/nothing/here" }] }) },
       mutating(webhook("first")),
@@ -264,7 +264,7 @@ describe("mutating webhooks", () => {
     expect([refused.code, refused.reason]).toEqual([500, "InternalError"])
   })
 
-  test("a Namespace is asked about with the labels that it will have", async () => {
+  test("match the update of a Namespace by the labels that it will have", async () => {
     const asked: (string | undefined)[] = []
     await using cluster = await clusterWith(
       {
@@ -285,7 +285,7 @@ describe("mutating webhooks", () => {
     expect(asked).toEqual(["a"])
   })
 
-  test("go away with their configuration", async () => {
+  test("are not called any more after their configuration is deleted", async () => {
     await using cluster = await clusterWith({ "hooks/first/ask": () => false }, mutating(webhook("first")))
     await failure(cluster.client.create(ConfigMap, configMap("a")))
     await cluster.client.delete(MutatingWebhookConfiguration, { name: "policy" })

@@ -10,7 +10,7 @@ const runningOn = async (cluster: Cluster, node: string) =>
   ).length
 
 describe("a node", () => {
-  test("that is lost is noticed, its pods are replaced, and it comes back", async () => {
+  test("that is lost becomes NotReady, its pods are replaced, and it becomes Ready again", async () => {
     // given pods on two nodes
     await using cluster = await startCluster({ nodes: 2 })
     await cluster.apply(web(4))
@@ -26,7 +26,7 @@ describe("a node", () => {
     await cluster.eventually(async () => (await cluster.list(Pod)).length === 4)
   })
 
-  test("that is partitioned goes on, and learns what it missed", async () => {
+  test("that is partitioned keeps its containers running, and stops those of deleted pods afterwards", async () => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(1))
@@ -72,7 +72,7 @@ describe("a node", () => {
   })
 })
 
-test("an image that cannot be pulled is backed off from, told of, and pulled when it can be", async () => {
+test("the pull of an image that fails is retried with back-off and Events, and succeeds when the fault ends", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   const fault = await cluster.faults.imagePull("nginx", { message: "registry is down" })
@@ -88,7 +88,7 @@ test("an image that cannot be pulled is backed off from, told of, and pulled whe
 })
 
 describe("requests", () => {
-  test("are refused by a rule, and controllers try again", async () => {
+  test("that a rule refuses are retried by controllers", async () => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     const fault = await cluster.faults.requests({ verb: "create", resource: "pods", error: "ServiceUnavailable" })
@@ -101,7 +101,7 @@ describe("requests", () => {
     await cluster.eventually(async () => (await cluster.list(Pod, { phase: "Running" })).length === 2, { within: "5m" })
   })
 
-  test("fail so many times and are delayed so long as the rule says", async () => {
+  test("fail as often and are delayed as long as the rule says", async () => {
     // given
     await using cluster = await startCluster()
     await using _conflict = await cluster.faults.requests({
@@ -132,7 +132,7 @@ describe("requests", () => {
   })
 })
 
-test("watches that are dropped are taken up again", async () => {
+test("watches that are dropped are resumed", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   // when all connections are lost
@@ -143,7 +143,7 @@ test("watches that are dropped are taken up again", async () => {
 })
 
 test.each(["scheduler", "controller-manager", "apiserver"] as const)(
-  "a crash of the %s is mended by its restart",
+  "after a crash of the %s its restart completes the work",
   async (component) => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
@@ -160,7 +160,7 @@ test.each(["scheduler", "controller-manager", "apiserver"] as const)(
   },
 )
 
-test("a kubelet that restarts adopts its pods", async () => {
+test("a kubelet that restarts adopts its running pods", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.apply(web(2))
@@ -175,7 +175,7 @@ test("a kubelet that restarts adopts its pods", async () => {
 })
 
 describe("faults that overlap", () => {
-  test("on one node keep it away until the last has ended", async () => {
+  test("on one node keep the node away until the last fault has ended", async () => {
     // given a node that is lost, whose kubelet crashes as well, twice
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(1))
@@ -195,7 +195,7 @@ describe("faults that overlap", () => {
   })
 
   test.each(["scheduler", "controller-manager", "apiserver"] as const)(
-    "on the %s start it once, when the last has ended",
+    "on the %s start it once, after the last fault has ended",
     async (component) => {
       // given
       await using cluster = await startCluster({ nodes: 1 })
@@ -210,7 +210,7 @@ describe("faults that overlap", () => {
     },
   )
 
-  test("on a node's speed and disk count until each has ended", async () => {
+  test("on a node's speed and disk apply until each fault has ended", async () => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     const { faults } = cluster.machine("node-0")
@@ -225,7 +225,7 @@ describe("faults that overlap", () => {
   })
 })
 
-test("a kubelet that is dead probes nothing, and the cluster ends well", async () => {
+test("a kubelet that has crashed sends no probes, and the cluster stops without errors", async () => {
   // given a pod whose probes are under way when its kubelet crashes
   let asked = 0
   await using cluster = await startCluster({
@@ -261,7 +261,7 @@ test("a kubelet that is dead probes nothing, and the cluster ends well", async (
   }
 })
 
-test("a wall clock that jumps leaves delays as they are", async () => {
+test("a jump of the wall clock does not change delays", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   const before = cluster.now.getTime()
@@ -275,7 +275,7 @@ test("a wall clock that jumps leaves delays as they are", async () => {
   await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
 })
 
-test("a wall clock that jumps gives nobody less time to wait", async () => {
+test("a jump of the wall clock does not shorten timeouts", async () => {
   // given a request that takes ten seconds
   await using cluster = await startCluster({ nodes: 1 })
   await using _slow = await cluster.faults.requests({ user: "system:admin", verb: "get", delay: "10s" })

@@ -50,11 +50,11 @@ const CHANGES: readonly { what: string; before: unknown; after: unknown; told: r
   },
 ]
 
-test.each(CHANGES)("a diff tells $what", ({ before, after, told }) => {
+test.each(CHANGES)("a diff shows $what", ({ before, after, told }) => {
   expect(changesBetween(before, after).map(String)).toEqual([...told])
 })
 
-/** A ConfigMap that somebody else changes a minute later, and that is deleted at the end. */
+/** A cluster with a ConfigMap that another user changes a minute later, and that is deleted at the end. */
 async function withWrites(): Promise<Cluster> {
   const cluster = await startCluster()
   await cluster.client.create(ConfigMap, { metadata: { name: "a" }, data: { size: "1" } })
@@ -82,7 +82,7 @@ describe("history", () => {
     ])
   })
 
-  test("tells each entry in one line, and what it changed", async () => {
+  test("prints each entry in one line, with what it changed", async () => {
     await using cluster = await withWrites()
     const [made, changed, deleted] = cluster.history({ kind: "ConfigMap", name: "a" })
     expect(String(changed)).toBe(`${changed!.revision} 2026-01-01T00:01:00.000000Z alice update ConfigMap default/a`)
@@ -92,7 +92,7 @@ describe("history", () => {
     expect(deleted!.diff(made).map(({ path }) => path)).toEqual(["data.size", "data.extra"])
   })
 
-  test("tells how a Deployment is", async () => {
+  test("prints the state of a Deployment", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(2))
     await cluster.waitFor(Deployment, "web", "condition=Available")
@@ -102,14 +102,14 @@ describe("history", () => {
     )
   })
 
-  test("refuses a kind that there is not", async () => {
+  test("refuses a kind that does not exist", async () => {
     await using cluster = await startCluster()
     expect(() => cluster.history({ kind: "Deploymnet" })).toThrow('do you mean "Deployment"?')
   })
 })
 
 describe("explain", () => {
-  test.each([2, 4])("tells true counts after a container has ended %d times", async (times) => {
+  test.each([2, 4])("prints correct counts after a container has ended %d times", async (times) => {
     // given an image that fails, and counts how often it was run
     let runs = 0
     await using cluster = await startCluster({
@@ -158,7 +158,7 @@ describe("errors", () => {
     expect(err).toHaveProperty("reason", reason)
   })
 
-  test("of what the API server refused have its reason", async () => {
+  test("of refused requests have the API server's reason", async () => {
     await using cluster = await startCluster()
     const apply = (object: object) =>
       cluster

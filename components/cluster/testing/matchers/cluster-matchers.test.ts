@@ -28,7 +28,7 @@ describe("toBecomeReady", () => {
     expect((await cluster.get(Deployment, "web")).status.availableReplicas).toBe(2)
   })
 
-  test("does not take the old pods of a new template for ready ones", async () => {
+  test("does not count the old pods of a new template as ready", async () => {
     await using cluster = await startCluster({ nodes: 1, images })
     await cluster.apply(web("web:1"))
     await ready(cluster)
@@ -38,7 +38,7 @@ describe("toBecomeReady", () => {
     expect(message()).toContain("last seen: Deployment default/web is not ready: 1 of 2 replicas are updated")
   })
 
-  test("tells what is in the way of the pods when the time is over", async () => {
+  test("explains at the timeout why pods are not ready", async () => {
     await using cluster = await startCluster({ nodes: 1, images })
     await cluster.apply(web("broken", 1))
     const { pass, message } = await ready(cluster)
@@ -46,12 +46,12 @@ describe("toBecomeReady", () => {
     expect(message()).toMatch(/container web waits: .*no such program/)
   })
 
-  test("tells that the object does not exist", async () => {
+  test("reports an object that does not exist", async () => {
     await using cluster = await startCluster()
     expect((await ready(cluster, "1s")).message()).toContain("Deployment default/web is not ready: it does not exist")
   })
 
-  test("does not wait for what can never become ready", async () => {
+  test("fails at once for an object that can never become ready", async () => {
     await using cluster = await startCluster({ nodes: 1, images })
     const spec = { restartPolicy: "Never", containers: [{ name: "work", image: "crashing" }] }
     const template = { spec }
@@ -71,7 +71,7 @@ describe("toBecomeReady", () => {
     expect(cluster.now.getTime() - began).toBeLessThan(60_000)
   })
 
-  test("knows objects by their conditions and phases too", async () => {
+  test("accepts objects that are ready by their conditions or phases", async () => {
     await using cluster = await startCluster({ nodes: 1, images: { work: { runsMs: 5000 } } })
     await cluster.apply({
       apiVersion: "batch/v1",
@@ -88,7 +88,7 @@ describe("toBecomeReady", () => {
     )
   })
 
-  test("is refused for anything but a cluster", async () => {
+  test("refuses everything but a cluster", async () => {
     const refused = matchers.toBecomeReady({}, Deployment, "web").catch(String)
     expect(await refused).toContain("Cannot use toBecomeReady: expected a cluster")
   })
@@ -113,7 +113,7 @@ describe("toHaveEvent", () => {
       expect([event, (await matchers.toHaveEvent(cluster, event)).pass]).toEqual([event, true])
   })
 
-  test("takes an object for itself, and not for another kind of the same name", async () => {
+  test("finds Events of the given object only, and not of another kind with the same name", async () => {
     // given Events about the pod web alone
     await using cluster = await crashing()
     await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "web" } })
@@ -128,13 +128,13 @@ describe("toHaveEvent", () => {
     )
   })
 
-  test("looks now, and for as long as it is told", async () => {
+  test("checks once by default, and until its timeout if it has one", async () => {
     await using cluster = await crashing()
     expect((await matchers.toHaveEvent(cluster, { reason: "BackOff" })).pass).toBe(false)
     expect((await matchers.toHaveEvent(cluster, { reason: "BackOff" }, { within: "1m" })).pass).toBe(true)
   })
 
-  test("shows the last Events about the object when there is none such", async () => {
+  test("lists the last Events of the object when none matches", async () => {
     await using cluster = await crashing()
     await cluster.advance("1m")
     const { pass, message } = await matchers.toHaveEvent(cluster, { about: "web", message: /evicted/ })

@@ -4,7 +4,7 @@ import { EndpointSlice } from "../../../../pkg/api/discovery/v1/endpointslice.ts
 import type { Family } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import { Node, Pod, Service, startCluster, type ImageBehaviour } from "../testing.ts"
 
-/** Answers with the address at which the request arrived, its environment and its hosts file. */
+/** An image that responds with the address at which the request arrived, its environment and its hosts file. */
 const echo: ImageBehaviour = {
   http: async (asked, container) =>
     Response.json({
@@ -107,7 +107,7 @@ describe.each([...LISTS])("in a cluster of $families", ({ families, node, ranges
     }
   })
 
-  test("the Service kubernetes and its endpoints are of the primary family", async () => {
+  test("the Service kubernetes and its endpoints have the primary family", async () => {
     const { cluster, client, get, slicesOf } = await start(families)
     await using _ = cluster
     const service = await client.get(Service, { name: "kubernetes", namespace: "default" })
@@ -124,7 +124,7 @@ describe.each([...LISTS])("in a cluster of $families", ({ families, node, ranges
     expect([answer.env.KUBERNETES_SERVICE_HOST, answer.env.KUBERNETES_PORT]).toEqual([address, `tcp://${host}:443`])
   })
 
-  test("a Service has a slice for each of its families, and Endpoints of the first", async () => {
+  test("a Service has an EndpointSlice for each of its families, and Endpoints of the first family", async () => {
     const { cluster, client, slicesOf } = await start(families)
     await using _ = cluster
     const metadata = { name: "web", namespace: "default" }
@@ -152,7 +152,7 @@ describe.each([...LISTS])("in a cluster of $families", ({ families, node, ranges
   })
 })
 
-test("in a cluster of both families a Service of the second one has Endpoints of that", async () => {
+test("in a cluster of both families a Service of the second family has Endpoints of that family", async () => {
   const { cluster, client, slicesOf } = await start(["IPv4", "IPv6"])
   await using _ = cluster
   const metadata = { name: "web", namespace: "default" }

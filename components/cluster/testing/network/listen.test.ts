@@ -11,7 +11,7 @@ interface Kubeconfig {
   readonly users: readonly { readonly user: { readonly token: string } }[]
 }
 
-/** A GET with nothing but what the kubeconfig holds. */
+/** Sends a GET with only the certificates of the kubeconfig. */
 function get(
   kubeconfig: string,
   path: string,
@@ -40,7 +40,7 @@ function get(
   })
 }
 
-test("clusters of one process serve real clients, each its own, under one authority", async () => {
+test("each cluster in a process serves real clients at its own address, and all have one certificate authority", async () => {
   // given two clusters that listen
   await using one = await startCluster({ nodes: 1 })
   await using two = await startCluster()
@@ -61,7 +61,7 @@ test("clusters of one process serve real clients, each its own, under one author
   expect((await get(second.kubeconfig, path, as!.user.token)).status).toBe(401)
 })
 
-test("a client that waits in real time is answered, however far the clock has been moved meanwhile", async () => {
+test("a client that waits in real time gets its response, however far virtual time has advanced meanwhile", async () => {
   // given a request that takes five minutes of virtual time
   await using cluster = await startCluster()
   await cluster.listen()
@@ -78,7 +78,7 @@ test("a client that waits in real time is answered, however far the clock has be
   expect((await answer).status).toBe(200)
 })
 
-test("a cluster on the real clock needs nobody to move it", async () => {
+test("a cluster on the real clock advances by itself", async () => {
   await using cluster = await startCluster({ nodes: 1, clock: "real" })
   await cluster.apply(web(1))
   await cluster.eventually(async () => (await cluster.explain((await cluster.list(Pod))[0]!)).ready, { within: "10s" })

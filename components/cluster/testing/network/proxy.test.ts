@@ -3,7 +3,7 @@ import { request } from "node:https"
 import { Service, startCluster, type Cluster, type ImageBehaviour } from "../testing.ts"
 import { web } from "../cluster.fixtures.ts"
 
-/** Says what it was asked. */
+/** An image that responds with the request that it got. */
 const echo: ImageBehaviour = {
   http: async (asked, { pod }) => {
     const { pathname, search } = new URL(asked.url)
@@ -68,7 +68,7 @@ const podNames = async (cluster: Cluster) =>
   (await cluster.list(cluster.kind("v1", "Pod"))).map(({ metadata }) => metadata.name!)
 
 describe("the API server's proxy to simulated pods", () => {
-  test("passes requests on to a pod, and its answers back", async () => {
+  test("forwards requests to a pod, and its responses back", async () => {
     await using started = await start()
     const { cluster, send } = started
     const [name = ""] = await podNames(cluster)
@@ -82,7 +82,7 @@ describe("the API server's proxy to simulated pods", () => {
     )
   })
 
-  test("passes requests on to the pods of a Service", async () => {
+  test("forwards requests to the pods of a Service", async () => {
     await using started = await start()
     const { cluster, send } = started
     const asked = new Set<unknown>()
@@ -93,7 +93,7 @@ describe("the API server's proxy to simulated pods", () => {
     )
   })
 
-  test("is not needed by pods, which reach Services by name and address", async () => {
+  test("is not involved when pods reach Services by name and address", async () => {
     await using started = await start()
     const { cluster } = started
     const {
@@ -109,7 +109,7 @@ describe("the API server's proxy to simulated pods", () => {
     expect(refused?.message).toBe('no service port 81 found for service "web"')
   })
 
-  test("says when a pod does not answer", async () => {
+  test("reports a pod that does not answer", async () => {
     await using started = await start()
     const { cluster, send } = started
     const [name = ""] = await podNames(cluster)

@@ -38,7 +38,7 @@ test("a read through one server finds at once what was written through another",
   expect((await cluster.through("server-2").get(ConfigMap, "a")).data).toEqual({ from: "0" })
 })
 
-test("controllers and scheduler go on within ten seconds of the loss of the server that ran them", async () => {
+test("controllers and scheduler continue on another server within ten seconds after their server is lost", async () => {
   // given
   await using cluster = await startCluster({ servers: 3, nodes: 2, seed: 1 })
   await cluster.apply(web(2))
@@ -56,7 +56,7 @@ test("controllers and scheduler go on within ten seconds of the loss of the serv
   await cluster.advance("1m")
 })
 
-test("the endpoints of the Service kubernetes are the servers that are alive", async () => {
+test("the endpoints of the Service kubernetes are the servers that are running", async () => {
   // given
   await using cluster = await startCluster({ servers: 3, seed: 1 })
   const addresses = async () => {
@@ -78,7 +78,7 @@ test("the endpoints of the Service kubernetes are the servers that are alive", a
   expect(cluster.history({ kind: "EndpointSlice" })).toHaveLength(written)
 })
 
-test("a server without a majority refuses writes, and catches up when the network is whole again", async () => {
+test("a server without a majority refuses writes, and catches up after the partition has ended", async () => {
   // given
   await using cluster = await startCluster({ servers: 3, nodes: 3, seed: 1 })
   await using parted = await cluster.faults.partitioned(
@@ -99,7 +99,7 @@ test("a server without a majority refuses writes, and catches up when the networ
   expect((await cluster.through("server-0").get(ConfigMap, "b")).metadata.name).toBe("b")
 })
 
-test("a watch ends as expired when its server has missed changes that the log no longer has", async () => {
+test("a watch ends with Expired when its server has missed changes that were compacted meanwhile", async () => {
   // given a watch through a server that is cut off, and changes that the others make and forget
   await using cluster = await startCluster({ servers: 3, seed: 1 })
   const told: string[] = []
@@ -146,7 +146,7 @@ test.each([
     },
     refusal: "provided port is already allocated",
   },
-])("two servers give one $title to one Service", async ({ spec, refusal }) => {
+])("two servers allocate a $title to one Service only", async ({ spec, refusal }) => {
   // given two Services that ask two servers for the same at the same time
   await using cluster = await startCluster({ servers: 3, seed: 1 })
   // when
@@ -167,7 +167,7 @@ test.each([
   expect(await cluster.list(Service)).toHaveLength(2)
 })
 
-test("a node port that a Service gives back can be had through another server", async () => {
+test("a node port that a Service has released can be allocated by another server", async () => {
   // given
   await using cluster = await startCluster({ servers: 3, seed: 1 })
   const service = (name: string, nodePort: number) => ({
@@ -214,7 +214,7 @@ test("servers that create objects at the same time do not exceed a quota", async
   expect((await cluster.get(ResourceQuota, "few")).status.used).toEqual({ secrets: "5" })
 })
 
-test("the same seed repeats the history of several servers", async () => {
+test("several servers have the same history with the same seed", async () => {
   const run = async () => {
     await using cluster = await startCluster({ servers: 3, nodes: 2, seed: 7 })
     await cluster.apply(web(3))

@@ -15,7 +15,7 @@ import {
 const POD = { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "nginx" }] } }
 const controller = () => defineController({ name: "mine", reconciles: ConfigMap, async reconcile() {} })
 
-/** Every method that is awaited. */
+/** Every method of a cluster that returns a promise. */
 const AWAITED: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> = {
   addNode: (cluster) => cluster.addNode(),
   "apply of a pod": (cluster) => cluster.apply({ apiVersion: "v1", kind: "Pod", ...POD }),
@@ -93,7 +93,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe.each([...STATES])("while $name", ({ options = {}, begin }) => {
-  test.each(Object.keys(AWAITED))("%s comes to an end", async (method) => {
+  test.each(Object.keys(AWAITED))("%s returns or throws", async (method) => {
     // given
     const cluster = await startCluster({ nodes: 1, seed: 1, images, ...options })
     await cluster.apply({ ...web(1), metadata: { name: "there" } }).catch(() => undefined)

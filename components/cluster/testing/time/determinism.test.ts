@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Deployment, Pod, startCluster, type Cluster } from "../testing.ts"
 
-/** Rollouts, failures, back-off, probes, schedules, a lost node, deletions: a little of everything. */
+/** Applies a bit of everything: rollouts, failures, back-off, probes, schedules, a lost node and deletions. */
 async function mixedWorkload(seed: number): Promise<string> {
   await using cluster = await startCluster({
     nodes: 3,
@@ -75,7 +75,7 @@ let kept: Promise<string> | undefined
 /** That of one run, for all tests. */
 const history = () => (kept ??= mixedWorkload(42))
 
-test("the same seed makes the same history, byte for byte", async () => {
+test("the same seed gives the same history, byte for byte", async () => {
   // given one run, and others beside each other, whose turns interleave
   const first = await history()
   // when
@@ -86,6 +86,6 @@ test("the same seed makes the same history, byte for byte", async () => {
   expect(third === first).toBe(true)
 }, 30_000)
 
-test("another seed makes another history", async () => {
+test("another seed gives another history", async () => {
   expect((await mixedWorkload(43)) === (await history())).toBe(false)
 }, 30_000)

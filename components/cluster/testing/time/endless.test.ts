@@ -4,7 +4,7 @@ import { ConfigMap, Deployment, defineController, Pod, startCluster, StatefulSet
 const container = (image: string, cpu: string) => ({ name: "c", image, resources: { requests: { cpu } } })
 const images = { slow: { onStop: { afterMs: 20_000 } } }
 
-test("a controller that never comes to rest is named, with what it wrote last", async () => {
+test("controllers that write for ever are named in the error, with their last write", async () => {
   // given a controller that changes what it looks at, whatever it sees
   const cluster = await startCluster({ seed: 3 })
   const restless = defineController({
@@ -32,7 +32,7 @@ test("a controller that never comes to rest is named, with what it wrote last", 
   await cluster.stop()
 })
 
-test("a request that is tried again at once, for ever, is found though it ends no turn", async () => {
+test("a request that is retried for ever without a delay is reported, although virtual time does not advance", async () => {
   // given a controller that tries again until nobody says that there is one already
   const cluster = await startCluster({ seed: 3 })
   await cluster.faults.requests({ user: "gardener", verb: "create", error: "AlreadyExists" })
@@ -61,7 +61,7 @@ test("a request that is tried again at once, for ever, is found though it ends n
   await cluster.stop()
 })
 
-test("a StatefulSet that is deleted in the foreground makes no new revisions", async () => {
+test("a StatefulSet that is deleted in the foreground creates no new revisions", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1, images })
   await cluster.apply({
@@ -86,7 +86,7 @@ test("a StatefulSet that is deleted in the foreground makes no new revisions", a
 
 describe("pods that are rejected by a full node", () => {
   test.each(["Deployment", "StatefulSet", "ReplicationController", "Job"])(
-    "of a %s are replaced ever more slowly, and run when there is room",
+    "of a %s are replaced with a growing delay, and run when there is room",
     async (kind) => {
       // given a node that is full, with a pod that takes its time to stop
       await using cluster = await startCluster({ nodes: 1, images })
@@ -120,7 +120,7 @@ describe("pods that are rejected by a full node", () => {
     },
   )
 
-  test("of a Deployment that is rolled out are not slowed down", async () => {
+  test("of a Deployment are replaced without a delay when it is rolled out", async () => {
     // given
     await using cluster = await startCluster({ nodes: 3 })
     const web = (image: string) => ({

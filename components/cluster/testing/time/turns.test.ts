@@ -2,7 +2,10 @@ import { expect, test } from "bun:test"
 import { web } from "../cluster.fixtures.ts"
 import { Deployment, startCluster } from "../testing.ts"
 
-/** A test's work, some tens of milliseconds when nobody else works. `moved` is told how far its time is, in ms. */
+/**
+ * The work of one test, which takes some tens of milliseconds alone. `moved` is called with the virtual time that has
+ * passed, in ms.
+ */
 async function work(seed: number, moved: (ms: number) => void = () => undefined): Promise<void> {
   await using cluster = await startCluster({ nodes: 3, seed })
   const began = cluster.now.getTime()
@@ -18,7 +21,7 @@ async function work(seed: number, moved: (ms: number) => void = () => undefined)
   for (let i = 0; i < 6; i++) await step(10_000)
 }
 
-test("clusters that run at once end one after another, and not all at the end", async () => {
+test("clusters that run concurrently end one after another, and not all at the end", async () => {
   // given
   await work(0)
   // when five begin together
@@ -31,7 +34,7 @@ test("clusters that run at once end one after another, and not all at the end", 
   await Promise.all(all)
 }, 60_000)
 
-test("a cluster that waits for another one gets its answer", async () => {
+test("a cluster can await a call of another cluster", async () => {
   // given one whose program asks the other, which needs time for the answer
   await using answering = await startCluster({ nodes: 1 })
   await using asking = await startCluster({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Pod, startCluster, type Cluster, type LogsOptions } from "../testing.ts"
 
-/** Writes four lines, ten seconds apart, and ends with an error. */
+/** An image that writes four lines, ten seconds apart, and ends with an error. */
 const images = {
   talker: {
     async run(container: {
@@ -45,34 +45,42 @@ describe("logs", () => {
   afterAll(() => cluster.stop())
 
   const cases: readonly { readonly title: string; readonly options: string | LogsOptions; readonly wants: string }[] = [
-    { title: "all of the present run of the first container", options: {}, wants: "one\ntwo\n" },
+    { title: "all lines of the current run of the first container", options: {}, wants: "one\ntwo\n" },
     { title: "another container", options: { container: "side" }, wants: "beside\n" },
-    { title: "another container, by its name alone", options: "side", wants: "beside\n" },
-    { title: "the run before", options: { previous: true }, wants: "one\ntwo\nthree\nfour\n" },
+    { title: "another container, given as a string", options: "side", wants: "beside\n" },
+    { title: "lines of the previous run", options: { previous: true }, wants: "one\ntwo\nthree\nfour\n" },
     { title: "the last lines", options: { previous: true, tail: 2 }, wants: "three\nfour\n" },
     { title: "no lines", options: { tail: 0 }, wants: "" },
-    { title: "lines of the last seconds", options: { since: "10s" }, wants: "two\n" },
-    { title: "the first bytes", options: { limitBytes: 5 }, wants: "one\nt" },
+    { title: "lines of the last seconds only", options: { since: "10s" }, wants: "two\n" },
+    { title: "the first bytes only", options: { limitBytes: 5 }, wants: "one\nt" },
   ]
-  test.each(cases)("gives $title", async ({ options, wants }) => {
+  test.each(cases)("returns $title", async ({ options, wants }) => {
     expect(await cluster.logs("p", options)).toBe(wants)
   })
 
-  test("gives lines from an instant on, each with its time", async () => {
+  test("returns lines since an instant, each with its time", async () => {
     const [first, second] = (await cluster.logs("p", { timestamps: true })).split("\n")
     expect(first).toMatch(/^2026-01-01T00:\d\d:\d\d\.\d{9}Z one$/)
     expect(await cluster.logs("p", { sinceTime: second!.split(" ")[0]! })).toBe("two\n")
   })
 
   test.each([
-    { title: "a container that there is not", options: "none", says: 'container "none" in pod "p" is not available' },
+    { title: "a container that does not exist", options: "none", says: 'container "none" in pod "p" is not available' },
     {
-      title: "the run before the first",
+      title: "the previous run of a container that never restarted",
       options: { container: "side", previous: true },
       says: 'previous terminated container "side" in pod "p" not found',
     },
-    { title: "two beginnings", options: { since: 1, sinceTime: "2026-01-01T00:00:00Z" }, says: "give one of them" },
-    { title: "part of a line", options: { tail: 1.5 }, says: "tail: 1.5: expected a whole number" },
+    {
+      title: "both since and sinceTime",
+      options: { since: 1, sinceTime: "2026-01-01T00:00:00Z" },
+      says: "give one of them",
+    },
+    {
+      title: "a number of lines that is not whole",
+      options: { tail: 1.5 },
+      says: "tail: 1.5: expected a whole number",
+    },
   ])("refuses $title", async ({ options, says }) => {
     const refusal = await cluster.logs("p", options).then(
       () => "",

@@ -19,7 +19,7 @@ import {
 const POD = { apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "default" } }
 const spec = { containers: [{ name: "web", image: "nginx" }] }
 
-/** All ways to say which pod. */
+/** Every form of a reference to one pod. */
 const FORMS: Readonly<Record<string, Reference>> = {
   "a name": "web",
   "a name with its namespace": "default/web",
@@ -48,7 +48,7 @@ const METHODS: Readonly<Record<string, (cluster: Cluster, pod: Reference) => Pro
 }
 
 describe.each(Object.entries(METHODS))("%s", (_method, call) => {
-  test.each(Object.entries(FORMS))("takes %s", async (_form, reference) => {
+  test.each(Object.entries(FORMS))("accepts %s", async (_form, reference) => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply({ ...POD, spec })
@@ -58,7 +58,7 @@ describe.each(Object.entries(METHODS))("%s", (_method, call) => {
   })
 
   test.each<[Reference]>([[""], ["a/b/c"], [{}], [{ metadata: {} }]])(
-    "refuses %j, which names nothing",
+    "refuses %j, which names no object",
     async (reference) => {
       await using cluster = await startCluster()
       const err = await Promise.resolve()
@@ -71,7 +71,7 @@ describe.each(Object.entries(METHODS))("%s", (_method, call) => {
 })
 
 describe("create and apply", () => {
-  test("fill in the same namespace, apiVersion and kind", async () => {
+  test("add the namespace, apiVersion and kind to the same object", async () => {
     // given
     await using cluster = await startCluster()
     // when
@@ -93,7 +93,7 @@ describe("create and apply", () => {
       })
   })
 
-  test("leave what is given as it is, and kinds without namespaces without one", async () => {
+  test("keep a given namespace, and add none to cluster-scoped kinds", async () => {
     await using cluster = await startCluster()
     await cluster.client.create(Namespace, { metadata: { name: "team" } })
     const there = await cluster.client.create(ConfigMap, { metadata: { name: "a", namespace: "team" } })
@@ -102,7 +102,7 @@ describe("create and apply", () => {
     expect(node.metadata.namespace).toBeUndefined()
   })
 
-  test("update finds the object in its namespace too", async () => {
+  test("update adds the namespace too", async () => {
     await using cluster = await startCluster()
     await cluster.client.create(ConfigMap, { metadata: { name: "a" } })
     const updated = await cluster.client.update(ConfigMap, { metadata: { name: "a" }, data: { b: "c" } })
@@ -110,8 +110,8 @@ describe("create and apply", () => {
   })
 })
 
-describe("a folder", () => {
-  test("has its namespaces applied first, and gives objects in its own order", async () => {
+describe("a folder of manifests", () => {
+  test("is applied with its namespaces first, and returns objects in the order of its files", async () => {
     // given a folder whose namespace comes last by name
     const folder = mkdtempSync(join(tmpdir(), "k3ts-manifests-"))
     writeFileSync(join(folder, "a.yaml"), JSON.stringify({ ...web(1), metadata: { name: "web", namespace: "team" } }))
@@ -134,7 +134,7 @@ describe("a folder", () => {
   /** Serves what is not Widget. */
   const served = (_apiVersion: string, kind: string) => (kind === "Widget" ? undefined : Pod)
 
-  test("has definitions of kinds after namespaces and before their objects", () => {
+  test("is applied with definitions of kinds after namespaces and before their objects", () => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } }
     const manifests = readManifests([widget, definition, namespace], served)
     expect(inOrderOfNeed(manifests).map(({ object }) => object.kind)).toEqual([
@@ -144,7 +144,7 @@ describe("a folder", () => {
     ])
   })
 
-  test("is refused before anything is applied where a kind is neither served nor defined in it", () => {
+  test("is refused as a whole if a kind is neither served nor defined in the folder", () => {
     expect(() => readManifests([definition, { ...widget, kind: "Gadget" }], () => undefined)).toThrow(
       'no kind "CustomResourceDefinition" is served',
     )

@@ -41,7 +41,7 @@ const budget = (minAvailable: number) => ({
 const ready = (cluster: Cluster, count: number) =>
   cluster.eventually(Deployment, {}, ([deployment]) => deployment?.status.readyReplicas === count, { within: "5m" })
 
-/** What `run` throws. */
+/** Returns the error that `run` throws. */
 async function errorOf(run: () => Promise<unknown>): Promise<Error> {
   try {
     await run()
@@ -52,7 +52,7 @@ async function errorOf(run: () => Promise<unknown>): Promise<Error> {
 }
 
 describe("scale", () => {
-  test("sets the replicas of any kind that scales", async () => {
+  test("sets the replicas of any kind with a scale", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(1))
     const deployment = await cluster.get(Deployment, "web")
@@ -63,7 +63,7 @@ describe("scale", () => {
     expect(await cluster.list(Pod)).toHaveLength(3)
   })
 
-  test("fails where a kind has no scale", async () => {
+  test("fails for a kind without a scale", async () => {
     await using cluster = await startCluster()
     await cluster.client.create(ConfigMap, { metadata: { name: "a" } })
     expect(isNotFound(await errorOf(() => cluster.scale(ConfigMap, "a", 3)))).toBe(true)
@@ -96,7 +96,7 @@ describe("restart", () => {
     )
   })
 
-  test("refuses what would change nothing, and kinds that do not roll out", async () => {
+  test("refuses a restart that would change nothing, and kinds without a rollout", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply([web(1), pod("solo")])
     await cluster.restart(Deployment, "web")
@@ -111,7 +111,7 @@ describe("restart", () => {
   })
 })
 
-test("cordon keeps pods off a node until uncordon", async () => {
+test("cordon keeps new pods off a node until uncordon", async () => {
   // given a node that is cordoned
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.cordon("node-0")
@@ -125,7 +125,7 @@ test("cordon keeps pods off a node until uncordon", async () => {
 })
 
 describe("evict", () => {
-  test("deletes a pod, and not when a budget forbids it", async () => {
+  test("deletes a pod, unless a disruption budget forbids it", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply([web(1), budget(1), pod("solo")])
     await ready(cluster, 1)
@@ -142,7 +142,7 @@ describe("evict", () => {
 })
 
 describe("drain", () => {
-  test("moves pods one after another where a budget says so, and leaves those of DaemonSets", async () => {
+  test("evicts pods one after another as the budget allows, and leaves pods of DaemonSets", async () => {
     // given two replicas on a node, of which one must always be there
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply([web(2), budget(1), daemons])
@@ -167,7 +167,7 @@ describe("drain", () => {
     await ready(cluster, 2)
   })
 
-  test("gives up after `within`, with the budget's words", async () => {
+  test("fails after `within` with the budget's message", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply([web(1), budget(1)])
     await ready(cluster, 1)
@@ -188,21 +188,24 @@ describe("drain", () => {
       mend: { force: true, deleteEmptyDirData: true },
     },
   ]
-  test.each(IN_THE_WAY)("evicts nothing where there is $what, unless told to", async ({ object, says, mend }) => {
-    await using cluster = await startCluster({ nodes: 1 })
-    await cluster.apply([object, web(1)])
-    await ready(cluster, 1)
-    // when, then
-    const err = await errorOf(() => cluster.drain("node-0"))
-    expect(err.message).toContain(says)
-    expect(err.message).toContain("default/solo")
-    expect(await cluster.list(Pod, { fields: "spec.nodeName=node-0" })).toHaveLength(2)
-    // and
-    expect(await cluster.drain("node-0", mend)).toHaveLength(2)
-    expect(await cluster.list(Pod, { fields: "spec.nodeName=node-0" })).toHaveLength(0)
-  })
+  test.each(IN_THE_WAY)(
+    "evicts nothing if there is $what, unless an option allows it",
+    async ({ object, says, mend }) => {
+      await using cluster = await startCluster({ nodes: 1 })
+      await cluster.apply([object, web(1)])
+      await ready(cluster, 1)
+      // when, then
+      const err = await errorOf(() => cluster.drain("node-0"))
+      expect(err.message).toContain(says)
+      expect(err.message).toContain("default/solo")
+      expect(await cluster.list(Pod, { fields: "spec.nodeName=node-0" })).toHaveLength(2)
+      // and
+      expect(await cluster.drain("node-0", mend)).toHaveLength(2)
+      expect(await cluster.list(Pod, { fields: "spec.nodeName=node-0" })).toHaveLength(0)
+    },
+  )
 
-  test("refuses pods of DaemonSets if asked to", async () => {
+  test("refuses pods of DaemonSets with ignoreDaemonSets: false", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(daemons)
     await cluster.eventually(Pod, {}, (pods) => pods.length === 1)
@@ -212,7 +215,7 @@ describe("drain", () => {
 })
 
 describe("exec", () => {
-  test("gives what the image answers", async () => {
+  test("returns the output that the image gives", async () => {
     await using cluster = await startCluster({
       nodes: 1,
       images: { "example.com/app": { exec: ([word]) => (word === "ls" ? "a b\n" : { exitCode: 3, stderr: "no" }) } },
@@ -223,7 +226,7 @@ describe("exec", () => {
     expect(await cluster.exec("solo", ["rm"], "c")).toEqual({ exitCode: 3, stdout: "", stderr: "no" })
   })
 
-  test("fails where no container runs", async () => {
+  test("fails if no container runs", async () => {
     await using cluster = await startCluster()
     await cluster.apply(pod("solo"))
     const err = await errorOf(() => cluster.exec("solo", ["ls"]))
@@ -250,14 +253,14 @@ describe("waitFor", () => {
     if (condition !== "create") expect(found.status.podIP).toBeDefined()
   })
 
-  test("takes several, one after another", async () => {
+  test("waits for several conditions, one after another", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     const waiting = cluster.waitFor(Deployment, "web", ["create", "condition=Available"])
     await cluster.apply(web(2))
     expect((await waiting).status.availableReplicas).toBe(2)
   })
 
-  test("takes a condition of an earlier generation for nothing", async () => {
+  test("ignores a condition of an earlier generation", async () => {
     // given a Deployment that is available, and controllers that are away when it is changed
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(web(1))
@@ -271,7 +274,7 @@ describe("waitFor", () => {
     await cluster.waitFor(Deployment, "web", "condition=Available")
   })
 
-  test("waits for deletion, and takes an object that is made anew for another", async () => {
+  test("waits for deletion, and takes a new object of the same name for a different one", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply({ ...pod("solo"), metadata: { name: "solo", finalizers: ["example.com/held"] } })
     await cluster.delete(Pod, "solo", { gracePeriodSeconds: 0 })
@@ -283,7 +286,7 @@ describe("waitFor", () => {
     await cluster.waitFor(Pod, "solo", "delete")
   })
 
-  test("says why the condition does not hold", async () => {
+  test("explains at its timeout why the condition is not met", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.faults.imagePull("example.com/*")
     await cluster.apply(pod("solo"))
@@ -294,7 +297,7 @@ describe("waitFor", () => {
     expect(cluster.now.getTime() - began).toBe(30_000)
   })
 
-  test("fails at once for what is not there, and for what is no condition", async () => {
+  test("fails at once for an object that does not exist, and for an invalid condition", async () => {
     await using cluster = await startCluster()
     expect(isNotFound(await errorOf(() => cluster.waitFor(Pod, "solo", "condition=Ready")))).toBe(true)
     for (const wrong of ["ready", "jsonpath={.a", "condition="]) {
@@ -306,7 +309,7 @@ describe("waitFor", () => {
 })
 
 test.each(["no-such", "scale"])(
-  "the subresource %s of a kind without it is refused in process too",
+  "the subresource %s of a kind without it is refused by the in-process client too",
   async (subresource) => {
     await using cluster = await startCluster()
     await cluster.client.create(ConfigMap, { metadata: { name: "a" } })

@@ -19,7 +19,7 @@ const read = (annotations: object, addresses: readonly string[]) =>
     ),
   )
 
-test("what a node announces is what other nodes read", () => {
+test("other nodes read the addresses and data that a node announces", () => {
   expect(read(announced, ["192.0.2.7", "192.0.2.8"])).toEqual({
     name: "two",
     type: "vxlan",
@@ -38,12 +38,12 @@ test.each([
     annotations: { "flannel.alpha.coreos.com/backend-data": JSON.stringify({ a: "x".repeat(5000) }) },
     wants: { data: {} },
   },
-])("of an annotation that is $title nothing is taken", ({ annotations, wants }) => {
+])("an annotation that is $title is ignored", ({ annotations, wants }) => {
   const type = { "flannel.alpha.coreos.com/backend-type": "vxlan" }
   expect(read({ ...type, ...annotations }, [])).toMatchObject(wants)
 })
 
-test("a node cannot make the other nodes keep thousands of addresses", () => {
+test("a node cannot announce thousands of addresses to the other nodes", () => {
   const many = Array.from({ length: 5000 }, (_, i) => `198.51.${i >> 8}.${i & 255}`)
   const { sources = [] } = read(announced, many) ?? {}
   expect(sources.slice(0, 3)).toEqual(["192.0.2.7", "2001:db8::7", "198.51.0.0"])

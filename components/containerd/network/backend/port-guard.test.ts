@@ -21,7 +21,7 @@ function host(version: string | undefined, take: () => void = () => undefined) {
   return { made, taken }
 }
 
-test("packets between nodes are not taken while nftables does not take the rules about their senders", async () => {
+test("packets from other nodes are refused while nftables refuses the rules about their senders", async () => {
   // given
   let isBroken = true
   const { made, taken } = host("nftables v1.0.6 (Lester Gooch #5)", () => {
@@ -38,7 +38,7 @@ test("packets between nodes are not taken while nftables does not take the rules
   expect(taken[0]).toContain("add element inet k3ts-between-nodes ip-nodes { 192.0.2.1 }")
 })
 
-test("a machine without nftables is warned of once, and reaches the others all the same", async () => {
+test("a node without nftables logs one warning, and still reaches the other nodes", async () => {
   const { made, taken } = host(undefined)
   const warnings: string[] = []
   const guard = new PortGuard(made, { ...silent, warn: (message) => void warnings.push(message) })

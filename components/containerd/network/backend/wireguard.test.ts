@@ -62,7 +62,7 @@ function backend(answer: (sent: Buffer) => Buffer | undefined = () => undefined)
 }
 
 describe("WireGuard", () => {
-  test("gets the key once, and each peer when it is added, changed or removed", async () => {
+  test("sets the node's key once, and each peer only when it is added, changed or removed", async () => {
     // given
     const { made, route, generic } = backend()
     expect(await made.ensure(route, self)).toBe(INDEX)
@@ -84,7 +84,7 @@ describe("WireGuard", () => {
     )
   })
 
-  test("keeps a key with the node that had it first when another node announces it too", async () => {
+  test("keeps a public key with the first node that announced it when another node announces it too", async () => {
     // given
     const { made, route, generic } = backend()
     await made.ensure(route, self)
@@ -97,7 +97,7 @@ describe("WireGuard", () => {
     expect(generic.sent).toHaveLength(before)
   })
 
-  test("reaches the other nodes when the kernel refuses what one node announces", async () => {
+  test("configures the other peers when the kernel refuses one", async () => {
     // given
     const refusal = Buffer.alloc(20)
     refusal.writeInt32LE(-EINVAL)
@@ -118,11 +118,11 @@ describe("WireGuard", () => {
       data: { PublicKey: keyOf(2).toString("base64"), Port: 70_000 },
       wants: "it announces 70000, which is no port",
     },
-  ])("says of a node that announces $title why it is not reached", ({ data, wants }) => {
+  ])("reports why a node that announces $title cannot be reached", ({ data, wants }) => {
     expect(() => backend().made.waysTo({ ...peer("two", 2, 12), data }, self, INDEX)).toThrow(wants)
   })
 
-  test("is reported as missing in the kernel, with what to do", async () => {
+  test("reports what to do if the kernel has no WireGuard", async () => {
     const refusal = Buffer.alloc(20)
     refusal.writeInt32LE(-EOPNOTSUPP)
     const route = socket((sent) => message(2, 0, sent.readUInt16LE(4) === 18 ? nodev() : refusal))
@@ -133,7 +133,7 @@ describe("WireGuard", () => {
   })
 })
 
-test("the key of a node is made once, and only root may read it", () => {
+test("the key of a node is generated once, and only root can read it", () => {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-wireguard-"))
   try {
     const path = join(folder, "agent/key")

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import type { Architecture } from "../../elf.ts"
 import { pluginExecutable } from "./plugin-program.ts"
 
-/** How programs for the processors can be run here. */
+/** The command by which this machine runs a program for each architecture. */
 const RUNNERS: Readonly<Record<Architecture, readonly string[]>> = {
   amd64: process.arch === "x64" ? ["env"] : ["qemu-x86_64-static"],
   arm64: process.arch === "arm64" ? ["env"] : ["qemu-aarch64-static"],

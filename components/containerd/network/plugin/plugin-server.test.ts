@@ -77,11 +77,11 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
   })
 
   test.each([
-    { title: "lost an address of IPv4", id: 1, command: ["address", "delete", "10.98.0.1/24", "dev", BRIDGE] },
-    { title: "lost an address of IPv6", id: 2, command: ["address", "delete", "fd98::1/64", "dev", BRIDGE] },
-    { title: "been set down", id: 3, command: ["link", "set", BRIDGE, "down"] },
-    { title: "been deleted", id: 4, command: ["link", "delete", BRIDGE] },
-  ])("gives a pod a gateway where the bridge has $title since the last pod", async ({ id, command }) => {
+    { title: "an address of IPv4 was removed", id: 1, command: ["address", "delete", "10.98.0.1/24", "dev", BRIDGE] },
+    { title: "an address of IPv6 was removed", id: 2, command: ["address", "delete", "fd98::1/64", "dev", BRIDGE] },
+    { title: "the link was set down", id: 3, command: ["link", "set", BRIDGE, "down"] },
+    { title: "the bridge was deleted", id: 4, command: ["link", "delete", BRIDGE] },
+  ])("gives a pod a gateway after $title", async ({ id, command }) => {
     await lab.pod(`before-${id}`)
     lab.run(lab.machine, "ip", ...command)
     const { name } = await lab.pod(`after-${id}`)
@@ -192,7 +192,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     const environment = { CNI_PATH: HOST_PLUGINS! }
     const plugin = join(HOST_PLUGINS ?? "", "bridge")
 
-    test("takes over pods of `bridge`, and `bridge` takes over its pods", async () => {
+    test("adopts pods of `bridge`, and `bridge` adopts its pods", async () => {
       // given a pod of each plugin
       const ours = await lab.pod("ours")
       const container = lab.sandbox("theirs")
@@ -211,7 +211,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       )
     })
 
-    test("starts portmap and bandwidth for pods that need them only", async () => {
+    test("starts portmap and bandwidth only for pods that need them", async () => {
       // given a pod with a host port and a limit
       const path = { environment: { CNI_PATH: lab.pluginsOnMachine("portmap", "bandwidth") } }
       const portMappings = [{ hostPort: 18_080, containerPort: 80, protocol: "tcp" }]
@@ -233,7 +233,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       { path: () => "/nowhere", says: "portmap is not in /nowhere" },
       { path: () => "", says: "portmap is not in CNI_PATH, which has no absolute path" },
       { path: () => relative(process.cwd(), HOST_PLUGINS!), says: "portmap is not in CNI_PATH, which has no" },
-    ])("takes the pod back when a chained plugin fails: $says", async ({ path, says }) => {
+    ])("removes the pod again when a chained plugin fails: $says", async ({ path, says }) => {
       const container = lab.sandbox("no-ports")
       const before = lab.addresses().toSorted()
       const config = lab.config({ runtimeConfig: { portMappings: [{ hostPort: 1, containerPort: 80 }] } })

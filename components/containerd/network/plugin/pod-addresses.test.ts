@@ -54,7 +54,7 @@ describe("PodAddresses", () => {
     expect([...addresses.all().keys()].toSorted()).toEqual(["10.42.0.2", "fd42::2"])
   })
 
-  test("are freed when neither our bridge port nor a recorded one exists", () => {
+  test("frees addresses when neither our bridge port nor a recorded one exists", () => {
     // given three pods: one of our plugin, one of the plugin `bridge`, and one whose interface is gone
     const addresses = new PodAddresses(folder)
     for (const id of ["ours", "theirs", "gone"]) addresses.allocate([BOTH[0]!], owner(id))

@@ -1,4 +1,4 @@
-/** Tests what happens to the other steps when one fails, with a kernel that accepts every message. */
+/** Tests what happens to the other steps when one step fails, with a kernel that accepts every message. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

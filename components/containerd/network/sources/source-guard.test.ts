@@ -15,7 +15,7 @@ const FAMILIES = [
   { family: "IPv6", index: 1, gateway: "fd98::1" },
 ]
 
-describe.skipIf(problem !== undefined)("a pod that may do all with its network", () => {
+describe.skipIf(problem !== undefined)("a pod with all rights in its network namespace", () => {
   let lab: PluginLab
   let [attacker, victim] = [
     { name: "", addresses: [] as readonly string[] },
@@ -33,12 +33,12 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
   })
   afterAll(() => lab?.[Symbol.asyncDispose]())
 
-  test.each(FAMILIES)("reaches others from its own address of $family", ({ index, gateway }) => {
+  test.each(FAMILIES)("reaches other pods from its own address of $family", ({ index, gateway }) => {
     const targets = [gateway, victim.addresses[index]!, attacker.addresses[index]!]
     expect(targets.map((address) => lab.reaches(attacker.name, address))).toEqual([true, true, true])
   })
 
-  test("gets no answer from an address that is not its own, whoever has it", async () => {
+  test("gets no response at an address that is not its own, whether another pod has it or not", async () => {
     const foreign = [...victim.addresses, "10.98.0.200", "fd98::200"]
     const bits = (address: string) => (address.includes(":") ? ["/128", "nodad"] : ["/32"])
     for (const address of foreign) {
@@ -52,7 +52,7 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     for (const address of foreign) inside("ip", "address", "delete", address + bits(address)[0]!, "dev", "eth0")
   })
 
-  test("cannot tell others by ARP that another pod's address is its own", () => {
+  test("cannot claim another pod's address by ARP", () => {
     // given a machine that knows the victim
     const address = victim.addresses[0]!
     expect(lab.reaches(lab.machine, address)).toBe(true)
@@ -67,7 +67,7 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     expect(lab.reaches(lab.machine, address)).toBe(true)
   })
 
-  test("cannot tell others by neighbour discovery that another pod's address is its own", () => {
+  test("cannot claim another pod's address by neighbour discovery", () => {
     const address = victim.addresses[1]!
     expect(lab.reaches(lab.machine, address)).toBe(true)
     const before = dropped()
@@ -82,7 +82,7 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     inside("ip", "address", "delete", `${address}/128`, "dev", "eth0")
   })
 
-  test("gets nothing through with the hardware address of another, nor what is meant for that", () => {
+  test("can neither send with another pod's hardware address nor receive packets for it", () => {
     const [own, other] = [macOfPod(attacker.name), macOfPod(victim.name)]
     inside("ip", "link", "set", "eth0", "address", other)
     expect(lab.reaches(attacker.name, "10.98.0.1")).toBe(false)
@@ -92,7 +92,7 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     expect(lab.reaches(attacker.name, "10.98.0.1")).toBe(true)
   })
 
-  test("gets nothing through from its first packet on", async () => {
+  test("is restricted from its first packet on", async () => {
     // given a namespace that sends from a foreign address as soon as it has an interface
     const container = lab.sandbox("early")
     lab.run(
@@ -112,7 +112,7 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     expect(lab.run(lab.machine, "nft", "list", "chain", "ip", "seen", "in")).toContain("counter packets 0 bytes 0")
   })
 
-  test("is forgotten when it is gone", async () => {
+  test("leaves no rules behind when it is removed", async () => {
     const { name, addresses } = await lab.pod("forgotten")
     expect(table()).toContain(addresses[0]!)
     await lab.call("DEL", name)
@@ -120,14 +120,14 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     expect(table()).toContain(victim.addresses[1]!)
   })
 
-  test("is held to its addresses again after somebody has removed all tables and another pod has started", async () => {
+  test("is restricted again after the ruleset was flushed, when the next pod starts", async () => {
     lab.run(lab.machine, "nft", "flush", "ruleset")
     const { addresses } = await lab.pod("later")
     for (const address of [...addresses, ...attacker.addresses]) expect(table()).toContain(address)
     expect(lab.reaches(attacker.name, "10.98.0.1")).toBe(true)
   })
 
-  test("uses its link-local address, and finds others by it", async () => {
+  test("can use its link-local address, and reaches others by theirs", async () => {
     const [address = ""] = /fe80::[0-9a-f:]+/.exec(lab.run(victim.name, "ip", "-6", "address", "show", "eth0")) ?? []
     // The kernel looks for a second whether another has its own.
     const isTentative = () => inside("ip", "-6", "address", "show", "eth0").includes("tentative")
@@ -136,7 +136,7 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     expect(lab.reaches(attacker.name, `${address}%eth0`)).toBe(true)
   })
 
-  test("leaves no table when the rules are removed", async () => {
+  test("leaves no table when the guard is removed", async () => {
     await removeSourceGuard(hostIn(lab.machine))
     expect(lab.run(lab.machine, "nft", "list", "tables")).not.toContain(TABLE)
     await removeSourceGuard(hostIn(lab.machine))

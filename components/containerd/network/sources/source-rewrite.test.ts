@@ -10,7 +10,9 @@ import { TABLE, type PodSource } from "./source-table.ts"
 const ENOENT = 2
 const pod = (port: string): PodSource => ({ port, mac: "0a:58:0a:00:00:02", addresses: ["10.0.0.2"] })
 
-/** A kernel with at most one table, of whose elements only the ports are kept; `nft` takes as long as the test wants. */
+/**
+ * A kernel with at most one table, of whose elements only the ports are kept. `nft` takes as long as the test wants.
+ */
 function machine() {
   let table: string | undefined
   const writes: (() => void)[] = []
@@ -58,7 +60,7 @@ async function guarded(kernel: ReturnType<typeof machine>, clock = new VirtualCl
   return guard
 }
 
-test("pods that find the table gone at the same time write it once, with all of them", async () => {
+test("pods that find the table missing at the same time write it once, with all pods", async () => {
   const kernel = machine()
   const guard = await guarded(kernel)
   const rules = await Promise.all([guard.rules(kernel.process), guard.rules(kernel.process)])
@@ -73,7 +75,7 @@ test("pods that find the table gone at the same time write it once, with all of 
   expect([kernel.has("veth-0"), kernel.has("veth-1")]).toEqual([true, true])
 })
 
-test("a pod that is admitted while the table is being replaced is in the new one", async () => {
+test("a pod that is added while the table is being replaced is in the new table", async () => {
   const kernel = machine()
   const guard = await guarded(kernel)
   const rules = await guard.rules(kernel.process)
@@ -87,7 +89,7 @@ test("a pod that is admitted while the table is being replaced is in the new one
   expect(kernel.has("veth-0")).toBe(true)
 })
 
-test("a pod starts without rules where the table cannot be written again", async () => {
+test("a pod starts without rules if the table cannot be written again", async () => {
   const kernel = machine()
   const guard = await guarded(kernel)
   const rules = await guard.rules(kernel.process)
@@ -97,7 +99,7 @@ test("a pod starts without rules where the table cannot be written again", async
   expect(kernel.has("veth-0")).toBeUndefined()
 })
 
-test("a pod starts without rules where somebody removes the table each time that it is written", async () => {
+test("a pod starts without rules if another program removes the table each time after it is written", async () => {
   const kernel = machine()
   const guard = await guarded(kernel)
   const rules = await guard.rules(kernel.process)

@@ -134,8 +134,8 @@ describe("a cluster IP", () => {
   })
 
   test(
-    "of a store from before there were IPAddresses gets one at the start, and one whose Service is gone is " +
-      "removed",
+    "without an IPAddress, from an older version, gets one at the start, and an IPAddress without its Service is " +
+      "deleted",
     async () => {
       // given
       const first = await startServices()
