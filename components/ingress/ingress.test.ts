@@ -136,7 +136,7 @@ function pairFor(commonName: string) {
 }
 
 describe("Ingresses", () => {
-  test("of this class open the ports and get the node's addresses, and the last closes the ports", async () => {
+  test("of this class open the ports and get the node's addresses, and the ports are closed after the last one", async () => {
     await using given = await serving()
     // given none of our class
     await given.client.create(
@@ -162,7 +162,7 @@ describe("Ingresses", () => {
     expect(await get(port!, "a.example", "/").catch(({ code }: { code: string }) => code)).toBe("ECONNREFUSED")
   })
 
-  test("are served while their class names this controller, and lose the addresses with it", async () => {
+  test("are served while their class names this controller, and lose their addresses when it does not", async () => {
     await using given = await serving()
     await given.client.create(IngressClass, { metadata: { name: "mine" }, spec: { controller: "k3ts.dev/ingress" } })
     await given.client.create(
@@ -176,7 +176,7 @@ describe("Ingresses", () => {
     expect(await given.get("a.example")).toMatchObject({ status: 404 })
   })
 
-  test.skipIf(OWN_ADDRESS === undefined)("reach every endpoint of a Service in turn, and only ready ones", async () => {
+  test.skipIf(OWN_ADDRESS === undefined)("reach all ready endpoints of a Service in turn", async () => {
     await using given = await serving()
     const pods = ["a", "b", "c", "d"]
     using _web = await serviceOf(given.client, "web", pods)
@@ -214,41 +214,47 @@ describe("Ingresses", () => {
       expect(await given.get("a.example")).toEqual({ status: 200, body: "secure" })
     })
 
-  test.skipIf(OWN_ADDRESS === undefined)("keep a client at one endpoint where the Service asks for it", async () => {
-    await using given = await serving()
-    const pods = ["a", "b", "c", "d"]
-    using _web = await serviceOf(given.client, "web", pods, { sessionAffinity: "ClientIP" })
-    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
-    await given.served("web")
-    const bodies = async () => {
+  test.skipIf(OWN_ADDRESS === undefined)(
+    "send a client to the same endpoint if the Service has sessionAffinity ClientIP",
+    async () => {
+      await using given = await serving()
+      const pods = ["a", "b", "c", "d"]
+      using _web = await serviceOf(given.client, "web", pods, { sessionAffinity: "ClientIP" })
+      await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+      await given.served("web")
+      const bodies = async () => {
+        const answers = await Promise.all(pods.map(() => given.get("a.example")))
+        return new Set(answers.map(({ body }) => body))
+      }
+      const [first] = await bodies()
+      expect(await bodies()).toEqual(new Set([first!]))
+
+      // when the Service does not ask any more
+      const service = await given.client.get(Service, { namespace: "default", name: "web" })
+      const { sessionAffinityConfig: _, ...spec } = service.spec
+      await given.client.update(Service, { ...service, spec: { ...spec, sessionAffinity: "None" } })
+      await given.cluster.eventually(async () => (await bodies()).size === 4)
+    },
+  )
+
+  test.skipIf(OWN_ADDRESS === undefined)(
+    "reach the endpoints of a headless Service in turn, whatever its sessionAffinity",
+    async () => {
+      await using given = await serving()
+      const pods = ["a", "b", "c", "d"]
+      using _web = await serviceOf(given.client, "web", pods, { clusterIP: "None", sessionAffinity: "ClientIP" })
+      await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+      await given.served("web")
       const answers = await Promise.all(pods.map(() => given.get("a.example")))
-      return new Set(answers.map(({ body }) => body))
-    }
-    const [first] = await bodies()
-    expect(await bodies()).toEqual(new Set([first!]))
-
-    // when the Service does not ask any more
-    const service = await given.client.get(Service, { namespace: "default", name: "web" })
-    const { sessionAffinityConfig: _, ...spec } = service.spec
-    await given.client.update(Service, { ...service, spec: { ...spec, sessionAffinity: "None" } })
-    await given.cluster.eventually(async () => (await bodies()).size === 4)
-  })
-
-  test.skipIf(OWN_ADDRESS === undefined)("ask the endpoints of a headless Service in turn all the same", async () => {
-    await using given = await serving()
-    const pods = ["a", "b", "c", "d"]
-    using _web = await serviceOf(given.client, "web", pods, { clusterIP: "None", sessionAffinity: "ClientIP" })
-    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
-    await given.served("web")
-    const answers = await Promise.all(pods.map(() => given.get("a.example")))
-    expect(answers.map(({ body }) => body).sort()).toEqual(pods)
-  })
+      expect(answers.map(({ body }) => body).sort()).toEqual(pods)
+    },
+  )
 
   test.each([
     { title: "loopback", address: "127.0.0.1" },
     { title: "link-local", address: "169.254.169.254" },
-    { title: "the node's own API", address: "192.0.2.1", port: 6443 },
-    { title: "the node's own API at an address of a device", address: OWN_ADDRESS ?? "192.0.2.1", port: 6443 },
+    { title: "the node's API server", address: "192.0.2.1", port: 6443 },
+    { title: "the node's API server at another address of the node", address: OWN_ADDRESS ?? "192.0.2.1", port: 6443 },
   ])("never reach an endpoint that is $title", async ({ address, port = 8080 }) => {
     await using given = await serving()
     const ports = [{ port: 80 }]
@@ -270,7 +276,7 @@ describe("Ingresses", () => {
     expect(await given.get("a.example")).toMatchObject({ status: 503 })
   })
 
-  test("of another namespace do not take a host away, and their owner is told", async () => {
+  test("of another namespace cannot take a host, and get an Event that says so", async () => {
     await using given = await serving()
     await given.client.create(Namespace, { metadata: { name: "thief" } })
     await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
@@ -282,7 +288,7 @@ describe("Ingresses", () => {
     ])
   })
 
-  test("tell what is wrong with them, each thing once", async () => {
+  test("report each of their faults once, in Events", async () => {
     await using given = await serving()
     const tls = [{ hosts: ["a.example"], secretName: "nowhere" }]
     const paths = [{ path: "/", pathType: "Prefix" as const, backend: { resource: { kind: "Bucket", name: "b" } } }]
@@ -303,7 +309,7 @@ describe("Ingresses", () => {
     expect(await given.get("a.example")).toMatchObject({ status: 503 })
   })
 
-  test("say which Service takes the requests to a port, as kube-proxy's rules come before the listener", async () => {
+  test("report a Service that takes a port, since kube-proxy's rules apply before the listener", async () => {
     await using given = await serving()
     await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
     await given.served("web")
@@ -320,7 +326,7 @@ describe("Ingresses", () => {
     ])
   })
 
-  test("say that a port is taken, and are served on the other", async () => {
+  test("report a port that is in use, and are served on the other port", async () => {
     const other = createNetServer()
     await new Promise<void>((resolve) => other.listen(0, "0.0.0.0", resolve))
     const { port } = other.address() as AddressInfo
@@ -360,7 +366,7 @@ describe("TLS", () => {
       }).on("error", reject)
     })
 
-  test("shows the certificate for the asked name, a changed one from the next connection on", async () => {
+  test("shows the certificate for the client's server name, and a changed certificate from the next connection on", async () => {
     // given
     await using given = await serving()
     await given.client.create(Secret, secretOf("one", "one.example"))

@@ -21,47 +21,47 @@ const told = (field: string, name: string, port: number, flag: string) =>
 
 test.each([
   {
-    title: "a Service with an external address of the node is told",
+    title: "a Service with an external IP of the node is reported",
     given: [service("web", [8080, 80], { externalIPs: ["198.51.100.1", NODE] })],
     wants: [told("spec.externalIPs", "web", 80, "--ingress-http-port")],
   },
   {
-    title: "a Service with the node's address as that of a load balancer is told",
+    title: "a Service with the node's address in its load balancer status is reported",
     given: [service("web", [443], { type: "LoadBalancer" }, [{ ip: NODE }])],
     wants: [told("status.loadBalancer.ingress", "web", 443, "--ingress-https-port")],
   },
   {
-    title: "a Service with the node's address of IPv6, in another spelling, is told",
+    title: "a Service with the node's IPv6 address in another spelling is reported",
     given: [service("web", [80], { externalIPs: ["2001:DB8:0::1"] })],
     wants: [told("spec.externalIPs", "web", 80, "--ingress-http-port").replace(NODE, "2001:DB8:0::1")],
   },
   {
-    title: "of several Services with one port the first by name is told",
+    title: "of several Services with one port, the first by name is reported",
     given: [service("b", [80], { externalIPs: [NODE] }), service("a", [80], { externalIPs: [NODE] })],
     wants: [told("spec.externalIPs", "a", 80, "--ingress-http-port")],
   },
   {
-    title: "a Service without an address of the node is not told",
+    title: "a Service without an address of the node is not reported",
     given: [service("web", [80], { externalIPs: ["198.51.100.1"] })],
     wants: [],
   },
   {
-    title: "a Service without a port of Ingresses is not told",
+    title: "a Service without a port of Ingresses is not reported",
     given: [service("web", [8080], { externalIPs: [NODE] })],
     wants: [],
   },
   {
-    title: "a Service with the port for UDP is not told",
+    title: "a Service with the port for UDP is not reported",
     given: [service("web", [], { externalIPs: [NODE], ports: [{ port: 443, protocol: "UDP" }] })],
     wants: [],
   },
   {
-    title: "a Service whose load balancer in front of the node looks after the address is not told",
+    title: "a Service whose load balancer handles the address in front of the node (ipMode Proxy) is not reported",
     given: [service("web", [80], {}, [{ ip: NODE, ipMode: "Proxy" }])],
     wants: [],
   },
   {
-    title: "a Service without a cluster IP, to which kube-proxy leads nothing, is not told",
+    title: "a headless Service, for which kube-proxy writes no rules, is not reported",
     given: [service("web", [80], { clusterIP: "None", externalIPs: [NODE] })],
     wants: [],
   },
@@ -73,7 +73,7 @@ test.each([
   expect(messagesOf(holders.tell(given, [NODE, "2001:db8::1"], PORTS))).toEqual([...wants])
 })
 
-test("a Service that gives the port back within two seconds is not told, and a longer one once they are over", async () => {
+test("a Service that has the port for less than two seconds is not reported, and one that keeps it is", async () => {
   // given
   const clock = new VirtualClock(0)
   const web = [service("web", [80], { externalIPs: [NODE] })]

@@ -19,7 +19,7 @@ const node = (name: string, address: string, ready: "True" | "Unknown", isServer
 
 test.each([
   {
-    title: "servers that are ready, by name",
+    title: "Ready servers, sorted by name",
     nodes: [
       ["b", "192.0.2.2"],
       ["a", "192.0.2.1"],
@@ -27,7 +27,7 @@ test.each([
     wants: ["192.0.2.1", "192.0.2.2"],
   },
   {
-    title: "no servers that are lost",
+    title: "no servers that are not Ready",
     nodes: [
       ["a", "192.0.2.1"],
       ["b", "192.0.2.2", "Unknown"],
@@ -42,13 +42,17 @@ test.each([
     ],
     wants: ["192.0.2.1"],
   },
-  { title: "this server, whose node is not known yet", nodes: [["b", "192.0.2.2"]], wants: ["192.0.2.1", "192.0.2.2"] },
+  {
+    title: "this server, even if its Node does not exist yet",
+    nodes: [["b", "192.0.2.2"]],
+    wants: ["192.0.2.1", "192.0.2.2"],
+  },
 ] as const)("Ingresses are served at the addresses of $title", ({ nodes, wants }) => {
   const all = nodes.map(([name, address, ready = "True", isServer = true]) => node(name, address, ready, isServer))
   expect(servingAddresses(all, ["192.0.2.1"])).toEqual([...wants])
 })
 
-test("of two servers one writes the status of an Ingress, with the addresses of both, and the other goes on", async () => {
+test("of two servers one writes the status of an Ingress with the addresses of both, and the other one continues after it", async () => {
   // given
   await using cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
   const { client } = cluster

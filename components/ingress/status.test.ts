@@ -20,7 +20,7 @@ function serverAt(address: string, stored: { ingress: Ingress }, clock: VirtualC
   return () => reconcile("default/web", context as never)
 }
 
-test("addresses that somebody overwrites are written again a minute later, and not without end", async () => {
+test("addresses that another client overwrites are written again a minute later, but not for ever", async () => {
   // given an Ingress that two controllers serve
   const stored = { ingress: { metadata: { name: "web", uid: "1" }, status: { loadBalancer: {} } } as Ingress }
   const addresses = () => stored.ingress.status.loadBalancer.ingress?.map(({ ip }) => ip)

@@ -13,7 +13,7 @@ test("many clients are spread evenly over the endpoints", () => {
   for (const count of counts) expect(count).toBeWithin(70, 131)
 })
 
-test("a client stays when another endpoint goes, and when one comes moves only there", () => {
+test("a client keeps its endpoint when another is removed, and moves only to an endpoint that is added", () => {
   // given
   const before = chosen(four)
 
@@ -31,7 +31,7 @@ test("a client stays when another endpoint goes, and when one comes moves only t
   expect(more).toContain(fifth.key)
 })
 
-test("a client whose endpoint could not be reached goes where it goes when that endpoint is gone", () => {
+test("a client whose endpoint cannot be reached gets the endpoint that it would get if the first one were removed", () => {
   for (const client of clients.slice(0, 20)) {
     const first = stickyEndpoint(client, four, [])!
     const rest = four.filter((one) => one !== first)

@@ -7,7 +7,7 @@ import type { Upstream } from "./proxy/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
 
 const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
-/** Signed by nobody whom the proxy knows, for a name that it does not ask for. */
+/** A certificate of an unknown CA, for another name than the backend's: the proxy verifies neither. */
 const certificate = issueCertificate(createCa({ commonName: "unknown", validity }), {
   subject: { commonName: "elsewhere.example", organizations: [] },
   usages: ["server"],
@@ -35,8 +35,8 @@ async function through() {
   }
 }
 
-describe("to a backend that speaks TLS, the proxy passes on", () => {
-  test("requests, and uses the connection again", async () => {
+describe("to a backend that speaks TLS, the proxy forwards", () => {
+  test("requests, and reuses the connection", async () => {
     await using given = await through()
     const connection = given.web.connection()
     for (const _round of [1, 2]) {
@@ -68,7 +68,7 @@ describe("to a backend that speaks TLS, the proxy passes on", () => {
     await browser.untilEnd()
   })
 
-  test("a large body whole to a backend that reads late, and a large answer to a client that reads late", async () => {
+  test("a large body completely to a backend that reads late, and a large response to a client that reads late", async () => {
     // given 4 MB, more than the buffers of both sockets
     const size = 4 * 1024 * 1024
     const body = Buffer.alloc(size, "0123456789abcdef").toString("latin1")
@@ -95,7 +95,7 @@ describe("to a backend that speaks TLS, the proxy passes on", () => {
 })
 
 describe("a backend that should speak TLS and does not", () => {
-  test("is passed over for another before it has seen anything of the request", async () => {
+  test("gets nothing of the request, which goes to another endpoint", async () => {
     using plain = await backend()
     using web = await backend(certificate)
     await using proxy = await startProxy({ protocol: "https1", endpoints: [plain.port, web.port] })
@@ -110,7 +110,7 @@ describe("a backend that should speak TLS and does not", () => {
     expect(first.received).not.toContain("POST")
   })
 
-  test("is answered for with 502, and with 504 when it says nothing for the time for a connection", async () => {
+  test("makes the request fail with 502, or with 504 when it does not answer within the timeout", async () => {
     using plain = await backend()
     await using proxy = await startProxy({
       protocol: "https1",
@@ -131,7 +131,7 @@ describe("a backend that should speak TLS and does not", () => {
   })
 })
 
-test("a connection without TLS is not used again where TLS is asked for", async () => {
+test("a connection without TLS is not reused for a backend with TLS", async () => {
   // given an idle connection to an endpoint
   using web = await backend()
   const connector = new Http1Connector(new Watchdog(realClock))

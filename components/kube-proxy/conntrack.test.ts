@@ -18,7 +18,7 @@ const CASES: readonly {
   readonly wants: readonly string[]
 }[] = [
   {
-    title: "to UDP endpoints that are gone",
+    title: "to removed UDP endpoints",
     before: udp("10.42.0.5", "10.42.0.6"),
     after: [udp("10.42.0.6")],
     wants: [
@@ -27,7 +27,7 @@ const CASES: readonly {
     ],
   },
   {
-    title: "to UDP endpoints of IPv6 that are gone, with the family, by which node ports are told apart",
+    title: "to removed UDP endpoints of IPv6, with the family, which tells node ports of both families apart",
     before: udp6("fd42::5", "fd42::6"),
     after: [udp6("fd42::6")],
     wants: [
@@ -45,14 +45,14 @@ const CASES: readonly {
     ],
   },
   {
-    title: "to a Service that had no endpoint until now",
+    title: "to a Service that had no endpoints before",
     before: udp(),
     after: [udp("10.42.0.6")],
     wants: ["-D -f ipv4 -p udp --orig-dst 10.43.0.9", "-D -f ipv4 -p udp --dport 30053"],
   },
-  { title: "of no TCP client, which notices by itself", before: samplePort(), after: [], wants: [] },
+  { title: "of no TCP client, since TCP notices a removed endpoint", before: samplePort(), after: [], wants: [] },
 ]
 
-test.each(CASES)("the kernel is to forget connections $title", ({ before, after, wants }) => {
+test.each(CASES)("kube-proxy deletes the kernel's connections $title", ({ before, after, wants }) => {
   expect(staleConnections([before], after).map((args) => args.join(" "))).toEqual([...wants])
 })

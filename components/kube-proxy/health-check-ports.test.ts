@@ -63,7 +63,7 @@ async function ask(path = "/", host = "127.0.0.1") {
 }
 
 describe("the health check node port of a Service", () => {
-  test("answers with the number of ready endpoints on this node, and with 503 when there is none", async () => {
+  test("responds with the number of ready endpoints on this node, and with 503 if there are none", async () => {
     // given
     ports.update(KEY, withEndpoints("10.42.0.5", "10.42.0.6"))
     const body = (localEndpoints: number, serviceProxyHealthy = true) => ({
@@ -85,7 +85,7 @@ describe("the health check node port of a Service", () => {
     expect(await ask()).toEqual({ status: 503, weight: "1", body: body(1, false) })
   })
 
-  test("is closed when the Service no longer has it", async () => {
+  test("is closed when the Service does not have it any more", async () => {
     ports.update(KEY, withEndpoints("10.42.0.5"))
     expect((await ask()).status).toBe(200)
     ports.update(KEY, [])
@@ -111,7 +111,7 @@ describe("the health check node port of a Service", () => {
     expect((await ask()).status).toBe(200)
   })
 
-  test("listens at the addresses of node ports only", async () => {
+  test("listens only at the addresses for node ports", async () => {
     // given node ports at one of the machine's addresses
     ports.stop()
     ports = opened("IPv4", ["127.0.0.1/32"])
@@ -128,7 +128,7 @@ describe("the health check node port of a Service", () => {
   })
 
   const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"))
-  test.skipIf(!hasIpv6)("listens for IPv6 beside one for IPv4", async () => {
+  test.skipIf(!hasIpv6)("listens for IPv6 beside a listener for IPv4", async () => {
     const six = opened("IPv6")
     for (const each of [ports, six]) each.update(KEY, withEndpoints("10.42.0.5"))
     expect([(await ask()).status, (await ask("/", "[::1]")).status]).toEqual([200, 200])

@@ -52,7 +52,7 @@ export function casesFor(family: Family): readonly PacketCase[] {
   const sources = ["198.51.100.0/24", "10.42.0.2/32", "2001:db8:7::/64", "fd42::2/128"]
   return [
     {
-      title: "spreads over all endpoints; pods keep their address, others are masqueraded",
+      title: "spreads connections over all endpoints; the source address of pods is kept, others are masqueraded",
       endpoints: ["web-1", "web-2", "web-3"],
       asks: [
         { from: "pod-a", to: vip, wants: as(pod, "web-1", "web-2", "web-3") },
@@ -61,7 +61,7 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "leads a pod back to itself",
+      title: "connects a pod to itself",
       endpoints: ["web-1"],
       asks: [{ from: "web-1", to: vip, wants: as(nodeForPods, "web-1") }],
     },
@@ -76,7 +76,7 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "answers on a node port at each address of the node, masqueraded",
+      title: "responds on a node port at each address of the node, masqueraded",
       spec: NODE_PORT_SPEC,
       endpoints: ["web-1", "web-3"],
       asks: [

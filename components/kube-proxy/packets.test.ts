@@ -183,7 +183,7 @@ describe
       30_000,
     )
 
-    test("brings a client back to its endpoint under ClientIP affinity, for as long as that is there", async () => {
+    test("sends a client to its earlier endpoint under ClientIP affinity, as long as the endpoint exists", async () => {
       for (const family of families) {
         const { vip } = SERVICE[family]
         const client = LAB[family].pods["pod-a"]
@@ -207,7 +207,7 @@ describe
       }
     }, 30_000)
 
-    test("leads the UDP of a client that goes on sending away from an endpoint that is gone", async () => {
+    test("moves the UDP packets of a client that continues to send away from a removed endpoint", async () => {
       for (const family of families) {
         const { vip } = SERVICE[family]
         const client = LAB[family].pods["pod-a"]
@@ -225,7 +225,7 @@ describe
     }, 30_000)
 
     test.skipIf(noSctp !== undefined)(
-      "carries SCTP, there and back, from pods and from outside",
+      "forwards SCTP in both directions, from pods and from outside",
       async () => {
         // given servers that listen for SCTP in each family
         await proxy.service({ ...NODE_PORT_SPEC, ports: [{ port: 80, nodePort: NODE_PORT, protocol: "SCTP" }] })
@@ -270,7 +270,7 @@ describe
       await proxy.clear()
     }, 30_000)
 
-    test("keeps connections over a restart, and over a change of the mode and back", async () => {
+    test("keeps connections open over a restart, and over a change of the mode and back", async () => {
       // given
       await proxy.service(NODE_PORT_SPEC)
       await proxy.serve(["web-1"], { port: ECHO_PORT })
@@ -288,7 +288,7 @@ describe
       await proxy.clear()
     }, 30_000)
 
-    test("leaves nothing of the mode before, and nothing at all when it is cleaned up", async () => {
+    test("leaves no rules of the earlier mode, and no rules at all after the clean-up", async () => {
       /** As `nftables ip` for each rule or table that is there. */
       const rules = async () => {
         const saved = async (program: string, family: string) =>

@@ -4,7 +4,7 @@ import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 import { servicePorts } from "./service-ports.ts"
 
-test("endpoints at numbers that are no ports are left out, and others are used", async () => {
+test("endpoints with invalid port numbers are left out, and the others are used", async () => {
   // given
   await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
   const service = await cluster.client.create(Service, {

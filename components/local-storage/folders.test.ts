@@ -22,7 +22,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 const precious = () => readFileSync(join(base, "precious/file"), "utf8")
 
 describe("the folder of a volume", () => {
-  test("can be written to by every user of a container, and is found again with what is in it", async () => {
+  test("is writable for every user of a container, and is kept with its files when it is requested again", async () => {
     // given
     const path = await folders.create("pvc-1")
     writeFileSync(join(path, "data"), "mine")
@@ -33,7 +33,7 @@ describe("the folder of a volume", () => {
     expect(readFileSync(join(again, "data"), "utf8")).toBe("mine")
   })
 
-  test("is removed with all that is in it, and removing it again is no fault", async () => {
+  test("is removed with all its files, and removing it again succeeds", async () => {
     // given
     const path = await folders.create("pvc-1")
     mkdirSync(join(path, "a/b"), { recursive: true })
@@ -44,7 +44,7 @@ describe("the folder of a volume", () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  test("takes links away with it, and not what they point to", async () => {
+  test("is removed with its links, but not with the targets of the links", async () => {
     // given
     const path = await folders.create("pvc-1")
     symlinkSync(join(base, "precious"), join(path, "link"))
@@ -55,7 +55,7 @@ describe("the folder of a volume", () => {
     expect(precious()).toBe("kept")
   })
 
-  test("is neither used nor removed where somebody has put a link in its place", async () => {
+  test("is neither used nor removed if a link is in its place", async () => {
     // given
     mkdirSync(root)
     const path = join(root, "pvc-1")
@@ -72,11 +72,11 @@ describe("the folder of a volume", () => {
     { title: "another folder", path: () => join(base, "precious") },
     { title: "the root itself", path: () => root },
     { title: "the folder above", path: () => `${root}/..` },
-    { title: "a way out", path: () => `${root}/../precious` },
+    { title: "a path with ..", path: () => `${root}/../precious` },
     { title: "a folder deeper down", path: () => `${root}/pvc-1/data` },
-    { title: "nothing", path: () => "" },
-    { title: "the whole machine", path: () => "/" },
-  ])("is not $title", async ({ path }) => {
+    { title: "an empty path", path: () => "" },
+    { title: "the root of the machine", path: () => "/" },
+  ])("cannot be removed by the path of another: $title", async ({ path }) => {
     // given
     mkdirSync(join(await folders.create("pvc-1"), "data"))
     // when
@@ -87,7 +87,7 @@ describe("the folder of a volume", () => {
     expect(existsSync(join(root, "pvc-1/data"))).toBe(true)
   })
 
-  test.each(["", ".", "..", "a/b", "../precious", "/etc"])("cannot be called %p", async (name) => {
+  test.each(["", ".", "..", "a/b", "../precious", "/etc"])("cannot have the name %p", async (name) => {
     await expect(folders.create(name)).rejects.toThrow("cannot be the name of a volume's folder")
   })
 

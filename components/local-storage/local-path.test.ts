@@ -43,11 +43,11 @@ test.each([
     wants: { hostPath: { path: "/storage/pvc-1_shop_db", type: "DirectoryOrCreate" } },
   },
   {
-    title: "local, where the claim says so",
+    title: "local, if the claim's annotation says so",
     annotations: { volumeType: "local" },
     wants: { local: { path: "/storage/pvc-1_shop_db" } },
   },
-])("a volume is of the kind $title, and is reached from its node", async ({ annotations, wants }) => {
+])("a volume is of the type $title, and has node affinity for its node", async ({ annotations, wants }) => {
   expect(await maker.make(request({}, annotations))).toEqual({
     annotations: { "local.path.provisioner/selected-node": "here" },
     spec: {
@@ -65,17 +65,17 @@ test.each([
 
 test.each([
   { title: "a selector", spec: { selector: {} }, says: "claim.Spec.Selector is not supported" },
-  { title: "another object's data", spec: { dataSource: {} }, says: "a volume cannot be filled from another object" },
+  { title: "a dataSource", spec: { dataSource: {} }, says: "a volume cannot be filled from another object" },
   {
-    title: "many writers",
+    title: "ReadWriteMany",
     spec: { accessModes: ["ReadWriteMany"] },
     says: "NodePath only supports ReadWriteOnce and ReadWriteOncePod (1.22+) access modes",
   },
-])("a claim that asks for $title is refused", async ({ spec, says }) => {
+])("a claim with $title is refused", async ({ spec, says }) => {
   await expect(maker.make(request(spec))).rejects.toThrow(says)
 })
 
-test("only the folder that was made for a volume is removed with it", async () => {
+test("a volume whose path is another volume's folder is not removed", async () => {
   // given a volume that names the folder of another
   const forged = { metadata: { name: "pvc-2" }, spec: { hostPath: { path: "/storage/pvc-1_shop_db" } } }
   // when
@@ -85,7 +85,7 @@ test("only the folder that was made for a volume is removed with it", async () =
   expect(removed).toEqual([])
 })
 
-test("a volume is limited to its size, grows with its claim, and its limit goes with it", async () => {
+test("the quota of a volume is set to its size, grows with its claim, and is removed with the volume", async () => {
   // given
   await maker.make(request())
   const made = { metadata: { name: "pvc-1" }, spec: { hostPath: { path: "/storage/pvc-1_shop_db" } } }
@@ -101,13 +101,13 @@ test("a volume is limited to its size, grows with its claim, and its limit goes 
   expect(removed).toEqual(["/storage/pvc-1_shop_db"])
 })
 
-test("a volume says why its size is not enforced where that is so", async () => {
+test("a volume has an annotation that says why its size is not enforced", async () => {
   lacking = "/ (ext4) is mounted without prjquota"
   expect(await maker.make(request())).toMatchObject({ sizeNotEnforced: lacking })
   expect(limits).toEqual([])
 })
 
-test("a claim for a block device gets a file of its size, which goes with its folder", async () => {
+test("a claim for a block device gets a file of its size, which is removed with its folder", async () => {
   // given
   const { spec } = await maker.make(request({ volumeMode: "Block" }))
   expect(spec.local).toEqual({ path: "/storage/pvc-1_shop_db/disk-of-1048576" })

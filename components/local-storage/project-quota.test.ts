@@ -34,7 +34,7 @@ const host = (mountinfo: string, missing?: string): QuotaHost => ({
   },
 })
 
-describe("a size", () => {
+describe("the size of a volume", () => {
   test.each([
     { title: "is enforced on XFS with project quota", mounts: `${EXT4}\n${XFS}`, wants: undefined },
     { title: "is enforced on ext4 with project quota", mounts: EXT4, wants: undefined },
@@ -54,7 +54,7 @@ describe("a size", () => {
       wants: "/ is of type btrfs, which has no project quota",
     },
     {
-      title: "is not enforced without the program that sets it",
+      title: "is not enforced without the program setquota",
       mounts: EXT4,
       missing: "setquota",
       wants: "the program setquota is missing: install quota",
@@ -63,7 +63,7 @@ describe("a size", () => {
     expect(await projectQuota(ROOT, host(mounts, missing)).lacking()).toBe(wants!)
   })
 
-  test("becomes the limit of a number that no other folder has", async () => {
+  test("becomes the quota of a project number that no other folder has", async () => {
     // given
     const quota = projectQuota(ROOT, host(`${EXT4}\n${XFS}`))
     // when two volumes are made at once
@@ -77,13 +77,13 @@ describe("a size", () => {
     ])
   })
 
-  test("is set by the first place of its file system, though the folder is a mount of itself", async () => {
+  test("is set by the first mount point of its file system, although the folder is a mount itself", async () => {
     const itself = XFS.replace(" /data ", ` ${ROOT} `)
     await projectQuota(ROOT, host(`${EXT4}\n${XFS}\n${itself}`)).limit(`${ROOT}/pvc-1`, 1024)
     expect(commands.at(-1)).toBe("setquota -P 1800000000 0 1 0 0 /data")
   })
 
-  test("that grows keeps its number, and its limit goes with its folder", async () => {
+  test("that grows keeps its project number, and its quota is removed with its folder", async () => {
     // given
     numbers.set("pvc-1", 1_800_000_000).set("strange", 1_800_000_001)
     const quota = projectQuota(ROOT, host(EXT4))
@@ -100,14 +100,14 @@ describe("a size", () => {
     ])
   })
 
-  test("of a folder that was never limited is left alone", async () => {
+  test("of a folder without a quota is left alone", async () => {
     const quota = projectQuota(ROOT, host(EXT4))
     await quota.lift(`${ROOT}/strange`)
     await quota.lift(`${ROOT}/gone`)
     expect(commands).toEqual([])
   })
 
-  test("is set for folders of volumes only", async () => {
+  test("is set only for folders of volumes", async () => {
     const quota = projectQuota(ROOT, host(EXT4))
     await expect(quota.limit("/etc", 1)).rejects.toThrow("/etc is not directly below /data/storage")
     await expect(quota.limit(`${ROOT}/a/b`, 1)).rejects.toThrow("is not directly below")
@@ -162,7 +162,7 @@ for (const fileSystem of FILE_SYSTEMS) {
   if (typeof real === "string") console.warn(`!!! SKIPPED: project quota of ${type} (npm run test:vm has it): ${real}`)
 
   test.skipIf(typeof real === "string")(
-    `${type} lets a volume take no more than its size, and more when it grows`,
+    `${type} limits a volume to its size, and to its new size after it grows`,
     async () => {
       if (typeof real === "string") return
       try {
@@ -200,6 +200,6 @@ for (const fileSystem of FILE_SYSTEMS) {
   )
 }
 
-test("what a file system lacks is named where nothing is mounted", () => {
+test("the reason is given if the file system is not mounted", () => {
   expect(whyWithout(undefined)).toBe("its file system is not known")
 })

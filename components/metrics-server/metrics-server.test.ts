@@ -49,7 +49,7 @@ interface Item {
 const namesOf = (body: Answer | string) => (body as Answer).items!.map(({ metadata }) => metadata.name)
 
 describe("the metrics API", () => {
-  test("tells what a node uses", async () => {
+  test("serves the usage of a node", async () => {
     const { cluster, get } = await withPods()
     await using _ = cluster
     expect((await get("/nodes/n")).body).toMatchObject({
@@ -63,7 +63,7 @@ describe("the metrics API", () => {
     expect(namesOf((await get("/nodes?labelSelector=disk%3Dhdd")).body)).toEqual([])
   })
 
-  test("tells what the containers of pods use, and leaves out pods that are not measured", async () => {
+  test("serves the usage of the containers of pods, and leaves out pods without measurements", async () => {
     const { cluster, get } = await withPods()
     await using _ = cluster
     expect((await get("/namespaces/default/pods/one")).body).toMatchObject({
@@ -129,7 +129,7 @@ const WEB = [
   },
 ]
 
-test("an autoscaler follows what images are said to use over time", async () => {
+test("an autoscaler follows the CPU usage that an image declares over time", async () => {
   // given a load that is shared by the pods, and high from the twentieth minute of an hour to the fiftieth
   const state = { pods: 1 }
   await using cluster = await startCluster({
@@ -207,7 +207,7 @@ test.each([
     cpu: () => -1,
     says: "it returned -1, expected a number of cores, 0 or more",
   },
-])("a use of an image $title fails the test where it moves time on", async ({ cpu, says }) => {
+])("a CPU function of an image $title makes the call fail that advances the time", async ({ cpu, says }) => {
   await using cluster = await startCluster({ nodes: 1, images: { web: { cpu } } })
   await cluster.apply(WEB)
   // when

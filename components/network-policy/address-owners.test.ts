@@ -3,7 +3,7 @@ import { AddressOwners } from "./address-owners.ts"
 
 const ADDRESS = "10.42.0.5"
 
-test("what the kubelet says of a sandbox holds against any status", () => {
+test("the pod for which the kubelet made a sandbox with an address owns the address, whatever statuses say", () => {
   const owners = new AddressOwners()
   owners.report("old", [ADDRESS], 1)
   expect(owners.claim("new", [ADDRESS])).toEqual(["old"])
@@ -15,7 +15,7 @@ test("what the kubelet says of a sandbox holds against any status", () => {
   expect(owners.of("new")).toEqual([ADDRESS])
 })
 
-test("of two statuses the younger pod's holds", () => {
+test("of two pods with one address in their status, the younger one owns it", () => {
   for (const order of [["old", "young"] as const, ["young", "old"] as const]) {
     const owners = new AddressOwners()
     for (const pod of order) owners.report(pod, [ADDRESS], pod === "old" ? 1 : 2)
@@ -23,7 +23,7 @@ test("of two statuses the younger pod's holds", () => {
   }
 })
 
-test("a pod that is released keeps nothing, and takes nothing from who has its address since", () => {
+test("a pod that is released owns no address, and does not take an address from its new owner", () => {
   const owners = new AddressOwners()
   owners.claim("old", [ADDRESS])
   owners.claim("new", [ADDRESS])

@@ -1,5 +1,5 @@
 /**
- * What truth tables do not tell: connections that are there already, pods that come and go, and ways round an address.
+ * What the truth tables do not cover: established connections, pods that start and end, and other addresses of a pod.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { PodInput, PolicyInput, World } from "./testing/is-allowed.fixtures.ts"
@@ -64,7 +64,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     network?.[Symbol.dispose]()
   })
 
-  test("that are established end in both directions when a policy forbids them, and go on when it is gone", async () => {
+  test("that are established are cut in both directions when a policy forbids them, and are possible again without it", async () => {
     // given connections that the tracker knows from their beginning
     await enforce({ ...DENY, ingress: [{}] })
     await network.pod("y/a").tell({ hold: { address: server, port: 80 } })
@@ -86,7 +86,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     for (const pod of ["y/a", "x/b"]) await network.pod(pod).tell({ hold: "end" })
   }, 20_000)
 
-  test("of the node to its pods are let through, and answers of a pod that may not ask", async () => {
+  test("of the node to its pods are allowed, with the responses of a pod without egress", async () => {
     await enforce({ ...DENY, policyTypes: ["Ingress", "Egress"] })
     expect(network.run("bash", "-c", `exec 3<>/dev/tcp/${server}/80; head -c 3 <&3`)).toBe("x/a")
     // a pod that is isolated both ways reaches nobody
@@ -97,7 +97,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     await cluster.reset(world)
   }, 20_000)
 
-  test("of a pod that may not go out do not reach the node either, but for its answers", async () => {
+  test("of a pod without egress cannot reach the node either, except for its responses", async () => {
     await using listening = network.listenOnMachine(machineAddress, 8443)
     await listening.ready
     expect(await reach("y/a", machineAddress, 8443)).toBe("machine")
@@ -113,7 +113,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     await cluster.reset(world)
   }, 20_000)
 
-  test("through a Service are judged by the pod behind it and by the true client", async () => {
+  test("through a Service are allowed by the pod behind the Service and by the original client", async () => {
     // given a Service whose connections get the node's address as their source, and one that leads a pod to itself
     network.run(
       "nft",
@@ -140,7 +140,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     network.run("nft", `delete table ${ip} service`)
   }, 20_000)
 
-  test("find no way round by addresses of the link, or by broadcast", async () => {
+  test("cannot avoid a policy by link-local addresses or broadcast", async () => {
     await enforce(DENY)
     const everybody = family === "IPv4" ? "10.42.0.255" : "ff02::1%eth0"
     const [linkLocal] = network.addressesOf("x/a", "fe80::")
@@ -154,7 +154,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     expect(await network.pod("y/a").tell({ broadcast: { address: everybody, port: 80 } })).toContain("x/a")
   }, 20_000)
 
-  test("of ports in the hundreds and thousands are told apart", async () => {
+  test("to hundreds and thousands of ports are distinguished", async () => {
     await enforce({
       ...DENY,
       ingress: [
@@ -172,7 +172,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     await cluster.reset(world)
   }, 20_000)
 
-  test("of a pod that starts are judged from its first packet, though its address was a friend's before", async () => {
+  test("of a pod that starts are filtered from its first packet on, even if its address belonged to an allowed pod before", async () => {
     // given a friend that goes, and policies by which a stranger may neither reach the server nor be reached
     const own = "10.42.0.77"
     const address = at(own)
@@ -212,7 +212,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     sandbox.stop()
   }, 20_000)
 
-  test("are judged over a restart, and so is a pod whose address no status shows yet", async () => {
+  test("are filtered during a restart, and so are those of a pod whose address is in no status yet", async () => {
     // given a pod that runs, of which only the kubelet knows the address
     const own = "10.42.0.78"
     const address = at(own)
@@ -237,7 +237,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     pod.stop()
   }, 20_000)
 
-  test("of a pod that has ended are nobody's: its address leaves the sets", async () => {
+  test("of a pod that has ended are not allowed any more: its address is removed from the sets", async () => {
     await enforce(ALLOW_B)
     expect(await rules()).toContain(at(addressOf("x/b")))
     await cluster.client.patch(

@@ -1,4 +1,4 @@
-/** What the component asks of a machine, which only remembers it. */
+/** The commands that the component gives to a machine, which only records them. */
 import { describe, expect, test } from "bun:test"
 import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
@@ -74,8 +74,8 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
   }
 }
 
-describe("a machine without policies", () => {
-  test("is asked once what an earlier run has left, and pods wait for nothing", async () => {
+describe("a node without policies", () => {
+  test("lists the tables of an earlier run once, and does not delay pods", async () => {
     await using on = await onMachine()
     const pod = await on.pod("a", {})
     await on.component.admit(pod, ["10.42.0.5"])
@@ -84,13 +84,13 @@ describe("a machine without policies", () => {
     expect([on.machine.asked, on.machine.written]).toEqual([["list tables inet"], []])
   })
 
-  test("loses the table of an earlier run", async () => {
+  test("removes the table of an earlier run", async () => {
     await using on = await onMachine({ tables: OLD })
     await on.cluster.settle()
     expect(on.machine.written).toEqual([`delete table inet k3ts-network-policy\n`])
   })
 
-  test("loses its table with the last policy", async () => {
+  test("removes its table with the last policy", async () => {
     await using on = await onMachine()
     await on.policy("web", {})
     await on.cluster.settle()
@@ -103,7 +103,7 @@ describe("a machine without policies", () => {
 })
 
 describe("a pod that starts", () => {
-  test("is a matter of elements, and goes on when the kernel has them", async () => {
+  test("is added as elements of the table, and continues when the kernel has them", async () => {
     // given a policy, and a pod that it isolates
     await using on = await onMachine()
     await on.policy("web", { app: "web" })
@@ -131,7 +131,7 @@ describe("a pod that starts", () => {
     expect(on.machine.written).toHaveLength(1)
   })
 
-  test("waits ten seconds for a kernel that takes nothing, and then says why", async () => {
+  test("waits up to ten seconds if the kernel refuses the rules, and reports why", async () => {
     await using on = await onMachine()
     await on.policy("web", { app: "web" })
     await on.cluster.settle()
@@ -156,8 +156,8 @@ describe("a pod that starts", () => {
   })
 })
 
-describe("a machine that cannot enforce policies", () => {
-  test("says so on each of them, and starts pods", async () => {
+describe("a node that cannot enforce policies", () => {
+  test("reports that in an Event of each policy, and starts pods", async () => {
     await using on = await onMachine({ nft: "" })
     await on.policy("early", {})
     await on.cluster.settle()
@@ -177,7 +177,7 @@ describe("a machine that cannot enforce policies", () => {
   })
 })
 
-test("rules that somebody has removed are written again within half a minute", async () => {
+test("rules that another program has removed are written again within half a minute", async () => {
   await using on = await onMachine()
   await on.policy("web", {})
   await on.cluster.settle()
@@ -189,7 +189,7 @@ test("rules that somebody has removed are written again within half a minute", a
   expect(on.machine.written[1]).toBe(on.machine.written[0]!)
 })
 
-test("the cluster's DNS is a pod like CoreDNS to policies", async () => {
+test("policies apply to the node's DNS server as to a CoreDNS pod", async () => {
   await using on = await onMachine()
   await on.client.create(NetworkPolicy, {
     metadata: { name: "names", namespace: "x" },

@@ -7,7 +7,7 @@ import { ableToMakePods, PodNetwork } from "./testing/pod-network.fixtures.ts"
 import { CASES, PORTS } from "./testing/truth-tables.fixtures.ts"
 import { changed, keyOf, ninePods } from "./testing/world.fixtures.ts"
 
-/** Every case takes half a second: `K3TS_PACKETS=all` takes them all. */
+/** A selection, since every case takes half a second: `K3TS_PACKETS=all` runs all cases. */
 const SOME = [
   "default-deny-all",
   "stacked policies",

@@ -8,21 +8,21 @@ const podWith = (spec: object, status: object = {}): Pod =>
 
 test.each([
   {
-    title: "both of two families",
+    title: "both of a dual-stack pod",
     status: { podIPs: [{ ip: "10.42.0.5" }, { ip: "fd00::5" }] },
     wants: ["10.42.0.5", "fd00::5"],
   },
-  { title: "the single one", status: { podIP: "10.42.0.5" }, wants: ["10.42.0.5"] },
-  { title: "none before there is one", status: {}, wants: [] },
-  { title: "nothing that is no address", status: { podIP: "10.42.0.5 }\nflush ruleset\n" }, wants: [] },
+  { title: "the only one of a single-stack pod", status: { podIP: "10.42.0.5" }, wants: ["10.42.0.5"] },
+  { title: "none before the pod has one", status: {}, wants: [] },
+  { title: "none for a text that is no address", status: { podIP: "10.42.0.5 }\nflush ruleset\n" }, wants: [] },
 ])("addresses of a pod: $title", ({ status, wants }) => expect(reportedAddresses(podWith({}, status))).toEqual(wants))
 
 test.each([
-  { title: "a pod with a network of its own", pod: podWith({}), wants: true },
-  { title: "not one on the node's network", pod: podWith({ hostNetwork: true }), wants: false },
-  { title: "not one that has succeeded", pod: podWith({}, { phase: "Succeeded" }), wants: false },
-  { title: "not one that has failed", pod: podWith({}, { phase: "Failed" }), wants: false },
-])("policies are about $title", ({ pod, wants }) => expect(isSubject(pod)).toBe(wants))
+  { title: "apply to a pod with its own network", pod: podWith({}), wants: true },
+  { title: "do not apply to a pod with hostNetwork", pod: podWith({ hostNetwork: true }), wants: false },
+  { title: "do not apply to a pod that has succeeded", pod: podWith({}, { phase: "Succeeded" }), wants: false },
+  { title: "do not apply to a pod that has failed", pod: podWith({}, { phase: "Failed" }), wants: false },
+])("policies $title", ({ pod, wants }) => expect(isSubject(pod)).toBe(wants))
 
 test("named ports are those of containers and sidecars, by protocol", () => {
   const port = (name: string, containerPort: number, protocol?: string) => ({ name, containerPort, protocol })

@@ -10,7 +10,9 @@ import { applyTo, changed, keyOf, ninePods, NO_WORLD, podOf } from "./testing/wo
 
 const OPTIONS = { families: ["IPv4"], bridge: "cni0" } as const
 
-/** Connections of which the table says otherwise than the policies: all pods, ports and protocols. */
+/**
+ * Returns the connections for which the table decides otherwise than the policies, among all pods, ports and protocols.
+ */
 function differences(table: PolicyTable, world: World): readonly string[] {
   return world.pods.flatMap((from) =>
     world.pods.flatMap((to) =>
@@ -113,8 +115,8 @@ function grown(world: World, random: Random): World {
   ])()
 }
 
-describe("a table that follows changes by chance", () => {
-  test.each([1, 2, 3])("says what the policies say, and writes no more than the difference (seed %d)", (seed) => {
+describe("a table under random changes", () => {
+  test.each([1, 2, 3])("allows what the policies allow, and writes no more than the difference (seed %d)", (seed) => {
     const random = seededRandom(seed)
     const table = new PolicyTable(OPTIONS)
     const mirror = new Mirror()

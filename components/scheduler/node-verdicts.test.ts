@@ -31,7 +31,7 @@ function randomNode(random: Random, name: string): Node {
   return decodeObject(Node, { metadata: { name, labels }, spec, status: { allocatable } }).object as Node
 }
 
-test("cached verdicts lead to the same nodes as running every plugin for every node again", () => {
+test("cached results of filters give the same nodes as running every plugin for every node again", () => {
   for (let seed = 1; seed <= 40; seed++) {
     // given a cluster whose scheduler keeps verdicts
     const random = seededRandom(seed)

@@ -7,7 +7,7 @@ import { SchedulingQueue } from "./queue.ts"
 const PODS = 2000
 const pod = (uid: string): Pod => decodeObject(Pod, { metadata: { name: uid, uid } }).object
 
-test("thousands of pods that fit nowhere are tried again within few turns of one instant", async () => {
+test("thousands of unschedulable pods are retried within a few turns of the event loop at one instant", async () => {
   // given a clock that fails when one instant has more than a thousand turns, and pods that were refused
   const clock = new VirtualClock(0, { mostTurns: () => 1000 })
   const queue = new SchedulingQueue(clock, [], () => {})

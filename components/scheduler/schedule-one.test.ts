@@ -40,7 +40,7 @@ function place(nodes: readonly Node[], bound: readonly Pod[] = []): CycleContext
   return { cache, plugins, verdicts, random: seededRandom(1), nominations }
 }
 
-/** The node that is chosen, or the message that `kubectl describe` shows. */
+/** Returns the chosen node, or the message that `kubectl describe` shows. */
 function outcomeOf(pod: Pod, nodes: readonly Node[], bound: readonly Pod[] = []): string {
   const { outcome } = findNode(pod, place(nodes, bound), 0)
   return "node" in outcome ? outcome.node : diagnosisMessage(outcome.diagnosis, "")
@@ -355,7 +355,7 @@ describe("preemption", () => {
     return findVictims(pod, outcome.diagnosis, placement, [])
   }
 
-  test("evicts no more pods from a node than necessary, the least important first", () => {
+  test("evicts no more pods from a node than necessary, those with the lowest priority first", () => {
     const result = tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10 }), place([node], [low, tiny]))
     expect("candidate" in result && result.candidate.victims.map(({ metadata }) => metadata.name)).toEqual(["low"])
   })
@@ -373,13 +373,13 @@ describe("preemption", () => {
     })
   })
 
-  test("is not tried when it would not help", () => {
+  test("is not tried if it would not help", () => {
     expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low]))).toEqual({
       message: "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
     })
   })
 
-  test("is not for pods that say Never", () => {
+  test("is not done for pods with preemptionPolicy Never", () => {
     expect(
       tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10, preemptionPolicy: "Never" }), place([node], [low])),
     ).toEqual({ message: "preemption: not eligible due to preemptionPolicy=Never." })
@@ -393,6 +393,6 @@ test.each([
   [1000, 420],
   [5000, 500],
   [20_000, 1000],
-])("of %d nodes, %d that fit are enough", (nodes, enough) => {
+])("of %d nodes, the search ends after %d feasible ones", (nodes, enough) => {
   expect(feasibleToFind(nodes)).toBe(enough)
 })

@@ -14,11 +14,11 @@ const asking = (cpu: string) => ({ containers: [{ name: "c", image: "i", resourc
 const nodeOf = async (cluster: Cluster, name: string) => (await cluster.get(Pod, name)).spec.nodeName
 const eventsOf = async (cluster: Cluster, name: string) =>
   (await cluster.list(Event, { namespace: "default" })).filter(({ involvedObject }) => involvedObject.name === name)
-/** Nodes on which nothing runs: what is looked at here ends with the binding. */
+/** Starts a cluster without kubelets, since these tests end with the binding of a pod. */
 const start = (...nodes: NodeOptions[]) => startCluster({ nodes, components: { kubelet: false } })
 
 describe("the scheduler", () => {
-  test("reports why a pod fits on no node, and places it when a suitable node is added", async () => {
+  test("reports why a pod fits on no node, and schedules it when a suitable node is added", async () => {
     // given a pod that is too large
     await using cluster = await start({ name: "small", capacity: { cpu: 1 } })
     await cluster.client.create(Pod, pod("large", asking("4")))
@@ -42,7 +42,7 @@ describe("the scheduler", () => {
     expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")?.status).toBe("True")
   })
 
-  test("leaves a pod to whoever has bound it first, and counts it on its node", async () => {
+  test("accepts the binding of a pod by another client, and counts the pod on its node", async () => {
     // given a scheduler whose bindings are late
     await using cluster = await start({ name: "a", capacity: { cpu: 1 } })
     const late = { verb: "create", resource: "pods", subresource: "binding", user: "system:kube-scheduler" }
@@ -64,7 +64,7 @@ describe("the scheduler", () => {
     expect(await nodeOf(cluster, "second")).toBeUndefined()
   })
 
-  test("wakes a pod only for events that may help it", async () => {
+  test("retries a pod only after events that can make it schedulable", async () => {
     // given a pod that fits nowhere
     await using cluster = await start({ name: "a" })
     await cluster.client.create(Pod, pod("picky", { nodeSelector: { disk: "ssd" } }))
@@ -141,7 +141,7 @@ describe("the scheduler", () => {
     expect((await eventsOf(cluster, "low")).map(({ reason }) => reason)).toContain("Preempted")
   })
 
-  test("places pods of higher priority first", async () => {
+  test("schedules pods of higher priority first", async () => {
     // given two pods and no node
     await using cluster = await start()
     await cluster.client.create(PriorityClass, { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" })
@@ -155,7 +155,7 @@ describe("the scheduler", () => {
     expect([await nodeOf(cluster, "important"), await nodeOf(cluster, "early")]).toEqual(["a", undefined])
   })
 
-  test("leaves pods of other schedulers alone", async () => {
+  test("ignores pods of other schedulers", async () => {
     await using cluster = await start({ name: "a" })
     await cluster.client.create(Pod, pod("foreign", { schedulerName: "mine" }))
     await cluster.advance("1m")

@@ -3,7 +3,7 @@ import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import { parseCron, type CronSchedule } from "../../pkg/cron/schedule.ts"
 import { keepSchedule } from "./schedule.ts"
 
-test("a schedule runs at its times, also at one that comes while the server still starts", async () => {
+test("a schedule runs at its times, also at a time that comes while the server still starts", async () => {
   // given a server that starts two seconds before a run is due
   const clock = new VirtualClock(Date.parse("2026-03-01T11:59:58Z"))
   clock.exact = true

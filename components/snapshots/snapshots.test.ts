@@ -72,7 +72,7 @@ function given(changes: Partial<ScheduledConfig> = {}) {
 }
 const nameAt = (hours: number) => `daily-n-${(START + hours * HOUR) / 1000}.zst`
 
-test("a snapshot is taken whenever the schedule says so, and the newest are kept", async () => {
+test("a snapshot is taken at each scheduled time, and the newest ones are kept", async () => {
   const { component, until, names, metrics } = given()
   await component.start(new AbortController().signal)
 
@@ -94,7 +94,7 @@ test("a snapshot is taken whenever the schedule says so, and the newest are kept
   expect(later.metrics.text()).toContain(`last_success_timestamp_seconds ${(START + 24.5 * HOUR) / 1000}`)
 })
 
-test("a snapshot that fails is told with its reason, leaves nothing, and the next one is taken", async () => {
+test("a snapshot that fails is reported with its reason, leaves no file, and the next one is taken", async () => {
   // given a file where the folder of snapshots should be
   const { component, until, names, metrics, failures } = given()
   writeFileSync(join(root, "snapshots"), "")
@@ -110,7 +110,7 @@ test("a snapshot that fails is told with its reason, leaves nothing, and the nex
   expect(names()).toEqual([nameAt(12.5)])
 })
 
-test("the snapshot in the folder stays when copying it to S3 fails", async () => {
+test("the snapshot in the folder is kept if copying it to S3 fails", async () => {
   const s3 = { open: () => Promise.reject(new Error("no way to S3")), retention: 1 }
   const { component, until, names, failures } = given({ s3 })
   await component.start(new AbortController().signal)
@@ -119,7 +119,7 @@ test("the snapshot in the folder stays when copying it to S3 fails", async () =>
   expect([names(), failures]).toEqual([[nameAt(0.5)], ["no way to S3"]])
 })
 
-test("a server that stops does not wait for S3, and tells no failure", async () => {
+test("a server that stops does not wait for S3, and reports no failure", async () => {
   // given storage that takes an upload and does not answer
   const asked = Promise.withResolvers<void>()
   const storage = createServer(() => asked.resolve())
@@ -148,7 +148,7 @@ test("a server that stops does not wait for S3, and tells no failure", async () 
   expect([names(), failures]).toEqual([[nameAt(0.5)], []])
 })
 
-test("the socket gives a snapshot to two clients at once, and tells a third one to wait", async () => {
+test("the socket sends a snapshot to two clients at once, and refuses a third one for the moment", async () => {
   const { component, socket } = given()
   await component.start(new AbortController().signal)
   chmodSync(socket, 0o600)

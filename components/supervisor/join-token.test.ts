@@ -9,7 +9,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const HASH = "ab".repeat(32)
 const bootstrapToken = { id: "abcdef", secret: "0123456789abcdef" }
 
-describe("a token is read", () => {
+describe("a join token", () => {
   test.each([
     {
       title: "with user and password",
@@ -27,32 +27,32 @@ describe("a token is read", () => {
       wants: { credential: { user: "node", password: "secret" } },
     },
     {
-      title: "as a password alone, which belongs to the given user",
+      title: "as a password only, which belongs to the given user",
       given: " secret\n",
       wants: { credential: { user: "node", password: "secret" } },
     },
     {
-      title: "as a bootstrap token alone",
+      title: "as a bootstrap token only",
       given: "abcdef.0123456789abcdef",
       wants: { credential: { bootstrapToken } },
     },
     {
-      title: "as a password that begins like a whole token",
+      title: "as a password that begins like a complete token",
       given: "K10racks",
       wants: { credential: { user: "node", password: "K10racks" } },
     },
-  ])("$title", ({ given, wants }) => expect(parseJoinToken(given, "node")).toEqual(wants))
+  ])("is parsed $title", ({ given, wants }) => expect(parseJoinToken(given, "node")).toEqual(wants))
 
   test.each([
-    { title: "nothing", given: "  ", wants: "the token is empty" },
+    { title: "no characters", given: "  ", wants: "the token is empty" },
     { title: "a short hash", given: "K10abc::node:x", wants: "must have 64 hexadecimal digits, but has 3 characters" },
     { title: "no password", given: `K10${HASH}::node:`, wants: "the token's end must be <user>:<password>" },
     { title: "no user", given: `K10${HASH}:::x`, wants: "the token's end must be <user>:<password>" },
     { title: "two lines", given: "one\ntwo", wants: "it must be one line" },
-    { title: "too much", given: "x".repeat(5000), wants: "at most 4096" },
-  ])("but not $title", ({ given, wants }) => expect(() => parseJoinToken(given, "node")).toThrow(wants))
+    { title: "too many characters", given: "x".repeat(5000), wants: "at most 4096" },
+  ])("is refused if it has $title", ({ given, wants }) => expect(() => parseJoinToken(given, "node")).toThrow(wants))
 
-  test("and no error shows the secret", () => {
+  test("is in no error, since it is a secret", () => {
     expect(() => parseJoinToken("K10abc::node:hush-hush", "node")).toThrow(/^(?!.*hush)/)
   })
 })

@@ -21,7 +21,7 @@ const written = (joinsAs: "server" | "agent") => readFileSync(joinTokenFile(dir,
 const credentialIn = (joinsAs: "server" | "agent") => parseJoinToken(written(joinsAs), "").credential
 
 describe("the files of the tokens", () => {
-  test("are made once, for root only, and differ", () => {
+  test("are created once, readable for root only, with different tokens", () => {
     // given
     write()
     const before = [written("server"), written("agent")]
@@ -46,7 +46,7 @@ describe("the files of the tokens", () => {
     expect(credentialIn("server")).toEqual(credential)
   })
 
-  test("hold what the administrator chose: a password, or a whole token", () => {
+  test("contain the token that the administrator chose: a password, or a complete token", () => {
     // when
     write({ serverToken: "chosen", agentToken: "K10::node:other" })
     // then
@@ -61,7 +61,7 @@ describe("the files of the tokens", () => {
       wants: "must not have the form of a bootstrap token",
     },
     { title: "the token of agents", given: "K10::node:x", wants: 'is that of the user "node", not of "server"' },
-  ])("cannot hold $title for servers", ({ given, wants }) => {
+  ])("cannot contain $title for servers", ({ given, wants }) => {
     expect(() => write({ serverToken: given })).toThrow(wants)
   })
 })
@@ -78,7 +78,7 @@ describe("a machine joins", () => {
   test.each<{ title: string; given: JoinCredential; wants: "server" | "agent" | undefined }>([
     { title: "as a server with the server's password", given: { user: "server", password: "one" }, wants: "server" },
     { title: "as an agent with the agents' password", given: { user: "node", password: "two" }, wants: "agent" },
-    { title: "not with another password", given: { user: "server", password: "two" }, wants: undefined },
+    { title: "not with a wrong password", given: { user: "server", password: "two" }, wants: undefined },
     { title: "not with the password of another user", given: { user: "node", password: "one" }, wants: undefined },
     { title: "not as an unknown user", given: { user: "admin", password: "one" }, wants: undefined },
   ])("$title", async ({ given, wants }) => {
@@ -93,7 +93,7 @@ describe("a machine joins", () => {
     expect(await tokens([JOIN_GROUP]).verify({ bootstrapToken: other })).toBeUndefined()
   })
 
-  test("with no password while the password's file is empty or missing", async () => {
+  test("never while the file of passwords is empty or missing", async () => {
     write({ serverToken: "one" })
     writeFileSync(joinTokenFile(dir, "server"), "")
     rmSync(joinTokenFile(dir, "agent"))
@@ -102,7 +102,7 @@ describe("a machine joins", () => {
   })
 })
 
-test("a file that holds something else is named in the error with what to do, and is not overwritten", () => {
+test("a file with other content is named in the error with what to do, and is not overwritten", () => {
   // given
   write()
   const path = joinTokenFile(dir, "agent")

@@ -96,14 +96,14 @@ test.each<GatewayRow>([
     { name: "good", group: "wrong.group.io" },
   ].map((ref) => ({
     stands: "GatewayInvalidTLSConfiguration",
-    title: `the certificate ${JSON.stringify(ref)} is none`,
+    title: `a certificateRef of ${JSON.stringify(ref)} is invalid`,
     given: { gateways: [web(https(ref))] },
     wants: ["Accepted True Accepted", "Programmed False Invalid"],
     listeners: [{ has: "ResolvedRefs False InvalidCertificateRef" }],
   })),
   {
     stands: "GatewaySecretMissingReferenceGrant",
-    title: "a Secret of another namespace is not permitted",
+    title: "a Secret of another namespace without a ReferenceGrant",
     given: { gateways: [web(https(foreign))] },
     wants: ["Accepted True Accepted", "Programmed False Invalid"],
     listeners: NOT_PERMITTED.slice(0, 1),
@@ -115,21 +115,21 @@ test.each<GatewayRow>([
     { from: {}, to: { name: "another" } },
   ].map(({ from, to: referent }) => ({
     stands: "GatewaySecretInvalidReferenceGrant",
-    title: `a grant from ${JSON.stringify(from)} to ${JSON.stringify(referent)} is for others`,
+    title: `a ReferenceGrant from ${JSON.stringify(from)} to ${JSON.stringify(referent)} does not permit the Secret`,
     given: { gateways: [web(https(foreign))], grants: secretGrant(from, referent) },
     wants: ["Accepted True Accepted", "Programmed False Invalid"],
     listeners: NOT_PERMITTED.slice(0, 1),
   })),
   {
     stands: "GatewaySecretReferenceGrantAllInNamespace",
-    title: "a grant for all Secrets permits one",
+    title: "a ReferenceGrant for all Secrets permits one",
     given: { gateways: [web(https(foreign))], grants: secretGrant({}, {}) },
     wants: ["Accepted True Accepted", "Programmed True Programmed"],
     listeners: [{ has: "ResolvedRefs True ResolvedRefs" }],
   },
   {
     stands: "GatewaySecretReferenceGrantSpecific",
-    title: "a grant for a Secret permits it",
+    title: "a ReferenceGrant for a Secret permits it",
     given: { gateways: [web(https(foreign))], grants: secretGrant({}, { name: "good" }) },
     wants: ["Accepted True Accepted", "Programmed True Programmed"],
     listeners: [{ has: "Programmed True Programmed" }],
@@ -168,7 +168,7 @@ test.each<GatewayRow>([
   },
   {
     stands: "",
-    title: "a Gateway that asks for the verification of client certificates is refused",
+    title: "a Gateway that requires client certificates is refused",
     given: {
       gateways: [
         gateway("web", [https({ name: "good" })], {
@@ -242,7 +242,7 @@ test.each<RouteRow>([
   },
   {
     stands: "HTTPRouteInvalidReferenceGrant",
-    title: "a grant in the namespace of the route",
+    title: "a ReferenceGrant in the namespace of the route",
     given: {
       ...plain,
       grants: [
@@ -259,7 +259,7 @@ test.each<RouteRow>([
   },
   {
     stands: "HTTPRouteInvalidCrossNamespaceParentRef",
-    title: "a route of another namespace",
+    title: "a route of a namespace that the listener does not allow",
     given: plain,
     route: http("other/route", [{ name: "web", namespace: "infra" }], backends(to("one"))),
     wants: ["Accepted False NotAllowedByListeners", RESOLVED],
@@ -275,14 +275,14 @@ test.each<RouteRow>([
   },
   {
     stands: "HTTPRouteDisallowedKind",
-    title: "a route of HTTP at a listener for TLSRoutes",
+    title: "an HTTPRoute at a listener for TLSRoutes",
     given: handedOn,
     route: http("route", parents, backends(to("one"))),
     wants: ["Accepted False NotAllowedByListeners", RESOLVED],
   },
   {
     stands: "GatewayWithAttachedRoutes",
-    title: "hosts that no listener has",
+    title: "an HTTPRoute with hosts that no listener has",
     given: { gateways: [web(listener({ hostname: "a.example" }))] },
     route: http("route", parents, { hostnames: ["b.example"], ...backends(to("one")) }),
     wants: ["Accepted False NoMatchingListenerHostname", RESOLVED],
@@ -297,28 +297,28 @@ test.each<RouteRow>([
   },
   {
     stands: "TLSRouteInvalidBackendRefNonexistent",
-    title: "a Service of a TLSRoute that does not exist",
+    title: "a TLSRoute to a Service that does not exist",
     given: handedOn,
     route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("missing")) }),
     wants: [ACCEPTED, "ResolvedRefs False BackendNotFound"],
   },
   {
     stands: "TLSRouteInvalidBackendRefUnknownKind",
-    title: "a backend of a TLSRoute of an unknown kind",
+    title: "a TLSRoute to a backend of an unknown kind",
     given: handedOn,
     route: tls("route", parents, { hostnames: ["a.example"], ...backends({ group: "x.io", kind: "X", name: "x" }) }),
     wants: [ACCEPTED, "ResolvedRefs False InvalidKind"],
   },
   {
     stands: "TLSRouteInvalidReferenceGrant",
-    title: "a Service of another namespace of a TLSRoute",
+    title: "a TLSRoute to a Service of another namespace",
     given: handedOn,
     route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("one", { namespace: "other" })) }),
     wants: [ACCEPTED, "ResolvedRefs False RefNotPermitted"],
   },
   {
     stands: "TLSRouteInvalidNoMatchingListenerHostname",
-    title: "a TLSRoute for hosts that no listener has",
+    title: "a TLSRoute with hosts that no listener has",
     given: { gateways: [web(listener({ protocol: "TLS", hostname: "b.example", tls: { mode: "Passthrough" } }))] },
     route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("one")) }),
     wants: ["Accepted False NoMatchingListenerHostname", RESOLVED],
@@ -340,7 +340,7 @@ test.each<RouteRow>([
   },
   {
     stands: "",
-    title: "a mirror that does not exist",
+    title: "a mirror to a Service that does not exist",
     given: plain,
     route: http("route", parents, {
       rules: [
@@ -353,7 +353,7 @@ test.each<RouteRow>([
     wants: [ACCEPTED, "ResolvedRefs False BackendNotFound"],
     gets: "one",
   },
-])("$stands: $title is told, and answered", ({ given, route, wants, gets }) => {
+])("$stands: $title has its condition and its response", ({ given, route, wants, gets }) => {
   const world = worldOf({ ...given, routes: [route] })
   expect(world.route(route)).toEqual([[...wants]])
   if (gets !== undefined) expect(world.ask({})).toBe(gets)

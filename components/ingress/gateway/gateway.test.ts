@@ -21,7 +21,7 @@ const definitionsWith = (labels: Labels, categories: readonly string[], more: La
   }))
 
 describe("the definitions of Gateway API", () => {
-  test("GatewayClassObservedGenerationBump: each generation of a class is accepted", async () => {
+  test("GatewayClassObservedGenerationBump: each generation of a GatewayClass is accepted", async () => {
     await using given = await servingGateways()
     await given.installed()
     const found = await given.client.get(GatewayClass, { name: "k3ts" })
@@ -41,13 +41,13 @@ describe("the definitions of Gateway API", () => {
   })
 
   test.each([
-    { title: "somebody else has made them", labels: {}, annotations: {} },
+    { title: "another program has created them", labels: {}, annotations: {} },
     {
-      title: "somebody has applied another release over them",
+      title: "another program has applied another release of them",
       labels: { [MANAGED_BY]: MANAGER },
       annotations: { [BUNDLE_VERSION]: "v1.7.0" },
     },
-  ])("are left as they are where $title, and are served", async ({ labels, annotations }) => {
+  ])("are left unchanged if $title, and their objects are served", async ({ labels, annotations }) => {
     await using given = await servingGateways(definitionsWith(labels, ["theirs"], annotations))
     await given.installed()
     const { items } = await given.client.list(CustomResourceDefinition)
@@ -137,7 +137,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     expect((await get(port, "any.example")).status).toBe(500)
   })
 
-  test("cannot use a reserved port of the node, or a port that has another protocol", async () => {
+  test("cannot use a port that the node reserves, or a port that has another protocol", async () => {
     await using given = await servingGateways()
     await given.installed()
     const port = await freePort()
@@ -177,7 +177,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     expect((await get(port, "shop.example", "/pay")).asked?.service).toBe("one")
   })
 
-  test("changes requests and responses by filters, and refuses filters that would break messages", async () => {
+  test("changes requests and responses by filters, and refuses filters that would make messages invalid", async () => {
     // given
     await using given = await servingGateways()
     await given.installed()

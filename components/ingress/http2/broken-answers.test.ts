@@ -1,4 +1,4 @@
-/** Answers of backends whose bodies are not as long as their heads say, which `node:http2` passes on as they are. */
+/** Responses of backends whose bodies are not as long as their heads say. `node:http2` does not check their length. */
 import { expect, test } from "bun:test"
 import { createServer, type AddressInfo } from "node:net"
 import { client, startProxy } from "../proxy.fixtures.ts"
@@ -20,10 +20,10 @@ async function answering(answer: readonly Buffer[]) {
 
 test.each([
   { title: "no head", answer: [last("evil")], wants: /^HTTP\/1\.1 502 .*reached\nHTTP\/1\.1 404 /s },
-  { title: "a body behind 204", answer: [head(NO_CONTENT), last("evil")], wants: /^HTTP\/1\.1 204 .*\r\n\r\n$/s },
+  { title: "a body after 204", answer: [head(NO_CONTENT), last("evil")], wants: /^HTTP\/1\.1 204 .*\r\n\r\n$/s },
   { title: "a longer body", answer: [head(OK, ...lengthOf("1")), last("evil")], wants: /^HTTP\/1\.1 200 .*\r\n\r\n$/s },
   { title: "a shorter body", answer: [head(OK, ...lengthOf("9")), last("evil")], wants: /\r\n\r\nevil$/ },
-])("an answer of HTTP/2 with $title leaves the border of the client's next answer alone", async ({ answer, wants }) => {
+])("an HTTP/2 response with $title does not run into the client's next response", async ({ answer, wants }) => {
   // given
   using server = await answering(answer)
   await using proxy = await startProxy({ protocol: "h2c", endpoints: [server.port], policy: { retries: 1 } })
@@ -45,7 +45,7 @@ test.each([
   { title: "RST_STREAM with NO_ERROR", answer: [head(OK), part("part"), reset(0)], wants: CUT },
   { title: "RST_STREAM with CANCEL", answer: [head(OK), part("part"), reset(8)], wants: CUT },
 ])(
-  "an answer of HTTP/2 that ends by $title is whole for the client only where its backend ended it",
+  "an HTTP/2 response that ends by $title is complete for the client only if the backend completed it",
   async ({ answer, wants }) => {
     // given
     using server = await answering(answer)

@@ -10,7 +10,7 @@ const POST = head(0x83, 0x86, 0x84, 0x01, 1, "a".charCodeAt(0))
 test.each([
   { title: "NO_ERROR", code: 0 },
   { title: "CANCEL", code: 8 },
-])("a backend of HTTP/1.1 does not take a body for whole whose client resets it with $title", async ({ code }) => {
+])("an HTTP/1.1 backend gets no end of a body whose client resets the stream with $title", async ({ code }) => {
   // given a body that has begun
   using web = await backend()
   await using proxy = await startProxy({ endpoints: [web.port] })

@@ -7,7 +7,7 @@ import type { Upstream } from "../proxy/messages.ts"
 import { Watchdog } from "../proxy/watchdog.ts"
 import { Http2Connector } from "./connector.ts"
 
-/** A backend that counts its connections, and what asks for places on them. */
+/** A backend that counts its connections, and a function that requests places on them. */
 async function connections({ most }: { readonly most?: number } = {}) {
   const server = createServer(most === undefined ? {} : { settings: { maxConcurrentStreams: most } })
   let count = 0
@@ -33,8 +33,8 @@ async function connections({ most }: { readonly most?: number } = {}) {
 describe("requests to an endpoint without a connection", () => {
   test.each([
     { title: "share one connection", most: undefined, requests: 40, wants: 1 },
-    { title: "share as many connections as the backend's limit makes necessary", most: 8, requests: 40, wants: 5 },
-    { title: "share no connection with more than a hundred others", most: undefined, requests: 150, wants: 2 },
+    { title: "share as many connections as the backend's limit of streams requires", most: 8, requests: 40, wants: 5 },
+    { title: "are at most a hundred on one connection", most: undefined, requests: 150, wants: 2 },
   ])("$title", async ({ most, requests, wants }) => {
     using given = await connections(most === undefined ? {} : { most })
     const asked = Array.from({ length: requests }, () => given.ask().got)
@@ -42,7 +42,7 @@ describe("requests to an endpoint without a connection", () => {
     expect(given.count()).toBe(wants)
   })
 
-  test("get their connection though the one that opened it has given up", async () => {
+  test("get their connection although the request that opened it was cancelled", async () => {
     using given = await connections()
     const [first, second] = [given.ask(), given.ask()]
     first.cancel()
@@ -50,7 +50,7 @@ describe("requests to an endpoint without a connection", () => {
     expect(given.count()).toBe(1)
   })
 
-  test("all learn that it cannot be reached", async () => {
+  test("all fail if the endpoint cannot be reached", async () => {
     using given = await connections()
     const port = await deadPort()
     const asked = await Promise.all([given.ask(port).got, given.ask(port).got])

@@ -1,4 +1,4 @@
-/** Messages of HTTP/1.1 that `node:http2` does not take as they are: it throws, in an event of a socket. */
+/** Messages of HTTP/1.1 for which `node:http2` throws, inside an event of a socket. */
 import { expect, test } from "bun:test"
 import { connect, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2"
 import type { AddressInfo } from "node:net"
@@ -35,7 +35,7 @@ const SINGLE = [
   ...["If-Modified-Since", "Location", "Max-Forwards", "Range", "Referer", "Retry-After", "User-Agent"],
 ]
 
-test("fields that a client of HTTP/1.1 sends twice reach a backend of HTTP/2 as one value", async () => {
+test("fields that an HTTP/1.1 client sends twice reach an HTTP/2 backend as one value", async () => {
   await using given = await toHttp2()
   const browser = await client(given.proxy.port)
   for (const name of [...SINGLE, "X-Any"]) {
@@ -49,7 +49,7 @@ test("fields that a client of HTTP/1.1 sends twice reach a backend of HTTP/2 as 
   browser.socket.destroy()
 })
 
-test("trailers that would count as fields of the head are left out, and others reach a backend of HTTP/2", async () => {
+test("trailers that are not allowed as trailers are dropped, and others reach an HTTP/2 backend", async () => {
   await using given = await toHttp2()
   const browser = await client(given.proxy.port)
   const trailers = ["Connection: x", "Content-Length: 9", "Authorization: me", "X_Real_Ip: 1", "Sum: 1", "Sum: 2"]
@@ -61,7 +61,7 @@ test("trailers that would count as fields of the head are left out, and others r
   browser.socket.destroy()
 })
 
-test("an answer of HTTP/1.1 that HTTP/2 cannot carry ends its stream alone", async () => {
+test("an HTTP/1.1 response that HTTP/2 cannot carry ends only its own stream", async () => {
   // given
   using web = await backend()
   await using proxy = await startProxy({ endpoints: [web.port] })

@@ -16,7 +16,7 @@ import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 import { backend, startProxy } from "../proxy.fixtures.ts"
 
 const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
-/** Signed by nobody whom the proxy knows, for a name that it does not ask for. */
+/** A certificate of an unknown CA, for another name than the backend's: the proxy verifies neither. */
 const certificate = issueCertificate(createCa({ commonName: "unknown", validity }), {
   subject: { commonName: "elsewhere.example", organizations: [] },
   usages: ["server"],
@@ -90,7 +90,7 @@ describe("HTTP/2", () => {
   test.each([
     { title: "without TLS", protocol: "h2c" as const },
     { title: "over TLS", protocol: "h2" as const },
-  ])("carries gRPC both ways at once, with trailers, to a backend $title", async ({ protocol }) => {
+  ])("carries gRPC in both directions at once, with trailers, to a backend $title", async ({ protocol }) => {
     // given
     await using given = await through({ protocol })
     const call = ask(given.browser, {
@@ -127,7 +127,7 @@ describe("HTTP/2", () => {
     expect(given.proxy.finished[0]).toMatchObject({ status: 200, received: 6, sent: 16 })
   })
 
-  test("is spoken without TLS by clients that begin with it", async () => {
+  test("is accepted without TLS from clients that begin with its preface", async () => {
     await using given = await through()
     const plain = connect(`http://127.0.0.1:${given.proxy.port}`)
     const call = ask(plain, { ":path": "/plain" }, true)
@@ -139,7 +139,7 @@ describe("HTTP/2", () => {
     plain.destroy()
   })
 
-  test("carries an answer that is trailers alone, as gRPC's errors are", async () => {
+  test("carries a response of trailers only, as gRPC's errors are", async () => {
     await using given = await through()
     const call = ask(given.browser, { ":method": "POST", ":path": "/" })
     call.end("x")
@@ -148,7 +148,7 @@ describe("HTTP/2", () => {
     expect(await answerOf(call)).toMatchObject({ status: 200, body: "", head: { "grpc-status": "12" } })
   })
 
-  test("is turned into HTTP/1.1 for a backend that does not ask for it", async () => {
+  test("is translated to HTTP/1.1 for a backend without HTTP/2", async () => {
     // given
     using web = await backend()
     await using proxy = await startProxy({ endpoints: [web.port] })
@@ -177,7 +177,7 @@ describe("HTTP/2", () => {
     browser.destroy()
   })
 
-  test("serves many requests at once on one connection", async () => {
+  test("serves many requests concurrently on one connection", async () => {
     await using given = await through()
     const paths = Array.from({ length: 50 }, (_, i) => `/${i}`)
     const answers = paths.map((path) => answerOf(ask(given.browser, { ":path": path }, true)))
@@ -189,7 +189,7 @@ describe("HTTP/2", () => {
     expect((await Promise.all(answers)).map(({ body }) => body)).toEqual(paths)
   })
 
-  test("answers 404 and 503 by itself", async () => {
+  test("responds with 404 without a route, and with 503 without an endpoint", async () => {
     await using given = await startProxy({ endpoints: [] })
     const browser = client(given.tlsPort)
     const statuses = await Promise.all(
@@ -202,7 +202,7 @@ describe("HTTP/2", () => {
     browser.destroy()
   })
 
-  test("tells the backend when a client gives a request up", async () => {
+  test("resets the stream to the backend when a client cancels a request", async () => {
     await using given = await through()
     const call = ask(given.browser, { ":path": "/" }, true)
     const [stream] = await given.asked()
@@ -212,7 +212,7 @@ describe("HTTP/2", () => {
     expect(given.proxy.finished[0]!.status).toBe(499)
   })
 
-  test("tells the client when a backend breaks its answer off", async () => {
+  test("resets the client's stream when a backend aborts its response", async () => {
     await using given = await through()
     const call = ask(given.browser, { ":path": "/" }, true)
     const [stream] = await given.asked()
@@ -224,7 +224,7 @@ describe("HTTP/2", () => {
     expect(call.rstCode).not.toBe(0)
   })
 
-  test("refuses a body that is not as long as was said", async () => {
+  test("refuses a body whose length differs from Content-Length", async () => {
     await using given = await through()
     const call = ask(given.browser, { ":method": "POST", ":path": "/", "content-length": "3" })
     call.end("more than that")
@@ -234,10 +234,10 @@ describe("HTTP/2", () => {
 
   test.each([
     { title: "two hosts", headers: { ":authority": "a", host: "b" } },
-    { title: "a host that is none", headers: { ":authority": "a/b" } },
-    { title: "a path that is none", headers: { ":path": "nowhere" } },
-    { title: "a length that is none", headers: { "content-length": "1x" } },
-  ])("refuses a request with $title before any backend", async ({ headers }) => {
+    { title: "an invalid host", headers: { ":authority": "a/b" } },
+    { title: "an invalid path", headers: { ":path": "nowhere" } },
+    { title: "an invalid length", headers: { "content-length": "1x" } },
+  ])("refuses a request with $title without calling a backend", async ({ headers }) => {
     using web = await backend()
     await using proxy = await startProxy({ endpoints: [web.port] })
     const browser = client(proxy.tlsPort)
@@ -251,7 +251,7 @@ describe("HTTP/2", () => {
     browser.destroy()
   })
 
-  test("ends a connection whose client gives up one request after the other", async () => {
+  test("closes the connection of a client that cancels one request after the other", async () => {
     await using given = await through()
     const ended = once(given.browser, "close")
     let calls = 0
@@ -279,7 +279,7 @@ describe("HTTP/2", () => {
     return sent / 16
   }
 
-  test("does not read an answer that the client does not take", async () => {
+  test("does not read a response faster than the client", async () => {
     await using given = await through()
     const call = ask(given.browser, { ":path": "/" }, true)
     const [stream] = await given.asked()
@@ -289,7 +289,7 @@ describe("HTTP/2", () => {
     expect(await pour(stream)).toBeLessThan(32)
   })
 
-  test("does not read a body that the backend does not take", async () => {
+  test("does not read a body faster than the backend", async () => {
     using web = await backend()
     await using proxy = await startProxy({ endpoints: [web.port] })
     const browser = client(proxy.tlsPort)

@@ -18,7 +18,7 @@ const REQUEST: IncomingRequest = {
   origin: { client: "192.0.2.1", isSecure: false, port: 80, listener: 80, address: "192.0.2.2", serverName: undefined },
 }
 
-test("a request that is refused when its stream is closed already is counted once", () => {
+test("a request that is refused when its stream is already closed is counted once", () => {
   // given
   const finished: Finished[] = []
   const watchdog = new Watchdog(new VirtualClock(0))

@@ -15,26 +15,34 @@ const FORWARDED = [
 ]
 
 test.each([
-  { title: "ends of the connection", given: ["Connection: close", "Keep-Alive: timeout=5", "Upgrade: x"], wants: [] },
   {
-    title: "what Connection names",
+    title: "the ends of the connection",
+    given: ["Connection: close", "Keep-Alive: timeout=5", "Upgrade: x"],
+    wants: [],
+  },
+  {
+    title: "the fields that Connection names",
     given: ["Connection: X-Hop, close", "x-hop: 1", "X-Stays: 2"],
     wants: ["X-Stays: 2"],
   },
-  { title: "no credentials that Connection names", given: ["Connection: Cookie", "Cookie: a"], wants: ["Cookie: a"] },
   {
-    title: "the framing",
+    title: "its credentials, although Connection names them",
+    given: ["Connection: Cookie", "Cookie: a"],
+    wants: ["Cookie: a"],
+  },
+  {
+    title: "its framing",
     given: ["Transfer-Encoding: chunked", "Content-Length: 4", "Expect: 100-continue"],
     wants: [],
   },
-  { title: "TE but for trailers", given: ["TE: gzip, trailers"], wants: ["TE: trailers"] },
+  { title: "TE, except for trailers", given: ["TE: gzip, trailers"], wants: ["TE: trailers"] },
   {
-    title: "what a client claims of itself",
+    title: "forged X-Forwarded fields",
     given: ["X-Forwarded-For: 10.0.0.1", "x_forwarded_proto: https", "Forwarded: for=1", "X-Real_IP: 1", "Proxy: evil"],
     wants: [],
   },
   {
-    title: "our own words although Connection names them",
+    title: "our own fields, although Connection names them",
     given: ["Connection: X-Forwarded-For", "Accept: */*"],
     wants: ["Accept: */*"],
   },
@@ -50,7 +58,7 @@ test.each([
   expect(texts(sent)).toEqual([...wants, ...FORWARDED])
 })
 
-test("a client is sent what a backend sent without what is about the connection", () => {
+test("a response is forwarded to the client without the fields about the connection", () => {
   const sent = [
     "Connection: X-Hop",
     "X-Hop: 1",

@@ -28,7 +28,7 @@ async function through(options: Partial<TestProxyOptions> = {}) {
 }
 
 describe("a mirror", () => {
-  test("gets a copy of a request, and its answer is dropped", async () => {
+  test("gets a copy of each request, and its response is dropped", async () => {
     // given
     await using given = await through()
     given.browser.send(`${post(4)}body`)
@@ -45,7 +45,7 @@ describe("a mirror", () => {
     expect(answer).not.toContain("bad")
   })
 
-  test("gets chunks and trailers as the client sends them, and its connection is used again", async () => {
+  test("gets chunks and trailers as the client sends them, and its connection is reused", async () => {
     await using given = await through()
     const send = (word: string) =>
       given.browser.send(
@@ -63,7 +63,7 @@ describe("a mirror", () => {
     }
   })
 
-  test("gets the share of the requests that it asks for, beside others", async () => {
+  test("gets its share of the requests, independently of other mirrors", async () => {
     using none = await backend()
     using some = await backend()
     const mirrors = [
@@ -81,7 +81,7 @@ describe("a mirror", () => {
     expect(none.unclaimed).toBe(0)
   })
 
-  test("that reads too slowly loses its copy, and never holds the request", async () => {
+  test("that reads too slowly loses its copy, and never delays the request", async () => {
     // given
     await using given = await through()
     const body = `${"x".repeat(24 * 1024 * 1024)}end`
@@ -98,7 +98,7 @@ describe("a mirror", () => {
     expect(await copied.untilEnd()).not.toContain("end")
   })
 
-  test("that cannot be reached, or never answers, does not concern the client", async () => {
+  test("that cannot be reached or never responds does not affect the client", async () => {
     using silent = await backend()
     const mirrors = [{ port: await deadPort() }, { port: silent.port }]
     await using given = await through({ mirrors })
@@ -113,7 +113,7 @@ describe("a mirror", () => {
     expect(await (await silent.connection()).until(HEAD_END)).toContain("GET /a?b")
   })
 
-  test("that answers without end is cut off", async () => {
+  test("whose response is endless is disconnected", async () => {
     await using given = await through()
     given.browser.send(GET)
     const copied = await given.mirror.connection()
@@ -122,7 +122,7 @@ describe("a mirror", () => {
     expect(await copied.untilEnd()).toBe("")
   })
 
-  test("sees that a request is incomplete when the client breaks it off", async () => {
+  test("gets an aborted copy when the client aborts the request", async () => {
     await using given = await through()
     given.browser.send(`${post(8)}half`)
     const copied = await given.mirror.connection()
@@ -131,7 +131,7 @@ describe("a mirror", () => {
     expect(await copied.untilEnd()).toBe("")
   })
 
-  test("gets no requests to change the protocol", async () => {
+  test("gets no upgrade requests", async () => {
     await using given = await through()
     given.browser.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
     const served = await given.web.connection()
@@ -165,8 +165,8 @@ function silentMirrors() {
   return { begin }
 }
 
-describe("a namespace whose mirrors never answer", () => {
-  test("leaves other namespaces their copies, and gets its own again", () => {
+describe("a namespace whose mirrors never respond", () => {
+  test("does not take copies from other namespaces, and has its own again later", () => {
     const { begin } = silentMirrors()
     // when one namespace has all the copies that it can have
     const greedy = Array.from({ length: 1000 }, () => begin("greedy")).filter((copy) => copy !== undefined)
@@ -179,7 +179,7 @@ describe("a namespace whose mirrors never answer", () => {
     expect(begin("greedy")).toBeDefined()
   })
 
-  test("leaves other namespaces memory for bodies that wait", () => {
+  test("does not take memory for waiting bodies from other namespaces", () => {
     const { begin } = silentMirrors()
     const ended = { whole: 0, cut: 0 }
     const fill = (namespace: string) => {

@@ -8,7 +8,7 @@ const rule = (host: string | undefined, ...paths: readonly (readonly [string, st
   ...(host === undefined ? {} : { host }),
   http: { paths: paths.map(([path, service]) => ({ path, pathType: "Prefix", backend: to(service) })) },
 })
-/** `age` in seconds after some time: the smaller, the older. */
+/** Returns an Ingress that was created `age` seconds after a fixed time: the smaller the age, the older the Ingress. */
 const ingress = (key: string, age: number, spec: object): Ingress => {
   const [namespace, name] = key.split("/")
   const creationTimestamp = new Date(age * 1000).toISOString()
@@ -30,7 +30,7 @@ function compiled(ingresses: readonly Ingress[], urls: readonly string[]) {
 }
 
 describe("of several Ingresses", () => {
-  test("those of one namespace share a host, and of two equal paths the older Ingress has it", () => {
+  test("those of one namespace share a host, and the older Ingress gets a path that both have", () => {
     const older = ingress("a/older", 1, { rules: [rule("x", ["/", "one"], ["/p", "one"])] })
     const newer = ingress("a/newer", 2, { rules: [rule("x", ["/p", "two"], ["/q", "two"])] })
     expect(compiled([newer, older], ["x/", "x/p", "x/q"])).toEqual({
@@ -39,14 +39,14 @@ describe("of several Ingresses", () => {
     })
   })
 
-  test("of the same age the name decides", () => {
+  test("of the same age, the first by name wins", () => {
     const ingresses = ["b/one", "a/two", "a/one"].map((key) =>
       ingress(key, 1, { rules: [rule("x", ["/", key.replace("/", "-")])] }),
     )
     expect(compiled(ingresses, ["x/"]).served).toEqual(["a/one → a-one"])
   })
 
-  test("a host belongs to the namespace of the oldest, with all its paths", () => {
+  test("the namespace of the oldest one gets a host with all its paths", () => {
     const owner = ingress("a/web", 1, { rules: [rule("x", ["/only", "web"])] })
     const thief = ingress("b/web", 2, { rules: [rule("x", ["/", "evil"]), rule("y", ["/", "fine"])] })
     expect(compiled([thief, owner], ["x/only", "x/", "y/"])).toEqual({
@@ -55,7 +55,7 @@ describe("of several Ingresses", () => {
     })
   })
 
-  test("every other host belongs to one namespace too", () => {
+  test("each host belongs to one namespace only", () => {
     const first = ingress("a/web", 1, { defaultBackend: to("first") })
     const second = ingress("b/web", 2, { defaultBackend: to("second") })
     const third = ingress("c/web", 3, { rules: [rule(undefined, ["/", "third"])] })
@@ -68,7 +68,7 @@ describe("of several Ingresses", () => {
     })
   })
 
-  test("a default backend gets what no path of its hosts matches, and what no host matches where nobody else is for it", () => {
+  test("a default backend gets paths of its hosts that match no rule, and hosts that no Ingress has", () => {
     const web = ingress("a/web", 2, { defaultBackend: to("rest"), rules: [rule("x", ["/p", "web"]), { host: "bare" }] })
     expect(compiled([web], ["x/p", "x/q", "bare/", "any/"]).served).toEqual([
       "a/web → web",

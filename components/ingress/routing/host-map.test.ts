@@ -10,7 +10,7 @@ test.each([
   { given: "x.b.example.com", wants: ["<*.b.example.com>", "<*.example.com>", "<>"] },
   { given: "example.com", wants: ["<>"] },
   { given: "", wants: ["<>"] },
-])("the patterns for $given are found, the most specific first", ({ given, wants }) => {
+])("the patterns that match $given are found, the most specific first", ({ given, wants }) => {
   expect([...MAP.matching(given)].map(([, value]) => value)).toEqual([...wants])
   expect(MAP.find(given)?.[1]).toBe(wants[0]!)
 })
@@ -31,7 +31,7 @@ test.each([
   { listener: "", given: ["a", "*.b"], wants: ["a", "*.b"] },
   { listener: "a.example.com", given: [], wants: ["a.example.com"] },
   { listener: "a.example.com", given: ["b.example.com"], wants: [] },
-])("a listener for $listener gives a route with $given the hosts $wants", ({ listener, given, wants }) => {
+])("a listener for $listener serves a route for $given at the hosts $wants", ({ listener, given, wants }) => {
   expect(intersection(listener, given)).toEqual(wants)
 })
 

@@ -24,7 +24,7 @@ test.each([
   { target: "/public\\..\\admin", wants: undefined },
   { target: "/public%5c..", wants: undefined },
   { target: "/a..%2Fb/c;d/e\\f", wants: "/a..%2Fb/c;d/e\\f" },
-])("$target is routed as $wants", ({ target, wants }) => {
+])("$target is normalized to $wants", ({ target, wants }) => {
   expect(normalPath(target)).toBe(wants)
 })
 
@@ -33,6 +33,6 @@ test.each([
   ["/a//", "/a"],
   ["/a/b", "/a/b"],
   ["", ""],
-])("%p without the slashes at its end is %p", (path, wants) => {
+])("%p without its trailing slashes is %p", (path, wants) => {
   expect(withoutSlashes(path)).toBe(wants)
 })

@@ -11,7 +11,7 @@ test.each([
   { annotation: "max-body-size", value: "0", wants: { maxBodyBytes: Infinity } },
   { annotation: "retries", value: "0", wants: { retries: 0 } },
   { annotation: "redirect-to-https", value: "true", wants: { redirectToHttps: true } },
-])("$annotation $value is taken", ({ annotation, value, wants }) => {
+])("$annotation $value is accepted", ({ annotation, value, wants }) => {
   expect(policyOf({ [`ingress.k3ts.dev/${annotation}`]: value })).toEqual({
     policy: { ...DEFAULT_POLICY, ...wants },
     problems: [],
@@ -26,7 +26,7 @@ test.each([
   { annotation: "max-body-size", value: "big", form: "a quantity of bytes, such as 8Mi; 0 for any" },
   { annotation: "retries", value: "11", form: "a number from 0 to 10" },
   { annotation: "redirect-to-https", value: "yes", form: "true or false" },
-])("$annotation $value is a problem and counts as absent", ({ annotation, value, form }) => {
+])("$annotation $value is reported and ignored", ({ annotation, value, form }) => {
   const name = `ingress.k3ts.dev/${annotation}`
   expect(policyOf({ [name]: value })).toEqual({
     policy: DEFAULT_POLICY,
@@ -34,7 +34,7 @@ test.each([
   })
 })
 
-test("annotations of others are not looked at, and an unknown one of ours is a problem", () => {
+test("annotations with other prefixes are ignored, and an unknown one with our prefix is reported", () => {
   const { policy, problems } = policyOf({ "example.com/retries": "x", "ingress.k3ts.dev/constructor": "1" })
   expect({ policy, problems }).toEqual({
     policy: DEFAULT_POLICY,

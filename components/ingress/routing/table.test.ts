@@ -63,7 +63,7 @@ describe("a routing table", () => {
     expect(TABLE.find(host, path)?.target).toBe(wants)
   })
 
-  test("asks rules without a host last, and the target without a path after all paths", () => {
+  test("tries rules without a host last, and the target without a path after all paths", () => {
     // given
     const table = new RoutingTable([
       prefix("", "/api", "everywhere"),

@@ -35,13 +35,13 @@ describe("of the first bytes of a TLS client", () => {
     }
   })
 
-  test("the server name may be in a second record", async () => {
+  test("the server name can be in a second record", async () => {
     const bytes = await helloOf("shop.example")
     const split = Buffer.concat([recordOf(bytes.subarray(5, 50)), recordOf(bytes.subarray(50))])
     expect(readClientHello(split)).toEqual({ kind: "hello", name: "shop.example" })
   })
 
-  test("the message may begin with records of one byte, but has 64 records at most", async () => {
+  test("the message can begin with records of one byte, but has 64 records at most", async () => {
     const message = (await helloOf("shop.example")).subarray(5)
     const ones = (count: number) => [...message.subarray(0, count)].map((byte) => recordOf(Buffer.from([byte])))
     const split = (count: number) => Buffer.concat([...ones(count), recordOf(message.subarray(count))])
@@ -49,7 +49,7 @@ describe("of the first bytes of a TLS client", () => {
     expect(readClientHello(split(64))).toEqual({ kind: "malformed" })
   })
 
-  test("a changed byte never throws, and never asks for more bytes than the limit", async () => {
+  test("a changed byte never makes the parser throw or ask for more bytes than the limit", async () => {
     const bytes = await helloOf("shop.example")
     for (let at = 0; at < bytes.length; at++)
       for (const value of [0, 255]) {
@@ -62,7 +62,7 @@ describe("of the first bytes of a TLS client", () => {
 
 test.each([
   { title: "HTTP", given: Buffer.from("GET / HTTP/1.1\r\n\r\n") },
-  { title: "a record without bytes", given: Buffer.from([22, 3, 1, 0, 0]) },
+  { title: "an empty record", given: Buffer.from([22, 3, 1, 0, 0]) },
   { title: "another message than a ClientHello", given: Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0]) },
   { title: "a ClientHello that is too long", given: Buffer.from([22, 3, 1, 64, 0, 1, 1, 0, 0]) },
 ])("$title is malformed", ({ given }) => {

@@ -33,7 +33,7 @@ async function handingOn(ports: readonly number[], backends = TO, opened: () => 
   }
 }
 
-test("a tunnel passes on the bytes of both directions, and the end of each direction separately", async () => {
+test("a tunnel forwards the bytes of both directions, and the end of each direction separately", async () => {
   // given the first endpoint is dead
   using web = await backend()
   using given = await handingOn([await deadPort(), web.port])
@@ -54,9 +54,9 @@ test("a tunnel passes on the bytes of both directions, and the end of each direc
 })
 
 test.each([
-  { title: "that nobody serves", given: [] },
-  { title: "whose backend cannot be used", given: [{ weight: 1, to: undefined }] },
-])("a connection $title is cut", async ({ given: backends }) => {
+  { title: "for an unknown host", given: [] },
+  { title: "whose backend does not exist", given: [{ weight: 1, to: undefined }] },
+])("a connection $title is closed", async ({ given: backends }) => {
   using given = await handingOn([], backends)
   expect(await given.client().untilEnd()).toBe("")
 })

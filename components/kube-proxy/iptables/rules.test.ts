@@ -10,7 +10,7 @@ const CONFIG = {
   serviceCidrs: ["10.43.0.0/16"],
   nodePortCidrs: [],
 }
-/** Rules of all chains, with hashes of chain names taken out. */
+/** Returns the rules of all chains, without the hashes in the names of chains. */
 const lines = (chains: Chains): string[] =>
   [...chains].flatMap(([chain, rules]) =>
     rules.map((rule) => `${chain} ${rule}`.replaceAll(/(KUBE-(?:SVC|SVL|EXT|SEP))-[A-Z2-7]{16}/g, "$1")),
@@ -21,7 +21,7 @@ const filterOf = (port: ServicePort) => lines(rulesFor([port], CONFIG).filter).f
 const c = (text: string) => `-m comment --comment "${text}"`
 
 describe("rules of a Service port", () => {
-  test("send its address to each endpoint with the same chance", () => {
+  test("send connections to each endpoint with the same probability", () => {
     expect(natOf(samplePort())).toEqual([
       `KUBE-SERVICES ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j KUBE-SVC`,
       `KUBE-SVC ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 ! -s 10.42.0.0/16 ` +
@@ -37,7 +37,7 @@ describe("rules of a Service port", () => {
     expect(filterOf(samplePort())).toEqual([])
   })
 
-  test("refuse ports that no Service has at a Service's address, and drop what goes to an address of none", () => {
+  test("reject other ports at a Service's address, and drop packets to addresses without a Service", () => {
     const { filter } = rulesFor(
       [
         samplePort(),
@@ -65,7 +65,7 @@ describe("rules of a Service port", () => {
     ])
   })
 
-  test("write addresses of IPv6 with their ports in brackets, and lead no node port from ::1", () => {
+  test("write IPv6 addresses with ports in brackets, and serve no node port at ::1", () => {
     const port = samplePort({ clusterIp: "fd43::9", nodePort: 30_080, cluster: [sampleEndpoint("fd42::5")] })
     const { nat, filter } = rulesFor([port], {
       family: "IPv6",
@@ -81,7 +81,7 @@ describe("rules of a Service port", () => {
     expect(filter.get("KUBE-FIREWALL")).toEqual([])
   })
 
-  test("refuse connections while nobody serves it", () => {
+  test("reject connections while there is no endpoint", () => {
     const port = samplePort({ cluster: [], nodePort: 30_080 })
     expect(natOf(port)).toEqual([])
     expect(filterOf(port)).toEqual([
@@ -91,7 +91,7 @@ describe("rules of a Service port", () => {
     ])
   })
 
-  test("masquerade what comes in by a node port or an external address", () => {
+  test("masquerade connections to a node port or an external address", () => {
     const rules = natOf(samplePort({ nodePort: 30_080, externalIps: ["192.0.2.1"] }))
     expect(rules).toContain(`KUBE-NODEPORTS ${c("default/web:http")} -m tcp -p tcp --dport 30080 -j KUBE-EXT`)
     expect(rules).toContain(
@@ -103,7 +103,7 @@ describe("rules of a Service port", () => {
     ])
   })
 
-  test("keep traffic from outside on the node, with its source, under externalTrafficPolicy Local", () => {
+  test("keep connections from outside on the node, with their source address, under externalTrafficPolicy Local", () => {
     const rules = natOf(samplePort({ nodePort: 30_080, externalLocal: true }))
     expect(rules.filter((rule) => rule.startsWith("KUBE-EXT")).at(-1)).toBe("KUBE-EXT -j KUBE-SVL")
     expect(rules.filter((rule) => rule.startsWith("KUBE-SVL"))).toEqual([
@@ -111,7 +111,7 @@ describe("rules of a Service port", () => {
     ])
   })
 
-  test("drop traffic that must stay on a node without endpoints", () => {
+  test("drop connections that must stay on a node without endpoints", () => {
     const port = samplePort({
       internalLocal: true,
       externalLocal: true,
@@ -125,7 +125,7 @@ describe("rules of a Service port", () => {
     ])
   })
 
-  test("bring a client back to its endpoint under session affinity", () => {
+  test("send a client to its earlier endpoint under session affinity", () => {
     const rules = natOf(samplePort({ affinitySeconds: 60, cluster: [sampleEndpoint("10.42.0.5")] }))
     expect(rules.filter((rule) => rule.startsWith("KUBE-SVC"))[1]).toBe(
       `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 ` +
@@ -138,8 +138,8 @@ describe("rules of a Service port", () => {
   })
 })
 
-describe("transition", () => {
-  test("names only chains that differ, and removes those that are gone", () => {
+describe("a change of the rules", () => {
+  test("contains only chains that differ, and removes chains that are gone", () => {
     // given two Services, of which one loses an endpoint
     const other = samplePort({ name: "default/other", clusterIp: "10.43.0.10" })
     const before = rulesFor([samplePort(), other], CONFIG)
@@ -153,7 +153,7 @@ describe("transition", () => {
     expect(text).not.toContain("*filter")
   })
 
-  test("is nothing when nothing differs", () => {
+  test("is empty if nothing differs", () => {
     expect(transition(rulesFor([samplePort()], CONFIG), rulesFor([samplePort()], CONFIG))).toBeUndefined()
   })
 })

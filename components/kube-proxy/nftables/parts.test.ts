@@ -7,7 +7,7 @@ const HERE = sampleEndpoint("10.42.0.5")
 const ELSEWHERE = sampleEndpoint("10.42.1.6", false)
 const NODE_PORT = { nodePort: 30_080, cluster: [HERE] }
 
-/** As `container key : value`, without comments. */
+/** Returns the elements of a Service port as `container key : value`, without comments. */
 const elementsOf = (port: ServicePort) =>
   partsOf([port]).elements.map(({ container, key, value }) =>
     `${container} ${key} ${value.replace(/^comment "[^"]*" /, "")}`.trim(),
@@ -21,7 +21,7 @@ const CASES: readonly {
   readonly wants: readonly string[]
 }[] = [
   {
-    title: "a cluster IP leads to all endpoints by number",
+    title: "a cluster IP has all endpoints by number",
     given: {},
     wants: [
       "endpoint-ips-tcp 10.43.0.9 . 80 . 0 : 10.42.0.5 . 8080",
@@ -30,7 +30,7 @@ const CASES: readonly {
     ],
   },
   {
-    title: "internalTrafficPolicy Local leads to endpoints here, numbered apart",
+    title: "internalTrafficPolicy Local has the endpoints of this node, with numbers of their own",
     given: { internalLocal: true },
     wants: [
       "endpoint-ips-tcp 10.43.0.9 . 80 . 65536 : 10.42.0.5 . 8080",
@@ -38,7 +38,7 @@ const CASES: readonly {
     ],
   },
   {
-    title: "a node port and an external IP are led through the chains for traffic from outside",
+    title: "a node port and an external IP go through the chains for connections from outside",
     given: { ...NODE_PORT, externalIps: ["192.0.2.1"] },
     wants: [
       "endpoint-ips-tcp 10.43.0.9 . 80 . 0 : 10.42.0.5 . 8080",
@@ -52,7 +52,7 @@ const CASES: readonly {
     ],
   },
   {
-    title: "externalTrafficPolicy Local has both lists",
+    title: "externalTrafficPolicy Local has both lists of endpoints",
     given: { nodePort: 30_080, externalLocal: true, cluster: [HERE, ELSEWHERE] },
     wants: [
       "endpoint-ips-tcp 10.43.0.9 . 80 . 0 : 10.42.0.5 . 8080",
@@ -67,7 +67,7 @@ const CASES: readonly {
     ],
   },
   {
-    title: "source ranges stand before a load balancer's address",
+    title: "source ranges are checked before a load balancer's address",
     given: { cluster: [HERE], loadBalancerIps: ["192.0.2.2"], sourceRanges: ["10.0.0.0/8"] },
     wants: [
       "endpoint-ips-tcp 10.43.0.9 . 80 . 0 : 10.42.0.5 . 8080",
@@ -80,12 +80,12 @@ const CASES: readonly {
   },
 ]
 
-describe("parts of a Service port", () => {
+describe("nftables elements of a Service port", () => {
   test.each(CASES)("$title", ({ given, wants }) =>
     expect(elementsOf(samplePort(given)).sort()).toEqual([...ALWAYS, ...wants].sort()),
   )
 
-  test("of IPv6 have the names of IPv4's, in a table of their own, and rules of their family", () => {
+  test("have the same names for IPv6 as for IPv4, in a separate table with rules of its family", () => {
     // given
     const port = samplePort({
       clusterIp: "fd43::9",
@@ -112,9 +112,9 @@ describe("parts of a Service port", () => {
   })
 
   test.each([
-    { title: "are refused while nobody serves", cluster: [], wants: "goto reject-chain" },
-    { title: "are dropped while nobody serves here", cluster: [ELSEWHERE], wants: "drop" },
-  ])("packets that must stay here $title", ({ cluster, wants }) =>
+    { title: "are rejected if there is no endpoint", cluster: [], wants: "goto reject-chain" },
+    { title: "are dropped if there is no endpoint on this node", cluster: [ELSEWHERE], wants: "drop" },
+  ])("packets that must stay on this node $title", ({ cluster, wants }) =>
     expect(
       elementsOf(samplePort({ cluster, nodePort: 30_080, internalLocal: true, externalLocal: true })).filter(
         (element) => element.startsWith("no-endpoint-"),
@@ -122,7 +122,7 @@ describe("parts of a Service port", () => {
     ).toEqual([`no-endpoint-services 10.43.0.9 . tcp . 80 : ${wants}`, `no-endpoint-nodeports tcp . 30080 : ${wants}`]),
   )
 
-  test("entries tell whose they are, cut to what nft takes", () => {
+  test("have comments with the name of their Service, truncated to nft's limit", () => {
     const commentsOf = (name: string) =>
       partsOf([samplePort({ name, cluster: [HERE], nodePort: 30_080, externalLocal: true })]).elements.flatMap(
         ({ value }) => /comment "(.*)"/.exec(value)?.[1] ?? [],
@@ -131,7 +131,7 @@ describe("parts of a Service port", () => {
     for (const comment of commentsOf("x".repeat(200))) expect(comment).toHaveLength(127)
   })
 
-  test("a chain that spreads takes the first endpoint where the one by chance is gone, else drops", () => {
+  test("a chain of endpoints uses the first one if the random one is gone, and drops packets without any", () => {
     expect(partsOf([samplePort()]).chains.get("spread-ips-tcp-2")).toEqual([
       "meta l4proto tcp dnat ip to ip daddr . tcp dport . numgen random mod 2 offset 0 map @endpoint-ips-tcp",
       "meta l4proto tcp dnat ip to ip daddr . tcp dport . numgen random mod 1 offset 0 map @endpoint-ips-tcp",
@@ -139,7 +139,7 @@ describe("parts of a Service port", () => {
     ])
   })
 
-  test("affinity remembers clients in a set for each endpoint, whose name tells for how long", () => {
+  test("affinity stores clients in a set for each endpoint, whose name contains the timeout", () => {
     const { chains, affinities } = partsOf([samplePort({ affinitySeconds: 60, cluster: [HERE] })])
     const [[set, seconds] = []] = affinities
     expect(set).toMatch(/^affinity-[0-9A-F]{8}-default\/web\/tcp\/http__10\.42\.0\.5\/8080\/60$/)

@@ -14,7 +14,7 @@ const SKELETON = skeletonOf({
   serviceCidrs: ["10.43.0.0/16"],
   nodePortCidrs: [],
 })
-/** Without the name of the table, and without comments. */
+/** Returns the lines of a transaction without the name of the table and without comments. */
 const linesOf = (text: string) =>
   text
     .replaceAll(" ip k3ts-proxy", "")
@@ -32,7 +32,7 @@ function written(parts: Readonly<Record<string, ReturnType<typeof partsOf>>>): D
 const changes = (desired: Desired) => linesOf(partialTransaction("IPv4", desired, desired.takeDelta()))
 
 describe("a transaction of changes", () => {
-  test("names only what differs", () => {
+  test("contains only what differs", () => {
     // given two Services, of which one moves an endpoint
     const desired = written({ "default/web": WEB, "default/other": OTHER })
     const moved = partsOf([samplePort({ cluster: [sampleEndpoint("10.42.0.5"), sampleEndpoint("10.42.1.7", false)] })])
@@ -46,7 +46,7 @@ describe("a transaction of changes", () => {
     expect(changes(desired)).toEqual([])
   })
 
-  test("makes a chain with the first Service that needs it, and empties it after the last", () => {
+  test("creates a chain with the first Service that needs the chain, and empties the chain after the last one", () => {
     const desired = written({ "default/web": WEB })
     const one = partsOf([samplePort({ cluster: [sampleEndpoint("10.42.0.5")] })])
     desired.change("default/web", WEB, one)
@@ -63,7 +63,7 @@ describe("a transaction of changes", () => {
     ])
   })
 
-  test("gives what two Services ask for to the first by name, and to the other when that goes", () => {
+  test("gives an address that two Services ask for to the first by name, and to the other when the first is removed", () => {
     // given two Services with one external IP
     const [a, b] = ["a", "b"].map((name, i) =>
       partsOf([
@@ -95,7 +95,7 @@ describe("a transaction of changes", () => {
 })
 
 describe("a transaction of everything", () => {
-  test("keeps sets of clients that are there, and empties what nobody asks for", () => {
+  test("keeps existing sets of clients, and empties those that no Service uses", () => {
     // given a table with an older Service
     const existing = existingIn(
       [
@@ -116,7 +116,7 @@ describe("a transaction of everything", () => {
     expect(lines).not.toContain("flush set affinity-X-a/b")
   })
 
-  test("begins with an empty table where none is there to be taken over", () => {
+  test("begins with an empty table if there is none to take over", () => {
     expect(linesOf(fullTransaction("IPv4", SKELETON, new Desired(), undefined)).slice(0, 3)).toEqual([
       "add table",
       "delete table",

@@ -223,7 +223,7 @@ describe("a node admits a pod, or rejects it with the reason", () => {
     expect(rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`).toBe(row.rejection)
   })
 
-  test("a node that is not known yet admits nothing", async () => {
+  test("a node without its Node object admits no pod", async () => {
     expect(await admit(request({ title: "", pod: {} }, { noNode: true }))).toEqual({
       reason: "InvalidNodeInfo",
       message: "Kubelet cannot get node info.",

@@ -108,7 +108,7 @@ test("a pod that the scheduler could not place and another client bound is rejec
   })
 })
 
-test("for a critical pod another pod is ended first", async () => {
+test("a pod is ended to make room for a critical pod", async () => {
   // given a full node
   await using node = await simulatedKubelet({ web: { onStop: { afterMs: 5000 } } })
   const asking = (cpu: string): PodSpecInput => ({

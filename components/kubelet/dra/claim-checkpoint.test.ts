@@ -31,12 +31,12 @@ test("the checkpoint of prepared claims has upstream's format, and can be read b
 
 test.each([
   {
-    title: "a checksum of other data",
+    title: "a checksum that does not match",
     text: encodeCheckpoint([CLAIM]).replace("worker-1", "worker-2"),
     wants: "checksum",
   },
-  { title: "no JSON", text: "{", wants: "JSON" },
-  { title: "another shape", text: encodeCheckpoint([{} as ClaimState]), wants: "ClaimUID" },
+  { title: "text that is no JSON", text: "{", wants: "JSON" },
+  { title: "missing fields", text: encodeCheckpoint([{} as ClaimState]), wants: "ClaimUID" },
 ])("a record with $title is refused", ({ text, wants }) => {
   expect(() => decodeCheckpoint(text)).toThrow(wants)
 })

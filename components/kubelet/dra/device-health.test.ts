@@ -23,9 +23,9 @@ function healthsOfDriver() {
 
 describe("a report of the health of devices", () => {
   test.each([
-    { title: "holds for 30 seconds without a time", seconds: 0, wants: 30_000 },
-    { title: "holds for 30 seconds with a negative time", seconds: -5, wants: 30_000 },
-    { title: "holds for the driver's own time", seconds: 90, wants: 90_000 },
+    { title: "without a timeout is valid for 30 seconds", seconds: 0, wants: 30_000 },
+    { title: "with a negative timeout is valid for 30 seconds", seconds: -5, wants: 30_000 },
+    { title: "with a timeout is valid for that time", seconds: 90, wants: 90_000 },
   ])("$title, and then the health is Unknown", async ({ seconds, wants }) => {
     const { clock, healths, changes, of } = healthsOfDriver()
     healths.report(DRIVER, [reported("a", { healthCheckTimeoutSeconds: seconds, message: "fine" })])
@@ -36,7 +36,7 @@ describe("a report of the health of devices", () => {
     expect(changes).toEqual([`0 ${DRIVER}: pool/a`, `${wants} ${DRIVER}: pool/a`])
   })
 
-  test("tells only of devices whose health or message changed", () => {
+  test("reports only devices whose health or message changed", () => {
     const { healths, changes } = healthsOfDriver()
     healths.report(DRIVER, [reported("a"), reported("b"), reported("c", { health: "Unknown" })])
     healths.report(DRIVER, [reported("a"), reported("b", { message: "warm" })])
@@ -44,7 +44,7 @@ describe("a report of the health of devices", () => {
     expect(changes).toEqual([`0 ${DRIVER}: pool/a pool/b`, `0 ${DRIVER}: pool/b`, `0 ${DRIVER}: pool/a`])
   })
 
-  test("leaves the health of devices that it does not name, until that is too old", async () => {
+  test("keeps the health of devices that it does not name, until that is too old", async () => {
     const { clock, healths, of } = healthsOfDriver()
     healths.report(DRIVER, [reported("a"), reported("b")])
     await clock.advance(20_000)
@@ -54,7 +54,7 @@ describe("a report of the health of devices", () => {
     expect([of("a").health, of("b").health]).toEqual(["Healthy", "Unknown"])
   })
 
-  test("is forgotten with its driver, and no timer is left", async () => {
+  test("is forgotten with its driver, and leaves no timer behind", async () => {
     const { clock, healths, changes, of } = healthsOfDriver()
     healths.report(DRIVER, [reported("a")])
     healths.forget(DRIVER)
@@ -63,7 +63,7 @@ describe("a report of the health of devices", () => {
     expect(changes).toEqual([`0 ${DRIVER}: pool/a`, `0 ${DRIVER}: pool/a`])
   })
 
-  test("of too many devices leaves those that were reported last", () => {
+  test("of too many devices keeps the most recently reported ones", () => {
     const { healths, of } = healthsOfDriver()
     healths.report(DRIVER, [reported("old"), reported("kept")])
     healths.report(DRIVER, [reported("kept"), ...Array.from({ length: 9999 }, (_, i) => reported(`gpu-${i}`))])
@@ -72,8 +72,8 @@ describe("a report of the health of devices", () => {
 
   test.each([
     { title: "of the greatest length is kept", message: "x".repeat(1024), wants: "x".repeat(1024) },
-    { title: "that is too long is cut", message: "x".repeat(1025), wants: `${"x".repeat(1021)}...` },
-    { title: "is cut between characters", message: "ä".repeat(600), wants: `${"ä".repeat(510)}...` },
+    { title: "that is too long is truncated", message: "x".repeat(1025), wants: `${"x".repeat(1021)}...` },
+    { title: "is truncated between characters", message: "ä".repeat(600), wants: `${"ä".repeat(510)}...` },
   ])("with a message that $title", ({ message, wants }) => {
     const { healths, of } = healthsOfDriver()
     healths.report(DRIVER, [reported("a", { message })])

@@ -14,7 +14,7 @@ const drivers = (...devices: readonly DraDevice[]) => new Map([["gpu.example.com
 
 test.each([
   {
-    title: "names a device by its driver, pool and name where it has no CDI device",
+    title: "names a device by its driver, pool and name if it has no CDI device",
     used: { name: "gpu" },
     devices: drivers(device("a")),
     wants: { name: "claim:gpu", resources: [{ resourceID: "gpu.example.com/pool/a", health: "Healthy" }] },
@@ -44,7 +44,7 @@ test.each([
     wants: { name: "claim:gpu/big/first", resources: [{ resourceID: "gpu.example.com/pool/a", health: "Healthy" }] },
   },
   {
-    title: "is left out where the driver has given no device",
+    title: "is left out if the driver has prepared no device",
     used: { name: "gpu" },
     devices: drivers(),
     wants: undefined,

@@ -33,7 +33,7 @@ describe("the value of a key in a file of variables", () => {
     { text: `${"# a comment\n".repeat(20_000)}A='far'`, key: "A", is: "far" },
     { text: `A='${"x".repeat(65_000)}'\nB='2'`, key: "B", is: "2" },
   ]
-  test.each(rows)("is returned as it is in the file: %#", async ({ text, key, is }) => {
+  test.each(rows)("is the value in the file: %#", async ({ text, key, is }) => {
     expect(await value(text, key)).toBe(is)
   })
 

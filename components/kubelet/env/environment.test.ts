@@ -199,7 +199,7 @@ describe("the environment of a container", () => {
     expect(failure).toMatchObject({ name: "StartError", reason: "CreateContainerConfigError", message: expected })
   })
 
-  test("expands a command by the last value of a name", () => {
+  test("expands a command with the last value of a name", () => {
     expect(
       environment.expand("$(A) $(B) $$(A)", [
         { key: "A", value: "1" },

@@ -28,7 +28,7 @@ describe("expand", () => {
     ["$$$(VAR_A)", "$A"],
     ["$$$$(VAR_A)", "$$(VAR_A)"],
     ["a$$b$(VAR_B)", "a$bB"],
-  ])("makes %p into %p", (text, expected) => {
+  ])("expands %p to %p", (text, expected) => {
     // when, then
     expect(expand(text, (name) => values[name])).toBe(expected)
   })

@@ -11,7 +11,12 @@ const disk = { capacityBytes: 10_000 }
 describe("the capacity of a node", () => {
   const rows = [
     { title: "a round number of bytes", bytes: 8192 * Mi, memory: "8Gi", allocatable: "8092Mi" },
-    { title: "what a real machine has", bytes: 24_683_656 * 1024, memory: "24683656Ki", allocatable: "24581256Ki" },
+    {
+      title: "the memory of a real machine",
+      bytes: 24_683_656 * 1024,
+      memory: "24683656Ki",
+      allocatable: "24581256Ki",
+    },
     {
       title: "a number that is no multiple of 1024",
       bytes: 200 * Mi + 1,
@@ -32,7 +37,7 @@ describe("the capacity of a node", () => {
     expect(found.allocatable).toEqual({ cpu: "2", pods: "110", memory: allocatable, "ephemeral-storage": "9500" })
   })
 
-  test("has what is reserved subtracted, and what is kept free for hard thresholds that were chosen", () => {
+  test("has reserved resources subtracted from allocatable ones, and the configured hard eviction thresholds too", () => {
     const tuning = {
       eviction: {
         hard: { "memory.available": { fraction: 0.25 }, "nodefs.available": { count: 1000 } },

@@ -62,7 +62,7 @@ describe("under pressure the kubelet", () => {
   })
 })
 
-/** A node with one pod and one unused image, and what was done to them. */
+/** A node with one pod and one unused image, and a record of what the kubelet does to them. */
 function nodeWith(tuning: Partial<KubeletTuning>) {
   const clock = new VirtualClock(0)
   const done: string[] = []
@@ -96,8 +96,8 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
   return { clock, done, disk, memory }
 }
 
-describe("thresholds that were chosen", () => {
-  test("evict a pod gently once a soft one was crossed for its grace, and at once below a hard one", async () => {
+describe("configured thresholds", () => {
+  test("evict a pod with its grace period after a soft threshold was exceeded for its time, and at once below a hard one", async () => {
     // given
     const { clock, done, memory } = nodeWith({
       eviction: {
@@ -124,7 +124,7 @@ describe("thresholds that were chosen", () => {
     expect(done).toEqual(["evicted for memory.available", "grace 0"])
   })
 
-  test("remove unused images from the high one on, until the low one", async () => {
+  test("remove unused images above the high threshold, down to the low threshold", async () => {
     const { clock, done, disk } = nodeWith({ imageGc: { highPercent: 85, lowPercent: 80 } })
     await clock.advance(600_000) // the image was not used for as long
     await disk(16)

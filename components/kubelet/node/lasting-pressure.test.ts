@@ -6,7 +6,7 @@ const of = (some: Partial<Pressure>): Pressure => ({ ...NO_PRESSURE, ...some })
 
 const CASES = [
   {
-    title: "is told while it lasts, and no longer without a transition period",
+    title: "is reported while it lasts, and not afterwards without a transition period",
     transitionMs: 0,
     observed: [
       { at: 0, is: { memory: true }, wants: { memory: true } },
@@ -14,7 +14,7 @@ const CASES = [
     ],
   },
   {
-    title: "is told until the transition period has passed",
+    title: "is reported until the transition period has passed",
     transitionMs: 300,
     observed: [
       { at: 0, is: {}, wants: {} },
@@ -24,7 +24,7 @@ const CASES = [
     ],
   },
   {
-    title: "that comes back begins the period anew, for its resource alone",
+    title: "that comes back starts its transition period again, and no other",
     transitionMs: 300,
     observed: [
       { at: 0, is: { memory: true, pid: true }, wants: { memory: true, pid: true } },
@@ -35,7 +35,7 @@ const CASES = [
   },
 ]
 
-test.each(CASES)("a pressure $title", ({ transitionMs, observed }) => {
+test.each(CASES)("a pressure condition $title", ({ transitionMs, observed }) => {
   const pressure = new LastingPressure()
   expect(observed.map(({ at, is }) => pressure.after(of(is), at, transitionMs))).toEqual(
     observed.map(({ wants }) => of(wants)),

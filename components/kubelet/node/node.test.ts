@@ -24,7 +24,7 @@ test("the node's status shows images that were imported without a pull", async (
   expect(await names()).toContain("k3ts.local/web:1")
 })
 
-test("a node that starts before its network is ready soon after the network is there", async () => {
+test("a node that starts before its network is Ready soon after its network is ready", async () => {
   // given a kubelet whose runtime has no network yet
   await using node = await simulatedKubelet({})
   const { status: whole } = node.runtime.containers
@@ -47,7 +47,7 @@ test("a node that starts before its network is ready soon after the network is t
   expect(await ready()).toBe("True")
 })
 
-test("the addresses of a node of both families are reported as they are, whatever was there before", async () => {
+test("the addresses of a dual-stack node replace those that its status had before", async () => {
   // given
   await using cluster = await startCluster({ nodes: [], components: { scheduler: false, controllers: false } })
   const report = (...ips: readonly string[]) => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { podOf } from "../testing/pod.ts"
 import { exceededLimit, hasStorageLimit } from "./storage-limits.ts"
 
-/** Counterparts of TestLocalStorageEviction and its kin in pkg/kubelet/eviction/eviction_manager_test.go. */
+/** Counterparts of TestLocalStorageEviction and similar tests in pkg/kubelet/eviction/eviction_manager_test.go. */
 
 type Spec = Parameters<typeof podOf>[0]
 const MI = 1024 * 1024
@@ -24,37 +24,37 @@ test.each<{
   wants: string | undefined
 }>([
   {
-    title: "a pod without limits may use anything",
+    title: "a pod without limits can use any amount",
     spec: { containers: [container("c")], volumes: [emptyDir("v")] },
     used: { containers: { c: 1000 }, volumes: { v: 1000 } },
     wants: undefined,
   },
   {
-    title: "a volume may be as large as its limit",
+    title: "a volume can be as large as its limit",
     spec: { volumes: [emptyDir("v", "5Mi")] },
     used: { volumes: { v: 5 } },
     wants: undefined,
   },
   {
-    title: "a volume that is larger than its limit is named",
+    title: "a volume that is larger than its limit is reported",
     spec: { volumes: [emptyDir("v", "5Mi")] },
     used: { volumes: { v: 6 } },
     wants: 'Usage of EmptyDir volume "v" exceeds the limit "5Mi". ',
   },
   {
-    title: "a volume with the limit 0 has none",
+    title: "a volume with the limit 0 is unlimited",
     spec: { volumes: [emptyDir("v", "0")] },
     used: { volumes: { v: 6 } },
     wants: undefined,
   },
   {
-    title: "a container beyond its limit, whose pod is within its own, is named",
+    title: "a container beyond its limit is reported, although its pod is within its own",
     spec: { containers: [container("a", "5Mi"), container("b", "5Mi")] },
     used: { containers: { a: 6, b: 1 } },
     wants: 'Container a exceeded its local ephemeral storage limit "5Mi". ',
   },
   {
-    title: "a pod is named when its containers together exceed their limits",
+    title: "a pod is reported if its containers together exceed their limits",
     spec: { containers: [container("a", "5Mi"), container("b", "5Mi")] },
     used: { containers: { a: 5, b: 6 } },
     wants: "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. ",
@@ -72,7 +72,7 @@ test.each<{
     wants: "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ",
   },
   {
-    title: "an init container with a larger limit raises that of the pod",
+    title: "an init container with a larger limit increases that of the pod",
     spec: { containers: [container("a")], initContainers: [container("i", "20Mi")] },
     used: { containers: { a: 15 } },
     wants: undefined,
@@ -93,9 +93,9 @@ test.each<{
 })
 
 test.each([
-  { title: "none", spec: { containers: [container("c")], volumes: [emptyDir("v")] }, wants: false },
-  { title: "one of a container", spec: { containers: [container("c", "1Mi")] }, wants: true },
-  { title: "one of a volume", spec: { volumes: [emptyDir("v", "1Mi")] }, wants: true },
-])("only a pod with a limit is measured: $title", ({ spec, wants }) => {
+  { title: "no limit", spec: { containers: [container("c")], volumes: [emptyDir("v")] }, wants: false },
+  { title: "a limit of a container", spec: { containers: [container("c", "1Mi")] }, wants: true },
+  { title: "a limit of a volume", spec: { volumes: [emptyDir("v", "1Mi")] }, wants: true },
+])("only the storage of a pod with a limit is measured: $title", ({ spec, wants }) => {
   expect(hasStorageLimit(podOf(spec as Spec))).toBe(wants)
 })

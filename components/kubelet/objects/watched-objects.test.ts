@@ -17,7 +17,7 @@ const configMap = (revision: number, data: Record<string, string>): ConfigMap =>
     data,
   }).object
 
-/** An API whose answers the test sets, and which notes what it is asked. */
+/** An API whose responses the test sets, and which records its requests. */
 class Api implements Transport {
   readonly calls: string[] = []
   readonly watches: WatchHandlers<KubeObject>[] = []

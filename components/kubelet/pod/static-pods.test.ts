@@ -12,7 +12,7 @@ const MANIFEST = JSON.stringify({
 
 type Node = Awaited<ReturnType<typeof simulatedKubelet>>
 
-/** Has the kubelet follow its folder of manifests. Gives what changes the folder. */
+/** Makes the kubelet watch its folder of manifests. Returns functions that change the folder. */
 async function followed(node: Node) {
   let changed = () => {}
   Object.assign(node.runtime.files, {

@@ -10,7 +10,7 @@ const config = { clusterDns: ["10.43.0.10"], clusterDomain: "cluster.local" }
 const cluster = ["default.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com", "corp"]
 
 describe("the resolver of a pod", () => {
-  test("reads the node's", () => {
+  test("has the node's servers, search domains and options", () => {
     expect(host).toEqual({
       servers: ["192.0.2.1", "192.0.2.2"],
       searches: ["example.com", "corp"],
@@ -52,7 +52,7 @@ describe("the resolver of a pod", () => {
     })
   })
 
-  test("keeps the limits of the C library", () => {
+  test("has the limits of the C library", () => {
     const searches = Array.from({ length: 40 }, (_, i) => `d${i}.example`)
     const made = podDns(
       podOf({ dnsPolicy: "None", dnsConfig: { nameservers: ["1.0.0.1", "1.0.0.2", "1.0.0.3", "1.0.0.4"], searches } }),

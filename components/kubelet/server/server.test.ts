@@ -185,7 +185,7 @@ describe("the kubelet's own paths", () => {
     expect(await run("default/none/web?cmd=true")).toMatchObject({ status: 404, text: "pod does not exist\n" })
   })
 
-  test("are parsed, and others are refused", async () => {
+  test("are parsed, and unknown ones are refused", async () => {
     expect(await ask("/pods", { method: "POST" })).toMatchObject({ status: 405, text: "Method Not Allowed" })
     expect(await ask("/run/default/web/web")).toMatchObject({ status: 405 })
     expect(await ask("/none")).toMatchObject({ status: 404 })

@@ -23,7 +23,7 @@ test("after too short a time the previous rate is returned", () => {
   expect(rates.begin()("young", 0, at(20.1, 2e10))).toBe(5e8)
 })
 
-test("a restarted counter is counted from its start, and ids that are not read are forgotten", () => {
+test("a counter that starts again is counted from its start, and ids that are not read any more are forgotten", () => {
   const rates = new CpuRates()
   rates.begin()("a", 0, at(100, 50e9))
   expect(rates.begin()("a", 0, at(110, 1e9))).toBe(5e8)

@@ -32,7 +32,7 @@ const figuresOf = (sample: Sample) =>
   })
 const nodeOf = (sample: Sample) => summaryOf({ nodeName: "n", memoryBytes: 1, sample, rate: () => undefined }).node
 
-test("the time that tasks waited is in the summary and among the metrics, by resource", () => {
+test("the time that tasks waited (PSI) is in the summary and in the metrics, by resource", () => {
   const sample = sampleOf({ pressure: { cpu: pressure, memory: undefined, io: pressure } })
   const data = (total: number) => ({ total, avg10: 1.5, avg60: 0.75, avg300: 0.25 })
   const psi = { full: data(1_000_000), some: data(3_000_000) }
@@ -46,7 +46,7 @@ test("the time that tasks waited is in the summary and among the metrics, by res
   ])
 })
 
-test("nothing is said of it where the kernel does not tell", () => {
+test("PSI is left out if the kernel does not report it", () => {
   const { cpu, memory, io } = nodeOf(sampleOf({}))
   expect([cpu, memory, io].map((one) => one !== undefined && "psi" in one)).toEqual([false, false, false])
   expect(figuresOf(sampleOf({}))).toEqual([])

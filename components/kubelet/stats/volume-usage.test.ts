@@ -100,7 +100,7 @@ test("a volume is measured at most once a minute, however many requests there ar
   ])
 })
 
-test("the check of other pods' storage limits does not have a volume measured again", async () => {
+test("the check of storage limits of other pods does not measure a volume again", async () => {
   await using node = await nodeWithVolumes()
   // given a pod with a limit, whose volumes are measured every ten seconds, and a measurement of all volumes
   await node.create("limited", {

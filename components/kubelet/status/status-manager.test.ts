@@ -148,7 +148,7 @@ describe("the status of a pod", () => {
       },
     },
     {
-      title: "has another of its name in its place",
+      title: "has been replaced by another of the same name",
       happen: ({ informer }) => {
         informer.pod = { ...pod, metadata: { ...pod.metadata, uid: "other" } }
       },

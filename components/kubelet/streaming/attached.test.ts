@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { SUCCESS, type CommandStatus } from "../../../pkg/streaming/status.ts"
 import { attached } from "./attached.ts"
 
-/** A container that somebody attached to. */
+/** A container to which a client is attached. */
 function container({ inputEndsOutput = true, missed = false } = {}) {
   const clock = new VirtualClock(0)
   const [stdin, stdout] = [new PassThrough(), new PassThrough()]
@@ -40,7 +40,7 @@ function container({ inputEndsOutput = true, missed = false } = {}) {
   }
 }
 
-describe("a client that sends its input and disconnects", () => {
+describe("closes the container's input once the response was sent", () => {
   test("closes the container's input after the response was sent", async () => {
     // given a container that is asked
     const { command, clock, stdin, stdout, out } = container()
@@ -60,7 +60,7 @@ describe("a client that sends its input and disconnects", () => {
     expect(stdin.writableEnded).toBe(true)
   })
 
-  test("waits for no container that has ended", async () => {
+  test("does not wait for a container that has ended", async () => {
     const { command, clock, stdin, end } = container()
     command.stdin!.end("question\n")
     await clock.settle()
@@ -71,7 +71,7 @@ describe("a client that sends its input and disconnects", () => {
     expect(await command.status).toEqual(SUCCESS)
   })
 
-  test("closes the container's input at once when that does no harm", async () => {
+  test("closes the container's input at once if the container's output does not depend on it", async () => {
     const { command, clock, stdin } = container({ inputEndsOutput: false })
     command.stdin!.end("question\n")
     await clock.settle()
@@ -88,7 +88,7 @@ test("a container that had ended before it was attached to is a failure, so that
   })
 })
 
-test("a container whose output was received was attached to", async () => {
+test("a container whose output was received counts as attached, although it ended early", async () => {
   const { command, stdout, end } = container({ missed: true })
   stdout.write("seen")
   await end()

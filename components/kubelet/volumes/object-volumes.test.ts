@@ -15,7 +15,7 @@ describe("volumes with the contents of objects", () => {
   })
   afterEach(() => host.stop())
 
-  test("show a ConfigMap and a Secret, all keys or selected ones, with their modes", async () => {
+  test("contain a ConfigMap and a Secret, all keys or selected ones, with their modes", async () => {
     const { cluster, root, volumes, signal, createPod, configMap, read } = host
     // given
     await configMap("cm", { a: "1", b: "2" }, { binaryData: { raw: base64("\u0000\u0001") } })
@@ -176,7 +176,7 @@ describe("volumes with the contents of objects", () => {
     expect([await read(mounted, "v", "a"), told.length]).toEqual(["1", 0])
   })
 
-  test("show the pod's current labels", async () => {
+  test("contain the pod's current labels", async () => {
     const { cluster, volumes, signal, createPod, read, becomes } = host
     // given
     const pod = await createPod(

@@ -42,7 +42,7 @@ async function showing(node: NodeOptions = {}) {
   }
 }
 
-describe("a ConfigMap's volume of a running pod", () => {
+describe("a ConfigMap volume of a running pod", () => {
   test("is updated at the kubelet's next synchronization of the pod, 60 to 90 seconds after the pod's start", async () => {
     await using pod = await showing()
     await pod.cluster.advance("10s")

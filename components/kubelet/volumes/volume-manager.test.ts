@@ -14,7 +14,7 @@ describe("the volumes of pods", () => {
   })
   afterEach(() => host.stop())
 
-  test("that cannot be mounted are all reported", async () => {
+  test("that cannot be mounted are reported together", async () => {
     const { volumes, told, signal, createPod } = host
     // given a pod that lacks two objects
     const pod = await createPod("p", {

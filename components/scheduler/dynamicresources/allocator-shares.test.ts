@@ -20,7 +20,7 @@ import {
 
 const rows: readonly Row[] = [
   {
-    title: "as much of a capacity as is asked for",
+    title: "the capacity that it requests",
     claims: [claim({ requests: [request("r", { capacity: { requests: { memory: "2Gi" } } })] })],
     slices: [
       slice([
@@ -31,35 +31,35 @@ const rows: readonly Row[] = [
     wants: [["r=b"]],
   },
   {
-    title: "a share of a device that other claims have shares of",
+    title: "a share of a device that other claims share",
     claims: [claim({ requests: [wanting("r", "4Gi")] })],
     slices: [slice([shareable("a")])],
     shared: usedMemory(4),
     wants: [["r=a"]],
   },
   {
-    title: "no share that is larger than what is left",
+    title: "no share that is larger than the rest of the capacity",
     claims: [claim({ requests: [wanting("r", "5Gi")] })],
     slices: [slice([shareable("a"), shareable("b")])],
     shared: usedMemory(4),
     wants: [["r=b"]],
   },
   {
-    title: "the whole of a device where it does not say how much, and the device has no usual amount",
+    title: "no share if it requests no amount and the device has no default, since others share the device",
     claims: [claim({ requests: [wanting("r")] })],
     slices: [slice([shareable("a")])],
     shared: usedMemory(1),
     wants: undefined,
   },
   {
-    title: "the usual amount where it does not say how much",
+    title: "the default amount if it requests none",
     claims: [claim({ requests: [wanting("r")] })],
     slices: [slice([shareable("a", VALUES)])],
     shared: usedMemory(7),
     wants: [["r=a"]],
   },
   {
-    title: "shares of one device for several requests and claims, as far as they go",
+    title: "shares of one device for several requests and claims, up to its capacity",
     claims: [
       claim({ requests: [wanting("r", "4Gi"), wanting("s", "3Gi")] }),
       claim({ requests: [wanting("t", "2Gi")] }, "other"),
@@ -68,13 +68,13 @@ const rows: readonly Row[] = [
     wants: [["r=a", "s=a"], ["t=b"]],
   },
   {
-    title: "several devices for one request, and not one of them twice",
+    title: "several devices for one request, none of them twice",
     claims: [claim({ requests: [wanting("r", "1Gi", { count: 2 })] })],
     slices: [slice([shareable("a")])],
     wants: undefined,
   },
   {
-    title: "shares of devices that differ in an attribute",
+    title: "shares of devices with distinct attributes",
     claims: [
       claim({
         requests: [wanting("r", "1Gi"), wanting("s", "1Gi")],
@@ -85,19 +85,19 @@ const rows: readonly Row[] = [
     wants: [["r=a", "s=b"]],
   },
   {
-    title: "no more than the device gives at once",
+    title: "no more than the largest valid value",
     claims: [claim({ requests: [wanting("r", "7Gi")] })],
     slices: [slice([shareable("a", STEPS)])],
     wants: undefined,
   },
   {
-    title: "no amount over the largest that the device gives",
+    title: "no more than the maximum of the request policy",
     claims: [claim({ requests: [wanting("r", "5Gi")] })],
     slices: [slice([shareable("a", VALUES)])],
     wants: undefined,
   },
   {
-    title: "the counters of a shared device once",
+    title: "a shared device, whose counters are consumed once",
     claims: [claim({ requests: [wanting("r", "1Gi"), wanting("s", "1Gi")] })],
     slices: shared([shareable("a", undefined, { consumesCounters: sharing("a", "8Gi").consumesCounters })]),
     wants: [["r=a", "s=a"]],
@@ -108,13 +108,18 @@ describe("a claim gets", () => {
   test.each(rows)("$title", ({ wants, ...input }) => expect(allocate(input)).toEqual(wants))
 
   test.each([
-    { title: "as much as it asks for", asks: "3Gi", policy: undefined, wants: "3Gi" },
-    { title: "all where it says nothing", asks: undefined, policy: undefined, wants: "8Gi" },
-    { title: "the usual amount where it says nothing", asks: undefined, policy: STEPS, wants: "1Gi" },
-    { title: "the least that there is", asks: "1", policy: STEPS, wants: "2Gi" },
-    { title: "the next step", asks: "2049Mi", policy: STEPS, wants: "4Gi" },
-    { title: "the next of some amounts", asks: "2Gi", policy: VALUES, wants: "4Gi" },
-  ])("a share of a device: $title", ({ asks, policy, wants }) => {
+    { title: "the requested amount", asks: "3Gi", policy: undefined, wants: "3Gi" },
+    { title: "the whole capacity without a requested amount", asks: undefined, policy: undefined, wants: "8Gi" },
+    {
+      title: "the default amount of the policy without a requested amount",
+      asks: undefined,
+      policy: STEPS,
+      wants: "1Gi",
+    },
+    { title: "the minimum of the policy", asks: "1", policy: STEPS, wants: "2Gi" },
+    { title: "the requested amount rounded up to the next step", asks: "2049Mi", policy: STEPS, wants: "4Gi" },
+    { title: "the next larger valid value", asks: "2Gi", policy: VALUES, wants: "4Gi" },
+  ])("a share of a device has $title", ({ asks, policy, wants }) => {
     const [allocation] = allocatorFor({
       claims: [claim({ requests: [wanting("r", asks)] })],
       slices: [slice([shareable("a", policy)])],

@@ -22,47 +22,47 @@ import {
 
 const rows: readonly Row[] = [
   { title: "one device", slices: [slice(["a", "b"])], wants: [["r=a"]] },
-  { title: "nothing on a node that reaches none", slices: [slice(["a"])], on: NODES[1]!, wants: undefined },
-  { title: "the next device where one is in use", slices: [slice(["a", "b"])], allocated: ["a"], wants: [["r=b"]] },
-  { title: "nothing where all are in use", slices: [slice(["a"])], allocated: ["a"], wants: undefined },
+  { title: "no device on a node that can reach none", slices: [slice(["a"])], on: NODES[1]!, wants: undefined },
+  { title: "the next device if one is in use", slices: [slice(["a", "b"])], allocated: ["a"], wants: [["r=b"]] },
+  { title: "no device if all are in use", slices: [slice(["a"])], allocated: ["a"], wants: undefined },
   {
-    title: "as many devices as are asked for",
+    title: "the number of devices that it requests",
     claims: [claim({ requests: [request("r", { count: 2 })] })],
     slices: [slice(["a", "b", "c"])],
     wants: [["r=a", "r=b"]],
   },
   {
-    title: "all devices that fit",
+    title: "all matching devices",
     claims: [claim({ requests: [request("r", { allocationMode: "All" })] })],
     slices: [slice(["a", "b"]), slice(["c"], { driver: "other.example" })],
     wants: [["r=a", "r=b"]],
   },
   {
-    title: "not all devices where one of them is in use",
+    title: "no device if it requests all and one of them is in use",
     claims: [claim({ requests: [request("r", { allocationMode: "All" })] })],
     slices: [slice(["a", "b"])],
     allocated: ["b"],
     wants: undefined,
   },
   {
-    title: "not all devices where there is none",
+    title: "no device if it requests all and there are none",
     claims: [claim({ requests: [request("r", { allocationMode: "All" })] })],
     slices: [],
     wants: undefined,
   },
   {
-    title: "no device twice, for several claims",
+    title: "devices that no other claim gets",
     claims: [claim({ requests: [request("r")] }), claim({ requests: [request("s")] }, "other")],
     slices: [slice(["a", "b"])],
     wants: [["r=a"], ["s=b"]],
   },
   {
-    title: "a device that the class takes",
+    title: "a device that the class selects",
     slices: [slice(["a"], { driver: "other.example" }), slice(["b"])],
     wants: [["r=b"]],
   },
   {
-    title: "a device with the wanted attributes and capacity",
+    title: "a device with the requested attributes and capacity",
     claims: [
       claim({
         requests: [
@@ -93,13 +93,13 @@ const rows: readonly Row[] = [
     wants: [["r=right"]],
   },
   {
-    title: "an error where an expression fails",
+    title: "an error if an expression fails",
     claims: [claim({ requests: [request("r", { selectors: [cel(`device.attributes["x.y"].missing == 1`)] })] })],
     slices: [slice(["a"])],
     wants: "claim: selector #0: CEL runtime error: no such key: missing",
   },
   {
-    title: "devices with the same attribute, though others come first",
+    title: "devices with the same attribute, although others come first",
     claims: [
       claim({
         requests: [request("r", { count: 2 })],
@@ -116,7 +116,7 @@ const rows: readonly Row[] = [
     wants: [["r=a", "r=c"]],
   },
   {
-    title: "an error where all devices are wanted and a constraint keeps one out",
+    title: "an error if it requests all devices and a constraint excludes one",
     claims: [
       claim({
         requests: [request("r", { allocationMode: "All" })],
@@ -128,7 +128,7 @@ const rows: readonly Row[] = [
       "claim default/claim, request r: cannot add device gpu.example/pool/b because a claim constraint would not be satisfied",
   },
   {
-    title: "the first alternative that can be had",
+    title: "the first alternative that is available",
     claims: [
       claim({
         requests: [
@@ -146,7 +146,7 @@ const rows: readonly Row[] = [
     wants: [["r/one=a"]],
   },
   {
-    title: "another alternative where a later request needs the devices",
+    title: "another alternative if a later request needs the devices",
     claims: [
       claim({
         requests: [
@@ -165,7 +165,7 @@ const rows: readonly Row[] = [
     wants: [["r/one=a", "s=b"]],
   },
   {
-    title: "an error for more devices than a claim holds",
+    title: "an error if it requests more devices than a claim can have",
     claims: [claim({ requests: [request("r", { count: 20 }), request("s", { count: 13 })] })],
     slices: [slice(["a"])],
     wants: "claim default/claim: number of requested devices 33 exceeds the claim limit of 32",
@@ -178,7 +178,7 @@ const rows: readonly Row[] = [
     wants: [["r=a"]],
   },
   { title: "no device with a taint", slices: [slice([tainted("NoSchedule")])], wants: undefined },
-  { title: "a device with a taint without effect", slices: [slice([tainted("None")])], wants: [["r=a"]] },
+  { title: "a device with a taint that has no effect", slices: [slice([tainted("None")])], wants: [["r=a"]] },
   {
     title: "a device with a taint that is tolerated",
     claims: tolerating({ key: "broken", operator: "Exists" }),
@@ -186,13 +186,13 @@ const rows: readonly Row[] = [
     wants: [["r=a"]],
   },
   {
-    title: "no device with a taint of another value than the one that is tolerated",
+    title: "no device with a taint of another value than the tolerated one",
     claims: tolerating({ key: "broken", operator: "Equal", value: "no" }),
     slices: [slice([tainted("NoSchedule")])],
     wants: undefined,
   },
   {
-    title: "devices as far as the counters that they share go",
+    title: "devices as long as their shared counters suffice",
     claims: [claim({ requests: [request("r", { count: 2 })] })],
     slices: shared([sharing("a", "6Gi"), sharing("b", "4Gi"), sharing("c", "2Gi")]),
     wants: [["r=a", "r=c"]],
@@ -204,17 +204,17 @@ const rows: readonly Row[] = [
     wants: undefined,
   },
   {
-    title: "an error where counters are missing",
+    title: "an error if counters are missing",
     slices: [slice([sharing("a", "1Gi")])],
     wants: "invalid resource pools were encountered",
   },
   {
-    title: "nothing of a pool that is not complete",
+    title: "no device of an incomplete pool",
     slices: [slice(["a"], { pool: { resourceSliceCount: 2 } })],
     wants: undefined,
   },
   {
-    title: "an error where all devices of a pool that is not complete are wanted",
+    title: "an error if it requests all devices of an incomplete pool",
     claims: [claim({ requests: [request("r", { allocationMode: "All" })] })],
     slices: [slice(["a"], { pool: { resourceSliceCount: 2 } })],
     wants: "request r: asks for all devices, but resource pool gpu.example/pool is currently being updated",
@@ -225,7 +225,7 @@ const rows: readonly Row[] = [
     wants: [["r=new"]],
   },
   {
-    title: "nothing where a newer generation has devices for other nodes only",
+    title: "no device if a newer generation has devices for other nodes only",
     slices: [
       slice(["old"], { pool: { resourceSliceCount: 2 } }),
       slice(["new"], { pool: { generation: 2 }, nodeName: "two" }),
@@ -233,12 +233,12 @@ const rows: readonly Row[] = [
     wants: undefined,
   },
   {
-    title: "an error where two devices of a pool have one name",
+    title: "an error if two devices of a pool have the same name",
     slices: [slice(["a"], { pool: { resourceSliceCount: 2 } }), slice(["a"], { pool: { resourceSliceCount: 2 } })],
     wants: "invalid resource pools were encountered",
   },
   {
-    title: "devices of nodes with a label",
+    title: "devices of nodes that match a node selector",
     slices: [
       slice(["a"], {
         nodeSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: ["a"] }] }] },
@@ -247,7 +247,7 @@ const rows: readonly Row[] = [
     wants: [["r=a"]],
   },
   {
-    title: "devices that say themselves which node reaches them",
+    title: "devices with their own node name",
     slices: [
       slice(
         [
@@ -264,7 +264,7 @@ const rows: readonly Row[] = [
 describe("a claim gets", () => {
   test.each(rows)("$title", ({ wants, ...input }) => expect(allocate(input)).toEqual(wants))
 
-  test("what drivers are told, from its class and itself, and the nodes that reach the devices", () => {
+  test("the configuration for its drivers, from its class and itself, and a node selector for its devices", () => {
     const config = [
       { requests: ["r"], ...configOf({ forRequest: true }) },
       { requests: ["elsewhere"], ...configOf({ forOther: true }) },
@@ -293,7 +293,7 @@ describe("a claim gets", () => {
     })
   })
 
-  test("the conditions that its device must meet, and the node that the device is made ready for", () => {
+  test("the binding conditions of its device, and the node for which the device is prepared", () => {
     const conditions = { bindingConditions: ["Attached"], bindingFailureConditions: ["Broken"] }
     const [allocation] = allocatorFor({
       claims: [CLAIM],
@@ -305,7 +305,7 @@ describe("a claim gets", () => {
     })
   })
 
-  test("an answer in bounded time, however many combinations there are", () => {
+  test("a result in bounded time, however many combinations there are", () => {
     // given 40 devices of three kinds in turn, and a claim for 30 of one kind
     const devices = Array.from({ length: 40 }, (_, i) => numa(`d${i}`, i % 3))
     const hard = claim({

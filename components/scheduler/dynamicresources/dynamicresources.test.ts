@@ -49,8 +49,8 @@ const claims = async ({ client }: Cluster) => (await client.list(ResourceClaim, 
 const nodeOf = async (cluster: Cluster, name: string) => (await cluster.get(Pod, name)).spec.nodeName
 const poolsOf = ({ status }: ResourceClaim) => status.allocation?.devices.results?.map(({ pool }) => pool)
 
-describe("a pod with a claim by a template", () => {
-  test("gets a claim of its own, and goes where the device of the claim is", async () => {
+describe("a pod with a claim from a template", () => {
+  test("gets its own claim, and is scheduled to the node of the claim's device", async () => {
     // given
     await using cluster = await start()
     // when
@@ -115,7 +115,7 @@ describe("a pod with a claim by a template", () => {
     expect(await nodeOf(cluster, "web")).toBe("two")
   })
 
-  test("is placed on the node with its most preferred alternative", async () => {
+  test("is scheduled to the node with its most preferred alternative", async () => {
     // given a node with two devices among nodes with one
     await using cluster = await start()
     const { client } = cluster
@@ -159,7 +159,7 @@ describe("a pod with a claim by a template", () => {
 })
 
 describe("a claim that pods share", () => {
-  test("places them all on the node of its device, and releases the device after the last of them", async () => {
+  test("brings them all to the node of its device, and releases the device after the last pod", async () => {
     // given
     await using cluster = await start()
     const { client } = cluster
@@ -184,7 +184,7 @@ describe("a claim that pods share", () => {
     expect([status, metadata.finalizers]).toEqual([{}, undefined])
   })
 
-  test("is told that its class does not exist", async () => {
+  test("with a class that does not exist keeps its pods Pending, with the reason", async () => {
     await using cluster = await start()
     const devices = { requests: [{ name: "r", exactly: { deviceClassName: "missing" } }] }
     await cluster.client.create(ResourceClaim, {
@@ -198,7 +198,7 @@ describe("a claim that pods share", () => {
     )
   })
 
-  test("gets another device where the node of its device cannot be used", async () => {
+  test("gets another device if the node of its device cannot be used", async () => {
     // given a claim with a device on a node, and nobody who uses it
     await using cluster = await start()
     const { client } = cluster
@@ -224,7 +224,7 @@ describe("a claim that pods share", () => {
   })
 })
 
-describe("a device that must be made ready for a node", () => {
+describe("a device with binding conditions", () => {
   /** Two nodes, a device for both that its driver attaches, and a pod that is to get it. */
   async function startAttached() {
     const cluster = await start()
@@ -286,7 +286,7 @@ describe("a device that must be made ready for a node", () => {
       title: "its driver does not report within ten minutes",
       fail: (cluster: Awaited<ReturnType<typeof startAttached>>) => cluster.advance("10m"),
     },
-  ])("is given back, and another one tried, where $title", async ({ fail }) => {
+  ])("is released, and another one tried, if $title", async ({ fail }) => {
     await using cluster = await startAttached()
     const before = (await cluster.read()).status.allocation?.allocationTimestamp
     // when

@@ -51,9 +51,9 @@ async function start(): Promise<Cluster> {
 
 describe("a pod that asks for an extended resource", () => {
   test.each([
-    { title: "that a class names", resource: GPU },
-    { title: "by the name that each class has", resource: IMPLICIT },
-  ])("$title runs where a device is, with a claim that was made for it", async ({ resource }) => {
+    { title: "that a DeviceClass names", resource: GPU },
+    { title: "by the implicit name of a DeviceClass", resource: IMPLICIT },
+  ])("$title runs on the node of a device, with a claim that was created for the pod", async ({ resource }) => {
     // given
     await using cluster = await start()
     // when
@@ -93,7 +93,7 @@ describe("a pod that asks for an extended resource", () => {
     })
   })
 
-  test("gets it from the node itself where that has it, without a claim", async () => {
+  test("gets it from the Node if the Node has the resource, without a claim", async () => {
     // given a node that lists the resource, and none with a device
     await using cluster = await start()
     await cluster.client.delete(ResourceSlice, { name: "two" })
@@ -111,7 +111,7 @@ describe("a pod that asks for an extended resource", () => {
     expect(await claims(cluster)).toEqual([])
   })
 
-  test("waits while its devices are taken, and gets those of a pod that has ended", async () => {
+  test("waits while its devices are in use, and gets those of a pod that has ended", async () => {
     // given
     await using cluster = await start()
     await cluster.client.create(Pod, pod("first"))
@@ -130,7 +130,7 @@ describe("a pod that asks for an extended resource", () => {
     expect((await claims(cluster)).map(({ metadata }) => metadata.ownerReferences![0]!.name)).toEqual(["second"])
   })
 
-  test("is refused as for any resource without a class, and runs when a class comes", async () => {
+  test("is unschedulable without a DeviceClass, as for any resource, and runs when a class is created", async () => {
     // given
     await using cluster = await start()
     await cluster.client.delete(DeviceClass, { name: "gpu" })
@@ -147,7 +147,7 @@ describe("a pod that asks for an extended resource", () => {
     expect(await nodeOf(cluster, "web")).toBe("two")
   })
 
-  test("gets devices of the newest class that names the resource", async () => {
+  test("gets devices of the newest DeviceClass that names the resource", async () => {
     await using cluster = await start()
     await cluster.advance("10s")
     await cluster.client.create(DeviceClass, classOf("newer", GPU))
@@ -157,7 +157,7 @@ describe("a pod that asks for an extended resource", () => {
     expect(claim!.spec.devices.requests![0]!.exactly!.deviceClassName).toBe("newer")
   })
 
-  test("has its claim made anew where an earlier try has left one", async () => {
+  test("gets a new claim if an earlier attempt has left one", async () => {
     // given a pod that waits, and a claim as a scheduler leaves it that has stopped between its writes
     await using cluster = await start()
     await cluster.client.delete(ResourceSlice, { name: "two" })
@@ -182,7 +182,7 @@ describe("a pod that asks for an extended resource", () => {
     expect((await claims(cluster)).length).toBe(1)
   })
 
-  test("gives its devices back when it cannot be bound", async () => {
+  test("releases its devices when it cannot be bound", async () => {
     // given a cluster in which no pod can be told of its claim
     await using cluster = await start()
     const refused = await cluster.faults.requests({
@@ -205,7 +205,7 @@ describe("a pod that asks for an extended resource", () => {
     expect((await claims(cluster)).length).toBe(1)
   })
 
-  test("takes of a quota what it asks for once, together with its claim and with other claims", async () => {
+  test("is charged to a quota once, together with its claim and with other claims", async () => {
     // given a quota of all that counts its devices, and a node with three of them
     await using cluster = await start()
     const { client } = cluster

@@ -36,9 +36,9 @@ const TABLE: readonly {
   /** Container, resource, and name of the request. */
   readonly mappings: readonly string[]
 }[] = [
-  { title: "nothing, for nothing", given: { containers: [{}] }, requests: {}, mappings: [] },
+  { title: "no requests for pods without extended resources", given: { containers: [{}] }, requests: {}, mappings: [] },
   {
-    title: "one request for each container and resource, numbered by the sorted names of all its resources",
+    title: "one request for each container and resource, numbered by the sorted names of all resources",
     given: { containers: [{ cpu: "1", [GPU]: "2", [FPGA]: "1" }, { [GPU]: "1" }] },
     requests: { "container-0-request-1": "fpga 1", "container-0-request-2": "gpu 2", "container-1-request-0": "gpu 1" },
     mappings: [
@@ -48,19 +48,19 @@ const TABLE: readonly {
     ],
   },
   {
-    title: "no request for a resource without a class, or for none of one",
+    title: "no request for a resource without a DeviceClass, or for an amount of 0",
     given: { containers: [{ "example.com/other": "1", [GPU]: "0" }] },
     requests: {},
     mappings: [],
   },
   {
-    title: "the resource that each class stands for by its name",
+    title: "requests for the implicit resource of each DeviceClass",
     given: { containers: [{ [IMPLICIT]: "1", [FPGA]: "1" }] },
     requests: { "container-0-request-0": "fpga 1", "container-0-request-1": "fpga 1" },
     mappings: [`c0 ${IMPLICIT} container-0-request-0`, `c0 ${FPGA} container-0-request-1`],
   },
   {
-    title: "for an init container the devices of containers that start later",
+    title: "for an init container, the devices of containers that start later",
     given: { initContainers: [[{ [GPU]: "2" }]], containers: [{ [GPU]: "1" }, { [GPU]: "1" }, { [GPU]: "1" }] },
     requests: { "container-1-request-0": "gpu 1", "container-2-request-0": "gpu 1", "container-3-request-0": "gpu 1" },
     mappings: [
@@ -72,7 +72,7 @@ const TABLE: readonly {
     ],
   },
   {
-    title: "for init containers one request of what the largest of them lacks",
+    title: "for init containers, one request of the devices that the largest of them needs in addition",
     given: { initContainers: [[{ [GPU]: "2" }], [{ [GPU]: "4" }], [{ [GPU]: "3" }]], containers: [{ [GPU]: "1" }] },
     requests: { "container-1-request-0": "gpu 3", "container-3-request-0": "gpu 1" },
     mappings: [
@@ -84,7 +84,7 @@ const TABLE: readonly {
     ],
   },
   {
-    title: "for an init container those of a sidecar that starts later, but not of one that runs already",
+    title: "for an init container, the devices of a sidecar that starts later, but not of one that runs already",
     given: {
       initContainers: [[{ [GPU]: "1" }], [{ [GPU]: "1" }, "sidecar"], [{ [GPU]: "2" }]],
       containers: [{ [FPGA]: "1" }],
@@ -99,7 +99,7 @@ const TABLE: readonly {
   },
 ]
 
-describe("a claim in the place of extended resources has", () => {
+describe("a claim for extended resources has", () => {
   test.each(TABLE)("$title", ({ given, requests, mappings }) => {
     const resources = Object.keys({ ...CLASSES, "example.com/other": "" }).sort()
     const found = extendedRequests(podAsking(given), resources, (resource) => CLASSES[resource])

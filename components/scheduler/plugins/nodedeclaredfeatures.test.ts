@@ -12,22 +12,22 @@ const RESTART = "RestartAllContainersOnContainerExits"
 const USERS = "UserNamespacesHostNetworkSupport"
 
 test.each([
-  { title: "a pod without needs", spec: {}, declared: undefined, wants: "Skip" },
-  { title: "a host network without users of its own", spec: { hostNetwork: true }, declared: [], wants: "Skip" },
+  { title: "a pod without required features", spec: {}, declared: undefined, wants: "Skip" },
+  { title: "hostNetwork without a user namespace", spec: { hostNetwork: true }, declared: [], wants: "Skip" },
   {
-    title: "a container that restarts all, and a node that can",
+    title: "a container with restart of all containers, and a node with the feature",
     spec: { containers: [restartsAll] },
     declared: [RESTART],
     wants: "Success",
   },
   {
-    title: "an init container that restarts all, and a node that declares nothing",
+    title: "an init container with restart of all containers, and a node without features",
     spec: { initContainers: [restartsAll] },
     declared: undefined,
     wants: "UnschedulableAndUnresolvable",
   },
   {
-    title: "two needs, and a node that meets one",
+    title: "two required features, and a node with one of them",
     spec: { containers: [restartsAll], hostNetwork: true, hostUsers: false },
     declared: [USERS],
     wants: "UnschedulableAndUnresolvable",
@@ -42,7 +42,7 @@ test.each([
   expect(code).toBe(wants)
 })
 
-test("a node that declares another feature wakes the pods that this plugin refused", () => {
+test("a node that declares another feature moves the pods that this plugin refused back to the queue", () => {
   const actions = nodeActions(nodeWith([RESTART]), nodeWith([]))
   expect(actions).toEqual(["Node/UpdateDeclaredFeatures"])
   expect(nodeDeclaredFeatures.eventsToRegister).toContain("Node/UpdateDeclaredFeatures")

@@ -31,17 +31,27 @@ function verdict(volume: Labels, node: Labels): string {
 
 test.each([
   { title: "a volume without labels", volume: {}, node: { [ZONE]: "a" }, wants: "skipped" },
-  { title: "a volume of the node's zone", volume: { [ZONE]: "a" }, node: { [ZONE]: "a" }, wants: "Success" },
-  { title: "a volume of another zone", volume: { [ZONE]: "b" }, node: { [ZONE]: "a" }, wants: "refused" },
-  { title: "a volume of several zones", volume: { [ZONE]: "b__a" }, node: { [ZONE]: "a" }, wants: "Success" },
-  { title: "a volume of several other zones", volume: { [ZONE]: "b__c" }, node: { [ZONE]: "a" }, wants: "refused" },
+  { title: "a volume in the node's zone", volume: { [ZONE]: "a" }, node: { [ZONE]: "a" }, wants: "Success" },
+  { title: "a volume in another zone", volume: { [ZONE]: "b" }, node: { [ZONE]: "a" }, wants: "refused" },
   {
-    title: "an old label beside the node's new one",
+    title: "a volume in several zones, one of them the node's",
+    volume: { [ZONE]: "b__a" },
+    node: { [ZONE]: "a" },
+    wants: "Success",
+  },
+  { title: "a volume in several other zones", volume: { [ZONE]: "b__c" }, node: { [ZONE]: "a" }, wants: "refused" },
+  {
+    title: "a volume with the deprecated zone label, and a node with the current one",
     volume: { [OLD_ZONE]: "a" },
     node: { [ZONE]: "a" },
     wants: "Success",
   },
-  { title: "a region that the node does not name", volume: { [REGION]: "r" }, node: { [ZONE]: "a" }, wants: "refused" },
+  {
+    title: "a volume with a region, and a node without one",
+    volume: { [REGION]: "r" },
+    node: { [ZONE]: "a" },
+    wants: "refused",
+  },
   { title: "a volume with a zone, and a node without any", volume: { [ZONE]: "a" }, node: {}, wants: "Success" },
 ])("$title: $wants", ({ volume, node, wants }) => {
   expect(verdict(volume as Labels, node as Labels)).toBe(wants === "refused" ? "UnschedulableAndUnresolvable" : wants)

@@ -66,7 +66,7 @@ describe("the files of servers that share a store", () => {
     for (const dir of dirs) expect(ownKeyFiles(dir)).toEqual(ownKeyFiles(dirs[0]!))
   })
 
-  test("cannot be read by somebody who has the store but not the token", async () => {
+  test("cannot be read by a user of the store who does not have the token", async () => {
     const dir = newDir()
     await share(dir, "secret")
     const stored = Buffer.from(cell.stored!.value).toString("latin1")
@@ -75,7 +75,7 @@ describe("the files of servers that share a store", () => {
         expect(text).not.toContain(hidden)
   })
 
-  test("stay those of a server that had them before it shared its store, and missing ones are added", async () => {
+  test("are those of the server that had files before it shared its store, and missing ones are added", async () => {
     const dir = newDir()
     const key = newPrivateKey()
     write(dir, "tls/service.key", key)
@@ -86,7 +86,7 @@ describe("the files of servers that share a store", () => {
     expect(readFileSync(join(joining, "tls/service.key"), "utf8")).toBe(key)
   })
 
-  test("are taken again by a server whose last start was killed while it wrote them", async () => {
+  test("are copied again by a server that was killed while it wrote them", async () => {
     const [first, second] = [newDir(), newDir()]
     await share(first, "secret")
     write(second, "tls/server-ca.key", readFileSync(join(first, "tls/server-ca.key"), "utf8"))
@@ -94,7 +94,7 @@ describe("the files of servers that share a store", () => {
     expect(ownKeyFiles(second)).toEqual(ownKeyFiles(first))
   })
 
-  test("are found again without --token, with the token that the first start has made", async () => {
+  test("are found again without --token, with the token that the first start generated", async () => {
     const dir = newDir()
     await share(dir)
     const before = ownKeyFiles(dir)
@@ -103,7 +103,7 @@ describe("the files of servers that share a store", () => {
     expect(ownKeyFiles(dir)).toEqual(before)
   })
 
-  test("leave a certificate in place that was renewed with the same key", async () => {
+  test("do not replace a certificate that was renewed with the same key", async () => {
     const [first, second] = [newDir(), newDir()]
     await share(first, "secret")
     await share(second, "secret")
@@ -127,7 +127,7 @@ describe("a server is refused, and nothing is changed,", () => {
     { title: "with another token", token: "wrong", wants: /encrypted with another token than this server's/ },
     { title: "without a token", token: undefined, wants: /start this server with --token/ },
     {
-      title: "with another key that signs tokens",
+      title: "with another signing key of tokens",
       token: "secret",
       files: { "tls/service.key": newPrivateKey() },
       wants: /has other files than the cluster in the store: tls\/service\.key in /,
@@ -153,7 +153,7 @@ describe("a server is refused, and nothing is changed,", () => {
     expect(cell.stored).toBe(before!)
   })
 
-  test("that has a CA without its key and would share it", async () => {
+  test("with a CA certificate without its key", async () => {
     const dir = newDir()
     write(dir, "tls/client-ca.key", newPrivateKey())
     await expect(share(dir, "secret")).rejects.toThrow(/Cannot share tls\/client-ca\.key: the other file of client-ca/)
@@ -179,7 +179,7 @@ describe("the rotation of tokens", () => {
     expect(passwordIn(joining, "agent")).toBe("next-agents")
   })
 
-  test("is refused when another rotation has come first", async () => {
+  test("is refused if another rotation came first", async () => {
     const dir = await given()
     const rotate = (server: string) =>
       reencryptSharedFiles({ dir, cell, random: systemRandom }, { server, agent: "agents" })
@@ -189,7 +189,7 @@ describe("the rotation of tokens", () => {
 })
 
 describe("a sealed text", () => {
-  test("opens with its own password only, and not when a byte was changed", async () => {
+  test("can be opened only with its password, and only unchanged", async () => {
     const sealed = await seal("text", "secret", systemRandom)
     expect(await unseal(sealed, "secret")).toBe("text")
     expect(await unseal(sealed, "other")).toBeUndefined()

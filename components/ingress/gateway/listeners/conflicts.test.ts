@@ -48,7 +48,7 @@ test.each<Row>([
     message: "",
   },
   {
-    title: "a GRPCRoute that is refused by one of two listeners says so",
+    title: "a GRPCRoute that one of two listeners refuses has a condition that says so",
     listeners: [one, two],
     older: http("old", [{ name: "web", sectionName: "two" }], spec("one", "b.example")),
     younger: grpc("new", at("web"), spec("two", "b.example")),
@@ -64,7 +64,7 @@ test.each<Row>([
     message: "hosts are served for older routes of other Gateways: a.example (Gateway infra/web)",
   },
   {
-    title: "a route that loses some of its hosts to another Gateway names three of them",
+    title: "a route that loses some of its hosts to another Gateway has a condition with three of them",
     gateways: ["web", "other"],
     older: http("old", at("web"), spec("one", "a.example", "b.example", "c.example", "d.example")),
     younger: http("new", at("other"), spec("two", "a.example", "b.example", "c.example", "d.example", "e.example")),

@@ -24,7 +24,7 @@ test.each([
     ],
   },
   {
-    title: "a fraction, whose denominator is 100 unless it is said",
+    title: "a fraction, whose denominator is 100 by default",
     route: http(
       "route",
       parents,
@@ -39,7 +39,7 @@ test.each([
     ],
   },
   {
-    title: "gRPC over HTTP/2",
+    title: "gRPC requests over HTTP/2",
     route: grpc("route", parents, rules(mirror("two"))),
     wants: [{ to: { ...ref("two"), http2: true }, share: 1 }],
   },

@@ -30,7 +30,7 @@ function meaning(value: Json): Json {
   )
 }
 
-describe.skipIf(!hasUpstream)("the definition means the same as upstream's", () => {
+describe.skipIf(!hasUpstream)("a definition has the same schema as upstream's", () => {
   test.each(DEFINITIONS.map(({ metadata, spec }) => ({ name: metadata.name, spec })))("$name", ({ name, spec }) => {
     const file = `gateway.networking.k8s.io_${name.slice(0, name.indexOf("."))}.yaml`
     const theirs = parse(readFileSync(join(UPSTREAM, file), "utf8")) as { spec: { versions: Json[]; names: Json } }
@@ -70,31 +70,31 @@ describe("the definitions", () => {
   test.each([
     { title: "a Gateway", kind: "Gateway", spec: gateway(listener), wants: "" },
     {
-      title: "two listeners of one name",
+      title: "two listeners with the same name",
       kind: "Gateway",
       spec: gateway(listener, { ...listener, port: 81 }),
       wants: "Duplicate value",
     },
     {
-      title: "two listeners of one port",
+      title: "two listeners with the same port",
       kind: "Gateway",
       spec: gateway(listener, { ...listener, name: "b" }),
       wants: "Combination of port, protocol and hostname",
     },
     {
-      title: "TLS of a listener for HTTP",
+      title: "a listener of protocol HTTP with TLS",
       kind: "Gateway",
       spec: gateway({ ...listener, tls: { mode: "Passthrough" } }),
       wants: "tls must not be specified",
     },
     {
-      title: "no certificate",
+      title: "an HTTPS listener without a certificate",
       kind: "Gateway",
       spec: gateway({ ...listener, protocol: "HTTPS", tls: {} }),
       wants: "certificateRefs or options",
     },
     {
-      title: "a hostname that is an address with a port",
+      title: "a hostname with an address and a port",
       kind: "Gateway",
       spec: gateway({ ...listener, hostname: "a:80" }),
       wants: "hostname",
@@ -107,19 +107,19 @@ describe("the definitions", () => {
       wants: "must not contain '/../'",
     },
     {
-      title: "a filter of another type",
+      title: "a filter whose type does not match its field",
       kind: "HTTPRoute",
       spec: { rules: [{ filters: [filter("CORS", { urlRewrite: {} })] }] },
       wants: "filter.urlRewrite must be nil",
     },
     {
-      title: "a prefix that is replaced",
+      title: "ReplacePrefixMatch with a prefix match",
       kind: "HTTPRoute",
       spec: { rules: [{ matches: prefix, filters: [rewrite] }] },
       wants: "",
     },
     {
-      title: "a prefix that is replaced without one",
+      title: "ReplacePrefixMatch without a prefix match",
       kind: "HTTPRoute",
       spec: { rules: [{ matches: [{ path: { type: "Exact", value: "/a" } }], filters: [rewrite] }] },
       wants: "exactly one PathPrefix match",
@@ -131,36 +131,36 @@ describe("the definitions", () => {
       wants: "Must have port for Service reference",
     },
     {
-      title: "one parent twice",
+      title: "the same parent twice",
       kind: "HTTPRoute",
       spec: { parentRefs: [{ name: "a" }, { name: "a" }] },
       wants: "sectionName must be unique",
     },
     {
-      title: "a method of gRPC",
+      title: "a gRPC method",
       kind: "GRPCRoute",
       spec: { rules: [{ matches: [{ method: { service: "a.B", method: "C" } }] }] },
       wants: "",
     },
     {
-      title: "a service of gRPC with a slash",
+      title: "a gRPC service with a slash",
       kind: "GRPCRoute",
       spec: { rules: [{ matches: [{ method: { service: "a/B" } }] }] },
       wants: "service must only contain valid characters",
     },
     {
-      title: "an address as a name over TLS",
+      title: "an address as the hostname of a TLSRoute",
       kind: "TLSRoute",
       spec: { hostnames: ["192.0.2.1"], rules: [{ backendRefs }] },
       wants: "Hostnames cannot contain an IP",
     },
     {
-      title: "a grant to nothing",
+      title: "a ReferenceGrant without targets",
       kind: "ReferenceGrant",
       spec: { from: [], to: [] },
       wants: "should have at least 1 items",
     },
-  ])("take or refuse $title", async ({ kind, spec, wants }) => {
+  ])("accept or refuse $title", async ({ kind, spec, wants }) => {
     const resource = cluster.kind(V1, kind)
     const object = { apiVersion: V1, kind, metadata: { name: "x", namespace: "default" }, spec }
     const created = cluster.client.create(resource, object as never, { dryRun: true })

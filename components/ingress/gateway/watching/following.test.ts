@@ -57,7 +57,7 @@ async function serving() {
 test.each([
   { title: "Gateways", start: GATEWAYS },
   { title: "routes", start: ROUTES },
-])("a watch of $title that fails to start, at whatever step, leaves no handler behind", async ({ start }) => {
+])("a watch of $title that fails at any step of its start leaves no handler behind", async ({ start }) => {
   // given
   await using given = await serving()
   const { context } = given
@@ -83,7 +83,7 @@ test.each([
 test.each([
   { title: "Gateways", start: GATEWAYS, plural: "gateways" },
   { title: "routes", start: ROUTES, plural: "tlsroutes" },
-])("a watch of $title that starts while a definition is deleted fails, and does not wait", async (given) => {
+])("a watch of $title that starts while a definition is being deleted fails at once", async (given) => {
   // given
   await using served = await serving()
   const { cluster, context } = served

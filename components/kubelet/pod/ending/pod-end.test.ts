@@ -10,8 +10,8 @@ const FINALIZER = "example.com/keeps-it"
 const slow = { slow: { pullMs: 3_600_000 }, web: {}, fails: { runsMs: 100, exitCode: 1 } }
 
 /**
- * The end of a pod that never ran, or ran in part: reported before the pod goes, so that whoever counts ends does not
- * wait for ever.
+ * The end of a pod that never ran, or ran in part, is reported before the pod is deleted, so that controllers that
+ * count ended pods do not wait for ever.
  */
 describe("a pod that is deleted before it ran", () => {
   const neverRan = { terminated: { exitCode: 137, reason: "ContainerStatusUnknown" } }
@@ -38,7 +38,7 @@ describe("a pod that is deleted before it ran", () => {
       containers: [{ terminated: { exitCode: 143 } }, neverRan],
     },
     {
-      title: "before its first init container ran: the others were not due",
+      title: "before its first init container ran, so that the others were not started",
       spec: {
         initContainers: [
           { name: "i", image: "slow" },

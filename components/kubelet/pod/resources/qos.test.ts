@@ -18,7 +18,7 @@ describe("the QoS class of a pod", () => {
     expect(qosClass(podOf({ containers: [...containers] }))).toBe(expected)
   })
 
-  test("decides which process is killed first when memory runs out", () => {
+  test("decides which process the OOM killer ends first", () => {
     const score = (resources: object, spec: object = {}) => {
       const pod = podOf({ containers: [c("a", resources)], ...spec })
       return oomScoreAdj(pod, pod.spec.containers[0]!, 8 * GIB)

@@ -7,14 +7,14 @@ import { removePodCgroups } from "../../pod/resources/pod-cgroups.ts"
 import { cgroupFolder, hostCgroups, sliceName } from "./cgroups.ts"
 import type { Slices } from "./systemd-slices.ts"
 
-test("cgroups are named as their driver wants it", () => {
+test("cgroups have the names that their driver expects", () => {
   const path = ["kubepods", "burstable", "podab-cd"]
   expect(hostCgroups("cgroupfs", new VirtualClock(0)).parentName(path)).toBe("/kubepods/burstable/podab-cd")
   expect(hostCgroups("systemd", new VirtualClock(0)).parentName(path)).toBe("kubepods-burstable-podab_cd.slice")
   expect(sliceName(["kubepods"])).toBe("kubepods.slice")
 })
 
-test("systemd is told the limits of a slice, which stops before its cgroup is removed", async () => {
+test("systemd gets the limits of a slice, and stops the slice before its cgroup is removed", async () => {
   // given a hierarchy of v2
   using scratch = mkdtempDisposableSync(join(tmpdir(), "k3ts-cgroups-"))
   const path = ["kubepods", "burstable", "podab-cd"]

@@ -3,7 +3,7 @@ import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import { startCluster } from "../../../cluster/testing/cluster.ts"
 import { hostMachine } from "./machine.ts"
 
-test("the facts about this machine are those of a valid node, with swap or without", async () => {
+test("the reported facts about this machine make a valid Node, with swap or without", async () => {
   await using cluster = await startCluster()
   const { info } = hostMachine()
   const node = await cluster.client.create(Node, {

@@ -62,14 +62,14 @@ describe("connections from the host to pods", () => {
     await expect(network.tcpConnect(host, 1, 1000)).rejects.toThrow(`dial tcp ${host}:1: connect: connection refused`)
   })
 
-  test("connects", async () => {
+  test("connects to a TCP port", async () => {
     const server = createTcp((socket) => socket.on("error", () => {}))
     await new Promise<void>((resolve) => server.listen(0, host, resolve))
     await network.tcpConnect(host, (server.address() as AddressInfo).port, 1000)
     server.close()
   })
 
-  test("asks a gRPC health service", async () => {
+  test("calls a gRPC health service", async () => {
     // given a server that serves one service, does not serve another, and knows no third
     const server = new Server()
     server.addService(

@@ -22,9 +22,9 @@ function busy(times: number) {
 }
 
 const CASES = [
-  { title: "that is free is removed at once", times: 0, afterMs: 0, left: false },
+  { title: "that is not busy is removed at once", times: 0, afterMs: 0, left: false },
   { title: "whose last process is just ending is removed a moment later", times: 2, afterMs: 30, left: false },
-  { title: "that stays busy is left after a third of a second", times: 99, afterMs: 310, left: true },
+  { title: "that stays busy is given up after a third of a second", times: 99, afterMs: 310, left: true },
 ]
 
 test.each(CASES)("a cgroup $title", async ({ times, afterMs, left }) => {

@@ -27,7 +27,7 @@ test.each([
     ],
   },
   {
-    title: "no limit at all",
+    title: "limits that remove earlier ones",
     given: { cpuQuota: -1, memoryLimitInBytes: -1 },
     wants: [
       ["CPUQuotaPerSecUSec", "t", NONE],

@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe("a file whose place a container may have taken", () => {
+describe("a file that a container can replace", () => {
   test.each([
     ["a named pipe, on which reading would wait for ever", (path: string) => void execFileSync("mkfifo", [path])],
     ["a device of the machine", (path: string) => symlinkSync("/dev/zero", path)],

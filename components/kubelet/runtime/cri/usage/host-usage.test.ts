@@ -39,7 +39,7 @@ const eth0 = {
   transmitted: { bytes: 2000, packets: 20, errors: 3, dropped: 4 },
 }
 
-test("a container's cgroup is read from the hierarchies of v1", async () => {
+test("a container's cgroup is read from the v1 hierarchies", async () => {
   // given a cgroup as the kernel shows it, without a limit of memory
   const at = "kubepods/burstable/podab-c/c1"
   const meter = hostUsage(
@@ -103,7 +103,7 @@ test("a container's cgroup is read from the hierarchies of v1", async () => {
   expect(await meter.group(["kubepods", "podnone"])).toBeUndefined()
 })
 
-test("a container's cgroup is read from v2, also where systemd has named it", async () => {
+test("a container's cgroup is read from v2, also under systemd's names", async () => {
   // given what systemd and containerd make of the same path
   const at = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podab_c.slice/cri-containerd-c1.scope"
   const meter = hostUsage(

@@ -30,7 +30,7 @@ describe("the atomic writer", () => {
   const shown = async () => (await readdir(folder)).filter((name) => !name.startsWith("..")).sort()
   const text = (path: string) => readFile(join(folder, path), "utf8")
 
-  test("lays files out behind ..data, as programs that watch it expect", async () => {
+  test("writes files behind ..data, as programs that watch them expect", async () => {
     // when files are written, some of them in folders
     await write(files({ plain: "1", "a/b/deep": "2", "a/other": "3" }))
     // then users see links to ..data, which is a link to a folder named after the time
@@ -74,7 +74,7 @@ describe("the atomic writer", () => {
     expect((await readdir(folder)).filter((name) => name.startsWith("..2"))).toHaveLength(1)
   })
 
-  test("makes ..data change by a rename, which watchers of the folder see", async () => {
+  test("replaces ..data by a rename, which watchers of the folder see", async () => {
     // given a program that watches the volume
     await write(files({ a: "1" }))
     const ending = new AbortController()
@@ -127,7 +127,7 @@ describe("the atomic writer", () => {
     },
   )
 
-  test.skipIf(!isRoot)("gives files to the group, which may read but not write them", async () => {
+  test.skipIf(!isRoot)("gives files to the group, which can read but not write them", async () => {
     // when a pod has a group for its volumes
     await write(files({ "dir/secret": "x" }, 0o400), { group: 4321 })
     // then

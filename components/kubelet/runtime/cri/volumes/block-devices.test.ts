@@ -32,7 +32,7 @@ const folderOf = (pod: string) => join(pods, pod, "volumeDevices")
 const linkOf = (pod: string) => join(folderOf(pod), "kubernetes.io~local-volume/pv")
 
 describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
-  test("is one loop device for all of them, until the last has gone", async () => {
+  test("is one loop device for all of them, until the last pod is gone", async () => {
     // given
     const device = await devices.map({ path: file, link: linkOf("a") })
     expect(await run("dd", [`if=${device}`, "bs=4", "count=1"])).toBe("kept")
@@ -47,7 +47,7 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     expect(await attached()).toBe("")
   })
 
-  test("is attached for a pod that comes while the pod before goes", async () => {
+  test("is attached for a pod that starts while the previous pod ends", async () => {
     for (let i = 0; i < 10; i++) {
       // given
       await devices.map({ path: file, link: linkOf("a") })
@@ -81,7 +81,7 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     expect(await run("losetup", ["--all"])).not.toContain(base)
   })
 
-  test("is released although the kubelet died between link and device", async () => {
+  test("is released although the kubelet died between creating the link and the device", async () => {
     // given a link without a loop device, as a machine has after it was switched off
     const device = await devices.map({ path: file, link: linkOf("a") })
     await run("losetup", ["--detach", device])

@@ -26,7 +26,7 @@ describe("volumes on this host", () => {
 
   describe("hostPath", () => {
     test.each(["Directory", "File", "Socket", "CharDevice", "BlockDevice"] as const)(
-      "of type %s must be there",
+      "of type %s must exist",
       async (type) => {
         await expect(volumes.checkHostPath(join(root, "none"), type)).rejects.toThrow(
           `hostPath ${root}/none doesn't exist`,
@@ -68,7 +68,7 @@ describe("volumes on this host", () => {
       expect((await stat(join(root, "a/file"))).isFile()).toBe(true)
     })
 
-    test("without a type may be anything, or missing", () => volumes.checkHostPath(join(root, "none"), ""))
+    test("without a type can be anything, or missing", () => volumes.checkHostPath(join(root, "none"), ""))
   })
 
   test("an emptyDir on the disk is writable for all users, and keeps its content", async () => {
@@ -99,27 +99,30 @@ describe("volumes on this host", () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o777)
   })
 
-  test.skipIf(!isRoot)("an emptyDir of a pod with a group belongs to it, and so do new files", async () => {
+  test.skipIf(!isRoot)("an emptyDir of a pod with fsGroup belongs to that group, and so do new files", async () => {
     await volumes.makeEmptyDir(join(root, "v"), { ownership: { group: 4321, readOnly: false, policy: "Always" } })
     await writeFile(join(root, "v/new"), "")
     expect([(await stat(join(root, "v"))).mode & 0o7777, (await stat(join(root, "v/new"))).gid]).toEqual([0o2777, 4321])
   })
 
-  test.skipIf(!isRoot)("the owner of a volume is changed everywhere, or on a mismatch of its root only", async () => {
-    // given a volume whose root is right and whose file is not
-    const ownership = { group: 4321, readOnly: false, policy: "OnRootMismatch" } as const
-    await mkdir(join(root, "v"))
-    await volumes.setOwnership(join(root, "v"), ownership)
-    await writeFile(join(root, "v/file"), "", { mode: 0o600 })
-    await chmod(join(root, "v/file"), 0o600)
-    // when, then
-    await volumes.setOwnership(join(root, "v"), ownership)
-    expect((await stat(join(root, "v/file"))).mode & 0o777).toBe(0o600)
-    await volumes.setOwnership(join(root, "v"), { ...ownership, policy: "Always" })
-    expect((await stat(join(root, "v/file"))).mode & 0o777).toBe(0o660)
-  })
+  test.skipIf(!isRoot)(
+    "the owner of a volume is changed for all files, or only if its root has another one",
+    async () => {
+      // given a volume whose root is right and whose file is not
+      const ownership = { group: 4321, readOnly: false, policy: "OnRootMismatch" } as const
+      await mkdir(join(root, "v"))
+      await volumes.setOwnership(join(root, "v"), ownership)
+      await writeFile(join(root, "v/file"), "", { mode: 0o600 })
+      await chmod(join(root, "v/file"), 0o600)
+      // when, then
+      await volumes.setOwnership(join(root, "v"), ownership)
+      expect((await stat(join(root, "v/file"))).mode & 0o777).toBe(0o600)
+      await volumes.setOwnership(join(root, "v"), { ...ownership, policy: "Always" })
+      expect((await stat(join(root, "v/file"))).mode & 0o777).toBe(0o660)
+    },
+  )
 
-  test.skipIf(!isRoot)("secrets are on one tmpfs that only root can read; a later kubelet finds it", async () => {
+  test.skipIf(!isRoot)("secrets are on one tmpfs that only root can read; a restarted kubelet finds it", async () => {
     // given
     const folder = await volumes.memoryFolder(root)
     await writeFile(join(folder, "kept"), "x")
@@ -140,7 +143,7 @@ describe("volumes on this host", () => {
       await mkdir(volume)
     })
 
-    test("shows the file that existed at the bind, and the current one at the next bind", async () => {
+    test("has the file of the time when it is mounted, and a changed file at the next mount", async () => {
       // given a volume of a ConfigMap
       await volumes.writePayload({
         folder: volume,
@@ -170,7 +173,7 @@ describe("volumes on this host", () => {
       expect(await mountsBelow(root)).toHaveLength(1)
     })
 
-    test("is made as folders with the mode of the volume", async () => {
+    test("is created as folders with the mode of the volume", async () => {
       await chmod(volume, 0o2770)
       const path = await volumes.bindSubPath({ volume, subPath: "a/b", target: target() })
       await writeFile(join(path, "x"), "1")
@@ -178,7 +181,7 @@ describe("volumes on this host", () => {
       expect((await stat(join(volume, "a"))).mode & 0o7777).toBe(0o2770)
     })
 
-    test("follows a link inside the volume, and none that leads out", async () => {
+    test("follows a link inside the volume, but no link out of the volume", async () => {
       // given
       await mkdir(join(volume, "real"))
       await writeFile(join(volume, "real/x"), "inside")

@@ -40,7 +40,7 @@ describe("a walk through a folder that a container may change", () => {
   })
 
   test.skipIf(process.getuid?.() !== 0)(
-    "never leaves it, while a container puts links in the place of its folders",
+    "never leaves the folder, while a container puts links in the place of its folders",
     async () => {
       // given a folder of the machine, and one in the volume that looks like it
       const machine = join(base, "machine")

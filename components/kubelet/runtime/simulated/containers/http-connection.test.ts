@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { httpConnection } from "./http-connection.ts"
 
-/** What a port answers that tells back what it was asked, when `parts` are written one after the other. */
+/** Writes `parts` one after the other to a port that responds with its request. Returns the response. */
 async function answerTo(...parts: string[]): Promise<{ readonly text: string; readonly error: string }> {
   const { data, error } = httpConnection(
     8080,
@@ -36,7 +36,7 @@ describe("a connection to a simulated port", () => {
       `HTTP/1.1 100 Continue\r\n\r\n${OK("POST /a hi")}`,
     ],
     ["a request for the headers alone", ["HEAD /a HTTP/1.1\r\n\r\n"], OK("HEAD /a ").slice(0, -"HEAD /a ".length)],
-  ])("answers %s", async (_what, parts, answer) => {
+  ])("responds to %s", async (_what, parts, answer) => {
     const { text, error } = await answerTo(...parts)
     expect([bare(text), error]).toEqual([answer, ""])
   })
