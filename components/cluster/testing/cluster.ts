@@ -1,11 +1,5 @@
 import type { ImageBehaviour, ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
-import type { SimulatedRuntime } from "../../kubelet/runtime/simulated/simulated-runtime.ts"
-import type { SimulatedContainer } from "../../kubelet/runtime/simulated/containers/container.ts"
-import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { deepFreeze } from "../../../pkg/apimachinery/json/deep-freeze.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
-import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Controller } from "../../../pkg/controller/controller.ts"
 import { actingOn } from "./verbs/acting.ts"
@@ -13,28 +7,21 @@ import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
 import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
 import { endCluster } from "./end/end-cluster.ts"
-import { instant, milliseconds, type Duration } from "./time/duration.ts"
-import { moveTime } from "./time/move-time.ts"
-import { explainPod, type Explanation } from "./history/explain.ts"
-import { eventually, eventuallyListed, type Check, type EventuallyOptions, type Waiting } from "./verbs/eventually.ts"
-import { noSuchNode, noSuchServer, type Faults } from "./faults/faults.ts"
+import type { Waiting } from "./verbs/eventually.ts"
+import { noSuchServer, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./network/listening.ts"
-import { historyOf, type HistoryEntry, type HistoryFilter } from "./history/history.ts"
 import { fetchAsPod } from "./verbs/fetch-as-pod.ts"
-import { checkKind } from "./faults/known-requests.ts"
+import { ClusterInsight } from "./history/cluster-insight.ts"
 import { LastSeen } from "./history/last-seen.ts"
-import { listOptions, refOf, type Reference, type Selection } from "./verbs/selection.ts"
-import { readLogs, type LogsOptions } from "./verbs/logs.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options.ts"
 import type { NodeOptions } from "./node-spec.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
-import { tracesOf, type Trace } from "./traces.ts"
 import { runController } from "./run-controller.ts"
 import { servedKind } from "./served-kind.ts"
 import { testClient, type TestClient } from "./verbs/test-client.ts"
-import { KubectlVerbs, type Acting } from "./verbs/verbs.ts"
+import type { Acting } from "./verbs/verbs.ts"
 
 /**
  * Starts a whole cluster in this process: the API server, controllers and scheduler of `k3ts server` over a store in
@@ -63,7 +50,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 /**
  * A cluster that a test reads and moves in time. When a method fails, the error shows the test's line that called it.
  */
-export class Cluster extends KubectlVerbs implements AsyncDisposable {
+export class Cluster extends ClusterInsight implements AsyncDisposable {
   /** Acts as administrator. The objects it returns are shared and must not be changed. */
   readonly client: TestClient
   readonly seed: number
@@ -81,7 +68,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   /** @internal */
   constructor(options: ClusterOptions, snapshot?: ClusterSnapshot) {
     super()
-    this.#parts = clusterParts(options, () => this.#alive(), snapshot)
+    this.#parts = clusterParts(options, () => this.alive(), snapshot)
     this.#controllers = options.components?.controllers !== false
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
     this.seed = this.#parts.seed
@@ -107,10 +94,6 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     if (preload !== undefined) await this.apply(preload)
   }
 
-  /** The current time of the cluster. */
-  get now(): Date {
-    return new Date(this.#parts.clock.now())
-  }
   get nodes(): readonly string[] {
     return this.#parts.nodes.names
   }
@@ -122,7 +105,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Returns a client that acts as administrator through one server. @throws TestClusterError for an unknown server */
   through(server: string): TestClient {
-    this.#alive()
+    this.alive()
     const { servers } = this.#parts
     if (servers === undefined || !servers.names.includes(server))
       throw at(callerOf(), noSuchServer(server, servers?.names ?? []))
@@ -144,7 +127,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Adds a node, named like those of `startCluster` by default. Returns its name. */
   addNode(node: NodeOptions = {}): Promise<string> {
-    return this.#from(async () => {
+    return this.called(async () => {
       const spec = this.#parts.nodes.specOf(node)
       const starting = this.#parts.nodes.add(spec)()
       await this.#parts.driver.ended(() => `addNode waits for the kubelet of node ${spec.name} to start`, starting)
@@ -155,7 +138,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Returns a client that acts as another user, with the rights of that user. */
   as(user: string, groups: readonly string[] = []): TestClient {
-    this.#alive()
+    this.alive()
     return this.#clientAs(user, groups)
   }
 
@@ -181,118 +164,11 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     source: ManifestSource | readonly ManifestSource[],
     options: ApplyOptions = {},
   ): Promise<readonly KubeObject[]> {
-    return this.#from(async () => {
+    return this.called(async () => {
       const { scheme } = this.#parts.assembly.apiServer
       const applied = await applyAll(source, this.client, (apiVersion, kind) => scheme.of(apiVersion, kind), options)
       await this.#settle()
       return applied
-    })
-  }
-
-  /** Advances time by `duration`: everything due until then happens, in order. */
-  advance(duration: Duration): Promise<void> {
-    return this.#from(() => {
-      const ms = milliseconds(duration)
-      return moveTime("advance", this.#parts, (clock) => clock.advance(ms))
-    })
-  }
-
-  /** Advances time to an instant. */
-  advanceTo(time: string | number | Date): Promise<void> {
-    return this.#from(() => {
-      const target = instant(time)
-      if (target < this.#parts.clock.now())
-        throw new TestClusterError(
-          `Cannot advance to ${formatTime(target)}: it is ${formatTime(this.#parts.clock.now())} already`,
-        )
-      return moveTime("advanceTo", this.#parts, (clock) => clock.advanceTo(target))
-    })
-  }
-
-  /** Lets everything happen that is due at this instant, and all that follows from it at the same instant. */
-  settle(): Promise<void> {
-    return this.#from(() => moveTime("settle", this.#parts, (clock) => clock.settle()))
-  }
-
-  /**
-   * Waits until `check` returns true, or asserts something without throwing. Meanwhile virtual time advances from one
-   * due timer to the next.
-   * @throws TestClusterError after `within` (60s by default), with what was last seen; at once when a check returns
-   * something else
-   */
-  eventually(check: Check, options?: EventuallyOptions): Promise<void>
-  /** Waits for a list of objects. Returns the list. */
-  eventually<T extends KubeObject>(
-    resource: Resource<T>,
-    selection: Selection,
-    check: (objects: readonly T[]) => ReturnType<Check>,
-    options?: EventuallyOptions,
-  ): Promise<readonly T[]>
-  eventually<T extends KubeObject>(
-    first: Check | Resource<T>,
-    second?: EventuallyOptions | Selection,
-    third?: (objects: readonly T[]) => ReturnType<Check>,
-    fourth?: EventuallyOptions,
-  ): Promise<void | readonly T[]> {
-    return this.#from<void | readonly T[]>(async () => {
-      if (typeof first === "function") return eventually(first, this.#waiting, second as EventuallyOptions | undefined)
-      const list = async () => (await this.client.list(first, listOptions(second as Selection))).items
-      return eventuallyListed(list, third!, this.#waiting, fourth)
-    })
-  }
-
-  /** Returns every revision of every object, oldest first, with its author and time. */
-  history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
-    if (filter.kind !== undefined) checkKind(filter.kind, this.#parts.assembly.apiServer.scheme.resources)
-    const entries = historyOf(this.#parts.storage, filter, this.#parts.authorOf)
-    return this.#parts.frozen === "none" ? entries : deepFreeze(entries)
-  }
-
-  /**
-   * Returns why a pod is not running: the reasons per node and plugin when it is not scheduled, otherwise those of
-   * image, crash and probe.
-   */
-  explain(pod: Reference): Promise<Explanation> {
-    return this.#from(async () => this.#explain(await this.client.get(Pod, pod)))
-  }
-
-  #explain(pod: Pod): Promise<Explanation> {
-    return explainPod(pod, this.client, this.#parts.assembly.scheduler?.diagnosis(pod))
-  }
-
-  /** Returns the running container of a simulated pod, to inspect or disturb it; the first one by default. */
-  container(pod: Reference, name?: string): SimulatedContainer | undefined {
-    this.#alive()
-    const { name: podName = "", namespace = "" } = refOf(Pod, pod)
-    const found = this.#parts.storage.get(`${Pod.prefix}${namespace}/${podName}`)?.object as Pod | undefined
-    return found === undefined ? undefined : this.#parts.nodes.containerOf(found, name)
-  }
-
-  /** Returns the simulated machine of a node: its files, images and containers. */
-  machine(node: string): SimulatedRuntime {
-    this.#alive()
-    const found = this.#parts.nodes.simulated.get(node)
-    if (found === undefined) throw at(callerOf(), noSuchNode(node, this.#parts.nodes.simulated))
-    return found.runtime
-  }
-
-  /**
-   * @internal Returns what the API server uses for logs, exec, port forwarding and the kubelet's own paths. Undefined
-   * while no kubelet runs on the node.
-   */
-  connector(node: string): NodeConnector | undefined {
-    this.#alive()
-    return this.#parts.assembly.connectors.get(node)
-  }
-
-  /**
-   * Returns what a container has written so far, as `kubectl logs`; the first container of the pod by default.
-   * @throws ApiError of the kubelet, for example when there was no previous run
-   */
-  logs(pod: Reference, options: string | LogsOptions = {}): Promise<string> {
-    return this.#from(async () => {
-      const found = await this.client.get(Pod, pod)
-      return readLogs(this.#parts, found, typeof options === "string" ? { container: options } : options)
     })
   }
 
@@ -301,7 +177,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
    * name or address, `http://web/`, `http://web.team.svc:8080/`.
    */
   fetch(url: string | Request): Promise<Response> {
-    return this.#from(() => fetchAsPod(this.#parts, typeof url === "string" ? new Request(url) : url))
+    return this.called(() => fetchAsPod(this.#parts, typeof url === "string" ? new Request(url) : url))
   }
 
   /** Runs a controller of the test as `user`, until the cluster ends. */
@@ -309,7 +185,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     controller: Controller<T>,
     { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {},
   ): Promise<void> {
-    await this.#from(async () => {
+    await this.called(async () => {
       const context = this.contextFor(user, groups)
       await runController(controller, { ...this.#parts, context, user, stops: this.#stops })
       await this.#settle()
@@ -326,7 +202,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : [],
     options: { readonly fieldSelectors?: ReadonlyMap<Resource, string> } = {},
   ): ComponentContext {
-    this.#alive()
+    this.alive()
     const clients = this.#parts.assembly.clientsOn(TEST_MACHINE)
     const context = clients.contextOf(this.#parts.assembly.givenClientFor(user, groups), options)
     this.#stops.push(() => clients.release(context))
@@ -335,22 +211,13 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** Sets how an image behaves, for containers that are started from now on. */
   setImage(image: string, behaviour: ImageBehaviour): void {
-    this.#alive()
+    this.alive()
     this.images.set(image, behaviour)
-  }
-
-  /**
-   * Returns what the requests so far have caused, each request of the test and each thing that the cluster did by
-   * itself as a trace. Needs `startCluster({ tracing: true })`.
-   */
-  traces(): readonly Trace[] {
-    this.#alive()
-    return tracesOf(this.#parts.traces)
   }
 
   /** Serves the API to other programs: TLS on loopback. They use `kubeconfig`. */
   async listen({ port = 0 }: { readonly port?: number } = {}): Promise<Listening> {
-    return this.#from(async () => {
+    return this.called(async () => {
       const listening = await listenOn(this.#parts.assembly.apiServer, port)
       this.#kubeconfig = listening.kubeconfig
       return listening
@@ -383,20 +250,26 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     await this.#parts.driver.ended(() => "stop waits for components to end", ended)
   }
 
-  get #waiting(): Waiting {
+  /** @internal */
+  protected get parts(): ClusterParts {
+    return this.#parts
+  }
+
+  /** @internal */
+  protected get waiting(): Waiting {
     return {
       clock: this.#parts.clock,
       driver: this.#parts.driver,
       storage: this.#parts.storage,
       seed: this.seed,
       seen: this.#seen,
-      explain: (pod) => this.#explain(pod).then(String, () => ""),
+      explain: (pod) => this.explained(pod).then(String, () => ""),
     }
   }
 
   /** @internal */
   protected act<T>(work: (acting: Acting) => Promise<T>): Promise<T> {
-    return this.#from(() => work(actingOn(this.#parts, this.client, this.#waiting)))
+    return this.called(() => work(actingOn(this.#parts, this.client, this.waiting)))
   }
 
   async #settle(): Promise<void> {
@@ -405,21 +278,22 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   #clientAs(user: string, groups: readonly string[], server?: string): TestClient {
     const driving = { driver: this.#parts.driver, seen: this.#seen }
-    return testClient(this.#parts.assembly.drivenClientFor(user, groups, driving, server), () => this.#alive())
+    return testClient(this.#parts.assembly.drivenClientFor(user, groups, driving, server), () => this.alive())
   }
 
-  #alive(): void {
+  /** @internal */
+  protected alive(): void {
     if (this.#stopped !== undefined)
       throw new TestClusterError("The cluster has ended: it was stopped, or its `await using` block was left", {
         reason: "Stopped",
       })
   }
 
-  /** Runs a public method: refuses it after the end, and shows its error at the line that called it. */
-  #from<T>(work: () => T | Promise<T>): Promise<T> {
+  /** @internal */
+  protected called<T>(work: () => T | Promise<T>): Promise<T> {
     const caller = callerOf()
     return from(caller, () => {
-      this.#alive()
+      this.alive()
       return work()
     })
   }

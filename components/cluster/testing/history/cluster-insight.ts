@@ -1,0 +1,83 @@
+import type { SimulatedContainer } from "../../../kubelet/runtime/simulated/containers/container.ts"
+import type { SimulatedRuntime } from "../../../kubelet/runtime/simulated/simulated-runtime.ts"
+import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { deepFreeze } from "../../../../pkg/apimachinery/json/deep-freeze.ts"
+import type { NodeConnector } from "../../../../pkg/component/node-connector.ts"
+import { at, callerOf } from "../caller.ts"
+import { noSuchNode } from "../faults/faults.ts"
+import { checkKind } from "../faults/known-requests.ts"
+import { ClusterTime } from "../time/cluster-time.ts"
+import { tracesOf, type Trace } from "../traces.ts"
+import { readLogs, type LogsOptions } from "../verbs/logs.ts"
+import { refOf, type Reference } from "../verbs/selection.ts"
+import { explainPod, type Explanation } from "./explain.ts"
+import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
+
+/** What a test sees of a cluster beside its API: what has happened and why, and what is on the simulated machines. */
+export abstract class ClusterInsight extends ClusterTime {
+  /** Returns every revision of every object, oldest first, with its author and time. */
+  history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
+    const { assembly, storage, authorOf, frozen } = this.parts
+    if (filter.kind !== undefined) checkKind(filter.kind, assembly.apiServer.scheme.resources)
+    const entries = historyOf(storage, filter, authorOf)
+    return frozen === "none" ? entries : deepFreeze(entries)
+  }
+
+  /**
+   * Returns why a pod is not running: the reasons per node and plugin when it is not scheduled, otherwise those of
+   * image, crash and probe.
+   */
+  explain(pod: Reference): Promise<Explanation> {
+    return this.called(async () => this.explained(await this.client.get(Pod, pod)))
+  }
+
+  /** @internal */
+  protected explained(pod: Pod): Promise<Explanation> {
+    return explainPod(pod, this.client, this.parts.assembly.scheduler?.diagnosis(pod))
+  }
+
+  /**
+   * Returns what the requests so far have caused, each request of the test and each thing that the cluster did by
+   * itself as a trace. Needs `startCluster({ tracing: true })`.
+   */
+  traces(): readonly Trace[] {
+    this.alive()
+    return tracesOf(this.parts.traces)
+  }
+
+  /**
+   * Returns what a container has written so far, as `kubectl logs`; the first container of the pod by default.
+   * @throws ApiError of the kubelet, for example when there was no previous run
+   */
+  logs(pod: Reference, options: string | LogsOptions = {}): Promise<string> {
+    return this.called(async () => {
+      const found = await this.client.get(Pod, pod)
+      return readLogs(this.parts, found, typeof options === "string" ? { container: options } : options)
+    })
+  }
+
+  /** Returns the running container of a simulated pod, to inspect or disturb it; the first one by default. */
+  container(pod: Reference, name?: string): SimulatedContainer | undefined {
+    this.alive()
+    const { name: podName = "", namespace = "" } = refOf(Pod, pod)
+    const found = this.parts.storage.get(`${Pod.prefix}${namespace}/${podName}`)?.object as Pod | undefined
+    return found === undefined ? undefined : this.parts.nodes.containerOf(found, name)
+  }
+
+  /** Returns the simulated machine of a node: its files, images and containers. */
+  machine(node: string): SimulatedRuntime {
+    this.alive()
+    const found = this.parts.nodes.simulated.get(node)
+    if (found === undefined) throw at(callerOf(), noSuchNode(node, this.parts.nodes.simulated))
+    return found.runtime
+  }
+
+  /**
+   * @internal Returns what the API server uses for logs, exec, port forwarding and the kubelet's own paths. Undefined
+   * while no kubelet runs on the node.
+   */
+  connector(node: string): NodeConnector | undefined {
+    this.alive()
+    return this.parts.assembly.connectors.get(node)
+  }
+}
