@@ -25,11 +25,11 @@ function write(path: string, text: string): void {
 const git = (...args: readonly string[]) => execFileSync("git", ["-C", checkout, ...args])
 
 test.each([
-  { title: "clean as it was committed", path: "cmd/main.ts", text: "", wants: "1.2.3 clean" },
-  { title: "clean with another page of the documentation", path: "docs/page.md", text: "new", wants: "1.2.3 clean" },
-  { title: "dirty with another source", path: "cmd/main.ts", text: "new", wants: "1.2.3 dirty" },
-  { title: "dirty with another way to compile it", path: "hack/compile.sh", text: "new", wants: "1.2.3 dirty" },
-])("an executable is $title", ({ path, text, wants }) => {
+  { title: "clean without changes", path: "cmd/main.ts", text: "", wants: "1.2.3 clean" },
+  { title: "clean with a changed page of the documentation", path: "docs/page.md", text: "new", wants: "1.2.3 clean" },
+  { title: "dirty with a changed source file", path: "cmd/main.ts", text: "new", wants: "1.2.3 dirty" },
+  { title: "dirty with a changed compile script", path: "hack/compile.sh", text: "new", wants: "1.2.3 dirty" },
+])("an executable counts as $title", ({ path, text, wants }) => {
   write(path, text)
   const print = `set -eu; source "${SCRIPT}"; echo "$version $tree_state"`
   expect(execFileSync("bash", ["-c", print], { cwd: checkout, encoding: "utf8" })).toBe(`${wants}\n`)

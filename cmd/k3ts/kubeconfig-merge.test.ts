@@ -37,7 +37,7 @@ const names = (text: string) => {
 }
 
 describe("mergeKubeconfig", () => {
-  test("adds a cluster with its user and context, and leaves everything else as it is", () => {
+  test("adds a cluster with its user and context, and leaves other entries unchanged", () => {
     const merged = mergeKubeconfig(OTHER, added)
     expect(names(merged)).toEqual({
       current: "work",
@@ -51,7 +51,7 @@ describe("mergeKubeconfig", () => {
     expect(merged).toContain("# slow")
   })
 
-  test("replaces what an earlier merge added, instead of adding it twice", () => {
+  test("replaces the entries of an earlier merge", () => {
     const again = buildKubeconfig({ server: "https://[::1]:6443", caPem: "CA", user: { token: "u" }, name: "k3ts" })
     const merged = mergeKubeconfig(mergeKubeconfig(OTHER, added), again)
     expect(names(merged).lists[0]).toEqual(["work", "k3ts"])
@@ -60,7 +60,7 @@ describe("mergeKubeconfig", () => {
   })
 
   test.each(["", "apiVersion: v1\nkind: Config\nclusters: null\ncontexts: []\n"])(
-    "makes %j a kubeconfig with the new context as the current one",
+    "makes a kubeconfig with the new context as the current one from %j",
     (text) => {
       expect(names(mergeKubeconfig(text, added))).toEqual({ current: "k3ts", lists: [["k3ts"], ["k3ts"], ["k3ts"]] })
     },
@@ -80,14 +80,14 @@ describe("mergeIntoFile", () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test("makes a file, and its folder, that only their owner can read", () => {
+  test("creates the file and its folder with permissions for the owner only", () => {
     const path = join(folder, "new/.kube/config")
     mergeIntoFile(path, added)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(names(readFileSync(path, "utf8")).current).toBe("k3ts")
   })
 
-  test.skipIf(process.getuid?.() !== 0)("makes both for the owner of the folder above when root merges", () => {
+  test.skipIf(process.getuid?.() !== 0)("creates both for the owner of the parent folder when root merges", () => {
     const [home, nobody] = [join(folder, "home"), 65_534]
     mkdirSync(home)
     chownSync(home, nobody, nobody)
@@ -96,7 +96,7 @@ describe("mergeIntoFile", () => {
     expect(made.map(({ uid, gid }) => [uid, gid])).toEqual(Array(3).fill([nobody, nobody]))
   })
 
-  test("keeps the mode of a file, and a link to it", () => {
+  test("keeps the mode of the file, and follows a symbolic link", () => {
     const [file, link] = [join(folder, "kept"), join(folder, "link")]
     writeFileSync(file, OTHER, { mode: 0o640 })
     symlinkSync(file, link)
@@ -106,7 +106,7 @@ describe("mergeIntoFile", () => {
     expect(names(readFileSync(file, "utf8")).lists[0]).toEqual(["work", "k3ts"])
   })
 
-  test("names a file that it cannot use, and leaves it alone", () => {
+  test("names a file that it cannot use, and does not change it", () => {
     const path = join(folder, "wrong")
     mkdirSync(folder, { recursive: true })
     writeFileSync(path, "a: [")

@@ -18,13 +18,13 @@ describe.skipIf(!hasBusybox)("the images of the examples and tests", () => {
     expect(paths).toEqual(expect.arrayContaining(["bin/busybox", "bin/sh", "bin/tar", "usr/bin/wget", "tmp"]))
   })
 
-  test("are packed under the names that the program brings out of the executable", () => {
+  test("are packed under the names by which the program reads them from the executable", () => {
     const archive = Buffer.from(exampleArchive()).toString("latin1")
     const names = [...archive.matchAll(/"io\.containerd\.image\.name":"([^"]+)"/g)].map(([, name]) => name!)
     expect(names).toEqual([...EXAMPLE_IMAGES])
   })
 
-  test("share the layer with busybox, and differ from version to version", () => {
+  test("share the layer with busybox, and differ between versions", () => {
     // given the images
     const [busybox, first, second] = [busyboxImage(), webImage("1"), webImage("2")].map(buildImage)
 
@@ -75,15 +75,15 @@ describe.skipIf(!hasBusybox)("wget in the image", () => {
     },
   )
 
-  test("ends when the time limit is over", async () => {
+  test("ends after the time limit", async () => {
     expect(await sh(`wget -T 1 -q -O - ${address()}/slow`)).toBe("xwget: download timed out\n, code 1")
   })
 
-  test("tells what went wrong, with its own exit code", async () => {
+  test("prints the error, with its own exit code", async () => {
     expect(await sh("wget -T 5 -q -O - http://127.0.0.1:1/")).toContain("can't connect to remote host")
   })
 
-  test("does not crash where the program itself is called with a time limit", async () => {
+  test("does not crash with a time limit when busybox is called by its own name", async () => {
     expect(await sh(`${root}/bin/busybox wget -T 3 -q -O - ${address()}/`)).toBe("hello")
   })
 })

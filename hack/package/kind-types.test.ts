@@ -25,7 +25,7 @@ const Thing = defineResource(
 describe("the types of a kind", () => {
   const { text, names } = typesOfKinds(new Map([["Thing", Thing]]), [], "")
 
-  test("have what was filled in when it is read, and may lack it when it is sent", () => {
+  test("have fields with defaults as required when read, and as optional when sent", () => {
     expect(text).toContain(`export interface Part {
   /** Its name. */
   readonly name: string
@@ -40,23 +40,23 @@ describe("the types of a kind", () => {
 }`)
   })
 
-  test("have one type for a struct that is read as it is sent", () => {
+  test("have one type for a struct that is the same when read and when sent", () => {
     expect(names.has("Plain")).toBe(true)
     expect(names.has("PlainInput")).toBe(false)
     expect(text).toContain("readonly plain: Plain\n")
     expect(text).toContain("readonly plain?: Plain | undefined\n")
   })
 
-  test("have null for a time in a list, and either form of an intOrString", () => {
+  test("allow null for a time in a list, and both forms of an intOrString", () => {
     expect(text).toContain("readonly times?: readonly (string | null)[] | undefined")
     expect(text).toContain("readonly size?: number | string | undefined")
   })
 
-  test("name the group of a struct whose name another group has too", () => {
+  test("contain the group in the name of a struct that another group has too", () => {
     expect(text).toContain("readonly others?: { readonly [key: string]: OtherPlain } | undefined")
   })
 
-  test("go with the kind as a value", () => {
+  test("are exported together with the kind's value", () => {
     expect(text).toContain("/** A thing. */\nexport declare const Thing: Resource<Thing, ThingInput>")
   })
 })

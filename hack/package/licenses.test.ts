@@ -15,7 +15,7 @@ function library(files: Readonly<Record<string, string>>): void {
 }
 
 test.each([
-  { title: "a file of its own", given: { LICENSE: "Copyright A\n", "README.md": "# lib\n\n## License\n\nMIT\n" } },
+  { title: "its licence file", given: { LICENSE: "Copyright A\n", "README.md": "# lib\n\n## License\n\nMIT\n" } },
   { title: "the last section of its README", given: { "README.md": "# lib\n\n## License\n\nCopyright A\n" } },
 ])("the licence of a library is read from $title", async ({ given }) => {
   library(given)
@@ -23,8 +23,8 @@ test.each([
 })
 
 test.each([
-  { title: "has none", given: {} },
-  { title: "only names one", given: { "README.md": "# lib\n\n## License\n\nMIT\n" } },
+  { title: "has no licence", given: {} },
+  { title: "has only the name of a licence", given: { "README.md": "# lib\n\n## License\n\nMIT\n" } },
 ])("a library that $title is refused", async ({ given }) => {
   library(given)
   expect(await licencesOf(root, ["lib"]).catch((err: Error) => err.message)).toBe(

@@ -26,14 +26,14 @@ export {};
 describe("a file of declarations", () => {
   const { imports, reexports, statements } = readDeclarations("x.ts", TEXT)
 
-  test("is taken apart into statements, each with its own comment", () => {
+  test("is split into statements, each with its own comment", () => {
     expect(statements.map(({ name }) => name)).toEqual(["Way", "call", "call", "Hidden"])
     expect(statements[0]?.text).toStartWith("/** A type. */\nexport type Way")
     expect(statements[0]?.text).toEndWith(`| import("./b.ts").B;`)
     expect(statements[1]?.text).toContain("written?: Way): void;")
   })
 
-  test("tells what it imports and what it passes on", () => {
+  test("has imports and re-exports, which are listed", () => {
     expect([...imports]).toEqual([
       ["A", { from: "./a.ts", name: "A", isType: true }],
       ["Other", { from: "./a.ts", name: "B", isType: true }],
@@ -45,15 +45,15 @@ describe("a file of declarations", () => {
     ])
   })
 
-  test("with a statement of an unknown form is refused", () => {
+  test("with an unknown form of a statement is refused", () => {
     expect(() => readDeclarations("x.ts", "export default 5;\n")).toThrow("x.ts: cannot read the declaration")
   })
 })
 
-test("the words of a statement leave out comments, texts and what is behind a point", () => {
+test("the words of a statement exclude comments, strings and names after a dot", () => {
   expect([...wordsOf(`/** B */ type A = C["D"] | E.F;`)]).toEqual(["type", "A", "C", "E"])
 })
 
-test("a statement without comments has no empty lines in their place", () => {
+test("comments are removed from a statement with their lines", () => {
   expect(withoutComments("/** A. */\ninterface A {\n    /** B. */\n    b: 1;\n}")).toBe("interface A {\n    b: 1;\n}")
 })

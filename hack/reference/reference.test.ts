@@ -2,14 +2,14 @@ import { describe, expect, test } from "bun:test"
 import { manualPages, roff } from "./man.ts"
 import { referencePage } from "./markdown.ts"
 
-test("the page of every command and flag is that of the declarations", async () => {
+test("the reference page of each command is generated from its declarations", async () => {
   // `bun hack/reference/markdown.ts` writes it
   const { text, wanted } = await referencePage()
   expect(text).toBe(wanted)
 })
 
 describe("manual pages", () => {
-  test("are the same each time, with the version and date that they are given", async () => {
+  test("are the same each time, for the same version and date", async () => {
     const options = { version: "1.2.3", epoch: 86_400 }
     const pages = await manualPages(options)
     expect(await manualPages(options)).toEqual(pages)
@@ -19,17 +19,21 @@ describe("manual pages", () => {
     expect(pages[0]?.name).toBe("k3ts.1")
   })
 
-  test("name every flag with its variable", async () => {
+  test("contain every flag with its environment variable", async () => {
     const server = (await manualPages({ version: "1", epoch: 0 })).find(({ name }) => name === "k3ts-server.1")
     expect(server?.text).toContain("\\fB\\-d\\fR, \\fB\\-\\-data\\-dir\\fR \\fIDIR\\fR")
     expect(server?.text).toContain("K3TS_DATA_DIR")
   })
 
   test.each([
-    { title: "hyphens that are copied", given: "--data-dir", wants: "\\-\\-data\\-dir" },
+    { title: "hyphens, which stay hyphens when copied", given: "--data-dir", wants: "\\-\\-data\\-dir" },
     { title: "a backslash", given: "a\\b", wants: "a\\(rsb" },
-    { title: "a dot at the start, which would be a request", given: ".so /etc/shadow", wants: "\\&.so /etc/shadow" },
-    { title: "a quote at the start, which would be a request", given: "'br", wants: "\\&'br" },
+    {
+      title: "a dot at the start of a line, which would be a request",
+      given: ".so /etc/shadow",
+      wants: "\\&.so /etc/shadow",
+    },
+    { title: "a quote at the start of a line, which would be a request", given: "'br", wants: "\\&'br" },
     {
       title: "a dot that comes to the start of a line by wrapping",
       given: `${"x".repeat(77)} .so`,
@@ -37,7 +41,7 @@ describe("manual pages", () => {
     },
     { title: "letters beyond ASCII", given: "1–2 ü", wants: "1\\(en2 \\[u00FC]" },
     { title: "the end of a sentence", given: "One. Two", wants: "One.\nTwo" },
-  ])("write $title so that it shows as it is", ({ given, wants }) => {
+  ])("escape $title", ({ given, wants }) => {
     expect(roff(given)).toBe(wants)
   })
 })

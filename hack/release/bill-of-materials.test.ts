@@ -15,7 +15,7 @@ const bundle = (...files: readonly string[]) =>
   JSON.stringify({ inputs: Object.fromEntries(files.map((file) => [file, { bytes: 1 }])) })
 
 describe("the packages of a bundle", () => {
-  test("are those of its files, each once, with what the lock file tells of them", () => {
+  test("are those of its files, once each, with version, licence and digest of the lock file", () => {
     const files = ["cmd/k3ts/main.ts", "node_modules/two/b.js", "node_modules/two/a.js", "node_modules/@scope/one/a.js"]
     expect(packagesOf(bundle(...files), lockFile)).toEqual([
       {
@@ -29,7 +29,7 @@ describe("the packages of a bundle", () => {
     ])
   })
 
-  test("are found where another package has them in another version", () => {
+  test("are found in the folder of another package that has its own version of them", () => {
     expect(packagesOf(bundle("node_modules/two/node_modules/@scope/one/a.js"), lockFile)).toMatchObject([
       { name: "@scope/one", folder: "node_modules/two/node_modules/@scope/one", version: "1.5.0" },
     ])
@@ -37,8 +37,8 @@ describe("the packages of a bundle", () => {
 
   test.each([
     { title: "without a licence", path: "node_modules/no-license" },
-    { title: "that the lock file lacks", path: "node_modules/unknown" },
-  ])("may be none $title", ({ path }) => {
+    { title: "that is missing in the lock file", path: "node_modules/unknown" },
+  ])("cannot contain a package $title", ({ path }) => {
     expect(() => packagesOf(bundle(`${path}/a.js`), lockFile)).toThrow(`package-lock.json: expected ${path}`)
   })
 })
@@ -56,7 +56,7 @@ describe("the bill of materials", () => {
     BUSYBOX,
   )
 
-  test("names every part of each executable, once and as SPDX allows", () => {
+  test("contains every part of each executable, once and as SPDX allows", () => {
     const ids = bill.packages.map(({ SPDXID }) => SPDXID)
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^SPDXRef-[A-Za-z0-9.-]+$/)
@@ -74,14 +74,14 @@ describe("the bill of materials", () => {
     }
   })
 
-  test("has the digest and the name of a package as other tools write them", () => {
+  test("has digests and names of packages in the common formats", () => {
     expect(bill.packages.find(({ name }) => name === "@scope/one")).toMatchObject({
       checksums: [{ algorithm: "SHA512", checksumValue: "000102" }],
       externalRefs: [{ referenceType: "purl", referenceLocator: "pkg:npm/%40scope/one@1.0.0" }],
     })
   })
 
-  test("tells the time of the commit, not of the day", () => {
+  test("has the time of the commit, so that it can be reproduced", () => {
     expect(bill.creationInfo.created).toBe("2023-11-14T22:13:20Z")
   })
 })

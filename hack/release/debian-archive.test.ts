@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { checkDigest } from "./debian-archive.ts"
 
-test("a package of Debian is taken only with the bytes that are known, for each processor", () => {
+test("a Debian package is accepted only with the known digest, for each architecture", () => {
   // given a package of which those for amd64 are at hand
   const deb = new TextEncoder().encode("the package for amd64")
   const sha256 = { amd64: createHash("sha256").update(deb).digest("hex"), arm64: "0".repeat(64) }

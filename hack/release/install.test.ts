@@ -41,7 +41,7 @@ interface Machine {
   ): Promise<{ readonly code: number | null; readonly output: string }>
 }
 
-/** Makes folders in the place of a machine's, and a release of an executable that is a script. */
+/** Creates folders that stand for those of a machine, and a release whose executable is a script. */
 function machine(): Machine {
   const root = mkdtempSync(join(scratch, "machine-"))
   const [bin, units, release, tools] = ["bin", "units", "release", "tools"].map((name) => join(root, name))
@@ -102,7 +102,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(calls()).toContain("enable k3ts")
   })
 
-  test("writes the unit of the Debian package, but for paths and documentation", async () => {
+  test("writes the same unit as the Debian package, except for paths and documentation", async () => {
     const { units, install } = machine()
     await install()
     const settings = (text: string) =>
@@ -158,36 +158,41 @@ describe.skipIf(!isRoot)("install.sh", () => {
       says: "names no one digest",
     },
     {
-      title: "an executable with another digest than the one that is asked for",
+      title: "an executable whose digest is not the requested one",
       prepare: () => undefined,
       env: { INSTALL_K3TS_SHA256: "0".repeat(64) },
       says: "has the wrong content",
     },
     {
-      title: "another version than the one that is asked for",
+      title: "a version other than the requested one",
       prepare: () => undefined,
       env: { INSTALL_K3TS_VERSION: "v1.2.4" },
       says: "INSTALL_K3TS_VERSION asks for 1.2.4",
     },
     {
-      title: "an address without protection",
+      title: "a URL without TLS",
       prepare: () => undefined,
       env: { INSTALL_K3TS_URL: "http://127.0.0.1:1/release" },
       says: "could be changed on its way",
     },
     {
-      title: "a name that leads elsewhere",
+      title: "a service name with slashes",
       prepare: () => undefined,
       env: { INSTALL_K3TS_NAME: "../../etc/x" },
       says: "INSTALL_K3TS_NAME",
     },
     {
-      title: "a folder that could end a command",
+      title: "a folder name with shell syntax",
       prepare: () => undefined,
       env: { INSTALL_K3TS_SYSTEMD_DIR: "/tmp/$(id)" },
       says: "must be an absolute path",
     },
-    { title: "an agent", prepare: () => undefined, env: { INSTALL_K3TS_EXEC: "agent" }, says: "k3ts has no agents" },
+    {
+      title: "the agent command",
+      prepare: () => undefined,
+      env: { INSTALL_K3TS_EXEC: "agent" },
+      says: "k3ts has no agents",
+    },
     {
       title: "a flag with a line break",
       prepare: () => undefined,
@@ -210,7 +215,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(readdirSync(one.units)).toEqual([])
   })
 
-  test("takes nothing from the folder that it is run in when it comes by a pipe", async () => {
+  test("reads nothing from the current folder when it is piped into sh", async () => {
     const { bin, install } = machine()
     const { code, output } = await install({}, [], readFileSync(script, "utf8"))
     expect(code).toBe(1)
@@ -218,14 +223,14 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(readdirSync(bin)).toEqual([])
   })
 
-  test.each([0.2, 0.5, 0.8, 0.99])("does nothing when only %d of it has come by a pipe", async (part) => {
+  test.each([0.2, 0.5, 0.8, 0.99])("does nothing when only %d of it arrived through a pipe", async (part) => {
     const { bin, units, release, install } = machine()
     const text = readFileSync(script, "utf8")
     await install({ INSTALL_K3TS_ARTIFACTS: release }, [], text.slice(0, Math.floor((text.length - 12) * part)))
     expect([...readdirSync(bin), ...readdirSync(units)]).toEqual([])
   })
 
-  test("downloads a release, whose digest is given, and refuses a download that is cut off", async () => {
+  test("downloads a release with a given digest, and refuses an incomplete download", async () => {
     const { bin, release, install } = machine()
     let whole = false
     const server = Bun.serve({
@@ -252,7 +257,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     }
   })
 
-  test("follows no redirection with wget, which may lead to an unprotected address, unless the digest is given", async () => {
+  test("follows no redirects with wget, which could lead to a URL without TLS, unless the digest is given", async () => {
     // given a machine without curl, whose wget notes how it is called
     const { bin, install } = machine()
     const tools = mkdtempSync(join(scratch, "tools-"))
@@ -270,7 +275,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(readFileSync(join(tools, "asked"), "utf8")).toMatch(/^--max-redirect=0 -qO .*\n-qO .*\n$/)
   })
 
-  test("tells systemd of the unit though the service is not to be enabled", async () => {
+  test("reloads systemd although the service is not enabled", async () => {
     // given a machine that systemd runs
     const { bin, release, install, calls } = machine()
     writeFileSync(join(release, "install.sh"), readFileSync(script, "utf8").replaceAll("/run/systemd/system", bin))
@@ -280,7 +285,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(calls()).toBe("daemon-reload\n")
   })
 
-  test("denies the start of services by a policy that ends with the installation, also when that is killed", () => {
+  test("prevents the start of services by a policy-rc.d that is valid only during the installation, even if that is killed", () => {
     // given a policy of a shell that goes on
     const functions = readFileSync(script, "utf8").replace(/^main "\$@"\n/m, "")
     const policy = join(mkdtempSync(join(scratch, "policy-")), "policy-rc.d")
@@ -293,7 +298,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(existsSync(policy)).toBe(false)
   })
 
-  test("replaces a link instead of what it leads to", async () => {
+  test("replaces a symbolic link, and not its target", async () => {
     const { bin, install } = machine()
     const other = join(bin, "other")
     writeFileSync(other, "of another program")
@@ -303,7 +308,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(readFileSync(join(bin, "k3ts"), "utf8")).toBe(EXECUTABLE)
   })
 
-  test("says when a second run changes nothing", async () => {
+  test("reports that a second run has changed nothing", async () => {
     const { install } = machine()
     await install()
     const { code, output } = await install({ INSTALL_K3TS_SKIP_START: "" })
@@ -311,7 +316,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect(output).toContain("Nothing has changed")
   })
 
-  test("leaves a script that removes what it has installed", async () => {
+  test("installs a script that removes everything again", async () => {
     const { bin, units, install, calls } = machine()
     await install({}, ["--data-dir", "/srv/k3ts"])
     const { stdout, status } = spawnSync(join(bin, "k3ts-uninstall.sh"), {
@@ -326,7 +331,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
 
   test.each([
     {
-      title: "goes on where an interrupted one has removed the unit",
+      title: "continues after an interrupted removal",
       systemctl: "exit 1",
       wants: { status: 0, left: [] },
     },
@@ -349,7 +354,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect<object>({ status, left: readdirSync(bin).sort() }).toEqual(wants)
   })
 
-  test("leaves scripts that know where the service keeps its data", async () => {
+  test("installs scripts that know the service's data directory", async () => {
     const { bin, install } = machine()
     await install({ K3TS_WRITE_KUBECONFIG: "/root/a" }, ["--data-dir=/srv/a b"])
     const telling = '#!/bin/sh\necho "$1 $K3TS_DATA_DIR $K3TS_WRITE_KUBECONFIG"\n'

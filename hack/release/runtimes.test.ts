@@ -16,14 +16,14 @@ describe("the runtimes of a release", () => {
       expect(runtimePackage(lockFile, architecture).version).toBe(dependencies.bun)
   })
 
-  test("are refused where the lock file names no digest of them", () => {
+  test("are refused if the lock file has no digest for them", () => {
     const lock = JSON.stringify({ packages: { "node_modules/@oven/bun-linux-x64": { version: "1.4.4" } } })
     expect(() => runtimePackage(lock, "amd64")).toThrow(
       "package-lock.json: expected @oven/bun-linux-x64 with its version and a sha512",
     )
   })
 
-  test("are refused with other bytes than those of the lock file", () => {
+  test("are refused if their digest is not that of the lock file", () => {
     const locked = runtimePackage(lockFile, "arm64")
     expect(() => checkIntegrity(locked, new TextEncoder().encode("another archive"))).toThrow(
       `but package-lock.json says ${locked.integrity}`,

@@ -7,7 +7,7 @@ import { CHECKSUMS, writeChecksums } from "./checksums.ts"
 import { differences } from "./verify.ts"
 
 describe("SHA256SUMS", () => {
-  test("is what sha256sum checks, whatever the order in which the files were made", async () => {
+  test("can be verified by sha256sum, and does not depend on the order of the files", async () => {
     // given
     const folder = await mkdtemp(join(tmpdir(), "k3ts-checksums-"))
     try {
@@ -32,11 +32,11 @@ describe("two builds", () => {
   const line = (digit: string, name: string) => `${digit.repeat(64)}  ${name}\n`
 
   for (const { title, second, wants } of [
-    { title: "are the same in any order", second: line("2", "b c") + line("1", "a"), wants: [] },
-    { title: "differ in a file of other bytes", second: line("1", "a") + line("3", "b c"), wants: ["b c"] },
-    { title: "differ in a file that the second lacks", second: line("1", "a"), wants: ["b c"] },
+    { title: "are equal in any order", second: line("2", "b c") + line("1", "a"), wants: [] },
+    { title: "differ if a file has other bytes", second: line("1", "a") + line("3", "b c"), wants: ["b c"] },
+    { title: "differ if the second lacks a file", second: line("1", "a"), wants: ["b c"] },
     {
-      title: "differ in a file that only the second has",
+      title: "differ if the second has an additional file",
       second: line("1", "a") + line("2", "b c") + line("3", "d"),
       wants: ["d"],
     },

@@ -15,12 +15,12 @@ const pathsIn = (text: string): readonly string[] =>
 describe("the documentation", () => {
   const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
 
-  test.each(["README.md", ...pages.map((name) => `docs/${name}`)])("%s names only files that are there", (page) => {
+  test.each(["README.md", ...pages.map((name) => `docs/${name}`)])("%s names only files that exist", (page) => {
     const paths = pathsIn(read(page))
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
-  test("every row of the table of what to open names a path", () => {
+  test("every row of the table of what to open has a path", () => {
     const table = read("docs/architecture.md").split("| to change | open |")[1]!.split("\n\n")[0]!
     const rows = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| ---"))
     expect(rows.length).toBeGreaterThan(10)

@@ -68,7 +68,7 @@ describe("importViolations", () => {
     expect(imports(path, specifier)).toEqual([message])
   })
 
-  test("forbids folders of the foundation to import each other in a circle", () => {
+  test("forbids folders of the foundation to import each other in a cycle", () => {
     // given clock → metrics → log → clock
     const files = [
       new SourceFile("pkg/clock/clock.ts", 'import { a } from "../metrics/metrics.ts"'),
@@ -99,7 +99,7 @@ describe("circleViolations", () => {
     { title: "an import", b: 'import { a } from "./a.ts"' },
     { title: "an import of a type", b: 'import type { A } from "./a.ts"' },
     { title: "an import at run time", b: 'const { a } = await import("./a.ts")' },
-  ])("forbids $title that closes a circle of files", ({ b }) => {
+  ])("forbids $title that closes a cycle of files", ({ b }) => {
     expect(circles(b)).toMatchObject([
       {
         path: "pkg/log/b.ts",
@@ -156,14 +156,14 @@ describe("globalViolations", () => {
     expect(uses(text)).toEqual([])
   })
 
-  test("allows the clock to read the time, pkg/runtime to use Bun, pkg/pki to make keys, and tests to do all of it", () => {
+  test("allows the clock to read the time, pkg/runtime to use Bun, pkg/pki to create keys, and tests to do all of that", () => {
     expect(uses("const a = Date.now()", "pkg/clock/real.ts")).toEqual([])
     expect(uses("const a = Bun.listen(b)", "pkg/runtime/http/listen.ts")).toEqual([])
     expect(uses("const a = randomBytes(20)", "pkg/pki/certificate.ts")).toEqual([])
     expect(uses('import { test } from "bun:test"\nconst a = Date.now()', "pkg/log/log.test.ts")).toEqual([])
   })
 
-  test("allows the command line to ask for the time, but not to use Bun", () => {
+  test("allows the command line to read the time, but not to use Bun", () => {
     expect(uses("const a = Date.now()", "cmd/k3ts/context.ts")).toEqual([])
     expect(uses("Bun.serve(a)", "cmd/k3ts/context.ts")).toEqual(["uses Bun."])
   })
@@ -177,9 +177,9 @@ describe("lineViolations", () => {
   test.each([
     { title: "120 characters", path: "a.ts", text: `// ${"é".repeat(117)}` },
     { title: "an import", path: "a.ts", text: `import { a } from "./${"a/".repeat(60)}a.ts"` },
-    { title: "the words of a message", path: "a.ts", text: `  throw new Error("${words}")` },
-    { title: "a pattern", path: "a.ts", text: `  message: /^${"a b ".repeat(30)}$/,` },
-    { title: "the inside of a template", path: "a.ts", text: `const text = \`\n${words}\n\`` },
+    { title: "a text of one piece", path: "a.ts", text: `  throw new Error("${words}")` },
+    { title: "a regular expression", path: "a.ts", text: `  message: /^${"a b ".repeat(30)}$/,` },
+    { title: "a line inside a template", path: "a.ts", text: `const text = \`\n${words}\n\`` },
     { title: "a row of a table", path: "a.md", text: `| ${words} | b |` },
     { title: "code in a page", path: "a.md", text: `\`\`\`sh\n${words}\n\`\`\`` },
   ])("allows $title", ({ path, text }) => {

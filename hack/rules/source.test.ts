@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { codeOf, importsOf, SourceFile } from "./source.ts"
 
 describe("importsOf", () => {
-  test("sees every way to name a module, types included, with its line", () => {
+  test("finds every form of import, types included, with its line", () => {
     const text = [
       'import { a } from "./a.ts"',
       "import type { B } from './b.ts'",
@@ -28,7 +28,7 @@ describe("importsOf", () => {
     ])
   })
 
-  test("sees no import in a comment or a string", () => {
+  test("finds no import in a comment or a string", () => {
     const text = [
       '// import "./a.ts"',
       '/* from "./b.ts" */',
@@ -54,7 +54,7 @@ describe("codeOf", () => {
     ["return /\\//.test(y)", "return /  /.test(y)"],
     ["a / b / c // d", "a / b / c     "],
     ["(a) / b; 'c'", "(a) / b; ' '"],
-  ])("keeps the code of %p and blanks the rest", (text, code) => {
+  ])("keeps the code of %p and blanks comments and strings", (text, code) => {
     expect(codeOf(text)).toBe(code)
   })
 })

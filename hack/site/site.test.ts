@@ -43,7 +43,7 @@ describe("the site", () => {
     expect(readFileSync(join(folder, "index.html"), "utf8")).toContain("<title>k3ts</title>")
   })
 
-  test("has the images of its pages", () => {
+  test("contains the images of its pages", () => {
     const images = buildSite(folder).flatMap((name) =>
       [...readFileSync(join(folder, name), "utf8").matchAll(/<img [^>]*src="([^"]+)"/g)].map(([, path]) => path!),
     )
@@ -51,7 +51,7 @@ describe("the site", () => {
     expect(images.filter((path) => !existsSync(join(folder, path)))).toEqual([])
   })
 
-  test("needs nothing from elsewhere to be shown", () => {
+  test("loads nothing from other sites", () => {
     for (const name of buildSite(folder))
       expect(readFileSync(join(folder, name), "utf8")).not.toMatch(/<script|<link|src="http/)
   })
@@ -60,17 +60,17 @@ describe("the site", () => {
 describe("a page as HTML", () => {
   test.each<{ title: string; text: string; wants: string }>([
     {
-      title: "links to other pages by their files in the site",
+      title: "links to other pages by their file names in the site",
       text: "[DNS](dns.md#stub-domains) [top](../README.md)",
       wants: '<p><a href="dns.html#stub-domains">DNS</a> <a href="index.html">top</a></p>\n',
     },
     {
-      title: "links to files of the tree where they can be read",
+      title: "links to files of the repository at their public address",
       text: "[web](../manifests/examples/web.yaml)",
       wants: '<p><a href="https://files.example.org/manifests/examples/web.yaml">web</a></p>\n',
     },
     {
-      title: "leaves addresses and anchors as they are",
+      title: "keeps addresses and anchors",
       text: "[a](https://kubernetes.io) [b](#c)",
       wants: '<p><a href="https://kubernetes.io">a</a> <a href="#c">b</a></p>\n',
     },
@@ -83,7 +83,7 @@ describe("a page as HTML", () => {
     expect(render(text, { source: "docs/x.md", files: "https://files.example.org" })).toBe(wants),
   )
 
-  test("names files of the tree without a link when it is not known where they are", () => {
+  test("names files of the repository without a link if their public address is not known", () => {
     expect(render("[web](../manifests/web.yaml)", { source: "docs/x.md" })).toBe("<p>web</p>\n")
   })
 

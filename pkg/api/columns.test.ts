@@ -3,8 +3,8 @@ import { tableOf } from "../apimachinery/table/table.ts"
 import { RESOURCES } from "./resources.ts"
 
 /**
- * Columns of each kind as a Kubernetes 1.36 server tells them: name, `:type` where it is no string, `(format)`, and `*`
- * for those that only `-o wide` shows.
+ * Columns of each kind as a Kubernetes 1.36 server returns them: name, `:type` where it is no string, `(format)`, and
+ * `*` for those that only `-o wide` shows.
  */
 const COLUMNS: Readonly<Record<string, string>> = {
   "v1/configmaps": "Name(name) | Data | Age",

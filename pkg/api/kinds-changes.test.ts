@@ -193,7 +193,7 @@ describe("defaults", () => {
 })
 
 describe("events.k8s.io", () => {
-  test("gives the same stored event under other names, there and back", () => {
+  test("converts an event to the other group and back without a loss", () => {
     // given an event as the newer group has it
     const resource = find("Event events.k8s.io/v1")
     const event = prepared(resource, {

@@ -388,7 +388,7 @@ describe("creating", () => {
     expect(lines(validateObject(resource, prepared(resource, body)))).toEqual(wanted)
   })
 
-  test("no kind's rules fail on an empty object, nor its columns on a good one", () => {
+  test("validation of an empty object and columns of a valid one throw for no kind", () => {
     for (const resource of RESOURCES) {
       const empty = prepared(resource, {})
       const causes = validateObject(resource, empty)

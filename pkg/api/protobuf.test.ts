@@ -8,7 +8,7 @@ import { RESOURCES, SUBRESOURCE_KINDS } from "./resources.ts"
 
 const scheme = createScheme(RESOURCES, SUBRESOURCE_KINDS)
 
-/** Bodies that kubectl 1.33 sent for the commands beside them, and what they mean. */
+/** Bodies that kubectl 1.33 sent for the commands beside them, and the objects in them. */
 const SENT: readonly [command: string, base64: string, wanted: object][] = [
   [
     "create deployment web --image=nginx:1 --replicas=0 --port=80",
@@ -72,7 +72,7 @@ const SENT: readonly [command: string, base64: string, wanted: object][] = [
 ]
 
 describe("the protobuf form of built-in kinds", () => {
-  test.each(SENT)("means for `kubectl %s` what its YAML would", (_command, base64, wanted) => {
+  test.each(SENT)("decodes the body of `kubectl %s` to what its YAML says", (_command, base64, wanted) => {
     // given what kubectl sent
     const { apiVersion, kind, raw } = openEnvelope(Buffer.from(base64, "base64"))
     const resource = scheme.of(apiVersion, kind)!
@@ -86,7 +86,7 @@ describe("the protobuf form of built-in kinds", () => {
     `${resource.kind} ${resource.apiVersion}`,
     resource,
   ])
-  test.each(kinds)("gives back an object with every field set: %s", (_name, resource) => {
+  test.each(kinds)("encodes and decodes an object with every field set: %s", (_name, resource) => {
     const { object } = decodeObject(resource, { metadata: { name: "a" }, ...filled(resource.schema, 4) })
     const { raw } = openEnvelope(encodeProtobuf(resource.schema, object, resource))
     expect(decodeObject(resource, decodeProtobuf(resource.schema, raw)).object).toEqual(object)

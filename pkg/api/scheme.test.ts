@@ -13,7 +13,7 @@ const widget = (version: string) =>
 describe("builtinScheme", () => {
   const scheme = builtinScheme()
 
-  test("finds a kind by its path, by its name and by what an object says of itself", () => {
+  test("finds a kind by its path, by its name and by apiVersion and kind of an object", () => {
     expect(scheme.resource("", "v1", "pods")).toBe(Pod)
     expect(scheme.kind("", "v1", "Pod")).toBe(Pod)
     expect(scheme.of("v1", "Pod")).toBe(Pod)
@@ -21,12 +21,12 @@ describe("builtinScheme", () => {
     expect(scheme.resource("apps", "v1", "pods")).toBeUndefined()
   })
 
-  test("knows the kinds that are only bodies of subresources, without a path", () => {
+  test("has kinds that are only bodies of subresources, without a path", () => {
     expect(scheme.of("authentication.k8s.io/v1", "TokenRequest")?.kind).toBe("TokenRequest")
     expect(scheme.resource("authentication.k8s.io", "v1", "tokenrequests")).toBeUndefined()
   })
 
-  test("lists groups in the order by which kubectl settles ambiguous names", () => {
+  test("lists groups in the order in which kubectl resolves ambiguous names", () => {
     expect(scheme.groups.map(({ name }) => name)).toEqual([
       "",
       "apiregistration.k8s.io",
@@ -52,7 +52,7 @@ describe("builtinScheme", () => {
     ])
   })
 
-  test("gives no two kinds one path or one name", () => {
+  test("has no two kinds with the same path or the same name", () => {
     const { resources } = scheme
     expect(new Set(resources.map(({ apiVersion, plural }) => `${apiVersion} ${plural}`)).size).toBe(resources.length)
     expect(new Set(resources.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).size).toBe(resources.length)
@@ -60,7 +60,7 @@ describe("builtinScheme", () => {
 })
 
 describe("createScheme", () => {
-  test("takes kinds in and out while it runs", () => {
+  test("adds and removes kinds while it runs", () => {
     // given a scheme with one kind, and somebody who listens
     const scheme = createScheme([Pod])
     let calls = 0
@@ -90,7 +90,8 @@ describe("createScheme", () => {
 
 describe("storageVersionHash", () => {
   test(
-    "is upstream's for a kind, that of the stored version for another view of it, and none for what is not " + "stored",
+    "is upstream's for a kind, that of the stored version for another version, and none for kinds that are not " +
+      "stored",
     () => {
       expect(storageVersionHash(Pod)).toBe("xPOwRZ+Yhw8=")
       expect(storageVersionHash(EventsEvent)).toBe("r2yiGXH7wu8=")

@@ -25,9 +25,9 @@ const pod = (spec: object, metadata: object = {}): Row["given"] => [
 const container = (more: object): Row["given"] => pod({ containers: [{ ...POD.containers[0], ...more }] })
 
 const ROWS: readonly Row[] = [
-  { title: "a pod as most are", given: pod({}), wants: [] },
+  { title: "an ordinary pod", given: pod({}), wants: [] },
   ...["Mutating", "Validating"].map((type): Row => ({
-    title: `a ${type} configuration with a name of those from files`,
+    title: `a ${type} configuration with the reserved suffix of static configurations`,
     given: [`admissionregistration.k8s.io/v1 ${type}WebhookConfiguration`, { metadata: { name: "a.static.k8s.io" } }],
     wants: [
       'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and ' +
@@ -48,12 +48,12 @@ const ROWS: readonly Row[] = [
     wants: ['spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'],
   },
   {
-    title: "a volume that is served no more",
+    title: "a gitRepo volume, which is not supported any more",
     given: pod({ volumes: [{ name: "v", gitRepo: { repository: "r" } }] }),
     wants: ["spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"],
   },
   {
-    title: "two keys in one file, and a file on the way to another",
+    title: "two keys for one file, and a file with the name of another's folder",
     given: pod({
       volumes: [
         {
@@ -74,7 +74,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    title: "a part of a byte",
+    title: "a fraction of a byte",
     given: container({ resources: { limits: { memory: "100m" } } }),
     wants: [
       'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer',
@@ -82,7 +82,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    title: "a variable that hides another, and one that builds on it",
+    title: "a variable that overrides another, and one that extends it",
     given: container({
       env: [
         { name: "A", value: "1" },
@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
     wants: ['spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply'],
   },
   {
-    title: "one port twice, under one name",
+    title: "a port twice, under one name",
     given: container({
       ports: [
         { name: "a", containerPort: 80 },
@@ -108,7 +108,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    title: "an affinity to no pod",
+    title: "an affinity term that selects no pod",
     given: pod({
       affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "t" }] } },
     }),
@@ -118,12 +118,12 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    title: "IPv6 in a long form",
+    title: "an IPv6 address in its long form",
     given: pod({ hostAliases: [{ ip: "FE80::0202", hostnames: ["a"] }] }),
     wants: ['spec.hostAliases[0].ip: IPv6 address "FE80::0202" should be in RFC 5952 canonical format ("fe80::202")'],
   },
   {
-    title: "a template, by its own path",
+    title: "a pod template, by its path",
     given: [
       "apps/v1 Deployment",
       {
@@ -137,7 +137,7 @@ const ROWS: readonly Row[] = [
     wants: ['spec.template.spec.imagePullSecrets[0].name: invalid empty name ""'],
   },
   {
-    title: "a history without end",
+    title: "an unlimited revision history",
     given: [
       "apps/v1 StatefulSet",
       {
@@ -150,7 +150,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    title: "a zone in the schedule that a cron job is given",
+    title: "a time zone in the schedule of a CronJob",
     given: [
       "batch/v1 CronJob",
       {
@@ -165,7 +165,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    title: "requests that may be higher than limits",
+    title: "requests that may exceed limits",
     given: [
       "v1 ResourceQuota",
       { metadata: { name: "q" }, spec: { hard: { cpu: "2", "limits.cpu": "1", "requests.memory": "1Gi" } } },
@@ -173,7 +173,7 @@ const ROWS: readonly Row[] = [
     wants: ["ResourceQuota cpu (2) should be less than limits.cpu (1)"],
   },
   {
-    title: "a key pair that is none",
+    title: "an invalid key pair",
     given: [
       "v1 Secret",
       { metadata: { name: "s" }, type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } },
@@ -181,7 +181,7 @@ const ROWS: readonly Row[] = [
     wants: ["tls: failed to find any PEM data in certificate input"],
   },
   {
-    title: "a class named by its annotation",
+    title: "a class in an annotation instead of the field",
     given: [
       "networking.k8s.io/v1 Ingress",
       {
@@ -192,7 +192,7 @@ const ROWS: readonly Row[] = [
     wants: [`annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`],
   },
   {
-    title: "a volume that is scrubbed",
+    title: "a volume with reclaim policy Recycle",
     given: [
       "v1 PersistentVolume",
       {
@@ -212,7 +212,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-describe("what is taken, but warned of", () => {
+describe("objects that are accepted with a warning", () => {
   test.each(ROWS)("$title", ({ given: [kind, object, old], wants }) => {
     const resource = RESOURCES.find((each) => `${each.apiVersion} ${each.kind}` === kind)! as Resource
     const decoded = (value: Given, generation: number) =>

@@ -5,7 +5,7 @@ const KIND = { group: "", kind: "ConfigMap" }
 const causes = (count: number, message: string) =>
   Array.from({ length: count }, (_, i) => ({ reason: "FieldValueInvalid" as const, field: `data[${i}]`, message }))
 
-test("a refusal tells every cause, but for thousands of them or very long ones the first", () => {
+test("an Invalid error lists every cause, but only the first ones of thousands or of very long ones", () => {
   const few = invalid(KIND, "a", causes(2, "bad"))
   expect(few.message).toBe('ConfigMap "a" is invalid: [data[0]: bad, data[1]: bad]')
   const many = invalid(KIND, "a", causes(300_000, "bad"))

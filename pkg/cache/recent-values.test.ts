@@ -3,7 +3,7 @@ import { RecentValues } from "./recent-values.ts"
 
 const objects = (count: number): readonly object[] => Array.from({ length: count }, (_, i) => ({ i }))
 
-test("values of objects that were asked for lately are known, and those of long ago are forgotten", () => {
+test("values of recently used objects are kept, and old ones are dropped", () => {
   // given more objects than are remembered
   const values = new RecentValues<object, number>()
   const all = objects(20_000)

@@ -33,7 +33,7 @@ const object = {
   since: "2026-03-01T00:00:00Z",
 }
 
-/** What an expression gives, or the words that refuse it. */
+/** Returns the value and the cost of an expression, or the message that refuses it. */
 function outcome(source: string): string {
   const compiled = compile(source, { variables: { self } })
   if ("issues" in compiled) return formatIssues(compiled.issues, source)
@@ -43,29 +43,37 @@ function outcome(source: string): string {
 
 // Messages and costs are those of Kubernetes 1.36.
 const cases = [
-  { title: "arithmetic binds as usual", given: "1 + 2 * 3", wants: "7 at 2" },
-  { title: "fields are read and compared", given: "self.replicas <= 10", wants: "true at 3" },
-  { title: "names with signs are escaped", given: "self.a__dash__b + self.__namespace__", wants: "dashdefault at 6" },
+  { title: "arithmetic has the usual precedence", given: "1 + 2 * 3", wants: "7 at 2" },
+  { title: "fields can be read and compared", given: "self.replicas <= 10", wants: "true at 3" },
+  {
+    title: "names with special characters are escaped",
+    given: "self.a__dash__b + self.__namespace__",
+    wants: "dashdefault at 6",
+  },
   { title: "an int-or-string is dynamic", given: "type(self.share) == string", wants: "true at 4" },
   { title: "a number of a schema is a double", given: "self.ratio / 4.0", wants: "0.5 at 3" },
   { title: "durations of a schema are durations", given: "self.wait.getMinutes()", wants: "60 at 3" },
   { title: "times of a schema are timestamps", given: "self.since.getMonth()", wants: "2 at 3" },
   { title: "sets are equal in any order", given: "self.tags == ['b', 'a']", wants: "true at 3" },
-  { title: "sets join without duplicates", given: "(self.tags + ['b', 'c']).size()", wants: "3 at 4" },
-  { title: "a macro runs over a list", given: "self.tags.all(t, t.size() == 1)", wants: "true at 15" },
-  { title: "has() tells whether a key is there", given: "has(self.labels.b)", wants: "false at 2" },
-  { title: "optional syntax reads what may be missing", given: "self.labels.?b.orValue('none')", wants: "none at 2" },
+  { title: "sets are joined without duplicates", given: "(self.tags + ['b', 'c']).size()", wants: "3 at 4" },
+  { title: "a macro iterates over a list", given: "self.tags.all(t, t.size() == 1)", wants: "true at 15" },
+  { title: "has() returns whether a key exists", given: "has(self.labels.b)", wants: "false at 2" },
+  {
+    title: "optional syntax reads keys that may be missing",
+    given: "self.labels.?b.orValue('none')",
+    wants: "none at 2",
+  },
   { title: "ints have 64 bits", given: "9223372036854775806 + 1", wants: "9223372036854775807 at 1" },
   { title: "ints overflow with an error", given: "9223372036854775807 + 1", wants: "integer overflow at 1" },
   { title: "a missing key is an error", given: "self.labels['b']", wants: "no such key: b at 3" },
   { title: "true || error is true", given: "1 / 0 == 1 || true", wants: "true at 2" },
   {
-    title: "an unknown field is refused with its place",
+    title: "an unknown field is refused with its position",
     given: "self.foo",
     wants: "ERROR: <input>:1:5: undefined field 'foo'\n | self.foo\n | ....^",
   },
   {
-    title: "operands that do not fit are refused with their types",
+    title: "operands of wrong types are refused with their types",
     given: "1 + 'a'",
     wants: "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^",
   },
@@ -76,7 +84,7 @@ for (const { title, given, wants } of cases) {
   })
 }
 
-test("an evaluation ends when its budget is used up", () => {
+test("an evaluation stops when its budget is used up", () => {
   // given
   const compiled = compile("self.tags.all(t, t != 'c')", { variables: { self } })
   if ("issues" in compiled) throw new Error("refused")

@@ -54,7 +54,7 @@ const METHODS =
 const MACROS = "all exists exists_one map filter transformList transformMap sortBy optMap".split(" ")
 const JUNK = "( ) [ ] { } . , ? : ! - ' \" \\ @ ` // \u0000 é".split(" ")
 
-/** An expression that often has a meaning and sometimes none. */
+/** Returns a random expression, which is often but not always valid. */
 function expression(random: () => number, depth: number): string {
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)]!
   const inner = (): string => expression(random, depth - 1)
@@ -88,7 +88,7 @@ function expression(random: () => number, depth: number): string {
   }
 }
 
-test("random expressions are refused or give a value or an error, within their budget", () => {
+test("random expressions are refused or return a value or an error, within their budget", () => {
   // given
   const chance = seededRandom(36)
   const random = () => chance.next()
@@ -119,24 +119,24 @@ const hostile = [
   { title: "a list that doubles forty times", given: `${doubled("[1]", "a + a", 40)}[0].size()` },
   { title: "a text that doubles forty times", given: `${doubled("'a'", "a + a", 40)}[0].size()` },
   {
-    title: "a text put between all its characters",
+    title: "a text inserted between all its characters",
     given: `${doubled("'abcdefgh'", "a.replace('', a)", 20)}[0].size()`,
   },
   { title: "a text replaced by itself", given: `${doubled("'aaaaaaaa'", "a.replace('a', a)", 20)}[0].size()` },
   {
-    title: "a list of itself, joined",
+    title: "a list that is joined with itself",
     given: `${doubled("'aaaaaaaa'", "[a, a, a, a, a, a, a, a].join(a)", 20)}[0].size()`,
   },
   {
-    title: "a list of itself, formatted",
+    title: "a list that is formatted with itself",
     given: `${doubled("'aaaaaaaa'", "'%s%s%s%s%s%s%s%s'.format([a, a, a, a, a, a, a, a])", 20)}[0].size()`,
   },
   {
-    title: "nested lists that are equal",
+    title: "nested lists that are compared",
     given: `${doubled("[dyn(1.0)]", "[dyn(a), dyn(a), dyn(a), dyn(a), dyn(a), dyn(a), dyn(a)]", 20)}.map(a, a == ${doubled("[dyn(1)]", "[dyn(a), dyn(a), dyn(a), dyn(a), dyn(a), dyn(a), dyn(a)]", 20)}[0])[0]`,
   },
   {
-    title: "a flattened list of itself",
+    title: "a flattened list of lists",
     given: `${doubled("[1]", "[a, a, a, a, a, a, a, a, a, a].flatten()", 20)}[0].size()`,
   },
   { title: "a range of all ints", given: "9223372036854775807 in lists.range(9223372036854775807)" },
@@ -146,12 +146,12 @@ const hostile = [
   },
   { title: "a sort of many items", given: "lists.range(200000).reverse().sort().size()" },
   {
-    title: "a search for all matches of an unbounded pattern",
+    title: "all matches of an unbounded pattern",
     given: `${doubled("'a'", "a + a", 18)}[0].findAll('a[^b]*b|a').size()`,
   },
 ]
 for (const { title, given } of hostile) {
-  test(`${title} ends by its cost`, () => {
+  test(`${title} is stopped by the cost limit`, () => {
     // given
     const compiled = compile(given, { variables: {} })
     if ("issues" in compiled) throw new Error(compiled.issues[0]!.message)
@@ -168,8 +168,8 @@ const deep = [
   { title: "fields", given: `self${".a".repeat(40_000)}` },
   { title: "sums", given: `1${" + 1".repeat(20_000)}` },
   { title: "conditions", given: `${"true ? 1 : ".repeat(8000)}1` },
-  { title: "copies by macros", given: `optional.of(1)${".optMap(a, a + a)".repeat(40)}` },
-  { title: "more characters than may be", given: "1".repeat(200_000) },
+  { title: "macros that copy", given: `optional.of(1)${".optMap(a, a + a)".repeat(40)}` },
+  { title: "too many characters", given: "1".repeat(200_000) },
 ]
 for (const { title, given } of deep) {
   test(`an expression with too many ${title} is refused`, () => {
@@ -178,7 +178,7 @@ for (const { title, given } of deep) {
   })
 }
 
-test("a pattern that other engines take forever for is answered", () => {
+test("a pattern on which backtracking engines hang is evaluated", () => {
   // given
   const compiled = compile("self.s.matches('^(a+)+$') || self.s.matches('(x+x+)+y')", { variables: { self } })
   if ("issues" in compiled) throw new Error("refused")

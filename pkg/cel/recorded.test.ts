@@ -7,8 +7,9 @@ import { jsonOf } from "./values/to-json.ts"
 import { CelError, Optional, TypeValue, type Value } from "./values/values.ts"
 
 /**
- * What Kubernetes 1.36.2 makes of expressions: the value as JSON or the message, the cost, and the least and greatest
- * cost that it estimates (null: without bound). Recorded from its own environment of rules of custom resources.
+ * The results of Kubernetes 1.36.2 for expressions: the value as JSON or the message, the cost, and the least and
+ * greatest cost that it estimates (null: without bound). Recorded from its own environment of rules of custom
+ * resources.
  */
 interface Recorded {
   readonly schema: Schema
@@ -31,7 +32,7 @@ function words(value: Value): string {
   return JSON.stringify(jsonOf(value))
 }
 
-describe("Kubernetes gives the same for", () => {
+describe("Kubernetes gives the same result for", () => {
   for (const { given, gives, cost, estimate } of recorded.outcomes)
     test(given, () => {
       // when

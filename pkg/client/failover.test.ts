@@ -10,7 +10,7 @@ const [A, B] = ["https://192.0.2.1:6443", "https://192.0.2.2:6443"]
 const refused = () => unreachable("a server", Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))
 const broken = () => unreachable("a server", Object.assign(new Error("hung up"), { code: "ECONNRESET" }))
 
-/** Servers that do with each request what `serve` says, and what they were asked. */
+/** Servers that answer each request by `serve`, and a record of their requests. */
 function servers(serve: (server: string, call: HttpCall) => Promise<HttpAnswer>) {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1))
   const asked: string[] = []
@@ -56,15 +56,20 @@ const create = { verb: "create", resource: Node, object: { metadata: { name: "a"
 
 describe("a transport to two servers", () => {
   test.each([
-    { title: "a read goes to the other server when the first is not there", call: get, error: refused, retried: true },
-    { title: "a read goes to the other server when the first breaks off", call: get, error: broken, retried: true },
     {
-      title: "a write goes to the other server when the first is not there",
+      title: "a read goes to the other server when the first one cannot be reached",
+      call: get,
+      error: refused,
+      retried: true,
+    },
+    { title: "a read goes to the other server when the first one aborts", call: get, error: broken, retried: true },
+    {
+      title: "a write goes to the other server when the first one cannot be reached",
       call: create,
       error: refused,
       retried: true,
     },
-    { title: "a write that the first server may have seen fails", call: create, error: broken, retried: false },
+    { title: "a write that may have reached the first server fails", call: create, error: broken, retried: false },
   ])("$title", async ({ call, error, retried }) => {
     const { transport, asked, list } = servers((server) => (server === A ? Promise.reject(error()) : ok()))
     const answer = transport.call(call)
@@ -76,8 +81,8 @@ describe("a transport to two servers", () => {
   })
 
   test.each([
-    { title: "a read that a starting server refuses is sent to the other", call: get, wait: 1, retried: true },
-    { title: "a write that a starting server refuses is sent to the other", call: create, wait: 1, retried: true },
+    { title: "a read that a starting server refuses is sent to the other one", call: get, wait: 1, retried: true },
+    { title: "a write that a starting server refuses is sent to the other one", call: create, wait: 1, retried: true },
     { title: "a write that ends with 503 without Retry-After is not sent again", call: create, retried: false },
   ])("$title", async ({ call, wait, retried }) => {
     const { transport, asked, list, closed } = servers((server) => (server === A ? unavailable(wait) : ok()))
@@ -90,7 +95,7 @@ describe("a transport to two servers", () => {
     expect(closed).toEqual([])
   })
 
-  test("a refusal is passed on when every server refuses, and who waits is told when one serves again", async () => {
+  test("the refusal is returned if every server refuses, and waiting clients are notified when one serves again", async () => {
     let serves = false
     const { transport, asked, list } = servers(() => (serves ? ok() : unavailable(1)))
     let told = 0
@@ -102,7 +107,7 @@ describe("a transport to two servers", () => {
     expect(told).toBe(1)
   })
 
-  test("who waits for a server is told once when one answers again", async () => {
+  test("waiting clients are notified once when a server responds again", async () => {
     // given
     let isUp = false
     const { transport, list } = servers(() => (isUp ? ok() : Promise.reject(refused())))
@@ -118,7 +123,7 @@ describe("a transport to two servers", () => {
     expect(told).toBe(1)
   })
 
-  test("requests that end with the connections of a server do not end those that come after them", async () => {
+  test("requests that end with a server's connections do not end later requests", async () => {
     // given one server, and a request under way
     const answers: PromiseWithResolvers<HttpAnswer>[] = []
     const { transport, list, closed } = servers(() => {
@@ -139,13 +144,13 @@ describe("a transport to two servers", () => {
     expect(closed).toEqual([A!])
   })
 
-  test("a request fails when no server is there", async () => {
+  test("a request fails if no server can be reached", async () => {
     const { transport, asked } = servers(() => Promise.reject(refused()))
     await expect(transport.call(get)).rejects.toMatchObject({ reason: "ServiceUnavailable" })
     expect(asked).toEqual([`GET ${A}`, `GET ${B}`])
   })
 
-  test("a server that answers a request late is left only if it does not answer a probe either", async () => {
+  test("a server that responds late is left only if it does not respond to a probe either", async () => {
     const { transport, clock, dead, closed } = servers((server) => (server === A ? new Promise(() => undefined) : ok()))
     const answer = transport.call(get)
     // given a slow server that is alive
@@ -164,14 +169,14 @@ describe("a transport to two servers", () => {
 describe("a list of servers", () => {
   const list = () => new ServerList(A!, () => Promise.resolve())
 
-  test("keeps the address that was given, though the cluster does not name it", () => {
+  test("keeps the given address, although the cluster does not list it", () => {
     const servers = list()
     servers.set([B!])
     expect(servers.all).toEqual([B!, A!])
     expect(servers.current).toBe(A!)
   })
 
-  test("leaves a server that the cluster names no longer", () => {
+  test("switches from a server that the cluster does not list any more", () => {
     const servers = list()
     servers.set([A!, B!])
     servers.failed(A!)
@@ -180,7 +185,7 @@ describe("a list of servers", () => {
     expect(servers.current).toBe(A!)
   })
 
-  test("does not move on because of a server that it has left already", () => {
+  test("does not switch because of a server that it has left already", () => {
     const servers = list()
     servers.set([A!, B!])
     servers.failed(A!)

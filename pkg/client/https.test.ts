@@ -86,12 +86,12 @@ afterAll(() => {
 })
 
 describe("the HTTPS transport", () => {
-  test("knows the answer to a request whose time is up, though that is no whole Status", async () => {
+  test("parses the response to a request that timed out, although it is no complete Status", async () => {
     const failed = await client.get(ConfigMap, { name: "slow", namespace: "default" }).catch((err: unknown) => err)
     expect(failed).toMatchObject({ code: 504, reason: "Timeout", message: "Timeout: too slow" })
   })
 
-  test("turns calls into requests, with the credentials of the kubeconfig", async () => {
+  test("sends calls as requests, with the credentials of the kubeconfig", async () => {
     await client.get(ConfigMap, { name: "a", namespace: "default" })
     expect(seen.at(-1)).toEqual({
       method: "GET",
@@ -120,14 +120,14 @@ describe("the HTTPS transport", () => {
     })
   })
 
-  test("tells after how many seconds a refused request may be sent again", async () => {
+  test("reports after how many seconds a refused request may be sent again", async () => {
     const sender = createHttpsSender({ config, userAgent: "test/1" })
     const { code, retryAfterSeconds } = await sender.send({ method: "GET", path: "/starting" }).answer
     expect([code, retryAfterSeconds]).toEqual([503, 2])
     sender.close()
   })
 
-  test("gives lists whose items know their kind, and errors as the server meant them", async () => {
+  test("returns lists whose items have their kind, and the server's errors", async () => {
     const list = await client.list(ConfigMap, { namespace: "default", limit: 1 })
     expect(list.items).toEqual([{ metadata: { name: "a" }, apiVersion: "v1", kind: "ConfigMap" }])
     const err = await client
@@ -136,7 +136,7 @@ describe("the HTTPS transport", () => {
     expect(err).toMatchObject({ reason: "NotFound", message: 'configmaps "missing" not found' })
   })
 
-  test("follows a watch over lines that arrive in pieces, and ends with the server's error", async () => {
+  test("reads a watch from lines that arrive in pieces, and ends with the server's error", async () => {
     const events: string[] = []
     const error = await new Promise<ApiError | undefined>((resolve) =>
       client.watch(
@@ -150,7 +150,7 @@ describe("the HTTPS transport", () => {
     expect(seen.at(-1)!.url).toBe("/api/v1/configmaps?resourceVersion=4&watch=true")
   })
 
-  test("says clearly when nobody answers or the certificate is not trusted", async () => {
+  test("reports that the server cannot be reached or that its certificate is not trusted", async () => {
     const stranger = createHttpsTransport({ config: { server: url }, userAgent: "t" })
     const refused = await newClient(stranger)
       .get(ConfigMap, { name: "a", namespace: "default" })
@@ -161,7 +161,7 @@ describe("the HTTPS transport", () => {
 })
 
 describe("a kubeconfig", () => {
-  test("that lacks something says what", () => {
+  test("with a missing field is refused with the field's name", () => {
     expect(() => parseKubeconfig("clusters: []")).toThrow('it has no context ""; it has none')
     expect(() => parseKubeconfig("contexts: [{name: a, context: {cluster: b, user: c}}]\ncurrent-context: a")).toThrow(
       'names cluster "b", which is not in it',

@@ -80,7 +80,7 @@ function stage() {
 }
 
 describe("an informer", () => {
-  test("lists once, then watches from there, and resumes where a watch ended", async () => {
+  test("lists once, then watches from that revision, and resumes where a watch ended", async () => {
     const { lists, watches, calls, informers, follow, seen, pass } = stage()
     lists.push({ version: 5, items: [object("a", 3)] })
     const informer = follow()
@@ -100,7 +100,7 @@ describe("an informer", () => {
     informers.stop()
   })
 
-  test("lists again when the log no longer reaches back, and tells only what differs", async () => {
+  test("lists again when its revision was compacted, and reports only differences", async () => {
     const { lists, watches, informers, follow, seen, turn } = stage()
     lists.push({ version: 5, items: [object("same", 1), object("gone", 2), object("changed", 3)] })
     follow()
@@ -113,7 +113,7 @@ describe("an informer", () => {
     informers.stop()
   })
 
-  test("waits before it lists once more where the log did not even reach back to the last list", async () => {
+  test("waits before the next list if even the revision of the last list was compacted", async () => {
     // given a server that forgets what it has just listed
     const { lists, watches, calls, informers, follow, turn, pass } = stage()
     for (const version of [5, 6, 7]) lists.push({ version, items: [] })
@@ -135,7 +135,7 @@ describe("an informer", () => {
     informers.stop()
   })
 
-  test("waits longer and longer while there is no server, and is synced once there is one", async () => {
+  test("retries with growing delays while there is no server, and is synced once there is one", async () => {
     const { lists, calls, informers, follow, turn, pass, waiting } = stage()
     const informer = follow()
     await turn()
@@ -151,7 +151,7 @@ describe("an informer", () => {
     informers.stop()
   })
 
-  test("does not wait any longer when it hears that a server is there again", async () => {
+  test("retries at once when it is notified that a server responds again", async () => {
     // given an informer that has failed often, so that its next attempt is half a minute away
     const { lists, calls, informers, follow, turn, pass } = stage()
     const informer = follow()
@@ -175,7 +175,7 @@ describe("an informer", () => {
     informers.stop()
   })
 
-  test("keeps indexes up to date, and shares a handler's failure with nobody", async () => {
+  test("keeps indexes up to date, and other handlers run although one throws", async () => {
     const { lists, watches, informers, follow, seen } = stage()
     const byColour: Index<ConfigMap> = {
       name: "colour",

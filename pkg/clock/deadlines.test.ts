@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { Deadlines } from "./deadlines.ts"
 import { VirtualClock } from "./virtual.ts"
 
-test("things that are not over in their time are told, each once and at its time", async () => {
+test("each entry that is not removed before its deadline is reported once, at its deadline", async () => {
   // given
   const clock = new VirtualClock(0)
   const told: string[] = []
@@ -19,7 +19,7 @@ test("things that are not over in their time are told, each once and at its time
   expect(told).toEqual(["short at 1000", "usual at 60000", "later at 60500"])
 })
 
-test("when nothing is left that must be over, no timer is", async () => {
+test("no timer is set when no entry is left", async () => {
   const clock = new VirtualClock(0)
   const deadlines = new Deadlines<string>(clock, () => undefined)
   for (const place of [deadlines.add("a", 1000), deadlines.add("b", 2000)]) deadlines.delete(place)

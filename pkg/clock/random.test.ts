@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { seededRandom, systemRandom, uuid } from "./random.ts"
 
-test("random bytes come in any number, are not all zero and never come twice", () => {
+test("random bytes have the requested length, are not all zero and never repeat", () => {
   // given more bytes in all than the system is asked for at a time
   const counts = Array.from({ length: 2000 }, (_, i) => 16 + (i % 50))
   // when
@@ -16,7 +16,7 @@ test("random bytes come in any number, are not all zero and never come twice", (
   expect(first).toEqual(before)
 })
 
-test("a UUID is of version 4, and the same seed gives the same one", () => {
+test("a UUID has version 4, and the same seed gives the same UUID", () => {
   expect(uuid(systemRandom)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   expect(uuid(seededRandom(1))).toBe(uuid(seededRandom(1)))
   expect(uuid(seededRandom(1))).toBe("a00087fb-f747-4cb8-adfe-747d23673f27")

@@ -3,7 +3,7 @@ import { sleep } from "./clock.ts"
 import { EndlessInstantError, VirtualClock } from "./virtual.ts"
 
 describe("VirtualClock", () => {
-  test("runs timers in the order of their due time, then of their setting", async () => {
+  test("runs timers in the order of their due time, then in the order in which they were set", async () => {
     // given timers set out of order
     const clock = new VirtualClock(1000)
     const ran: string[] = []
@@ -17,7 +17,7 @@ describe("VirtualClock", () => {
     expect(clock.now()).toBe(1100)
   })
 
-  test("lets promises run to their end between two instants", async () => {
+  test("runs promises to their end between two instants", async () => {
     // given a chain that sleeps twice
     const clock = new VirtualClock(0)
     const seen: number[] = []
@@ -35,7 +35,7 @@ describe("VirtualClock", () => {
     expect(seen).toEqual([5, 10])
   })
 
-  test("does not run a cancelled timer, and counts what is left", async () => {
+  test("does not run a cancelled timer, and counts the pending ones", async () => {
     // given two timers, one of them cancelled
     const clock = new VirtualClock(0)
     let ran = 0
@@ -50,7 +50,7 @@ describe("VirtualClock", () => {
     expect([ran, clock.pending, clock.nextDue]).toEqual([1, 0, undefined])
   })
 
-  test("runs what a turn left for its end before time moves", async () => {
+  test("runs callbacks for the end of a turn before time advances", async () => {
     // given work that asks for the end of its turn
     const clock = new VirtualClock(0)
     const order: string[] = []
@@ -63,8 +63,8 @@ describe("VirtualClock", () => {
   })
 })
 
-describe("an instant that does not end", () => {
-  test("is no matter of rounding: a timer never runs before its time", async () => {
+describe("an endless instant", () => {
+  test("is not caused by rounding: a timer never runs before its time", async () => {
     // given somebody who waits for an instant between two milliseconds, and waits again when it has not come yet
     const clock = new VirtualClock(0, { mostTurns: () => 2000 })
     let looks = 0
@@ -82,7 +82,7 @@ describe("an instant that does not end", () => {
   test.each<[string, (clock: VirtualClock, again: () => void) => unknown]>([
     ["timers that are due at once", (clock, again) => clock.setTimeout(again, 0)],
     ["ends of turns", (clock, again) => clock.afterTurn(again)],
-  ])("is found where %s set each other off, and who does that is named", async (_, setOff) => {
+  ])("is detected if %s set each other again, and the error names the function that does", async (_, setOff) => {
     // given
     const clock = new VirtualClock(0, { mostTurns: () => 3000 })
     let over = false
@@ -104,7 +104,7 @@ describe("an instant that does not end", () => {
     expect(String(err)).toContain("virtual.test.ts")
   })
 
-  test("is not made of many instants with much to do", async () => {
+  test("is not detected for many instants with much work each", async () => {
     // given
     const clock = new VirtualClock(0, { mostTurns: () => 2000 })
     let ran = 0
@@ -116,7 +116,7 @@ describe("an instant that does not end", () => {
   })
 })
 
-describe("VirtualClock with upkeep", () => {
+describe("VirtualClock with upkeep timers", () => {
   /** Beats every second, and notes when. */
   function beating(clock: VirtualClock): number[] {
     const beats: number[] = []
@@ -128,7 +128,7 @@ describe("VirtualClock with upkeep", () => {
     return beats
   }
 
-  test("skips what is mere upkeep where nothing else is due", async () => {
+  test("skips upkeep timers while nothing else is due", async () => {
     // given a heartbeat and one piece of work much later
     const clock = new VirtualClock(0)
     const beats = beating(clock)
@@ -141,7 +141,7 @@ describe("VirtualClock with upkeep", () => {
     expect(seen).toEqual([1])
   })
 
-  test("runs upkeep at its own instants when told to be exact", async () => {
+  test("runs upkeep timers at their own instants in exact mode", async () => {
     // given
     const clock = new VirtualClock(0)
     const beats = beating(clock)
@@ -152,7 +152,7 @@ describe("VirtualClock with upkeep", () => {
     expect(beats).toEqual([1000, 2000, 3000])
   })
 
-  test("runs what watches for upkeep after all of it, however late both are", async () => {
+  test("runs watchdogs of upkeep after all upkeep, however late both are", async () => {
     // given a heartbeat, and a watchdog that is due before it
     const clock = new VirtualClock(0)
     const beats = beating(clock)

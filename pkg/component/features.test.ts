@@ -5,7 +5,7 @@ test.each([
   ["", {}],
   ["WatchList=false", { WatchList: false }],
   ["EnvFiles=true, WatchList=False", { WatchList: false }],
-])("%j sets what it names", (text, changed) => {
+])("%j sets the features that it names", (text, changed) => {
   expect(parseFeatureGates(text)).toEqual({ ...DEFAULT_FEATURES, ...changed })
 })
 

@@ -23,7 +23,7 @@ function controlled({ retryMs = 1000, maxShare = 1 } = {}) {
 }
 
 describe("a runner", () => {
-  test("serves all requests of one turn by one run", async () => {
+  test("serves all requests of one turn with one run", async () => {
     const { clock, runner, runs } = controlled()
     await runner.start()
     // when
@@ -35,7 +35,7 @@ describe("a runner", () => {
     expect(runner.isRunning).toBe(true)
   })
 
-  test("serves all requests that come during a run by one more, after it", async () => {
+  test("serves all requests that come during a run with one more run", async () => {
     const { clock, runner, runs } = controlled()
     await runner.start()
     runner.request()
@@ -54,7 +54,7 @@ describe("a runner", () => {
     expect(runner.isRunning).toBe(false)
   })
 
-  test("with a share of the time waits after a run that fails, too", async () => {
+  test("with a limited share of the time waits after a failed run too", async () => {
     // given a run that takes a second and fails
     const { clock, runner, runs } = controlled({ maxShare: 0.1, retryMs: 60_000 })
     await runner.start()
@@ -74,7 +74,7 @@ describe("a runner", () => {
   })
 
   test.each([
-    { title: "waits after each run nine times as long as that kept the process busy", ms: 100, wants: 900 },
+    { title: "waits after each run nine times as long as the run kept the process busy", ms: 100, wants: 900 },
     { title: "waits ten seconds at most", ms: 60_000, wants: 10_000 },
   ])("with a share of a tenth of the time $title", async ({ ms, wants }) => {
     // given
@@ -100,7 +100,7 @@ describe("a runner", () => {
     expect(runs).toHaveLength(3)
   })
 
-  test("keeps a request for its start, which resolves when that has been tried", async () => {
+  test("delays requests until its start, which resolves after the first run", async () => {
     const { clock, runner, runs } = controlled()
     runner.request()
     await clock.settle()
@@ -115,7 +115,7 @@ describe("a runner", () => {
     expect(await starting).toBe(true)
   })
 
-  test("tries a failed run again after its owner's wait, and has a problem until one succeeds", async () => {
+  test("retries a failed run after its owner's delay, and reports a problem until a run succeeds", async () => {
     const { clock, runner, runs, failures } = controlled({ retryMs: 5000 })
     runner.request()
     const starting = runner.start()
@@ -134,7 +134,7 @@ describe("a runner", () => {
     expect(runner.problem).toBeUndefined()
   })
 
-  test("takes a request after a failed run for the next try", async () => {
+  test("serves a request after a failed run with the retry", async () => {
     const { clock, runner, runs } = controlled()
     runner.request()
     const starting = runner.start()
@@ -149,7 +149,7 @@ describe("a runner", () => {
     expect(runs).toHaveLength(2)
   })
 
-  test("takes a failure that is thrown before anything is awaited as any other", async () => {
+  test("treats an error that is thrown synchronously like any other", async () => {
     const clock = new VirtualClock(START)
     let tries = 0
     const runner = new SyncRunner({
@@ -167,7 +167,7 @@ describe("a runner", () => {
     expect([tries, runner.problem, runner.isRunning]).toEqual([2, undefined, false])
   })
 
-  test("runs when its owner has said, the last time it did", async () => {
+  test("runs at the time of the owner's last request for a time", async () => {
     const { clock, runner, runs } = controlled()
     await runner.start()
     runner.requestIn(1000)
@@ -180,7 +180,7 @@ describe("a runner", () => {
 })
 
 describe("a runner that is stopped", () => {
-  test("ends with the present run, although a change came during it", async () => {
+  test("ends with the current run, although a request came during it", async () => {
     const { clock, runner, runs } = controlled()
     runner.request()
     void runner.start()

@@ -4,7 +4,7 @@ import { runLeaderElected } from "./leader-election.ts"
 
 const LOCK = { name: "operator", namespace: "kube-system" }
 
-/** A candidate, and who led when: `+a` begins, `-a` ends. */
+/** Starts a candidate, which adds `+<identity>` to the log when it begins to lead and `-<identity>` when it ends. */
 function candidate(cluster: Cluster, identity: string, log: string[], user?: string) {
   const end = new AbortController()
   const lead = async (leading: AbortSignal) => {
@@ -39,7 +39,7 @@ test("one candidate leads at a time, and the next takes over when it gives up", 
   expect((await cluster.get(Lease, LOCK)).spec.holderIdentity ?? "").toBe("")
 })
 
-test("a leader that cannot renew ends before another begins", async () => {
+test("a leader that cannot renew its Lease stops before another one starts", async () => {
   // given a leader whose writes fail from now on
   await using cluster = await startCluster()
   const log: string[] = []
@@ -58,7 +58,7 @@ test("a leader that cannot renew ends before another begins", async () => {
   await cluster.advance("1s")
 })
 
-test("work that fails ends the leadership, and is told", async () => {
+test("work that fails ends the leadership, and the error is reported", async () => {
   await using cluster = await startCluster()
   const failing = runLeaderElected({ ...LOCK, identity: "a" }, cluster.contextFor(), new AbortController().signal, () =>
     Promise.reject(new Error("no database")),
@@ -72,7 +72,7 @@ test.each([
   { options: { identity: "" }, message: "identity is empty" },
   { options: { leaseDurationMs: 10_000 }, message: "must be greater than renewDeadlineMs" },
   { options: { retryPeriodMs: 9_000 }, message: "must be greater than retryPeriodMs" },
-])("timings that do not fit each other are refused: $options", async ({ options, message }) => {
+])("contradictory timings are refused: $options", async ({ options, message }) => {
   await using cluster = await startCluster()
   const { signal } = new AbortController()
   const run = runLeaderElected({ ...LOCK, identity: "a", ...options }, cluster.contextFor(), signal, async () => {})

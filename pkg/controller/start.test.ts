@@ -26,7 +26,7 @@ const create = ({ client }: Cluster, name: string, data: Record<string, string> 
   client.create(ConfigMap, { metadata: { name, namespace: "default" }, data })
 
 describe("the loop that runs a controller", () => {
-  test("sees what its last run wrote before it runs again for the same key", async () => {
+  test("reads its own writes before it runs again for the same key", async () => {
     await using cluster = await quiet()
     // given a controller that counts up to three, one step a run, by what it reads in the informer
     const read: number[] = []
@@ -46,7 +46,7 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
-  test("hears of the end of what does not concern it only where it meant to look again", async () => {
+  test("reports the end of an object that it does not select only for keys with a pending requeue", async () => {
     await using cluster = await quiet()
     // given a controller that looks again at one of two objects, neither of which concerns it any more
     const looks: string[] = []
@@ -99,7 +99,7 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
-  test("tries again with growing delays after an error, and not at all after a terminal one", async () => {
+  test("retries with growing delays after an error, and not after a terminal error", async () => {
     await using cluster = await quiet()
     const begun = cluster.now.getTime()
     const at: number[] = []
@@ -121,7 +121,7 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
-  test("looks again where a controller took a refused write for done", async () => {
+  test("runs again if a controller ignored the failure of its write", async () => {
     await using cluster = await quiet()
     // given a controller to which an object that it cannot find is one that is gone, and an API that errs once
     const controller = await start(cluster, {
@@ -139,7 +139,7 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
-  test("looks again when a reconcile asks for it", async () => {
+  test("runs again after the delay that a reconcile returned", async () => {
     await using cluster = await quiet()
     let runs = 0
     const controller = await start(cluster, {
@@ -153,7 +153,7 @@ describe("the loop that runs a controller", () => {
 })
 
 describe("events", () => {
-  test("count up when they are equal, and fold when they differ only in words", async () => {
+  test("are counted if they are equal, and aggregated if only their messages differ", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
     const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
@@ -172,7 +172,7 @@ describe("events", () => {
     await recorder.stop()
   })
 
-  test("count up while many others are told of before the higher count is written", async () => {
+  test("are counted while many others are recorded before the higher count is written", async () => {
     // given an Event, and others whose records push its own out of those at hand
     await using cluster = await quiet()
     const about = await create(cluster, "a")
@@ -194,7 +194,7 @@ describe("events", () => {
     await recorder.stop()
   })
 
-  test("are all written when several reporters tell of one object in the same millisecond", async () => {
+  test("are all written when several reporters record one for the same object in the same millisecond", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
     const recorders = ["first", "second", "third"].map((name) =>
@@ -210,7 +210,7 @@ describe("events", () => {
     await Promise.all(recorders.map((recorder) => recorder.stop()))
   })
 
-  test("are given up where every name is taken", async () => {
+  test("are dropped if every name is in use", async () => {
     // given an API that says of every name that it is taken
     await using cluster = await quiet()
     let asked = 0
@@ -231,7 +231,7 @@ describe("events", () => {
     expect(asked).toBe(100)
   })
 
-  test("that come again when the Event has ended begin anew", async () => {
+  test("that occur again after the Event has expired start with a count of 1", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
     const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
@@ -249,7 +249,7 @@ describe("events", () => {
     await recorder.stop()
   })
 
-  test("are cut off when one object floods", async () => {
+  test("are limited for each object", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
     const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { ToldEvents } from "./told-events.ts"
 
-test("what was told of an object is remembered while thousands of others are told of", () => {
+test("the events of an object are remembered while thousands of other objects get events", () => {
   // given an event about an object, which got a name when it was written
   const events = new ToldEvents()
   const tell = (uid: string, message = "Pulled image", now = 0) =>
@@ -22,7 +22,7 @@ test("what was told of an object is remembered while thousands of others are tol
   expect(tell("one")?.told.name).toBeUndefined()
 })
 
-test("the name of an Event that is written later is kept, though many others are told of meanwhile", () => {
+test("the name of an Event that is written late is remembered, although many others are recorded meanwhile", () => {
   // given events about many objects, none of which is written yet
   const events = new ToldEvents()
   const tell = (uid: string) => events.tell(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.told

@@ -3,7 +3,7 @@ import { VirtualClock } from "../clock/virtual.ts"
 import { WorkQueue } from "./workqueue.ts"
 
 describe("WorkQueue", () => {
-  test("hands a key out once, however often it was added", () => {
+  test("returns a key once, however often it was added", () => {
     const queue = new WorkQueue(new VirtualClock(0), () => {})
     // given
     queue.add("a")
@@ -14,7 +14,7 @@ describe("WorkQueue", () => {
   })
 
   test.each([3_600_000, -3_600_000])(
-    "the earlier of two delays counts, though the wall clock is set by %d ms",
+    "the earlier of two delays is used, although the wall clock is set by %d ms",
     async (by) => {
       // given a key that comes in a minute, and a clock that is corrected
       const clock = new VirtualClock(0)
@@ -31,7 +31,7 @@ describe("WorkQueue", () => {
     },
   )
 
-  test("keeps a key that is added while it is worked on until it is done", () => {
+  test("holds a key that is added while it is being processed until that is done", () => {
     const queue = new WorkQueue(new VirtualClock(0), () => {})
     // given a key being worked on
     queue.add("a")
@@ -44,7 +44,7 @@ describe("WorkQueue", () => {
     expect(queue.take()).toBe("a")
   })
 
-  test("doubles the delay of a key that keeps failing, and starts over once forgotten", async () => {
+  test("doubles the delay of a key that fails repeatedly, and starts over after forget", async () => {
     // given
     const clock = new VirtualClock(0)
     const readyAt: number[] = []
@@ -65,7 +65,7 @@ describe("WorkQueue", () => {
     expect(readyAt).toEqual([5, 1010, 2020, 3005])
   })
 
-  test("takes the earliest of several delays, and none once added at once", async () => {
+  test("uses the earliest of several delays, and none if the key is added at once", async () => {
     // given
     const clock = new VirtualClock(0)
     let ready = 0
@@ -83,7 +83,7 @@ describe("WorkQueue", () => {
     expect(ready).toBe(2)
   })
 
-  test("tells how many keys came in and failed, and how long each waited", async () => {
+  test("measures how many keys were added and retried, and how long each waited", async () => {
     // given
     const clock = new VirtualClock(0)
     const told: (string | number)[] = []

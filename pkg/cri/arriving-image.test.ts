@@ -3,7 +3,7 @@ import type { Image } from "./image.ts"
 import type { ImageService } from "./service.ts"
 import { presentImage } from "./arriving-image.ts"
 
-/** Images that come one after the other, each at a call of `arrive`. */
+/** Images that are imported one after the other, each at a call of `arrive`. */
 function arriving(...coming: string[]) {
   const there = new Set<string>()
   let next: PromiseWithResolvers<void> | undefined = Promise.withResolvers()
@@ -22,7 +22,7 @@ function arriving(...coming: string[]) {
 }
 
 describe("an image", () => {
-  test("that is on its way is waited for, and no longer than until it is there", async () => {
+  test("that is being imported is waited for, and no longer than until it is present", async () => {
     const { runtime, arrive } = arriving("other", "wanted", "later")
     let found: Image | undefined
     const waiting = presentImage(runtime, "wanted").then((image) => (found = image))
@@ -33,14 +33,14 @@ describe("an image", () => {
     expect((await waiting)?.id).toBe("wanted")
   })
 
-  test("that does not come is not there once all have arrived", async () => {
+  test("that is not among the imported ones is reported missing after all imports", async () => {
     const { runtime, arrive } = arriving("other")
     const waiting = presentImage(runtime, "wanted")
     arrive()
     expect(await waiting).toBeUndefined()
   })
 
-  test("is not waited for when none are on their way, or who asks has gone", async () => {
+  test("is not waited for if no import runs, or if the caller cancels", async () => {
     expect(await presentImage({ images: arriving().runtime.images }, "wanted")).toBeUndefined()
     const gone = new AbortController()
     const waiting = presentImage(arriving("wanted").runtime, "wanted", gone.signal)

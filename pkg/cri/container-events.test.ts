@@ -70,7 +70,7 @@ async function serve(onSubscribe?: (subscriber: Subscriber) => void): Promise<vo
 }
 
 describe("subscribeContainerEvents", () => {
-  test("begins with Relist and then tells what the runtime tells", async () => {
+  test("begins with Relist and then returns the runtime's events", async () => {
     // given a runtime that streams events
     await serve((subscriber) => {
       subscriber.write({ containerId: "c", type: "STARTED", sandbox: { id: "s" } })
@@ -91,7 +91,7 @@ describe("subscribeContainerEvents", () => {
     ])
   })
 
-  test("subscribes again when the runtime has been away, and says Relist again", async () => {
+  test("subscribes again after the runtime was away, and returns Relist again", async () => {
     // given a subscription
     await serve(() => {})
     const stop = new AbortController()
@@ -109,7 +109,7 @@ describe("subscribeContainerEvents", () => {
     expect((await events.next()).done).toBe(true)
   })
 
-  test("throws Unimplemented where the runtime tells no events", async () => {
+  test("throws Unimplemented if the runtime has no events", async () => {
     await serve()
     const next = async () => {
       for await (const event of cri.runtime.subscribeContainerEvents(new AbortController().signal))

@@ -67,7 +67,7 @@ describe("the end of a container", () => {
     ],
     ["when the CRI has the container no more", ["CONTAINER_RUNNING", undefined], 2],
     ["however long the CRI takes", [...Array.from({ length: 30 }, () => "CONTAINER_RUNNING"), "CONTAINER_EXITED"], 31],
-  ])("is told %s", async (_when, states, looks) => {
+  ])("is reported %s", async (_when, states, looks) => {
     // given a CRI that shows the end of a container late, and an event that says it has ended
     const cri = criThatSays(...states)
     // when its events are followed
@@ -77,7 +77,7 @@ describe("the end of a container", () => {
     expect(cri.looks()).toBe(looks)
   })
 
-  test("is not told as long as the CRI shows none", async () => {
+  test("is not reported while the CRI does not show it", async () => {
     expect(await firstEvent(criThatSays("CONTAINER_RUNNING").runtime)).toBeUndefined()
   })
 })

@@ -33,7 +33,7 @@ describe("the next run of a schedule", () => {
     ["@weekly", "2026-01-01T00:00:00Z", ["2026-01-04T00:00:00Z"]],
     ["@every 90m", "2026-01-01T00:00:10.500Z", ["2026-01-01T01:30:10Z", "2026-01-01T03:00:10Z"]],
     ["59 23 31 12 *", "2026-12-31T23:59:00Z", ["2027-12-31T23:59:00Z"]],
-  ])("%p after %p", (text, after, expected) => {
+  ])("%p after %p is computed", (text, after, expected) => {
     expect(runs(text, after, expected.length)).toEqual(expected)
   })
 
@@ -78,7 +78,7 @@ describe("the next run of a schedule", () => {
     expect(runs(text, after, expected.length, zone)).toEqual(expected)
   })
 
-  test("takes its zone from the text", () => {
+  test("is in the time zone of the schedule's text", () => {
     expect(runs("CRON_TZ=Asia/Tokyo 0 6 * * *", "2026-01-01T00:00:00Z", 1)).toEqual(["2026-01-02T06:00:00+09:00"])
     expect(runs("TZ=Europe/Paris @daily", "2026-01-01T00:00:00Z", 1)).toEqual(["2026-01-02T00:00:00+01:00"])
     expect(parseZonedCron("CRON_TZ=Mars/Olympus 0 6 * * *")).toBe(

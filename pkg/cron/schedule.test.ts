@@ -20,7 +20,7 @@ test("fields take lists, ranges, steps and names", () => {
   expect([schedule.anyDayOfMonth, schedule.anyDayOfWeek]).toEqual([false, false])
 })
 
-test("shorthands stand for schedules, @every for an interval", () => {
+test("shorthands are schedules, and @every is an interval", () => {
   expect(parseCron("@hourly")).toEqual(parseCron("0 * * * *"))
   expect(parseCron("@every 1h30m")).toEqual({ every: 5_400_000 })
 })

@@ -8,7 +8,7 @@ function spellings(name: string, count: number): readonly string[] {
   )
 }
 
-test("a zone that is written in hundreds of ways does not fill the memory", () => {
+test("a time zone in hundreds of spellings does not fill the memory", () => {
   // given zones that were asked for, the last of which is known
   const names = spellings("antarctica/casey", 600)
   const last = names.at(-1)!

@@ -9,7 +9,7 @@ beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), "k3ts-files-"))))
 afterEach(() => rmSync(dir, { recursive: true }))
 
 describe("a file that is replaced", () => {
-  test("has the new content and mode, whatever a killed run left beside it", () => {
+  test("has the new content and mode, whatever files a killed process left", () => {
     const path = join(dir, "key")
     writeFileSync(path, "old", { mode: 0o644 })
     writeFileSync(`${path}.tmp`, "half", { mode: 0o666 })
@@ -19,7 +19,7 @@ describe("a file that is replaced", () => {
     expect(readdirSync(dir)).toEqual(["key"])
   })
 
-  test("leaves nothing behind when it cannot be replaced, and is named", () => {
+  test("stays without leftovers when it cannot be replaced, and the error has its path", () => {
     const path = join(dir, "key")
     mkdirSync(join(path, "sub"), { recursive: true })
     expect(() => replaceFile(path, "secret", { mode: 0o600 })).toThrow(
@@ -28,7 +28,7 @@ describe("a file that is replaced", () => {
     expect(readdirSync(dir)).toEqual(["key"])
   })
 
-  test("is named when its folder is not there, or is none", () => {
+  test("is named in the error when its folder does not exist or is no folder", () => {
     expect(() => replaceFile(join(dir, "none/key"), "x", { mode: 0o600 })).toThrow(
       `Cannot write ${dir}/none/key: its folder does not exist; make it`,
     )
@@ -40,11 +40,11 @@ describe("a file that is replaced", () => {
 })
 
 describe("a file that is read", () => {
-  test("need not be there", () => {
+  test("can be missing", () => {
     expect(readIfExists(join(dir, "none"))).toBeUndefined()
   })
 
-  test("is named when it cannot be read", () => {
+  test("is named in the error when it cannot be read", () => {
     expect(() => readIfExists(dir)).toThrow(`Cannot read ${dir}: it is a folder; move it away`)
   })
 })

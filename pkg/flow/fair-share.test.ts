@@ -20,7 +20,7 @@ describe("places shared among users", () => {
     expect(each.map((_, i) => takeAll(share, `user-${i}`))).toEqual([...each])
   })
 
-  test("a second greedy user gets as much as the first as places come free", () => {
+  test("a second greedy user gets as many places as the first when places become free", () => {
     // given a user with all that it can get
     const share = new FairShare(200)
     let [first, second] = [takeAll(share, "first"), 0]
@@ -38,7 +38,7 @@ describe("places shared among users", () => {
     expect(share.take("third")).toBe(true)
   })
 
-  test("what is given back can be taken again, and nothing is kept of users who hold nothing", () => {
+  test("released places can be taken again, and users without places use no memory", () => {
     const share = new FairShare(4)
     for (let round = 0; round < 3; round++) {
       expect(takeAll(share, "a")).toBe(3)
@@ -48,7 +48,7 @@ describe("places shared among users", () => {
     expect(share.take("b")).toBe(false)
   })
 
-  test("without a limit everybody gets a place", () => {
+  test("without a limit every user gets a place", () => {
     const share = new FairShare(0)
     expect(Array.from({ length: 1000 }, () => share.take("a")).every(Boolean)).toBe(true)
   })

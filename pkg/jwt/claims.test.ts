@@ -31,7 +31,7 @@ const HEADER = { alg: "ES256", kid: key.keyId }
 const base64 = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url")
 
-/** A token that the cluster's own key has signed, whatever stands in it. */
+/** Returns a token with any claims, signed with the cluster's own key. */
 function signed(claims: unknown, header: JsonObject | string = HEADER, by = key): string {
   const input = `${base64(header)}.${base64(claims)}`
   return `${input}.${signBytes(by, Buffer.from(input)).toString("base64url")}`
@@ -42,49 +42,52 @@ const verdict = (token: string) => {
 }
 const [head, body, signature] = signed(CLAIMS).split(".") as [string, string, string]
 
-describe("a token signed with the real key", () => {
+describe("a token signed with the cluster's key", () => {
   test.each([
-    { title: "as the server makes them", claims: {} },
-    { title: "without what is optional", claims: { jti: undefined, nbf: undefined, iat: undefined } },
-    { title: "without an end, as legacy tokens are", claims: { exp: undefined } },
-    { title: "with null for what is not there", claims: { jti: null, exp: null } },
-    { title: "for one audience, as a bare string", claims: { aud: DEFAULT_ISSUER } },
+    { title: "with all claims of the server", claims: {} },
+    { title: "without optional claims", claims: { jti: undefined, nbf: undefined, iat: undefined } },
+    { title: "without an expiry, as legacy tokens", claims: { exp: undefined } },
+    { title: "with null for absent claims", claims: { jti: null, exp: null } },
+    { title: "for one audience, as a string", claims: { aud: DEFAULT_ISSUER } },
     { title: "for no audience", claims: { aud: [] } },
-    { title: "with times in fractions", claims: { exp: NOW + 0.5, iat: NOW - 0.5 } },
-    { title: "with claims of others", claims: { email: "x", "kubernetes.io": { ...KUBERNETES, more: 1 } } },
-    { title: "within the leeway", claims: { exp: NOW - 59, nbf: NOW + 59, iat: NOW + 59 } },
+    { title: "with fractional times", claims: { exp: NOW + 0.5, iat: NOW - 0.5 } },
+    { title: "with additional claims", claims: { email: "x", "kubernetes.io": { ...KUBERNETES, more: 1 } } },
+    { title: "within the leeway of a minute", claims: { exp: NOW - 59, nbf: NOW + 59, iat: NOW + 59 } },
   ])("$title is accepted", ({ claims }) => {
     expect(verdict(signed({ ...CLAIMS, ...claims }))).toBe("accepted")
   })
 
   test.each([
-    { title: "with another's subject", claims: { sub: "system:admin" } },
-    { title: "with another account's subject", claims: { sub: "system:serviceaccount:kube-system:builder" } },
+    { title: "with the subject of a user", claims: { sub: "system:admin" } },
+    { title: "with the subject of another account", claims: { sub: "system:serviceaccount:kube-system:builder" } },
     { title: "without a subject", claims: { sub: undefined } },
     { title: "whose subject is a list", claims: { sub: ["system:serviceaccount:default:builder"] } },
-    { title: "whose end is a string", claims: { exp: String(NOW + 3600) } },
-    { title: "whose end is an object", claims: { exp: {} } },
-    { title: "whose beginning is a string", claims: { nbf: "0" } },
-    { title: "whose beginning is true", claims: { nbf: true } },
-    { title: "whose issuing is a string", claims: { iat: "0" } },
-    { title: "whose id is a number", claims: { jti: 1 } },
+    { title: "whose expiry is a string", claims: { exp: String(NOW + 3600) } },
+    { title: "whose expiry is an object", claims: { exp: {} } },
+    { title: "whose nbf is a string", claims: { nbf: "0" } },
+    { title: "whose nbf is true", claims: { nbf: true } },
+    { title: "whose iat is a string", claims: { iat: "0" } },
+    { title: "whose jti is a number", claims: { jti: 1 } },
     { title: "whose audience is a number", claims: { aud: 1 } },
     { title: "whose audiences are numbers", claims: { aud: [1] } },
-    { title: "whose audiences are partly numbers", claims: { aud: [DEFAULT_ISSUER, 1] } },
+    { title: "whose audiences contain a number", claims: { aud: [DEFAULT_ISSUER, 1] } },
     { title: "whose audiences are an object", claims: { aud: { 0: DEFAULT_ISSUER } } },
-    { title: "without claims of Kubernetes", claims: { "kubernetes.io": undefined } },
-    { title: "whose claims of Kubernetes are a list", claims: { "kubernetes.io": [KUBERNETES] } },
+    { title: "without the claim kubernetes.io", claims: { "kubernetes.io": undefined } },
+    { title: "whose claim kubernetes.io is a list", claims: { "kubernetes.io": [KUBERNETES] } },
     { title: "without a namespace", claims: { "kubernetes.io": { ...KUBERNETES, namespace: undefined } } },
     { title: "whose namespace is a list", claims: { "kubernetes.io": { ...KUBERNETES, namespace: ["default"] } } },
-    { title: "without an account", claims: { "kubernetes.io": { ...KUBERNETES, serviceaccount: undefined } } },
-    { title: "whose account is a name", claims: { "kubernetes.io": { ...KUBERNETES, serviceaccount: "builder" } } },
-    { title: "whose pod is a name", claims: { "kubernetes.io": { ...KUBERNETES, pod: "p" } } },
+    { title: "without a service account", claims: { "kubernetes.io": { ...KUBERNETES, serviceaccount: undefined } } },
+    {
+      title: "whose service account is a string",
+      claims: { "kubernetes.io": { ...KUBERNETES, serviceaccount: "builder" } },
+    },
+    { title: "whose pod is a string", claims: { "kubernetes.io": { ...KUBERNETES, pod: "p" } } },
     {
       title: "whose pod's uid is a number",
       claims: { "kubernetes.io": { ...KUBERNETES, pod: { name: "p", uid: 2 } } },
     },
     { title: "whose node is a list", claims: { "kubernetes.io": { ...KUBERNETES, node: [] } } },
-    { title: "whose warning is a string", claims: { "kubernetes.io": { ...KUBERNETES, warnafter: "1" } } },
+    { title: "whose warnafter is a string", claims: { "kubernetes.io": { ...KUBERNETES, warnafter: "1" } } },
   ])("$title is refused", ({ claims }) => {
     expect(verdict(signed({ ...CLAIMS, ...claims }))).toBe("bad claims")
   })
@@ -94,19 +97,19 @@ describe("a token signed with the real key", () => {
     { title: "has expired long ago", claims: { exp: 0 }, reason: "expired" },
     { title: "is not valid yet", claims: { nbf: NOW + 61 }, reason: "not yet valid" },
     { title: "is issued in the future", claims: { iat: NOW + 61 }, reason: "not yet valid" },
-    { title: "is for others", claims: { aud: ["vault"] }, reason: "wrong audience" },
-    { title: "is another issuer's", claims: { iss: "https://elsewhere" }, reason: "unknown issuer" },
-    { title: "is of two issuers", claims: { iss: [DEFAULT_ISSUER] }, reason: "unknown issuer" },
+    { title: "is for another audience", claims: { aud: ["vault"] }, reason: "wrong audience" },
+    { title: "is from another issuer", claims: { iss: "https://elsewhere" }, reason: "unknown issuer" },
+    { title: "has a list as issuer", claims: { iss: [DEFAULT_ISSUER] }, reason: "unknown issuer" },
   ])("that $title is refused", ({ claims, reason }) => {
     expect(verdict(signed({ ...CLAIMS, ...claims }))).toBe(reason as "expired")
   })
 
   test.each([
-    { title: "an extension that is critical", header: { ...HEADER, crit: ["exp"], exp: 1 } },
-    { title: "no extension that is critical", header: { ...HEADER, crit: [] } },
+    { title: "a critical extension", header: { ...HEADER, crit: ["exp"], exp: 1 } },
+    { title: "an empty list of critical extensions", header: { ...HEADER, crit: [] } },
     { title: "an unencoded payload", header: { ...HEADER, crit: ["b64"], b64: false } },
     { title: "critical extensions that are null", header: { ...HEADER, crit: null } },
-  ])("whose header names $title is refused", ({ header }) => {
+  ])("whose header has $title is refused", ({ header }) => {
     expect(verdict(signed(CLAIMS, header))).toBe("malformed")
   })
 
@@ -120,17 +123,20 @@ describe("a token signed with the real key", () => {
     },
     { title: "padding", token: `${head}.${body}.${signature}==` },
     { title: "a line break", token: `${head}.${body}.${signature}\n` },
-    { title: "the other alphabet", token: `${head}.${body}.${signature.slice(0, -1)}+` },
+    {
+      title: "characters of the base64 alphabet that base64url replaces",
+      token: `${head}.${body}.${signature.slice(0, -1)}+`,
+    },
     { title: "four parts", token: `${head}.${body}.${signature}.` },
     { title: "five parts", token: `${head}.${body}.${signature}.${signature}.${signature}` },
     { title: "no signature", token: `${head}.${body}.` },
-    { title: "the form of JSON", token: JSON.stringify({ protected: head, payload: body, signature }) },
-  ])("with $title is none", ({ token }) => {
+    { title: "the JSON serialization", token: JSON.stringify({ protected: head, payload: body, signature }) },
+  ])("with $title is malformed", ({ token }) => {
     expect(verdict(token)).toBe("malformed")
   })
 })
 
-describe("a token signed with no key of the cluster", () => {
+describe("the signature of a token", () => {
   const publicPem = key.publicKey.export({ type: "spki", format: "pem" }).toString()
   const with_ = (header: JsonObject, signer: (input: Buffer) => Buffer) => {
     const input = `${base64(header)}.${body}`
@@ -138,47 +144,47 @@ describe("a token signed with no key of the cluster", () => {
   }
   const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" })
   test.each([
-    { title: "with none", token: with_({ ...HEADER, alg: "none" }, () => Buffer.from("x")) },
-    { title: "with None", token: with_({ ...HEADER, alg: "None" }, () => Buffer.alloc(64)) },
+    { title: "with alg none", token: with_({ ...HEADER, alg: "none" }, () => Buffer.from("x")) },
+    { title: "with alg None", token: with_({ ...HEADER, alg: "None" }, () => Buffer.alloc(64)) },
     {
-      title: "with the public key as a secret",
+      title: "by HMAC with the public key as the secret",
       token: with_({ ...HEADER, alg: "HS256" }, (input) => createHmac("sha256", publicPem).update(input).digest()),
     },
     {
-      title: "with a key in the header",
+      title: "with a key from the token's own header",
       token: with_({ ...HEADER, jwk: { ...stranger.publicKey.export({ format: "jwk" }) } as JsonObject }, (input) =>
         sign("sha256", input, { key: stranger.privateKey, dsaEncoding: "ieee-p1363" }),
       ),
     },
     {
-      title: "as the other key's algorithm",
+      title: "with the algorithm of another of the cluster's keys",
       token: with_({ alg: "RS256", kid: key.keyId }, (input) => signBytes(rsa, input)),
     },
     {
-      title: "in another encoding of the signature",
+      title: "in DER encoding",
       token: with_(HEADER, (input) => sign("sha256", input, key.privateKey)),
     },
-    { title: "with zeros", token: with_(HEADER, () => Buffer.alloc(64)) },
-    { title: "with too short a signature", token: with_(HEADER, (input) => signBytes(key, input).subarray(0, 63)) },
+    { title: "of zeros", token: with_(HEADER, () => Buffer.alloc(64)) },
+    { title: "that is too short", token: with_(HEADER, (input) => signBytes(key, input).subarray(0, 63)) },
     {
-      title: "with too long a signature",
+      title: "that is too long",
       token: with_(HEADER, (input) => Buffer.concat([signBytes(key, input), Buffer.alloc(1)])),
     },
     { title: "with another digest", token: with_({ ...HEADER, alg: "ES384" }, (input) => signBytes(key, input)) },
     {
-      title: "with an algorithm that is a list",
+      title: "with a list as alg",
       token: with_({ ...HEADER, alg: ["ES256"] }, (input) => signBytes(key, input)),
     },
-    { title: "with no algorithm", token: with_({ kid: key.keyId }, (input) => signBytes(key, input)) },
+    { title: "without alg", token: with_({ kid: key.keyId }, (input) => signBytes(key, input)) },
   ])("$title is refused", ({ token }) => {
     expect(verdict(token)).toBe("bad signature")
   })
 
-  test.each([{ kid: "x" }, { kid: 1 }, { kid: ["x"] }, { kid: {} }])("and a header with %p finds no key", (more) => {
+  test.each([{ kid: "x" }, { kid: 1 }, { kid: ["x"] }, { kid: {} }])("is refused if the header has %p", (more) => {
     expect(verdict(signed(CLAIMS, { ...HEADER, ...more }))).toBe("unknown key")
   })
 
-  test("but any of the cluster's keys will do where the header names none", () => {
+  test("is verified with each of the cluster's keys if the header has no kid", () => {
     expect(verdict(signed(CLAIMS, { alg: "ES256" }))).toBe("accepted")
     expect(verdict(signed(CLAIMS, { alg: "RS256" }, rsa))).toBe("accepted")
   })

@@ -35,7 +35,7 @@ const verify = (
 ) => createTokenVerifier({ keys, clock: at(now) }).verify(token, audiences)
 
 describe("a service account token", () => {
-  test("says who it is for, what it is bound to and until when", () => {
+  test("contains its subject, its bound objects and its expiry", () => {
     const { token, expiresAt, id } = issue()
     expect(expiresAt).toBe(NOW + 3600_000)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -60,7 +60,7 @@ describe("a service account token", () => {
     })
   })
 
-  test("is for the audiences asked for only", () => {
+  test("is valid only for the requested audiences", () => {
     expect(verify(issue().token, { audiences: ["vault", "other"] })).toMatchObject({ ok: true, audiences: ["vault"] })
     expect(verify(issue({ audiences: ["vault"] }).token)).toEqual({
       ok: false,
@@ -69,7 +69,7 @@ describe("a service account token", () => {
     })
   })
 
-  test("without audiences is for the API server", () => {
+  test("without requested audiences is valid for the API server", () => {
     expect(verify(issue({ audiences: [] }).token).ok).toBe(true)
   })
 
@@ -91,11 +91,11 @@ describe("a service account token", () => {
     ["that is none", "K10abc::admin:secret", NOW, "malformed"],
     ["that is half one", "a.b.c", NOW, "malformed"],
     ["that is empty", "", NOW, "malformed"],
-  ])("%s is judged", (_, token, now, reason) => {
+  ])("%s is accepted or refused", (_, token, now, reason) => {
     expect(verify(token, { now })).toMatchObject(reason === undefined ? { ok: true } : { ok: false, reason })
   })
 
-  test("found good once is still refused when its time is over", () => {
+  test("that was verified once is still refused after its expiry", () => {
     let now = NOW
     const verifier = createTokenVerifier({ keys: [key], clock: { ...at(NOW), now: () => now } })
     const { token } = issue()
@@ -104,7 +104,7 @@ describe("a service account token", () => {
     expect(verifier.verify(token)).toMatchObject({ reason: "expired" })
   })
 
-  test("signed with an RSA key verifies too, beside other keys", () => {
+  test("signed with an RSA key is verified too, beside other keys", () => {
     const rsa = signingKey(
       generateKeyPairSync("rsa", { modulusLength: 2048 })
         .privateKey.export({ type: "pkcs1", format: "pem" })
@@ -113,14 +113,14 @@ describe("a service account token", () => {
     expect(verify(issue({}, rsa).token, { keys: [key, rsa] }).ok).toBe(true)
   })
 
-  test("repeats to the byte from the same seed, and verifies", () => {
+  test("is the same byte for byte with the same seed", () => {
     const seeded = () => seededSigningKey(seededRandom(7))
     const { token } = issue({}, seeded())
     expect(issue({}, seeded()).token).toBe(token)
     expect(verify(token, { keys: [seeded()] }).ok).toBe(true)
   })
 
-  test("verifies for others from the published keys", async () => {
+  test("can be verified with the published keys", async () => {
     const { payload, protectedHeader } = await jwtVerify(
       issue().token,
       createLocalJWKSet({ keys: jwks([key]).keys.map((jwk) => ({ ...jwk })) }),
@@ -141,7 +141,7 @@ describe("a service account token", () => {
   })
 })
 
-test("the discovery document names the keys' place and algorithms", () => {
+test("the discovery document has the URL and the algorithms of the keys", () => {
   expect(openIdConfiguration({ issuer: DEFAULT_ISSUER, server: "https://10.0.0.1:6443", keys: [key] })).toEqual({
     issuer: DEFAULT_ISSUER,
     jwks_uri: "https://10.0.0.1:6443/openid/v1/jwks",
@@ -151,7 +151,7 @@ test("the discovery document names the keys' place and algorithms", () => {
   })
 })
 
-test("the signing key is made once, for its owner only", () => {
+test("the signing key is created once, readable for its owner only", () => {
   const path = join(mkdtempSync(join(tmpdir(), "jwt-")), "service.key")
   expect(loadOrCreateSigningKey(path).keyId).toBe(loadOrCreateSigningKey(path).keyId)
   expect(statSync(path).mode & 0o777).toBe(0o600)

@@ -24,7 +24,7 @@ function writing(limits: Partial<RotationLimits> = {}, path = join(folder, "k3ts
 }
 
 describe("a log file", () => {
-  test("is put aside before it becomes too large, by the time at which that happens", () => {
+  test("is rotated before it becomes too large, and named after the time of the rotation", () => {
     // given lines of ten bytes
     const { write, path, files } = writing({ mostBytes: 25 })
     // when
@@ -35,7 +35,7 @@ describe("a log file", () => {
     expect(readFileSync(path, "utf8")).toBe("line 3...\n")
   })
 
-  test("can be read by its owner only, and is continued by the next start", () => {
+  test("is readable for its owner only, and is continued by the next start", () => {
     // when
     writing().write("before")
     const { write, path } = writing()
@@ -45,7 +45,7 @@ describe("a log file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
-  test("keeps only so many files that were put aside, and no others are touched", () => {
+  test("keeps a limited number of rotated files, and other files are not touched", () => {
     // given files of others with similar names
     for (const name of ["k3ts-old.log", "other-2020-01-01T00-00-00.000.log", "k3ts-2020.log.gz"])
       writeFileSync(join(folder, name), "")
@@ -63,7 +63,7 @@ describe("a log file", () => {
     ])
   })
 
-  test("removes files that are too old when another is put aside", async () => {
+  test("removes rotated files that are too old at the next rotation", async () => {
     // given
     const { clock, write, files } = writing({ mostBytes: 5, mostAgeMs: 86_400_000 })
     write("one")
@@ -75,7 +75,7 @@ describe("a log file", () => {
     expect(files()).toEqual(["k3ts-2026-01-03T00-00-00.000.log", "k3ts.log"])
   })
 
-  test("that cannot be written stops nobody: its lines go elsewhere, until it can be written again", async () => {
+  test("that cannot be written does not stop the program: lines go to stderr until it can be written again", async () => {
     // given a folder in the place of the file
     const path = join(folder, "k3ts.log")
     mkdirSync(path)
@@ -97,7 +97,7 @@ describe("a log file", () => {
     expect(readFileSync(path, "utf8")).toBe("four\n")
   })
 
-  test("on a full disk stops nobody", () => {
+  test("on a full disk does not stop the program", () => {
     const { write, elsewhere } = writing({}, "/dev/full")
     write("lost")
     expect(elsewhere.at(-1)).toBe("lost")

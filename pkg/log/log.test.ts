@@ -4,25 +4,25 @@ import { createLogger, type Logger } from "./log.ts"
 
 const lines = [
   {
-    title: "a line with fields, and those of its logger",
+    title: "a line with its fields, and those of its logger",
     log: (log: Logger) => log.child({ node: "vm" }).info("Bound pod", { pod: "a", missing: undefined }),
     json: { ts: 1500, level: "info", msg: "Bound pod", v: 0, node: "vm", pod: "a" },
     text: "1970-01-01T00:00:01.500Z INFO  Bound pod node=vm pod=a",
   },
   {
-    title: "an error, whose field has upstream's name and no verbosity",
+    title: "an error, with upstream's field name and without verbosity",
     log: (log: Logger) => log.error("Failed to bind", { error: new Error("no node") }),
     json: { ts: 1500, level: "error", msg: "Failed to bind", err: "no node" },
     text: '1970-01-01T00:00:01.500Z ERROR Failed to bind error="no node"',
   },
   {
-    title: "details, with the verbosity from which Kubernetes writes them",
+    title: "debug lines, with Kubernetes' verbosity for details",
     log: (log: Logger) => log.debug("Looked"),
     json: { ts: 1500, level: "debug", msg: "Looked", v: 4 },
     text: "1970-01-01T00:00:01.500Z DEBUG Looked",
   },
   {
-    title: "a field that has the name of a key, which it does not replace",
+    title: "a field with the name of a standard key, which keeps its value",
     log: (log: Logger) => log.warn("Odd", { ts: 1, level: "x", msg: "y", v: 9 }),
     json: { ts: 1500, level: "warn", msg: "Odd", v: 0 },
     text: "1970-01-01T00:00:01.500Z WARN  Odd ts=1 level=x msg=y v=9",

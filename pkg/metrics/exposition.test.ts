@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { exposition } from "./exposition.ts"
 
-test("figures that are made when they are asked for are written by name, with the time at which they were measured", () => {
+test("metrics that are collected on request are sorted by name, with the time of their measurement", () => {
   expect(
     exposition([
       {

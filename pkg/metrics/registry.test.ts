@@ -30,7 +30,7 @@ test("a registry writes counters, gauges and histograms in the text format, by n
   ])
 })
 
-test("asking twice for a name gives the same series", () => {
+test("a second request for a name returns the same series", () => {
   const registry = new Registry()
   registry.counter("a_total", "How many.").with().inc()
   expect(registry.counter("a_total", "How many.").with().value).toBe(1)

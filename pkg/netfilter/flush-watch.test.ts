@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { VirtualClock } from "../clock/virtual.ts"
 import { FlushWatch } from "./flush-watch.ts"
 
-/** A watch of rules that have these states at the looks, and what it has told. */
+/** A watch that finds the rules in these states at its checks, and a record of its reports. */
 function watching(...states: readonly (boolean | Error)[]) {
   const told: string[] = []
   const clock = new VirtualClock(0)
@@ -20,7 +20,7 @@ function watching(...states: readonly (boolean | Error)[]) {
   return { watch, told, advance: (ms: number) => clock.advance(ms), looks: () => looks }
 }
 
-test("rules that another program has flushed are noticed within 30 seconds, and looked at again", async () => {
+test("rules that another program has flushed are noticed within 30 seconds, and checked again later", async () => {
   const { watch, told, advance, looks } = watching(true, false, new Error("nft is busy"), false)
   watch.start()
   await advance(29_999)
@@ -32,7 +32,7 @@ test("rules that another program has flushed are noticed within 30 seconds, and 
   watch.stop()
 })
 
-test("a watch that is stopped during a look tells nothing and looks no more", async () => {
+test("a watch that is stopped during a check reports nothing and ends", async () => {
   const clock = new VirtualClock(0)
   const told: string[] = []
   const watch: FlushWatch = new FlushWatch({

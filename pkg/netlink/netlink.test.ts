@@ -6,8 +6,8 @@ import { list, request, type NetlinkFile } from "./socket.ts"
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-describe("a message", () => {
-  test("adds an address of IPv6 that can be used at once", () => {
+describe("a netlink message", () => {
+  test("adds an IPv6 address that can be used at once", () => {
     // length, NEWADDR, flags, sequence, port; family, prefix, flags, scope, index; IFA_LOCAL, IFA_ADDRESS, IFA_FLAGS
     expect(hex(addAddress(2, "fd42::5/64"))).toBe(
       "48000000" +
@@ -73,8 +73,8 @@ function answerTo(sequence: number, errno = 0): Buffer {
   return made
 }
 
-describe("request", () => {
-  test("has only the last of several changes acknowledged", async () => {
+describe("a netlink request", () => {
+  test("asks for an acknowledgement of only the last of several changes", async () => {
     const { file, sent, waiting } = kernel([answerTo(1)])
     expect(await request(file, [setUp(1), setUp(2)])).toEqual([])
     expect(repliesIn(sent[0]!).map(({ sequence }) => sequence)).toEqual([0, 1])
@@ -82,13 +82,13 @@ describe("request", () => {
     expect(waiting).toEqual([])
   })
 
-  test("fails with the first failure, and leaves no answer for the next request", async () => {
+  test("fails with the first error, and leaves no response for the next request", async () => {
     const { file, waiting } = kernel([answerTo(0, 17), answerTo(1)])
     expect(await request(file, [setUp(1), setUp(2)]).catch(String)).toBe("KernelError: netlink: file already exists")
     expect(waiting).toEqual([])
   })
 
-  test("returns the answer to a question", async () => {
+  test("returns the response", async () => {
     const header = Buffer.alloc(16)
     header.writeInt32LE(7, 4)
     header.writeUInt32LE(1, 8)
@@ -99,12 +99,12 @@ describe("request", () => {
   })
 })
 
-test("a list has the messages of all datagrams up to the last", async () => {
+test("a list contains the messages of all datagrams up to the end", async () => {
   const { file } = kernel([Buffer.concat([message(20, 2), message(20, 2)]), message(20, 2), message(3, 2)])
   expect((await list(file, message(22, 0x301))).map(({ type }) => type)).toEqual([20, 20, 20])
 })
 
-test("what ends in the middle of a message is left out", () => {
+test("a truncated message is left out", () => {
   expect(repliesIn(Buffer.concat([message(20, 0), message(20, 0, Buffer.alloc(8)).subarray(0, 18)]))).toHaveLength(1)
   expect(repliesIn(Buffer.alloc(16))).toEqual([])
 })

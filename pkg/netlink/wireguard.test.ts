@@ -11,7 +11,7 @@ const wanted = (length: string, ...parts: readonly string[]) =>
 // No kernel of these tests has WireGuard: the bytes are written out from linux/wireguard.h.
 test.each([
   {
-    title: "gives an interface its key and port, and takes its peers",
+    title: "sets the key and port of an interface, and removes its peers",
     given: setDevice(FAMILY, 7, key(0xaa), 51_820),
     wants: wanted(
       "50",
@@ -56,11 +56,11 @@ test.each([
       "0800" + "0300" + "01000000", // WGPEER_F_REMOVE_ME
     ),
   },
-])("a message of WireGuard $title", ({ given, wants }) => {
+])("a message for WireGuard $title", ({ given, wants }) => {
   expect(hex(given)).toBe(wants)
 })
 
-test("the kernel is asked for the number of WireGuard, and answers it among other attributes", () => {
+test("the family id of WireGuard is requested from the kernel, and found among other attributes", () => {
   // length, GENL_ID_CTRL, REQUEST, sequence, port; CTRL_CMD_GETFAMILY; CTRL_ATTR_FAMILY_NAME
   expect(hex(findWireguard())).toBe(
     "2400000010000100" + "00".repeat(8) + "03010000" + "0e000200" + "776972656775617264000000",

@@ -22,7 +22,7 @@ const names = (archive: Uint8Array) =>
   execFileSync("tar", ["-tf", "-"], { input: archive, encoding: "utf8" }).trimEnd().split("\n")
 
 describe("buildImageArchive", () => {
-  test("names every blob by the checksum of its bytes", () => {
+  test("names every blob by its digest", () => {
     // given an archive
     const archive = buildImageArchive(image("k3ts.local/a:1", "one"))
 
@@ -36,7 +36,7 @@ describe("buildImageArchive", () => {
     }
   })
 
-  test("is an OCI layout and a docker archive of the same image", () => {
+  test("is both an OCI layout and a docker archive of the same image", () => {
     // given an image and its archive
     const source = image("k3ts.local/a:1", "one")
     const { manifest, config, layers } = buildImage(source)
@@ -66,14 +66,14 @@ describe("buildImageArchive", () => {
     })
   })
 
-  test("stores a layer once that several images share", () => {
+  test("stores a layer of several images once", () => {
     const archive = buildImageArchive(image("k3ts.local/a:1", "one"), image("k3ts.local/a:2", "two"))
 
     // then seven blobs: the shared layer, and for each image a layer, a config and a manifest
     expect(names(archive).filter((name) => /^blobs\/sha256\/./.test(name))).toHaveLength(7)
   })
 
-  test("gives the same bytes for the same source", () => {
+  test("has the same bytes for the same source", () => {
     expect(buildImageArchive(image("k3ts.local/a:1", "one"))).toEqual(buildImageArchive(image("k3ts.local/a:1", "one")))
   })
 
@@ -92,7 +92,7 @@ describe("buildMultiPlatformArchive", () => {
   })
   const path = (digest: string) => `blobs/${digest.replace(":", "/")}`
 
-  test("leads from one name to the manifest of each processor", () => {
+  test("has one name with a manifest for each architecture", () => {
     // given an archive for two processors
     const sources = [forArchitecture("amd64"), forArchitecture("arm64")]
     const archive = buildMultiPlatformArchive(sources)
@@ -117,14 +117,14 @@ describe("buildMultiPlatformArchive", () => {
   })
 
   test.each([
-    { title: "of several names", second: { ...forArchitecture("arm64"), name: "k3ts.local/b:1" } },
-    { title: "without a processor", second: { name: "k3ts.local/a:1", layers: [], config: {} } },
+    { title: "with several names", second: { ...forArchitecture("arm64"), name: "k3ts.local/b:1" } },
+    { title: "without an architecture", second: { name: "k3ts.local/a:1", layers: [], config: {} } },
   ])("refuses sources $title", ({ second }) => {
     expect(() => buildMultiPlatformArchive([forArchitecture("amd64"), second])).toThrow("expected sources of one name")
   })
 })
 
-test("a layer in gzip has the digest of its content in the config, and its own in the manifest", () => {
+test("a gzip layer has the digest of its content in the config, and its own digest in the manifest", () => {
   // given a layer in gzip, and the same as it is
   const source = image("k3ts.local/a:1", "one")
   const plain = buildImage(source)

@@ -34,7 +34,7 @@ describe("writeTar", () => {
     ])
   })
 
-  test.each([0, 1, 511, 512, 513, 100_000])("keeps a file of %d bytes as it is", (size) => {
+  test.each([0, 1, 511, 512, 513, 100_000])("stores a file of %d bytes unchanged", (size) => {
     // given a file whose size is at, or about, the edge of a block, and a file after it
     const data = new Uint8Array(size).map((_, i) => i % 251)
     const archive = writeTar([
@@ -48,7 +48,7 @@ describe("writeTar", () => {
     expect(archive.length % 512).toBe(0)
   })
 
-  test("keeps names and link targets that are longer than the fields of a ustar header", () => {
+  test("stores names and link targets that are longer than the fields of a ustar header", () => {
     // given names of more than 100 bytes, one of them with letters of two bytes
     const path = `${"folder/".repeat(20)}${"ü".repeat(60)}`
     const target = `/${"t".repeat(150)}`

@@ -25,7 +25,7 @@ const written = (name: string, text: string): string => {
 }
 
 describe("connect", () => {
-  test("reads a token file anew for each request, since tokens in pods change", async () => {
+  test("reads a token file again for each request, since tokens in pods are renewed", async () => {
     // given
     const seen: (string | undefined)[] = []
     const server = createServer((request, response) => {
@@ -55,7 +55,7 @@ describe("connect", () => {
     server.close()
   })
 
-  test("finds the service account of a pod, and nothing outside of pods", () => {
+  test("uses the service account of a pod, and fails outside of pods", () => {
     written("token", "t")
     written("ca.crt", "ca")
     written("namespace", "team\n")
@@ -72,7 +72,7 @@ describe("connect", () => {
     expect(at(inPod, join(folder, "none"))).toBeUndefined()
   })
 
-  test("says which kubeconfig is missing", () => {
+  test("reports the kubeconfig that is missing", () => {
     expect(() => connect({ kubeconfig: join(folder, "none.yaml") })).toThrow("none.yaml")
   })
 })
@@ -88,7 +88,7 @@ describe("runOperator", () => {
     scope: "Namespaced",
   })
 
-  test("reconciles a kind that is only named, in another process's cluster", async () => {
+  test("reconciles a kind that is only declared, in a cluster of another process", async () => {
     // given a controller that writes down who holds what
     await using cluster = await startCluster({ clock: "real", components: { scheduler: false } })
     const { kubeconfig } = await cluster.listen()
@@ -126,7 +126,7 @@ describe("runOperator", () => {
     expect(isNotFound(missing)).toBe(true)
   })
 
-  test("ends where it is told to, though it may not list what it watches", async () => {
+  test("ends when its signal is aborted, although it may not list its kinds", async () => {
     await using cluster = await startCluster()
     const end = new AbortController()
     const idle = defineController<ConfigMap>({ name: "idle", reconciles: ConfigMap, async reconcile() {} })
@@ -136,7 +136,7 @@ describe("runOperator", () => {
     await running
   })
 
-  test("fails when its Lease is another's", async () => {
+  test("fails when it loses its Lease", async () => {
     await using cluster = await startCluster()
     const idle = defineController<ConfigMap>({ name: "idle", reconciles: ConfigMap, async reconcile() {} })
     const outcome = runOperator(cluster.contextFor(), [idle], {

@@ -49,46 +49,46 @@ AWcGbMyYHM7sIJaS0c8wRqe7NC2fxVsgSe2UjO7kUmZyJIFDnVmyxmXF46ZDY0+M
 -----END CERTIFICATE-----`
 
 test.each([
-  { title: "cross-signed by the old one", certPem: cross.certPem + root.certPem, unusable: [], untrusted: [] },
+  { title: "that the old one has signed", certPem: cross.certPem + root.certPem, unusable: [], untrusted: [] },
   {
-    title: "with a way to the old one behind it",
+    title: "with a certificate that the old one has signed after it",
     certPem: root.certPem + cross.certPem,
     unusable: [],
     untrusted: [],
   },
   {
-    title: "alone",
+    title: "without a signature of the old one",
     certPem: root.certPem,
     unusable: [],
     untrusted: ["new CA bundle contains only a single certificate"],
   },
   {
-    title: "that nobody knows",
+    title: "with a certificate of an unknown CA after it",
     certPem: root.certPem + stranger.certPem,
     unusable: [],
     untrusted: ["cannot be verified using old CA chain"],
   },
   {
-    title: "with the key of another",
+    title: "with the key of another authority",
     certPem: stranger.certPem + root.certPem,
     unusable: ["cannot be loaded as X509KeyPair"],
     untrusted: [],
   },
   {
-    title: "with another behind it that cannot be read",
+    title: "with a certificate after it that cannot be parsed",
     certPem: `${cross.certPem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
     unusable: ["a certificate behind the first cannot be read"],
     untrusted: [],
   },
-  { title: "that is none", certPem: "hello", unusable: ["holds no certificate in PEM"], untrusted: [] },
+  { title: "that is no certificate", certPem: "hello", unusable: ["holds no certificate in PEM"], untrusted: [] },
   {
-    title: "that has ended",
+    title: "that has expired",
     certPem: createCa({ commonName: "new", validity: life(-20, -1), keyPem, issuer: old }).certPem + root.certPem,
     unusable: ["the first certificate is valid from"],
     untrusted: [],
   },
   {
-    title: "that is a leaf",
+    title: "that is no CA",
     certPem:
       issueCertificate(old, {
         subject: { commonName: "new", organizations: [] },
@@ -99,13 +99,13 @@ test.each([
     unusable: ["the first certificate is not that of an authority"],
     untrusted: [],
   },
-])("an authority $title has the right problems", ({ certPem, unusable, untrusted }) => {
+])("a new authority $title has the expected problems", ({ certPem, unusable, untrusted }) => {
   const found = authorityProblems("server-ca", old.certPem, { certPem, keyPem }, NOW)
   expect(found.unusable.map((text) => unusable.find((part) => text.includes(part)) ?? text)).toEqual([...unusable])
   expect(found.untrusted.map((text) => untrusted.find((part) => text.includes(part)) ?? text)).toEqual([...untrusted])
 })
 
-test("an authority with an RSA key signs certificates that are verified", () => {
+test("an authority with an RSA key signs certificates that can be verified", () => {
   const authority = createCa({ commonName: "rsa", validity: TEN_YEARS, keyPem: rsa })
   const subject = { commonName: "a", organizations: [] }
   const { certPem } = issueCertificate(authority, { subject, usages: ["server"], validity: life(-1, 9) })
@@ -118,7 +118,7 @@ test("an authority with an RSA key signs certificates that are verified", () => 
   })
 })
 
-test("no certificate is signed with a key of another kind", () => {
+test("a certificate is not signed with a key of another type", () => {
   expect(() => createCa({ commonName: "new", validity: TEN_YEARS, keyPem: x25519 })).toThrow(
     "expected ECDSA, RSA or Ed25519, current type is x25519",
   )
@@ -141,17 +141,17 @@ test.each([
 })
 
 test.each([
-  { title: "of our own", pem: root.certPem, wants: /^[0-9a-f]{40}$/ },
+  { title: "made by k3ts", pem: root.certPem, wants: /^[0-9a-f]{40}$/ },
   // Made by openssl req -x509, whose identifier is the digest of other bytes than ours.
-  { title: "of OpenSSL", pem: OPENSSL_CA, wants: /^779a20604f6f0e05acc6da3d41204f1d9550e6f4$/ },
-  { title: "without a name for its key", pem: WITHOUT_KEY_ID, wants: /^none$/ },
-])("the key of an authority $title is named as its certificate names it", ({ pem, wants }) => {
+  { title: "made by OpenSSL", pem: OPENSSL_CA, wants: /^779a20604f6f0e05acc6da3d41204f1d9550e6f4$/ },
+  { title: "without a subject key identifier", pem: WITHOUT_KEY_ID, wants: /^none$/ },
+])("the authority key identifier is that of the authority's certificate: $title", ({ pem, wants }) => {
   expect(subjectKeyOf(new X509Certificate(pem))?.toString("hex") ?? "none").toMatch(wants)
   const [named] = authorityKeyExtension(new X509Certificate(pem))
   expect(named === undefined).toBe(wants.test("none"))
 })
 
-test("each certificate of a bundle is told", () => {
+test("each certificate of a bundle is reported", () => {
   expect(certificateReports(cross.certPem + root.certPem, NOW)).toMatchObject([
     { subject: "new", issuer: "old", usages: ["CertSign"], status: "OK" },
     { subject: "new", issuer: "new", usages: ["CertSign"], status: "OK" },

@@ -33,7 +33,7 @@ beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), "pki-"))))
 afterEach(() => rmSync(dir, { recursive: true }))
 
 describe("certificates", () => {
-  test("carry user and groups exactly, whatever characters they have", () => {
+  test("contain user and groups exactly, whatever characters they have", () => {
     const pki = openClusterPki({ now: () => NOW })
     expect(subjectOf(pki.issue(admin).certPem)).toEqual({
       commonName: "kubernetes-admin",
@@ -41,7 +41,7 @@ describe("certificates", () => {
     })
   })
 
-  test("for servers name their hosts and addresses and no others", () => {
+  test("of servers contain their hosts and addresses and no others", () => {
     const certificate = new X509Certificate(openClusterPki({ now: () => NOW }).issue(serving).certPem)
     expect(certificate.checkHost("kubernetes")).toBe("kubernetes")
     expect(certificate.checkHost("elsewhere")).toBeUndefined()
@@ -50,7 +50,7 @@ describe("certificates", () => {
     expect(certificate.checkIP("10.43.0.2")).toBeUndefined()
   })
 
-  test("repeat to the byte from the same seed", () => {
+  test("are the same byte for byte with the same seed", () => {
     const make = (seed: number) => openClusterPki({ now: () => NOW, seeded: seededRandom(seed) })
     const [first, again, other] = [make(1), make(1), make(2)]
     expect(again.authorities).toEqual(first.authorities)
@@ -87,17 +87,17 @@ describe("certificates", () => {
     ["fd00::1:2", "fd00" + "0000".repeat(5) + "00010002"],
     ["::ffff:10.0.0.1", "00".repeat(10) + "ffff0a000001"],
     ["1:2:3:4:5:6:7:8", "00010002000300040005000600070008"],
-  ])("writes the address %s as %s", (address, hex) => {
+  ])("encode the address %s as %s", (address, hex) => {
     expect(addressBytes(address).toString("hex")).toBe(hex)
   })
 
-  test("refuse a name where an address belongs", () => {
+  test("refuse a host name as an address", () => {
     expect(() => addressBytes("localhost")).toThrow("not one")
   })
 })
 
-describe("the files of a cluster", () => {
-  test("are made once and loaded afterwards, keys for the owner only", () => {
+describe("the certificate files of a cluster", () => {
+  test("are created once and loaded afterwards, with keys that only the owner can read", () => {
     const first = openClusterPki({ dir, now: () => NOW })
     const leaf = first.leaf(serving)
     const second = openClusterPki({ dir, now: () => NOW + DAY })
@@ -107,7 +107,7 @@ describe("the files of a cluster", () => {
     expect(statSync(join(dir, "serving-kube-apiserver.key")).mode & 0o777).toBe(0o600)
   })
 
-  test("are renewed with less than a third of life left, under the same authority", () => {
+  test("are renewed when less than a third of their lifetime is left, by the same authority", () => {
     const leaf = openClusterPki({ dir, now: () => NOW }).leaf(serving)
     const due = renewalTime(leaf.certPem)
     expect([needsRenewal(leaf.certPem, due - 1000), needsRenewal(leaf.certPem, due)]).toEqual([false, true])
@@ -117,7 +117,7 @@ describe("the files of a cluster", () => {
     expect(verifyCertificate(leaf.certPem, renewed.authorities["server-ca"].certPem, { now: due }).ok).toBe(true)
   })
 
-  test("an authority is renewed with its key and name, so that what it signed stays valid", () => {
+  test("an authority is renewed with its key and name, so that certificates that it signed stay valid", () => {
     const before = openClusterPki({ dir, now: () => NOW })
     const later = NOW + 3000 * DAY
     const after = openClusterPki({ dir, now: () => later })
@@ -128,7 +128,7 @@ describe("the files of a cluster", () => {
     ).toBe(true)
   })
 
-  test("an authority is renewed with what stands behind it in its file", () => {
+  test("an authority is renewed together with the other certificates in its file", () => {
     const before = openClusterPki({ dir, now: () => NOW }).authorities["server-ca"]
     const behind = createCa({
       commonName: "behind",
@@ -140,7 +140,7 @@ describe("the files of a cluster", () => {
     expect(after).toEndWith(behind.certPem)
   })
 
-  test("an authority that another program has made is not renewed under other names", () => {
+  test("an authority of another program keeps its name when it is renewed", () => {
     // given an authority with an organization, and without a name for its key
     const { keyPem } = openClusterPki({ dir, now: () => NOW }).authorities["server-ca"]
     const attribute = (type: string, text: string) => set(sequence(oid(type), utf8String(text)))
@@ -162,7 +162,7 @@ describe("the files of a cluster", () => {
     expect(readFileSync(certificate, "utf8")).toBe(pem)
   })
 
-  test("a new name in the request makes a new certificate", () => {
+  test("an additional name gives a new certificate", () => {
     const pki = openClusterPki({ dir, now: () => NOW })
     const leaf = pki.leaf(serving)
     const wider = pki.leaf({ ...serving, dnsNames: [...serving.dnsNames, "k3ts.example"] })
@@ -170,7 +170,7 @@ describe("the files of a cluster", () => {
     expect(new X509Certificate(wider.certPem).checkHost("k3ts.example")).toBe("k3ts.example")
   })
 
-  test("a kill between the two files of a pair is mended at the next start", () => {
+  test("a pair of which only one file was written is completed at the next start", () => {
     // given an authority whose certificate was not written yet, and a leaf whose key is newer than its certificate
     const pki = openClusterPki({ dir, now: () => NOW })
     pki.leaf(serving)
@@ -186,7 +186,7 @@ describe("the files of a cluster", () => {
     expect(existsSync(join(dir, "client-ca.crt.tmp"))).toBe(false)
   })
 
-  test("an authority with a foreign key is refused by name and never replaced", () => {
+  test("an authority with the key of another one is refused with its name and not replaced", () => {
     openClusterPki({ dir, now: () => NOW })
     writeFileSync(join(dir, "client-ca.key"), newPrivateKey())
     expect(() => openClusterPki({ dir, now: () => NOW })).toThrow(
@@ -195,7 +195,7 @@ describe("the files of a cluster", () => {
   })
 })
 
-test("a kubeconfig embeds the authority and the user's certificate or token", () => {
+test("a kubeconfig contains the CA and the user's certificate or token", () => {
   const options = { server: "https://127.0.0.1:6443", caPem: "CA" }
   const withToken = parse(kubeconfigYaml({ ...options, user: { token: "t" } })) as {
     users: unknown

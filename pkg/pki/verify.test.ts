@@ -49,7 +49,7 @@ describe("a certificate", () => {
     expect(verifyCertificate(certificate.certPem, root.certPem, options).ok).toBe(ok)
   })
 
-  test("holds as long as everything between it and the root does", () => {
+  test("is valid as long as every certificate between it and the root", () => {
     const intermediates = [upper.certPem, lower.certPem]
     expect(verifyCertificate(client(lower).certPem, root.certPem, { now: NOW, intermediates })).toMatchObject({
       from: NOW - 5 * DAY,
@@ -57,7 +57,7 @@ describe("a certificate", () => {
     })
   })
 
-  test("costs one look at each authority, also where these have signed each other in circles", () => {
+  test("is verified by looking at each authority once, also if authorities have signed each other in cycles", () => {
     // given thirty authorities with one name and one key, so that each is the issuer of every other
     const { keyPem } = authority("circle")
     const circle = Array.from({ length: 30 }, () => createCa({ commonName: "circle", validity: life(-1, 1), keyPem }))

@@ -23,11 +23,11 @@ test.each([
     wants: true,
   },
   {
-    title: "a disk with itself on top",
+    title: "a disk that is mounted on itself",
     mounts: [ROOT, "23 22 8:2 / /d/s rw - ext4 /dev/sdb1 rw", "24 23 8:2 / /d/s rw - ext4 /dev/sdb1 rw"],
     wants: true,
   },
-])("what k3ts mounted itself is told from others: $title", ({ mounts, wants }) => {
+])("mounts of k3ts are distinguished from others: $title", ({ mounts, wants }) => {
   expect(isMountOfItself("/d/s", parseMountPoints(mounts.join("\n")))).toBe(wants)
 })
 
@@ -47,7 +47,7 @@ describe.skipIf(!MAY_MOUNT)("a folder that is made shared", () => {
     rmSync(base, { recursive: true, force: true })
   })
 
-  test("is so once, keeps what is mounted in it, and is private again at the end", async () => {
+  test("is shared once, keeps the mounts in it, and is private again at the end", async () => {
     const wasShared = mountOf(folder, await mountPoints())?.isShared
     // when
     await makeShared(folder)

@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(base, { recursive: true }))
 
-/** A clock on which every delay is over at the next turn, and the delays. */
+/** A clock on which every delay ends at the next turn of the event loop, and a record of the delays. */
 function hastyClock() {
   const delays: number[] = []
   const clock: Pick<Clock, "setTimeout"> = {
@@ -45,7 +45,7 @@ test.each([
   { title: "removed", remove: () => rmSync(folder, { recursive: true }), recursive: false },
   { title: "removed with those below it", remove: () => rmSync(folder, { recursive: true }), recursive: true },
   { title: "moved away", remove: () => renameSync(folder, join(base, "elsewhere")), recursive: false },
-])("a folder that is $title is made again and watched", async ({ remove, recursive }) => {
+])("a folder that is $title is created again and watched", async ({ remove, recursive }) => {
   // given
   using given = watching(recursive)
   const first = given.next("a.sock")
@@ -82,7 +82,7 @@ test("a watch that fails is opened again after a delay that doubles up to half a
   expect(delays.slice(0, 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
 })
 
-test("a change is told again soon, once the entry was left alone, because the second of two close ones may be lost", async () => {
+test("a change is reported again shortly after, since the second of two close changes may be lost", async () => {
   // given a kernel that tells of changes
   const clock = new VirtualClock(0)
   const watcher = Object.assign(new EventEmitter(), { close() {} })

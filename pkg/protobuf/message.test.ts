@@ -23,7 +23,7 @@ const Pod = message({
 })
 
 describe("message", () => {
-  test("brings back what was encoded", () => {
+  test("decodes what it has encoded", () => {
     // given a value that uses every kind of field
     const value: InitOf<typeof Pod> = {
       name: "wéb",
@@ -55,7 +55,7 @@ describe("message", () => {
     })
   })
 
-  test("leaves zero values off the wire and fills them in again", () => {
+  test("leaves zero values out and adds them again when decoding", () => {
     // given zero values and absent ones
     const bytes = Pod.encode({ name: "", exitCode: 0, state: "READY", args: [], labels: {}, port: undefined })
     // then nothing is written
@@ -86,7 +86,7 @@ describe("message", () => {
     expect(Object.entries(Labels.decode(bytes).labels)).toEqual([["__proto__", "x"]])
   })
 
-  test("takes an entry of a map without a value for one with an empty value", () => {
+  test("reads an entry of a map without a value as one with an empty value", () => {
     // given entries that have a key only
     const Entries = message({ texts: map(1, "string"), messages: map(2, message({ error: field(1, "string") })) })
     const writer = new Writer()
@@ -101,7 +101,7 @@ describe("message", () => {
     expect(Entries.decode(writer.finish())).toEqual({ texts: { key: "" }, messages: { key: { error: "" } } })
   })
 
-  test("reads a list of numbers in both forms and skips what it does not know", () => {
+  test("reads a list of numbers in both forms and skips unknown fields", () => {
     // given a writer of an old version and with fields from the future
     const writer = new Writer()
     for (const gid of [5, 6]) {
@@ -123,7 +123,7 @@ describe("message", () => {
     expect(pod.state).toBe("READY")
   })
 
-  test("refuses two fields of one number", () => {
+  test("refuses two fields with the same number", () => {
     expect(() => message({ a: field(1, "string"), b: field(1, "bool") })).toThrow("b has a number that is taken, 1")
   })
 })
@@ -168,14 +168,14 @@ describe("Reader and Writer", () => {
     ["uint64 max", (w: Writer) => w.uint64(2 ** 64), [255, 255, 255, 255, 255, 255, 255, 255, 255, 1]],
     ["string", (w: Writer) => w.string("testing"), [7, 0x74, 0x65, 0x73, 0x74, 0x69, 0x6e, 0x67]],
     ["float", (w: Writer) => w.float(1), [0, 0, 0x80, 0x3f]],
-  ])("writes %s as the specification shows", (_name, write, bytes) => {
+  ])("encodes %s as the specification shows", (_name, write, bytes) => {
     const writer = new Writer()
     write(writer)
     expect([...writer.finish()]).toEqual(bytes)
   })
 
   test.each([0, 1, 8, 9, 12, 13, 42, 43, 127, 128, 5_000, 20_000])(
-    "carries strings of %p characters, also outside ASCII",
+    "encodes strings of %p characters, also outside ASCII",
     (length) => {
       const texts = ["a", "é", "€", "😀"].map((character) => character.repeat(length))
       const writer = new Writer(1)
@@ -186,7 +186,7 @@ describe("Reader and Writer", () => {
     },
   )
 
-  test("moves a nested part up when its length takes more than a byte", () => {
+  test("moves a nested message when its length takes more than a byte", () => {
     const writer = new Writer()
     const sizes = [0, 127, 128, 16_383, 16_384, 2_097_152]
     const outer = writer.begin()
@@ -214,7 +214,7 @@ describe("Reader and Writer", () => {
     expect(() => Pod.decode(new Uint8Array(bytes))).toThrow(ProtobufError)
   })
 
-  test("throws ProtobufError or decodes, whatever the bytes", () => {
+  test("throws ProtobufError or decodes, whatever the bytes are", () => {
     // given every prefix of a good message, and each with one byte changed
     const good = Pod.encode({
       name: "web",

@@ -19,7 +19,7 @@ const texts = (usage: Usage) =>
 
 const container = (requests: object, more: object = {}) => ({ name: "c", image: "i", resources: { requests }, ...more })
 
-describe("a pod takes of a quota", () => {
+describe("a pod is charged to a quota with", () => {
   const rows: readonly {
     readonly title: string
     readonly spec: object
@@ -28,7 +28,7 @@ describe("a pod takes of a quota", () => {
     readonly wants: Readonly<Record<string, string>>
   }[] = [
     {
-      title: "the sum of its containers and sidecars, where no init container needs more",
+      title: "the sum of its containers and sidecars, if no init container needs more",
       spec: {
         initContainers: [
           container({ cpu: "1" }, { name: "s", restartPolicy: "Always" }),
@@ -39,7 +39,7 @@ describe("a pod takes of a quota", () => {
       wants: { pods: "1", cpu: "5", "requests.cpu": "5" },
     },
     {
-      title: "what an init container needs beside the sidecars that run already, where that is more",
+      title: "an init container and the sidecars that run already, if they need more",
       spec: {
         initContainers: [
           container({ cpu: "1" }, { name: "s", restartPolicy: "Always" }),
@@ -51,7 +51,7 @@ describe("a pod takes of a quota", () => {
       wants: { pods: "1", cpu: "4", "requests.cpu": "4" },
     },
     {
-      title: "its own resources in the place of its containers'",
+      title: "its pod-level resources in place of its containers'",
       spec: {
         resources: { requests: { cpu: "4" }, limits: { cpu: "4" } },
         containers: [container({ cpu: "1", memory: "1Gi" })],
@@ -66,7 +66,7 @@ describe("a pod takes of a quota", () => {
       },
     },
     {
-      title: "its overhead, of limits where it has some",
+      title: "its overhead, which is added to limits only if it has limits",
       spec: {
         overhead: { cpu: "1", memory: "1Gi" },
         containers: [{ ...container({ cpu: "1" }), resources: { requests: { cpu: "1" }, limits: { cpu: "2" } } }],
@@ -81,7 +81,7 @@ describe("a pod takes of a quota", () => {
       },
     },
     {
-      title: "extended resources by their requests alone",
+      title: "extended resources by their requests only",
       spec: {
         containers: [
           {
@@ -93,7 +93,7 @@ describe("a pod takes of a quota", () => {
       wants: { pods: "1", "requests.example.com/gpu": "2", "requests.deviceclass.resource.kubernetes.io/fpga": "1" },
     },
     {
-      title: "the larger amount while a container is resized",
+      title: "the larger amount while a container is being resized",
       spec: { containers: [container({ cpu: "1" })] },
       status: {
         containerStatuses: [{ name: "c", resources: { requests: { cpu: "2" } }, allocatedResources: { cpu: "3" } }],
@@ -101,7 +101,7 @@ describe("a pod takes of a quota", () => {
       wants: { pods: "1", cpu: "3", "requests.cpu": "3" },
     },
     {
-      title: "what its containers have where a resize cannot be done",
+      title: "the allocated amount if a resize is infeasible",
       spec: { containers: [container({ cpu: "9" })] },
       status: {
         conditions: [{ type: "PodResizePending", status: "True", reason: "Infeasible" }],
@@ -110,13 +110,13 @@ describe("a pod takes of a quota", () => {
       wants: { pods: "1", cpu: "2", "requests.cpu": "2" },
     },
     {
-      title: "nothing but its place among objects once it has ended",
+      title: "nothing but its object count once it has ended",
       spec: { containers: [container({ cpu: "1" })] },
       status: { phase: "Failed" },
       wants: {},
     },
     {
-      title: "the same once its time to end is over",
+      title: "nothing but its object count once its grace period is over",
       spec: { containers: [container({ cpu: "1" })] },
       metadata: { deletionTimestamp: "2026-01-31T23:59:00Z", deletionGracePeriodSeconds: 30 },
       wants: {},
@@ -128,7 +128,7 @@ describe("a pod takes of a quota", () => {
   })
 })
 
-describe("a claim for devices takes of a quota", () => {
+describe("a ResourceClaim is charged to a quota with", () => {
   const GPU = "example.com/gpu"
   const IMPLICIT = "deviceclass.resource.kubernetes.io/gpu"
   const exactly = (deviceClassName: string, count: number) => ({ deviceClassName, allocationMode: "ExactCount", count })
@@ -159,7 +159,7 @@ describe("a claim for devices takes of a quota", () => {
     readonly wants: Readonly<Record<string, string>>
   }[] = [
     {
-      title: "its devices by their class, and by the resources that the class stands for",
+      title: "its devices by class, and by the extended resources of the class",
       requests: [{ name: "r", exactly: exactly("gpu", 3) }],
       wants: {
         "gpu.deviceclass.resource.k8s.io/devices": "3",
@@ -168,12 +168,12 @@ describe("a claim for devices takes of a quota", () => {
       },
     },
     {
-      title: "its devices by their class alone, where that names no resource",
+      title: "its devices by class only, if the class names no extended resource",
       requests: [{ name: "r", exactly: exactly("fpga", 1) }],
       wants: { "fpga.deviceclass.resource.k8s.io/devices": "1" },
     },
     {
-      title: "of alternatives the most of each class, and 32 devices where all are wanted",
+      title: "the maximum of its alternatives for each class, and 32 devices for all",
       requests: [
         {
           name: "r",
@@ -188,7 +188,7 @@ describe("a claim for devices takes of a quota", () => {
       wants: { "fpga.deviceclass.resource.k8s.io/devices": "35", "nic.deviceclass.resource.k8s.io/devices": "2" },
     },
     {
-      title: "what its pod was not charged for, where it was made for one",
+      title: "the devices for which its pod was not charged, if it was created for a pod's extended resources",
       metadata: made,
       requests: [{ name: "r", exactly: exactly("gpu", 3) }],
       pod: { extendedResourceClaimStatus: { resourceClaimName: "mine" } },
@@ -199,7 +199,7 @@ describe("a claim for devices takes of a quota", () => {
       },
     },
     {
-      title: "the same before its pod was told of it",
+      title: "the same before the pod's status names the claim",
       metadata: made,
       requests: [{ name: "r", exactly: exactly("gpu", 1) }],
       pod: {},
@@ -207,7 +207,7 @@ describe("a claim for devices takes of a quota", () => {
       wants: { "gpu.deviceclass.resource.k8s.io/devices": "1" },
     },
     {
-      title: "everything, where an older claim says that it was made for the pod",
+      title: "everything, if an older claim was created for the pod",
       metadata: made,
       requests: [{ name: "r", exactly: exactly("gpu", 1) }],
       pod: {},
@@ -219,7 +219,7 @@ describe("a claim for devices takes of a quota", () => {
       },
     },
     {
-      title: "everything, where its pod has another claim",
+      title: "everything, if its pod has another claim",
       metadata: made,
       requests: [{ name: "r", exactly: exactly("gpu", 1) }],
       pod: { extendedResourceClaimStatus: { resourceClaimName: "another" } },
@@ -230,7 +230,7 @@ describe("a claim for devices takes of a quota", () => {
       },
     },
     {
-      title: "everything, where anyone could have named the pod as its owner",
+      title: "everything, if any user could have named the pod as its owner",
       metadata: { ownerReferences: [owner] },
       requests: [{ name: "r", exactly: exactly("gpu", 1) }],
       pod: { extendedResourceClaimStatus: { resourceClaimName: "mine" } },

@@ -5,7 +5,7 @@ import { giveMemoryBackWhenIdle, ownMemory } from "./idle-memory.ts"
 
 const MB = 2 ** 20
 
-/** A process whose use of processor and memory the test says, looked at every 30 seconds. */
+/** A process whose use of processor and memory the test sets, measured every 30 seconds. */
 function watched() {
   const clock = new VirtualClock(0)
   clock.exact = true
@@ -18,7 +18,7 @@ function watched() {
   return { clock, is, stop }
 }
 
-test("gives memory back three times after a time of load, and then rests", async () => {
+test("memory is released three times after a time of load, and not again", async () => {
   // given a process that has grown under load
   const { clock, is, stop } = watched()
   is.residentMb = 200
@@ -33,7 +33,7 @@ test("gives memory back three times after a time of load, and then rests", async
   expect(clock.pending).toBe(0)
 })
 
-test("gives memory back again when a light load has ended, however little was added by its end", async () => {
+test("memory is released again after a light load, however little the process has grown", async () => {
   // given a process under a load so light that it counts as idle, whose memory was given back meanwhile
   const { clock, is, stop } = watched()
   is.residentMb = 200
@@ -49,7 +49,7 @@ test("gives memory back again when a light load has ended, however little was ad
   stop()
 })
 
-test("leaves a process alone that has not grown, and one that is busy", async () => {
+test("memory is not released for a process that has not grown, or that is busy", async () => {
   const { clock, is, stop } = watched()
   // given no growth worth the time
   is.residentMb = 105
@@ -66,7 +66,7 @@ test("leaves a process alone that has not grown, and one that is busy", async ()
   stop()
 })
 
-test("what nobody holds is gone from the heap when memory is given back", () => {
+test("unreachable objects are removed from the heap when memory is released", () => {
   // given much that was held and is not any more
   let held: unknown[] = Array.from({ length: 400_000 }, (_, i) => ({ name: `object ${i}`, labels: { app: `a${i}` } }))
   expect(held).toHaveLength(400_000)

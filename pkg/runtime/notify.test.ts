@@ -9,7 +9,7 @@ import { unixDatagrams } from "./notify.ts"
 const python = spawnSync("python3", ["--version"]).status === 0
 if (!python) console.warn("SKIPPED: the test of unix datagrams needs python3 for the receiving side")
 
-test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
+test.skipIf(!python)("a datagram reaches the socket completely", async () => {
   // given a receiver
   const folder = mkdtempSync(join(tmpdir(), "k3ts-notify-"))
   const path = join(folder, "socket")
@@ -40,7 +40,7 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
   }
 })
 
-test("where nobody listens is said so", () => {
+test("a socket on which no process listens is an error", () => {
   const sender = unixDatagrams("/nonexistent/socket")
   expect(() => sender.send("READY=1")).toThrow("Cannot send to /nonexistent/socket: nobody listens there")
   sender.close()

@@ -28,7 +28,7 @@ async function* cutOff(): AsyncGenerator<Uint8Array> {
 }
 
 describe("a folder of snapshots", () => {
-  test("has what was saved, for its owner only", async () => {
+  test("has the saved snapshots, readable for its owner only", async () => {
     const folder = new SnapshotFolder(path)
     await folder.save("daily-n-1800000000.zst", pack())
     expect(await folder.list()).toMatchObject([
@@ -38,7 +38,7 @@ describe("a folder of snapshots", () => {
     expect(statSync(join(path, "daily-n-1800000000.zst")).mode & 0o777).toBe(0o600)
   })
 
-  test("keeps nothing of a save that fails, and never replaces a snapshot", async () => {
+  test("keeps nothing of a save that fails, and never overwrites a snapshot", async () => {
     const folder = new SnapshotFolder(path)
     await expect(folder.save("a", failing())).rejects.toThrow(`Cannot save ${path}/a: the server went away`)
     await expect(folder.save("a", cutOff())).rejects.toThrow(/its end is missing/)
@@ -48,7 +48,7 @@ describe("a folder of snapshots", () => {
     expect(readdirSync(path)).toEqual(["a"])
   })
 
-  test("loses the parts that killed processes left, and keeps those of running ones", async () => {
+  test("loses partial files of killed processes, and keeps those of running ones", async () => {
     // given a part of a process that has ended, one of a server before with this pid, and one of a process that runs
     mkdirSync(path)
     const ended = Bun.spawn(["true"])
@@ -64,7 +64,7 @@ describe("a folder of snapshots", () => {
     expect(readdirSync(path).sort()).toEqual([`.other.${process.ppid}.part`, "a"])
   })
 
-  test("is listed although a snapshot is deleted meanwhile", async () => {
+  test("can be listed although a snapshot is deleted meanwhile", async () => {
     // given a snapshot that goes away while the one before is read
     class Deleting extends SnapshotFolder {
       override open<T>(name: string, use: (source: SnapshotSource) => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ describe("a folder of snapshots", () => {
     expect((await folder.list()).map(({ name }) => name)).toEqual(readdirSync(path))
   })
 
-  test("follows no symbolic link, and takes no path for a name", async () => {
+  test("follows no symbolic link, and accepts no path as a name", async () => {
     // given links to a snapshot elsewhere, and to a file that is none
     const folder = new SnapshotFolder(path)
     await folder.save("a", pack())
@@ -98,7 +98,7 @@ describe("a folder of snapshots", () => {
   })
 })
 
-test("pruning keeps the newest whole snapshots of a name and node", async () => {
+test("pruning keeps the newest complete snapshots of a name and node", async () => {
   // given five of one name, of which the newest is damaged, and others
   const folder = new SnapshotFolder(path)
   for (const seconds of [1_800_000_001, 1_800_000_002, 1_800_000_003, 1_800_000_004])

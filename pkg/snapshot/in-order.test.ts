@@ -3,7 +3,7 @@ import { seededRandom } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import { inOrder } from "./in-order.ts"
 
-test("objects come in the order of their revisions, however many there are", async () => {
+test("objects are returned in the order of their revisions, however many there are", async () => {
   const random = seededRandom(7)
   for (const count of [0, 1, 2047, 2049, 10_000]) {
     // given objects in any order

@@ -119,7 +119,7 @@ const pack = (time: number) =>
   )
 
 describe("snapshots in S3", () => {
-  test("are copied, listed over several pages, read by parts, and pruned", async () => {
+  test("are copied, listed in several pages, read in ranges, and pruned", async () => {
     // given three snapshots in a folder, and what is none in the bucket
     const [folder, store] = [new SnapshotFolder(root), new S3Store(client, config)]
     objects.set("a b/c/notes & more.txt", Buffer.from("no snapshot"))
@@ -154,7 +154,7 @@ describe("snapshots in S3", () => {
     ])
   })
 
-  test("fail in the storage's own words, which have no keys in them", async () => {
+  test("fail with the storage's own message, without keys", async () => {
     const wrong = new S3Client({ ...config, secretKey: "another-secret" }, realClock)
     const failure = await new S3Store(wrong, config).list().catch((err: unknown) => String(err))
     wrong.close()
@@ -162,7 +162,7 @@ describe("snapshots in S3", () => {
     expect(failure).not.toMatch(/another-secret|the-access-key/)
   })
 
-  test("are not waited for without end", async () => {
+  test("are given up after a timeout", async () => {
     // given storage that takes a request and does not answer
     server.removeAllListeners("request")
     server.on("request", () => undefined)
@@ -188,14 +188,14 @@ describe("snapshots in S3", () => {
     await expect(new S3Store(client, config).list()).rejects.toThrow(/the client has been closed/)
   })
 
-  test("have names that lead nowhere else in the bucket", async () => {
+  test("cannot have names that lead elsewhere in the bucket", async () => {
     const store = new S3Store(client, config)
     for (const name of ["../x", "a/b", ""]) await expect(store.delete(name)).rejects.toThrow(/Cannot use the snapshot/)
     expect(seen).toEqual([])
   })
 })
 
-test("texts of XML are read with their entities, and an element that is missing is none", () => {
+test("texts of XML are decoded with their entities, and a missing element is undefined", () => {
   expect(textOf("<a><Key>x &lt;&#65;&#x42;&amp;amp; &#xffffff;</Key></a>", "Key")).toBe("x <AB&amp; ")
   expect([textOf("<Key>x", "Key"), textOf("", "Key")]).toEqual([undefined, undefined])
 })

@@ -7,7 +7,7 @@ import { readServerFiles, writeServerFile } from "./server-files.ts"
 const root = mkdtempSync(join(tmpdir(), "k3ts-server-files-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-test("what identifies a cluster is read and written again, and nothing of the database or of a process", () => {
+test("the files that identify a cluster are saved and restored, and no files of the database or of a process", () => {
   // given the folder of a server
   const from = join(root, "from")
   for (const folder of ["db", "tls", "cred/keys"]) mkdirSync(join(from, folder), { recursive: true })

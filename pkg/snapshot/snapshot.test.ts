@@ -83,7 +83,7 @@ describe("a snapshot is refused", () => {
     { title: "with bytes before it", given: (file) => Buffer.concat([Buffer.alloc(3), file]), wants: /another length/ },
   ]
   for (const { title, given, wants } of table)
-    test(`${title}, before its last record is given`, async () => {
+    test(`${title}, before its last record is returned`, async () => {
       const file = given(await packed(contents(1000), "none"))
       await expect(unpacked(file)).rejects.toThrow(wants)
       await expect(verifySnapshot(bytesSource(file))).rejects.toThrow(wants)
@@ -105,22 +105,22 @@ describe("a snapshot is refused", () => {
     return Buffer.concat([stored, encodeIndex({ ...whole, ...index })])
   }
 
-  test("of a later format, by its number", async () => {
+  test("of a later format, with its number", async () => {
     const file = made(Buffer.alloc(0), 0, { format: SNAPSHOT_FORMAT + 1 })
     await expect(readIndex(bytesSource(file))).rejects.toThrow(/has format 2, this version of k3ts reads up to 1/)
   })
 
-  test("that expands to more than its index announces, without the memory for it", async () => {
+  test("that expands to more than its index says, without allocating memory for it", async () => {
     const bomb = zstdCompressSync(Buffer.alloc(200 * 2 ** 20))
     await expect(unpacked(made(bomb, 1000))).rejects.toThrow(/cannot be decompressed/)
   })
 
-  test("whose index announces a block that is larger than any", async () => {
+  test("whose index has a block that is too large", async () => {
     const bomb = zstdCompressSync(Buffer.alloc(200 * 2 ** 20))
     await expect(unpacked(made(bomb, 200 * 2 ** 20))).rejects.toThrow(/index is not what k3ts writes/)
   })
 
-  test("whose records say more bytes than there are", async () => {
+  test("whose records claim more bytes than there are", async () => {
     const stored = zstdCompressSync(bytes('{"file":"x","bytes":99}\nabc\n'))
     await expect(unpacked(made(stored, 28, { files: 1 }))).rejects.toThrow(/another length than it says/)
   })

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { beginListening } from "../runtime/http/begin-listening.ts"
 import { askForSnapshot } from "./socket.ts"
 
-test("a server that ends as soon as it is asked for a snapshot is an error that can be caught", async () => {
+test("a server that exits when a snapshot is requested causes an error that can be caught", async () => {
   // given
   const folder = mkdtempSync(join(tmpdir(), "k3ts-snapshot-"))
   const path = join(folder, "socket")

@@ -50,7 +50,7 @@ const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().deco
 describe.each(Object.keys(stores))("%s store", (kind) => {
   const open = stores[kind]!
 
-  test("gives each write the next revision and the object its resourceVersion", async () => {
+  test("gives each write the next revision, and its object that resourceVersion", async () => {
     const store = await open()
     const a = await store.write(put("/a/1", object("1"), 0))
     const b = await store.write(put("/a/2", object("2"), 0))
@@ -79,7 +79,7 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
-  test("refuses a write whose expectation does not hold, and says what is there", async () => {
+  test("refuses a write whose expected revision is wrong, and returns the current one", async () => {
     const store = await open()
     await store.write(put("/a/1", object("1"), 0))
     expect(await codeOf(store.write(put("/a/1", object("1"), 0)))).toBe("exists")
@@ -122,7 +122,7 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
-  test("tells subscribers of commits in order, before the writers go on", async () => {
+  test("reports commits to subscribers in order, before the writers continue", async () => {
     const store = await open()
     const seen: StorageEvent[] = []
     const stop = store.subscribe((events) => seen.push(...events))
@@ -138,7 +138,7 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
-  test("tells a subscriber to prefixes only of the keys that begin with them, and refuses a part of a resource", async () => {
+  test("reports only matching keys to a subscriber with prefixes, and refuses a prefix that is a part of a resource", async () => {
     // given subscribers to two resources, to a namespace of one, and to all
     const store = await open()
     const told: string[] = []
@@ -163,7 +163,7 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
-  test("gives the log after a revision, and says when it is compacted", async () => {
+  test("returns the log after a revision, and fails if that is compacted", async () => {
     const store = await open()
     await store.write(put("/a/1", object("1"), 0))
     await store.write(put("/b/1", object("1"), 0))
@@ -187,7 +187,7 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
-  test("behaves as a plain map with a log does, whatever the history", async () => {
+  test("behaves as a plain map with a log, whatever its history", async () => {
     // given a model and random writes, several a turn
     const random = seededRandom(7)
     const store = await open()

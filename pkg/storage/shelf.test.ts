@@ -5,7 +5,7 @@ import { Shelf, type Shelved } from "./shelf.ts"
 const PREFIX = "/registry/core/events/"
 const byKey = (a: Shelved, b: Shelved) => (a.key < b.key ? -1 : 1)
 
-test("a shelf gives what was put on it, in the order of keys, whatever was taken off before", () => {
+test("a shelf returns its entries in the order of keys, whatever was removed before", () => {
   const random = seededRandom(3)
   const pick = (count: number) => Math.floor(random.next() * count)
   const shelf = new Shelf(PREFIX)
@@ -43,7 +43,7 @@ test("a shelf gives what was put on it, in the order of keys, whatever was taken
   }
 })
 
-test("a shelf does not hold keys that its lines cannot show", () => {
+test("a shelf refuses keys with characters that its lines cannot contain", () => {
   const shelf = new Shelf(PREFIX)
   expect([`${PREFIX}a/web`, `${PREFIX}a/we b`, `${PREFIX}a/we\nb`].map((key) => shelf.holds(key))).toEqual([
     true,

@@ -14,7 +14,7 @@ const PREFIXES = [
   "short",
 ]
 
-test("what starts with a prefix comes in the order of keys, whatever was set and deleted before", () => {
+test("keys with a prefix are returned in order, whatever was set and deleted before", () => {
   const random = seededRandom(7)
   const pick = (count: number) => Math.floor(random.next() * count)
   const keys = new SortedKeys<{ readonly key: string; readonly n: number }>()
@@ -39,7 +39,7 @@ test("what starts with a prefix comes in the order of keys, whatever was set and
   }
 })
 
-test("a map from which all was deleted is empty, and can be filled again", () => {
+test("a map from which all keys were deleted is empty, and can be filled again", () => {
   const keys = new SortedKeys<{ readonly key: string }>()
   for (let i = 0; i < 300; i++) keys.set({ key: `/registry/core/pods/a/${i}` })
   for (let i = 0; i < 300; i++) keys.delete(`/registry/core/pods/a/${i}`)

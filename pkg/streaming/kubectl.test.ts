@@ -220,7 +220,7 @@ const runs = kubectls.flatMap(([version, path]) => [
 ])
 
 describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, webSocketExec, webSocketForward }) => {
-  test("exec brings both outputs and the exit code", async () => {
+  test("exec prints both outputs and returns the exit code", async () => {
     expect(await kubectl(path, ["exec", "p", "--", "both"], { env })).toMatchObject({
       out: Buffer.from("out"),
       err: "err",
@@ -239,7 +239,7 @@ describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, we
     })
   }, 30_000)
 
-  test("exec -i ends the command's input, and much data passes whole", async () => {
+  test("exec -i ends the command's input, and passes much data completely", async () => {
     const input = Buffer.alloc(BIG, "0123456789abcdef")
     const { out, code } = await kubectl(path, ["exec", "-i", "p", "--", "cat"], { input, env })
     expect([code, out.length, out.equals(input)]).toEqual([0, BIG, true])

@@ -67,7 +67,7 @@ describe("a remote command over SPDY", () => {
     await command.closed
   })
 
-  test("hears of every size of the terminal, and has no stderr", async () => {
+  test("gets every size of the terminal, and has no stderr", async () => {
     const sizes: unknown[] = []
     const host = await serve(async (req, socket, head) => {
       const session = (await acceptRemoteCommand(req, socket, head, { ...TTY, stderr: true }))!
@@ -87,7 +87,7 @@ describe("a remote command over SPDY", () => {
     command.close()
   })
 
-  test("that loses its connection has failed, and the other side learns that its client is gone", async () => {
+  test("that loses its connection fails, and the server notices that its client is gone", async () => {
     const arrived = Promise.withResolvers<RemoteCommandSession>()
     const host = await serve(
       (req, socket, head) =>
@@ -103,7 +103,7 @@ describe("a remote command over SPDY", () => {
     await session.exit(exitCodeStatus(0))
   })
 
-  test("that is refused says why", async () => {
+  test("that is refused fails with the reason", async () => {
     const host = await serve((_req, socket) => refuseUpgrade(socket, 404, "container not found"))
     const failure = await connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL }).catch(
       (err: unknown) => err,
@@ -112,14 +112,14 @@ describe("a remote command over SPDY", () => {
     expect(failure).toMatchObject({ status: 404, body: "container not found" })
   })
 
-  test("whose server speaks no common version is refused", async () => {
+  test("whose server supports no common version is refused", async () => {
     const host = await serve((req, socket, head) => void acceptPortForward(req, socket, head))
     await expect(connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL })).rejects.toThrow(
       "server accepts [portforward.k8s.io]",
     )
   })
 
-  test("whose server is not there fails with the socket's error", async () => {
+  test("whose server cannot be reached fails with the socket's error", async () => {
     await expect(connectRemoteCommand({ url: "http://127.0.0.1:1/exec", streams: ALL })).rejects.toThrow()
   })
 })
@@ -183,7 +183,7 @@ describe("a remote command over WebSocket", () => {
     expect(channels.get(1)?.toString()).toBe("HELLO")
   })
 
-  test("is told nothing more than it reads: much input waits", async () => {
+  test("gets no more input than it reads: the rest waits at the client", async () => {
     const part = Buffer.alloc(256 * 1024 + 1)
     const host = await serve(async (req, socket, head) => {
       const session = (await acceptRemoteCommand(req, socket, head, { ...ALL, stderr: false }))!
@@ -221,7 +221,7 @@ describe("port forwarding", () => {
       }
     }
 
-  test("over SPDY carries connections side by side and reports what cannot be reached", async () => {
+  test("over SPDY carries connections concurrently and reports ports that cannot be reached", async () => {
     const host = await serve(forwardTo(await echoPort()))
     const client = await connectPortForward({ url: `http://${host}/portforward` })
     const [first, second, refused] = [client.open(80), client.open(80), client.open(81)]
@@ -237,7 +237,7 @@ describe("port forwarding", () => {
   })
 
   test.each(["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])(
-    "over WebSocket channels (%s) begins each with its port",
+    "over WebSocket channels (%s) begins each channel with its port",
     async (protocol) => {
       const host = await serve(forwardTo(await echoPort()))
       const { ws, channels, open } = dialWebSocket(host, "/portforward?ports=80&ports=81", [protocol])
@@ -256,14 +256,14 @@ describe("port forwarding", () => {
     },
   )
 
-  test("over WebSocket channels wants its ports named", async () => {
+  test("over WebSocket channels needs a list of ports", async () => {
     const host = await serve(forwardTo(1))
     await expect(dialWebSocket(host, "/portforward", ["v4.channel.k8s.io"]).open).rejects.toBeDefined()
     await expect(dialWebSocket(host, "/portforward?ports=70000", ["v4.channel.k8s.io"]).open).rejects.toBeDefined()
   })
 })
 
-describe("joining", () => {
+describe("joining two sessions", () => {
   const behind = async (onUpgrade: Upgrade, streams = ALL) => {
     const inner = await serve(onUpgrade)
     const joined = Promise.withResolvers<void>()
@@ -280,7 +280,7 @@ describe("joining", () => {
     return { outer, joined: joined.promise }
   }
 
-  test("passes a command's streams, ends, much data and exit code through", async () => {
+  test("forwards a command's streams, their ends, much data and the exit code", async () => {
     const { outer, joined } = await behind(
       (req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then(shout),
     )
@@ -292,7 +292,7 @@ describe("joining", () => {
     await joined
   })
 
-  test("lets a client of WebSocket v5 end the input of a command behind SPDY, and sizes pass", async () => {
+  test("lets a WebSocket v5 client end the input of a command over SPDY, and forwards sizes", async () => {
     const { outer, joined } = await behind(async (req, socket, head) => {
       const session = (await acceptRemoteCommand(req, socket, head, TTY))!
       for await (const { width } of session.resize!) {
@@ -310,7 +310,7 @@ describe("joining", () => {
     expect(channels.get(1)?.toString()).toBe("132 HELLO")
   })
 
-  test("leaves the command when the client has left", async () => {
+  test("closes the command's session when the client disconnects", async () => {
     const gone = Promise.withResolvers<void>()
     const arrived = Promise.withResolvers<void>()
     const { outer, joined } = await behind(async (req, socket, head) => {
@@ -325,7 +325,7 @@ describe("joining", () => {
     await Promise.all([gone.promise, joined])
   })
 
-  test("passes forwarded connections and their errors through", async () => {
+  test("forwards port-forward connections and their errors", async () => {
     const echo = await echoPort()
     const { outer, joined } = await behind(async (req, socket, head) => {
       for await (const connection of (await acceptPortForward(req, socket, head))!) {
@@ -349,7 +349,7 @@ test.each([
   ["success", exitCodeStatus(0), 0, ""],
   ["an exit code", exitCodeStatus(42), 42, "command terminated with non-zero exit code: exit status 42"],
   ["a failure", failureStatus("gone"), undefined, "Internal error occurred: gone"],
-] as const)("%s survives the error channel", (_, status, code, old) => {
+] as const)("%s is the same after the error channel", (_, status, code, old) => {
   expect(exitCodeOf(decodeStatus(encodeStatus(status, 4), 4))).toBe(code)
   expect(encodeStatus(status, 1)).toBe(old)
   expect(decodeStatus(encodeStatus(status, 1), 1).status).toBe(status.status)

@@ -37,7 +37,7 @@ function bytesOf(socket: Socket): Promise<number> {
 
 const MUCH = 24 * 1024 * 1024
 
-describe("spliced connections", () => {
+describe("two joined sockets", () => {
   test("carry each direction until its own end", async () => {
     // given
     const { client, server, over } = await spliced()
@@ -51,7 +51,7 @@ describe("spliced connections", () => {
     await over
   })
 
-  test.each(["end", "end and close"])("lose nothing of much that a side sends before its %s", async (how) => {
+  test.each(["end", "end and close"])("lose none of the data that a side sends before its %s", async (how) => {
     // given
     const { client, server, over } = await spliced()
     client.pause()
@@ -67,7 +67,7 @@ describe("spliced connections", () => {
     await over
   })
 
-  test("are both lost with one of them", async () => {
+  test("are both closed when one of them is lost", async () => {
     // given
     const { client, server, over } = await spliced()
     const ended = bytesOf(server)

@@ -19,7 +19,7 @@ function tracer(sampler: Sampler = parentBased(1)) {
 }
 
 describe("tracing", () => {
-  test("a span within another is its child, also after an await, and shows its component and times", async () => {
+  test("a span within another is its child, also after an await, and has its component and times", async () => {
     // given
     const { clock, tracing, named } = tracer()
     const kubelet = tracing.of("kubelet")
@@ -46,7 +46,7 @@ describe("tracing", () => {
     expect(ids[0]).toEqual(ids[1]!)
   })
 
-  test("a failure ends the span with its message, and reaches the caller", async () => {
+  test("an error ends the span with its message, and is thrown to the caller", async () => {
     // given
     const { tracing, named } = tracer()
     const failing = () => Promise.reject(new Error("no such image"))
@@ -57,7 +57,7 @@ describe("tracing", () => {
     expect(named("Pull").failure).toBe("no such image")
   })
 
-  test("what comes after the end of a span is not its child", () => {
+  test("a span that starts after the end of another is not its child", () => {
     // given
     const { tracing } = tracer()
     const span = tracing.root("request")
@@ -83,7 +83,7 @@ describe("tracing", () => {
     expect(await promise).toBeUndefined()
   })
 
-  test("who reacts to a write continues the trace of the first writer and links the others", () => {
+  test("a reconcile continues the trace of the first write that caused it, and has links to the others", () => {
     // given two requests that wrote
     const { tracing, named } = tracer()
     const [one, other] = [tracing.root("one"), tracing.root("other")]
@@ -99,7 +99,7 @@ describe("tracing", () => {
     expect(reconcile.links).toEqual([other.context])
   })
 
-  test("a write is no cause after five minutes", async () => {
+  test("a write is not linked as a cause after five minutes", async () => {
     // given
     const { clock, tracing } = tracer()
     tracing.causes.note(7, tracing.root("one"))
@@ -110,7 +110,7 @@ describe("tracing", () => {
     expect(tracing.causes.of("7")).toBeUndefined()
   })
 
-  test("two controllers that quarrel for ever do not make one trace for ever", () => {
+  test("two controllers that overwrite each other for ever do not make one endless trace", () => {
     // given a reconcile that is caused by the write of the one before
     const { tracing } = tracer()
     const traces = new Set<string>()
@@ -125,7 +125,7 @@ describe("tracing", () => {
     expect(traces.size).toBe(4)
   })
 
-  test("only so many writes are remembered", () => {
+  test("only a limited number of writes is remembered", () => {
     // given
     const { tracing } = tracer()
     const span = tracing.root("busy")
@@ -135,7 +135,7 @@ describe("tracing", () => {
     expect([tracing.causes.of("1000"), tracing.causes.of("10000") !== undefined]).toEqual([undefined, true])
   })
 
-  test("texts, and how many there are, are bounded in a span", () => {
+  test("the length and number of texts in a span are limited", () => {
     // given
     const { tracing, named } = tracer()
     const span = tracing.root("long")
@@ -151,7 +151,7 @@ describe("tracing", () => {
     expect(events.length).toBeLessThan(100)
   })
 
-  test("what is not sampled is not recorded, and is told so to others", () => {
+  test("a request that is not sampled is not recorded, and its traceparent says so", () => {
     // given
     const { tracing, spans } = tracer(parentBased(0))
     const span = tracing.root("request")
@@ -167,12 +167,16 @@ describe("tracing", () => {
   })
 
   const PARENTS = [
-    { title: "a trusted parent that is sampled decides", given: { isTrusted: true, traceFlags: 1 }, wants: true },
-    { title: "a trusted parent that is not sampled decides", given: { isTrusted: true, traceFlags: 0 }, wants: false },
-    { title: "an untrusted parent does not", given: { isTrusted: false, traceFlags: 1 }, wants: false },
+    { title: "a trusted parent that is sampled is followed", given: { isTrusted: true, traceFlags: 1 }, wants: true },
+    {
+      title: "a trusted parent that is not sampled is followed",
+      given: { isTrusted: true, traceFlags: 0 },
+      wants: false,
+    },
+    { title: "an untrusted parent is ignored", given: { isTrusted: false, traceFlags: 1 }, wants: false },
   ]
   for (const { title, given, wants } of PARENTS)
-    test(`of requests from other programs ${title}`, () => {
+    test(`of requests from other programs, ${title}`, () => {
       const { tracing } = tracer(parentBased(0))
       const remote = { context: { ...REMOTE, traceFlags: given.traceFlags }, isTrusted: given.isTrusted }
       const span = tracing.root("request", { remote })
@@ -180,7 +184,7 @@ describe("tracing", () => {
       expect(span.context.traceId === REMOTE.traceId).toBe(given.isTrusted)
     })
 
-  test("a part of the traces is sampled as the ratio says", () => {
+  test("a share of the traces is sampled, as the ratio says", () => {
     // given
     const { tracing } = tracer(byRatio(0.25))
     // when

@@ -4,7 +4,7 @@ import { RawJson } from "../apimachinery/json/raw-json.ts"
 import { writeYaml } from "./write.ts"
 import { parseYaml } from "./yaml.ts"
 
-/** Every expectation is what a Kubernetes server answers. */
+/** Every expected text is what a Kubernetes server returns. */
 describe("a value is written as", () => {
   test.each<{ what: string; value: unknown; text: string }>([
     { what: "an empty map", value: {}, text: "{}\n" },

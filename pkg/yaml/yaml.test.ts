@@ -4,7 +4,7 @@ import { parseYaml, YamlError } from "./yaml.ts"
 
 const valueOf = (text: string): unknown => parseYaml(text).value
 
-/** What is said of a text that cannot be read. */
+/** Returns the message of the error about a text that cannot be parsed. */
 function refusal(text: string): string {
   try {
     parseYaml(text)
@@ -117,7 +117,7 @@ describe("a YAML text gives", () => {
   })
 })
 
-describe("a YAML text that cannot be read is refused in go-yaml's words:", () => {
+describe("a YAML text that cannot be parsed is refused with go-yaml's message:", () => {
   test.each<{ text: string; why: string }>([
     { text: "a: b: c", why: "yaml: mapping values are not allowed in this context" },
     { text: "a:\n  b\n  c: d", why: "yaml: line 3: mapping values are not allowed in this context" },
@@ -148,7 +148,7 @@ describe("a YAML text that cannot be read is refused in go-yaml's words:", () =>
     expect(refusal(text)).toBe(why)
   })
 
-  test("aliases that repeat too many nodes, or too much text", () => {
+  test("aliases that repeat too many nodes, or too much text, are refused", () => {
     const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(",")}]`)
     const long = `a: &a ${"x".repeat(100_000)}\nb: [${Array(40).fill("*a").join(",")}]`
     for (const text of [`l0: &l0 [1,2,3,4,5,6,7,8,9,10]\n${levels.join("\n")}`, long])
@@ -156,7 +156,7 @@ describe("a YAML text that cannot be read is refused in go-yaml's words:", () =>
   })
 })
 
-test("keys that stand twice are told with their lines, and the last one counts", () => {
+test("duplicate keys are reported with their lines, and the last one counts", () => {
   expect(parseYaml("a: 1\nb: {c: 1, c: 2}\na: 3")).toEqual({
     value: { a: 3, b: { c: 2 } },
     duplicates: ['line 2: key "c" already set in map', 'line 3: key "a" already set in map'],

@@ -25,7 +25,7 @@ const V1 = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids", "bl
 )
 
 describe("cgroups", () => {
-  test("v2 is told by its file of controllers", () => {
+  test("v2 is recognized by its cgroup.controllers file", () => {
     const cgroups = readCgroups("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "cpuset cpu io memory hugetlb pids rdma\n")
     expect(cgroups).toEqual({
       version: "v2",
@@ -41,7 +41,7 @@ describe("cgroups", () => {
     expect(judgeCgroups(cgroups).every(({ status }) => status === "found")).toBe(true)
   })
 
-  test("each controller that is missing is named, with its mend", () => {
+  test("each missing controller is reported, with what to do", () => {
     // A Raspberry Pi's kernel leaves the memory controller off.
     const findings = judgeCgroups(readCgroups("", "cpuset cpu io pids"))
     expect(short(findings)).toEqual([
@@ -61,7 +61,7 @@ describe("cgroups", () => {
     ).toEqual(["missing cgroup freezer", "warning cgroup pids"])
   })
 
-  test("no hierarchy at all is one finding", () =>
+  test("a missing hierarchy is one finding", () =>
     expect(short(judgeCgroups(readCgroups("proc /proc proc rw 0 0", undefined)))).toEqual(["missing cgroups"]))
 })
 
@@ -141,7 +141,7 @@ describe("single requirements", () => {
     ])
   })
 
-  test("what is not found has a mend", () => {
+  test("every requirement that is not met says what to do", () => {
     for (const finding of [judgeRoot(1), judgeKernel("3.10"), judgeDisk("/", 0), judgeConntrack(undefined, false)])
       expect(finding.mend).toBeTruthy()
   })

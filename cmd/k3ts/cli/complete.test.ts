@@ -19,7 +19,7 @@ test.each<[string, string[], boolean]>([
   ["token c", ["create"], false],
   ["completion ", ["bash", "zsh", "fish"], false],
   ["nonsense ", [], false],
-])("after `k3ts %s` comes %j", async (line, words, files) => {
+])("completion after `k3ts %s` offers %j", async (line, words, files) => {
   const found = await complete(
     line.split(" "),
     COMMANDS.map(({ name }) => name),

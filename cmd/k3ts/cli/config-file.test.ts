@@ -44,7 +44,7 @@ describe("the files of the folder beside the config file", () => {
       wants: { "node-name": ["a"] },
     },
     {
-      title: "replace what it says, in the order of their names",
+      title: "override the config file, in the order of their names",
       files: {
         "config.yaml": "node-name: base\ntls-san: [x]",
         "config.yaml.d/10-b.yaml": "node-name: ten",
@@ -67,12 +67,12 @@ describe("the files of the folder beside the config file", () => {
       wants: {},
     },
     {
-      title: "may have keys of k3s, which add to the list that they are an item of",
+      title: "can have flags of k3s, which add to the list of the flag that replaces them",
       files: { "config.yaml": "disable: [ingress]", "config.yaml.d/a.yaml": "disable-dns: true" },
       wants: { disable: ["ingress", "dns"] },
     },
     {
-      title: "may say the same thing in two ways in one file",
+      title: "can set one flag by two keys in one file",
       files: { "config.yaml": "disable-dns: true\ndisable: [ingress]" },
       wants: { disable: ["dns", "ingress"] },
     },
@@ -85,7 +85,7 @@ describe("the files of the folder beside the config file", () => {
       wants: 'unknown key "node-nam" in FOLDER/config.yaml.d/a.yaml; did you mean node-name?',
     },
     {
-      title: "a key of k3s that means nothing here",
+      title: "a flag of k3s that k3ts cannot have",
       files: { "config.yaml.d/a.yaml": "token: secret" },
       wants: "token in FOLDER/config.yaml.d/a.yaml is a flag of k3s: there are no agents",
     },

@@ -44,7 +44,7 @@ function faultOf(run: () => unknown): string {
   throw new Error("was taken")
 }
 
-describe("where a flag's value comes from", () => {
+describe("the source of a flag's value", () => {
   test.each<[string, string[], Record<string, string>, string | undefined, number]>([
     ["the default", [], {}, undefined, 6443],
     ["the config file", [], {}, "https-listen-port: 7000", 7000],
@@ -63,7 +63,7 @@ describe("where a flag's value comes from", () => {
 })
 
 describe("kinds of values", () => {
-  test("a boolean stands alone, or has a value", () => {
+  test("a boolean flag is given alone or with a value", () => {
     expect(read(["--disable-agent"])["disable-agent"]).toBe(true)
     expect(read(["--disable-agent=false"])["disable-agent"]).toBe(false)
     expect(read([], { env: { K3TS_DISABLE_AGENT: "1" } })["disable-agent"]).toBe(true)
@@ -71,7 +71,7 @@ describe("kinds of values", () => {
     expect(read([])["disable-agent"]).toBe(false)
   })
 
-  test("a list is repeated, has commas, or is one in the file", () => {
+  test("a list is given by repeated flags, by commas, or as a list in the file", () => {
     const expected = ["a.example.org", "192.0.2.1", "b.example.org"]
     expect(read(["--tls-san", "a.example.org,192.0.2.1", "--tls-san=b.example.org"])["tls-san"]).toEqual(expected)
     expect(read([], { env: { K3TS_TLS_SAN: expected.join(",") } })["tls-san"]).toEqual(expected)
@@ -79,7 +79,7 @@ describe("kinds of values", () => {
     expect(read([], { file: "tls-san: a.example.org" })["tls-san"]).toEqual(["a.example.org"])
   })
 
-  test("everything else is read into what it means", () => {
+  test("other values are parsed into their types", () => {
     const flags = read(
       [
         "--node-taint",
@@ -128,7 +128,7 @@ describe("kinds of values", () => {
     ])
   })
 
-  test("settings of the kubelet may have commas, and are joined", () => {
+  test("--kubelet-arg values can have commas, and are merged", () => {
     const settings = (...given: readonly string[]) =>
       kubeletSettings(read(given.flatMap((one) => ["--kubelet-arg", one]))["kubelet-arg"], 4).tuning
     expect(
@@ -167,12 +167,12 @@ describe("kinds of values", () => {
       given: ["serialize-image-pulls=true", "max-parallel-image-pulls=2"],
       wants: "max-parallel-image-pulls=2: must be 1 with serialize-image-pulls=true; leave that out",
     },
-  ])("settings of the kubelet that do not fit each other are refused: $wants", ({ given, wants }) => {
+  ])("contradictory --kubelet-arg values are refused: $wants", ({ given, wants }) => {
     const flags = read(given.flatMap((one) => ["--kubelet-arg", one]))
     expect(() => kubeletSettings(flags["kubelet-arg"], 4)).toThrow(wants)
   })
 
-  test("defaults are read like values", () => {
+  test("defaults are parsed like given values", () => {
     const flags = read([])
     expect(flags["write-kubeconfig-mode"]).toBe(0o600)
     expect(flags["service-node-port-range"]).toEqual({ first: 30000, last: 32767 })
@@ -180,16 +180,16 @@ describe("kinds of values", () => {
     expect(flags["node-name"]).toBeUndefined()
   })
 
-  test("help is seen wherever it stands, also beside a wrong value", () => {
+  test("--help is recognized at any place, also after an invalid value", () => {
     expect(splitArguments(["--https-listen-port", "x", "-h"], serverFlags).help).toBe(true)
   })
 
-  test("what follows -- is no flag", () => {
+  test("arguments after -- are not parsed as flags", () => {
     expect(splitArguments(["a", "--", "--b"], serverFlags).positionals).toEqual(["a", "--b"])
   })
 })
 
-describe("a wrong command line is named with its mend", () => {
+describe("an error about the command line names the argument and what to do", () => {
   test.each<[string[], string]>([
     [["--https-listn-port", "1"], "unknown flag --https-listn-port; did you mean --https-listen-port?"],
     [["--whatever"], "unknown flag --whatever"],
@@ -307,14 +307,14 @@ describe("a wrong command line is named with its mend", () => {
     [["--config", "/nonexistent.yaml"], "cannot read the config file /nonexistent.yaml: there is no such file"],
   ])("%j", (argv, expected) => expect(faultOf(() => read(argv))).toBe(expected))
 
-  test("a wrong variable is named", () => {
+  test("an error about an environment variable names the variable", () => {
     expect(faultOf(() => read([], { env: { K3TS_NODE_IP: "here" } }))).toBe(
       'invalid value "here" for K3TS_NODE_IP: must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     )
   })
 })
 
-describe("a wrong config file is named with its mend", () => {
+describe("an error about the config file names the key and what to do", () => {
   test.each<[string, string]>([
     ["tls-sans: [a]", 'unknown key "tls-sans" in FILE; did you mean tls-san?'],
     ["config: /x.yaml", 'unknown key "config" in FILE'],
@@ -332,15 +332,15 @@ describe("a wrong config file is named with its mend", () => {
     ],
   ])("%j", (file, expected) => expect(faultOf(() => read([], { file }))).toBe(expected))
 
-  test.each(["a: [", "a: 1\na: 2"])("%j is no YAML, or not one that can be meant", (file) =>
+  test.each(["a: [", "a: 1\na: 2"])("%j is refused as invalid YAML", (file) =>
     expect(faultOf(() => read([], { file }))).toStartWith("FILE is not YAML: "),
   )
-  test.each(["", "# nothing\n", "---\n"])("%j says nothing, which is fine", (file) =>
+  test.each(["", "# nothing\n", "---\n"])("%j is an empty config file, which is accepted", (file) =>
     expect(read([], { file })["https-listen-port"]).toBe(6443),
   )
 })
 
-test("a flag that must be given and is not is named with every way to give it", () => {
+test("the error about a missing required flag lists every way to set it", () => {
   const { server, config } = agentFlags
   const wrong = () =>
     resolveFlags(

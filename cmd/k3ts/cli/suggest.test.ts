@@ -12,4 +12,4 @@ test.each<[string, string | undefined]>([
   ["check", "check-config"],
   ["x", undefined],
   ["destroy", undefined],
-])("%j was meant to be %j", (wrong, expected) => expect(nearest(wrong, known)).toBe(expected))
+])("the suggestion for %j is %j", (wrong, expected) => expect(nearest(wrong, known)).toBe(expected))

@@ -6,7 +6,7 @@ import { join } from "node:path"
 const main = join(import.meta.dirname, "../main.ts")
 const k3ts = (...args: string[]) => spawnSync(process.execPath, [main, "test-cluster", ...args], { encoding: "utf8" })
 
-test("test-cluster passes on the command's exit code and leaves nothing behind", () => {
+test("test-cluster exits with the command's exit code and leaves nothing behind", () => {
   // when a command prints where its kubeconfig is, and fails
   const { status, stdout } = k3ts(
     "--nodes",

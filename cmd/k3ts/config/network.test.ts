@@ -19,7 +19,7 @@ const network = (given: string) =>
 describe("the addresses of a cluster", () => {
   test.each([
     {
-      title: "IPv4 alone, by default",
+      title: "IPv4 only, by default",
       given: "",
       wants: {
         clusterCidrs: ["10.42.0.0/16"],

@@ -11,15 +11,15 @@ const flags = (given: Record<string, unknown>) => ({
 
 describe("--datastore-endpoint", () => {
   test.each([
-    { title: "one member", given: "http://127.0.0.1:2379", wants: ["http://127.0.0.1:2379"] },
+    { title: "one etcd member is accepted", given: "http://127.0.0.1:2379", wants: ["http://127.0.0.1:2379"] },
     {
-      title: "several members",
+      title: "several etcd members are accepted",
       given: "https://a.example:2379, https://[2001:db8::1]:2379",
       wants: ["https://a.example:2379", "https://[2001:db8::1]:2379"],
     },
-    { title: "another database", given: "mysql://user@tcp(127.0.0.1:3306)/k3s", wants: undefined },
+    { title: "another database is refused", given: "mysql://user@tcp(127.0.0.1:3306)/k3s", wants: undefined },
     {
-      title: "a PostgreSQL and its standby",
+      title: "a PostgreSQL and its standby are accepted",
       given:
         "postgres://k3ts:secret@db1.example/k3ts,postgresql://k3ts:secret@db2.example:5433/k3ts?sslmode=verify-full",
       wants: [
@@ -28,15 +28,27 @@ describe("--datastore-endpoint", () => {
       ],
     },
     {
-      title: "a PostgreSQL whose certificate nobody checks",
+      title: "a PostgreSQL without verification of its certificate is refused",
       given: "postgres://k@db/k3ts?sslmode=require",
       wants: undefined,
     },
-    { title: "an etcd and a PostgreSQL", given: "https://a.example:2379,postgres://k@db/k3ts", wants: undefined },
-    { title: "a path", given: "https://a.example:2379/registry", wants: undefined },
-    { title: "credentials, which etcd takes otherwise", given: "https://user:secret@a.example:2379", wants: undefined },
-    { title: "a password, which would be logged", given: "https://:secret@a.example:2379", wants: undefined },
-    { title: "nothing", given: "", wants: undefined },
+    {
+      title: "an etcd together with a PostgreSQL is refused",
+      given: "https://a.example:2379,postgres://k@db/k3ts",
+      wants: undefined,
+    },
+    { title: "a URL with a path is refused", given: "https://a.example:2379/registry", wants: undefined },
+    {
+      title: "a user name is refused, since etcd gets credentials in another way",
+      given: "https://user:secret@a.example:2379",
+      wants: undefined,
+    },
+    {
+      title: "a password is refused, since it would be logged",
+      given: "https://:secret@a.example:2379",
+      wants: undefined,
+    },
+    { title: "an empty value is refused", given: "", wants: undefined },
   ])("$title", ({ given, wants }) => {
     expect(datastoreFlags["datastore-endpoint"].safeParse(given).data).toEqual(wants)
   })
@@ -44,9 +56,9 @@ describe("--datastore-endpoint", () => {
 
 describe("the flags of a datastore", () => {
   test.each([
-    { title: "are absent", given: {}, wants: undefined },
+    { title: "can be absent", given: {}, wants: undefined },
     {
-      title: "name etcd and its files",
+      title: "have etcd's endpoints and its TLS files",
       given: {
         "datastore-endpoint": ["https://a:2379"],
         "datastore-cafile": "/ca",
@@ -69,7 +81,7 @@ describe("the flags of a datastore", () => {
       wants: "are given together",
     },
     {
-      title: "files that would not be used",
+      title: "files that a URL without TLS does not use",
       given: { "datastore-endpoint": ["http://a:2379"], "datastore-cafile": "/ca" },
       wants: "uses no certificates",
     },

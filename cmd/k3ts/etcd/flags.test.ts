@@ -22,26 +22,26 @@ const endpoint = { "datastore-endpoint": ["https://192.0.2.1:2379"] }
 
 describe("a server runs an etcd", () => {
   test.each([
-    { title: "not by itself", given: {}, wants: false },
+    { title: "not by default", given: {}, wants: false },
     { title: "with --cluster-init", given: { "cluster-init": true }, wants: true },
     { title: "when it joins another server", given: { server: "https://192.0.2.1:6443" }, wants: true },
-    { title: "when it did so before, without a flag", given: { "data-dir": withEtcd }, wants: true },
-    { title: "not when the store is elsewhere", given: { "data-dir": withEtcd, ...endpoint }, wants: false },
+    { title: "when it did so at its last start, without a flag", given: { "data-dir": withEtcd }, wants: true },
+    { title: "not with --datastore-endpoint", given: { "data-dir": withEtcd, ...endpoint }, wants: false },
   ])("$title", ({ given, wants }) => expect(runsEtcd(flags(given))).toBe(wants))
 
   test.each([
     {
-      title: "with a store elsewhere",
+      title: "with --datastore-endpoint",
       given: { "cluster-init": true, ...endpoint },
       wants: "--cluster-init is for an etcd of our own",
     },
     {
-      title: "as the first and as a further server",
+      title: "with both --cluster-init and --server",
       given: { "cluster-init": true, server: "https://192.0.2.1:6443" },
       wants: "--cluster-init and --server exclude each other",
     },
     {
-      title: "with a snapshot that nothing asks for",
+      title: "with a snapshot to restore, but no --cluster-reset",
       given: { "cluster-reset-restore-path": "/snapshot" },
       wants: "--cluster-reset-restore-path needs --cluster-reset",
     },

@@ -14,46 +14,51 @@ const read = (...argv: readonly string[]): ServerFlags =>
 
 describe("a flag of k3s that k3ts has in another form", () => {
   test.each<{ title: string; argv: string[]; flag: keyof ServerFlags; wants: unknown }>([
-    { title: "leaves a part out", argv: ["--disable-network-policy"], flag: "disable", wants: ["network-policy"] },
+    { title: "disables a component", argv: ["--disable-network-policy"], flag: "disable", wants: ["network-policy"] },
     {
-      title: "adds to the parts that are left out",
+      title: "adds to the disabled components",
       argv: ["--disable", "dns", "--disable-kube-proxy", "--disable-scheduler=true"],
       flag: "disable",
       wants: ["dns", "kube-proxy", "scheduler"],
     },
     {
-      title: "leaves a part out, however true is written",
+      title: "disables a component, however true is written",
       argv: ["--disable-kube-proxy=True"],
       flag: "disable",
       wants: ["kube-proxy"],
     },
-    { title: "leaves nothing out when it is false", argv: ["--disable-kube-proxy=false"], flag: "disable", wants: [] },
     {
-      title: "passes a flag to the proxy",
+      title: "disables nothing when its value is false",
+      argv: ["--disable-kube-proxy=false"],
+      flag: "disable",
+      wants: [],
+    },
+    {
+      title: "passes a setting to kube-proxy",
       argv: ["--kube-proxy-arg=proxy-mode=iptables"],
       flag: "proxy-mode",
       wants: "iptables",
     },
     {
-      title: "passes a flag to the API server, under the name it has here",
+      title: "passes a setting to the API server's flag of another name",
       argv: ["--kube-apiserver-arg=--service-cluster-ip-range=10.99.0.0/16"],
       flag: "service-cidr",
       wants: ["10.99.0.0/16"],
     },
     {
-      title: "passes how long Events are kept, as Go writes it",
+      title: "passes the time to live of Events, written as a Go duration",
       argv: ["--kube-apiserver-arg=event-ttl=1h0m0s"],
       flag: "event-ttl",
       wants: 3600,
     },
     {
-      title: "passes a flag without a value, which means true",
+      title: "passes a setting without a value, which means true",
       argv: ["--kube-apiserver-arg", "enable-priority-and-fairness"],
       flag: "enable-priority-and-fairness",
       wants: true,
     },
     {
-      title: "has the word etcd before the name that it has here",
+      title: "with the prefix etcd is the flag without the prefix",
       argv: ["--etcd-snapshot-name=daily"],
       flag: "snapshot-name",
       wants: "daily",
@@ -61,7 +66,7 @@ describe("a flag of k3s that k3ts has in another form", () => {
   ])("$title", ({ argv, flag, wants }) => expect(read(...argv)[flag]).toEqual(wants as never))
 })
 
-describe("a flag of k3s that k3ts does not have is answered in its own words", () => {
+describe("a flag of k3s that k3ts does not have gets an error that says why", () => {
   const answer = (argv: readonly string[]): string => {
     try {
       read(...argv)
@@ -109,7 +114,7 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
     { argv: ["--kube-proxy-arg"], wants: "--kube-proxy-arg needs a value: --kube-proxy-arg VALUE" },
   ])("%j", ({ argv, wants }) => expect(answer(argv)).toBe(wants))
 
-  test("no flag is both understood here and answered as foreign", () => {
+  test("no flag is both known to k3ts and refused as a flag of k3s", () => {
     expect(Object.keys(k3sFlags).filter((name) => name in serverFlags)).toEqual([])
   })
 })

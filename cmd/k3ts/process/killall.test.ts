@@ -3,7 +3,7 @@ import { cniConfig } from "../../../components/containerd/network/cni.ts"
 import { mountsBelow } from "../../../components/containerd/tear-down.ts"
 import { ownsBridge } from "./killall.ts"
 
-describe("what killall takes for its own", () => {
+describe("the resources that killall removes", () => {
   const config = cniConfig({ podCidrs: ["10.42.0.0/24"], mtu: 1500 }, "/run/k3ts/cni/networks", "k3ts")
   const both = cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1500 }, "/run/k3ts/cni/networks", "k3ts")
   test.each<[string, string | undefined, string[], boolean]>([
@@ -14,7 +14,7 @@ describe("what killall takes for its own", () => {
     ["no bridge where we never wrote a network", undefined, ["10.42.0.1"], false],
   ])("%s", (_, text, addresses, expected) => expect(ownsBridge(text, addresses)).toBe(expected))
 
-  test("only mounts below our folders, the newest first", () => {
+  test("mounts are only those below the folders of k3ts, the newest first", () => {
     const mountinfo = [
       "22 1 8:1 / / rw - ext4 /dev/sda1 rw",
       "30 22 0:40 / /var/lib/k3ts/agent/kubelet/pods/a/volumes/x rw - tmpfs tmpfs rw",

@@ -10,7 +10,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test("a data directory is one server's until it lets go", () => {
+test("a data directory is locked until its server releases it", () => {
   const dir = join(folder, "one")
   const lock = lockDataDir(dir)
   expect(findServer(dir)).toEqual({ pid: process.pid, listens: undefined })
@@ -25,7 +25,7 @@ test("a data directory is one server's until it lets go", () => {
   lockDataDir(dir).release()
 })
 
-test("a machine runs one node", () => {
+test("a second server with a node on the same machine is refused", () => {
   const path = join(folder, "run/k3ts.pid")
   const lock = lockNode(path)
   expect(() => lockNode(path)).toThrow(
@@ -40,7 +40,7 @@ test.each([
   ["whose process is gone", "999999999\n1\n"],
   ["whose pid another process got since", `${process.pid}\n1\n6443\n`],
   ["that is empty", ""],
-])("a file %s is no lock", (_, text) => {
+])("a pid file %s is no lock", (_, text) => {
   const dir = mkdtempSync(join(folder, "stale-"))
   mkdirSync(join(dir, "server"))
   writeFileSync(join(dir, "server/k3ts.pid"), text)
@@ -48,10 +48,10 @@ test.each([
   lockDataDir(dir).release()
 })
 
-/** Without a second lock, two starts win within the first of these. */
+/** Without the second lock, two starts got the data directory within the first of these rounds. */
 const ROUNDS = 200
 
-test("of several starts at once on a killed server's file, exactly one gets the data directory", async () => {
+test("of several concurrent starts after a killed server, exactly one gets the data directory", async () => {
   const dir = join(folder, "raced")
   const file = join(dir, "server/k3ts.pid")
   mkdirSync(join(dir, "server"), { recursive: true })
@@ -83,7 +83,7 @@ test("of several starts at once on a killed server's file, exactly one gets the 
   expect(new Set(winners)).toEqual(new Set([1]))
 })
 
-test("a takeover that was killed halfway hinders nobody, and one that runs is named", () => {
+test("a takeover that was killed half way does not block others, and one that still runs is named in the error", () => {
   const dir = mkdtempSync(join(folder, "takeover-"))
   const file = join(dir, "server/k3ts.pid")
   mkdirSync(join(dir, "server"))

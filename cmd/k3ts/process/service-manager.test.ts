@@ -24,20 +24,20 @@ function managerOf(env: Record<string, string | undefined>, send: (text: string)
 const NOTIFIED = { NOTIFY_SOCKET: "/run/systemd/notify" }
 
 describe("the service manager", () => {
-  test("is told when the server is ready and when it stops", async () => {
+  test("gets a message when the server is ready and when it stops", async () => {
     const { manager, sent } = managerOf({ ...NOTIFIED })
     await manager.ready()
     await manager.stopping()
     expect(sent).toEqual(["READY=1", "STOPPING=1"])
   })
 
-  test("is named to no program that k3ts starts", () => {
+  test("is removed from the environment of the programs that k3ts starts", () => {
     const env = { ...NOTIFIED, WATCHDOG_USEC: "60000000", WATCHDOG_PID: String(PID), HOME: "/root" }
     managerOf(env)
     expect(Object.keys(env)).toEqual(["HOME"])
   })
 
-  test("that does not listen keeps nothing from running", async () => {
+  test("that does not listen does not prevent the start", async () => {
     const { manager, lines } = managerOf({ ...NOTIFIED }, () => {
       throw new Error("nobody listens there")
     })
@@ -59,7 +59,7 @@ describe("the watchdog", () => {
   }
 
   test.each([
-    { title: "is pinged twice within its time", env: { WATCHDOG_USEC: "60000000" }, wants: 4 },
+    { title: "is pinged twice within its timeout", env: { WATCHDOG_USEC: "60000000" }, wants: 4 },
     {
       title: "is pinged by the process that it watches",
       env: { WATCHDOG_USEC: "60000000", WATCHDOG_PID: "42" },
@@ -70,13 +70,13 @@ describe("the watchdog", () => {
       env: { WATCHDOG_USEC: "60000000", WATCHDOG_PID: "43" },
       wants: 0,
     },
-    { title: "is not pinged where there is none", env: {}, wants: 0 },
-    { title: "is not pinged where its time is no number", env: { WATCHDOG_USEC: "soon" }, wants: 0 },
+    { title: "is not pinged if there is none", env: {}, wants: 0 },
+    { title: "is not pinged if its timeout is no number", env: { WATCHDOG_USEC: "soon" }, wants: 0 },
   ])("$title", async ({ env, wants }) => {
     expect((await pingsAfter(env as Record<string, string>, 95_000, () => undefined)).pings).toBe(wants)
   })
 
-  test("gets no ping while the program needs a restart, and the log tells why", async () => {
+  test("is not pinged while the program needs a restart, and the log says why", async () => {
     const { pings, lines } = await pingsAfter({ WATCHDOG_USEC: "60000000" }, 95_000, () => "etcd: the file is damaged")
     expect(pings).toBe(0)
     expect(lines[0]).toContain("etcd: the file is damaged")

@@ -38,13 +38,13 @@ async function restore(): Promise<unknown> {
 }
 const token = () => readFileSync(join(dataDir, "server/token"), "utf8")
 
-test("what was there is kept beside what was restored", async () => {
+test("the data from before a restore are kept beside the restored data", async () => {
   expect(await restore()).toMatchObject({ old: join(dataDir, "server-old-1800000000") })
   expect(token()).toBe("after")
   expect(readdirSync(join(dataDir, "server-old-1800000000"))).toEqual(["token"])
 })
 
-test("a restore that cannot put the old folder aside changes nothing, also not at the next start", async () => {
+test("a restore that cannot move the old folder aside changes nothing, not at the next start either", async () => {
   // given something in the place of the old folder, to which no folder can be renamed
   symlinkSync("nowhere", join(dataDir, "server-old-1800000000"))
 

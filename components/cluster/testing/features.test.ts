@@ -108,29 +108,32 @@ describe("a feature that is off", () => {
   test.each([
     [true, ["cheap"]],
     [false, ["dear"]],
-  ] as const)("PodDeletionCost: %p: which pod goes", async (on, gone) => {
-    // given two pods, of which the newer one costs more to delete
-    await using cluster = await startCluster({ nodes: 2, features: { PodDeletionCost: on } })
-    await cluster.apply(web(1))
-    const cost = async (pod: Pod, cost: string) =>
-      cluster.client.patch(Pod, pod.metadata, {
-        type: "merge",
-        body: { metadata: { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } } },
-      })
-    const [old] = await cluster.list(Pod)
-    await cost(old!, "-10")
-    await cluster.advance("1d")
-    await cluster.apply(web(2))
-    await cost(
-      (await cluster.list(Pod)).find(({ metadata }) => metadata.name !== old!.metadata.name)!,
-      "10",
-    )
-    // when one is too many
-    await cluster.apply(web(1))
-    // then
-    const [left] = await cluster.list(Pod)
-    expect([left!.metadata.name === old!.metadata.name ? "dear" : "cheap"]).toEqual([...gone])
-  })
+  ] as const)(
+    "PodDeletionCost %p: the pod with the lower cost, or else the newer one, is deleted",
+    async (on, gone) => {
+      // given two pods, of which the newer one costs more to delete
+      await using cluster = await startCluster({ nodes: 2, features: { PodDeletionCost: on } })
+      await cluster.apply(web(1))
+      const cost = async (pod: Pod, cost: string) =>
+        cluster.client.patch(Pod, pod.metadata, {
+          type: "merge",
+          body: { metadata: { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } } },
+        })
+      const [old] = await cluster.list(Pod)
+      await cost(old!, "-10")
+      await cluster.advance("1d")
+      await cluster.apply(web(2))
+      await cost(
+        (await cluster.list(Pod)).find(({ metadata }) => metadata.name !== old!.metadata.name)!,
+        "10",
+      )
+      // when one is too many
+      await cluster.apply(web(1))
+      // then
+      const [left] = await cluster.list(Pod)
+      expect([left!.metadata.name === old!.metadata.name ? "dear" : "cheap"]).toEqual([...gone])
+    },
+  )
 
   test("WatchList: a watch with sendInitialEvents is refused", async () => {
     await using cluster = await startCluster({ features: { WatchList: false } })

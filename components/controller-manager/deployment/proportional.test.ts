@@ -32,12 +32,12 @@ const setOf = (name: string, replicas: number, max: number): ReplicaSet =>
 // Each row: what the Deployment now wants (and its surge), the active sets with what it allowed before, and their sizes
 // afterwards.
 test.each([
-  ["grows each by its part", 10, 0, 5, [3, 2], [6, 4]],
-  ["shrinks each by its part", 5, 0, 10, [6, 4], [3, 2]],
-  ["gives what rounding leaves to the largest", 10, 0, 5, [4, 1], [8, 2]],
-  ["counts the surge", 20, 2, 12, [8, 4], [15, 7]],
-  ["takes all away from all", 0, 0, 5, [3, 2], [0, 0]],
-  ["changes nothing where nothing changed", 5, 0, 5, [3, 2], [3, 2]],
+  ["adds replicas to each set in proportion to its size", 10, 0, 5, [3, 2], [6, 4]],
+  ["removes replicas from each set in proportion to its size", 5, 0, 10, [6, 4], [3, 2]],
+  ["adds what rounding leaves to the largest set", 10, 0, 5, [4, 1], [8, 2]],
+  ["includes the surge", 20, 2, 12, [8, 4], [15, 7]],
+  ["to 0 removes all replicas of all sets", 0, 0, 5, [3, 2], [0, 0]],
+  ["to the same size changes nothing", 5, 0, 5, [3, 2], [3, 2]],
 ] as const)("scaling in the middle of a rollout %s", (_title, replicas, surge, before, sizes, after) => {
   const sets = sizes.map((size, i) => setOf(String(i + 1), size, before))
   const result = shares(deploymentOf(replicas, surge), sets)

@@ -357,7 +357,7 @@ describe("podReplacementPolicy", () => {
   test.each([
     ["TerminatingOrFailed", 1],
     ["Failed", 0],
-  ] as const)("%s: %p pods run while the deleted one is going", async (podReplacementPolicy, running) => {
+  ] as const)("%s: %p pods run while the deleted pod terminates", async (podReplacementPolicy, running) => {
     // given a pod that takes its time to end
     await using cluster = await start({ onStop: { afterMs: 20_000, exitCode: STOPPED } })
     const { client } = cluster

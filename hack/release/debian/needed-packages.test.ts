@@ -6,7 +6,7 @@ import { neededPackages } from "./control.ts"
 const root = join(import.meta.dirname, "../../..")
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
-/** Of each package that k3ts needs, the first name that `names` has; the first of all where it has none. */
+/** Returns, for each package that k3ts needs, the first of its names that is in `names`, or else its first name. */
 const chosenOf = (names: readonly string[]): readonly string[] =>
   neededPackages().map((alternatives) => alternatives.find((name) => names.includes(name)) ?? alternatives[0]!)
 
@@ -27,7 +27,7 @@ test.each<{ title: string; names: readonly string[]; leaves: readonly string[]; 
     leaves: ["libc6", "mount", "ca-certificates", "kmod"],
     adds: ["busybox-static"],
   },
-])("$title brings the packages that Debian's package of k3ts needs", ({ names, leaves, adds }) => {
+])("$title installs the packages that the Debian package of k3ts depends on", ({ names, leaves, adds }) => {
   const wanted = chosenOf(names).filter((name) => !leaves.includes(name))
   expect([...names].sort()).toEqual([...wanted, ...adds].sort())
 })

@@ -43,7 +43,7 @@ test.skipIf(!hasDpkg)("a package has the same bytes in another folder and under 
   expect(Buffer.compare(readFileSync(one), readFileSync(other))).toBe(0)
 })
 
-test.skipIf(!hasDpkg)("everything in a package belongs to root, and only root may change it", async () => {
+test.skipIf(!hasDpkg)("every file in a package belongs to root, and only root can write it", async () => {
   const lines = dpkgDeb("--contents", await make("owners"))
     .trim()
     .split("\n")
@@ -54,20 +54,23 @@ test.skipIf(!hasDpkg)("everything in a package belongs to root, and only root ma
   ])
 })
 
-test.skipIf(!hasDpkg)("the config file is one that an upgrade does not overwrite, and holds no setting", async () => {
-  const path = await make("conffile")
-  expect(dpkgDeb("--info", path, "conffiles")).toBe("/etc/k3ts/config.yaml\n")
-  const settings = readFileSync(join(import.meta.dirname, "config.yaml"), "utf8")
-  expect(settings.split("\n").filter((line) => line !== "" && !line.startsWith("#"))).toEqual([])
-})
+test.skipIf(!hasDpkg)(
+  "the config file is a conffile, which an upgrade does not overwrite, and sets nothing",
+  async () => {
+    const path = await make("conffile")
+    expect(dpkgDeb("--info", path, "conffiles")).toBe("/etc/k3ts/config.yaml\n")
+    const settings = readFileSync(join(import.meta.dirname, "config.yaml"), "utf8")
+    expect(settings.split("\n").filter((line) => line !== "" && !line.startsWith("#"))).toEqual([])
+  },
+)
 
-test.skipIf(!hasDpkg)("what a package says of itself is that of the release", async () => {
+test.skipIf(!hasDpkg)("the metadata of a package is that of the release", async () => {
   const path = await make("control")
   expect(path).toEndWith("k3ts_1.2.3-1_amd64.deb")
   expect(dpkgDeb("--field", path, "Version", "Architecture")).toBe("Version: 1.2.3-1\nArchitecture: amd64\n")
 })
 
-test("a removal asks k3ts where its data are, with the variables of the service, whatever else is in their file", () => {
+test("a removal asks k3ts for the folders of its data, with the service's environment, whatever else that file contains", () => {
   // given the script of a machine whose root is a folder
   const machine = join(scratch, "machine")
   for (const folder of ["etc/default", "usr/bin", "var/lib"]) mkdirSync(join(machine, folder), { recursive: true })

@@ -4,7 +4,7 @@ import { addressAt, addressText, contains, covers, holds, overlaps, parseAddress
 const network = (cidr: string) => parseNetwork(cidr)!
 const address = (text: string) => parseAddress(text)!
 
-test("addresses of both families are numbers", () => {
+test("addresses of both families are parsed into numbers", () => {
   expect(address("10.43.0.1").number).toBe(0x0a2b0001n)
   expect(address("::").number).toBe(0n)
   expect(address("2001:db8::ff").number).toBe(0x20010db80000000000000000000000ffn)
@@ -19,11 +19,11 @@ test("addresses of both families are numbers", () => {
 })
 
 test.each(["0.0.0.0", "192.168.1.2", "255.255.255.255", "::", "::1", "fd42::", "2001:db8::1:0:0:1", "1:2:3:4:5:6:7:8"])(
-  "%s is written as it was read",
+  "%s is formatted as it was parsed",
   (text) => expect(addressText(address(text))).toBe(text),
 )
 
-test("addresses are counted from the first of a network", () => {
+test("an address is found by its number in a network", () => {
   expect(addressAt(network("192.168.0.0/16"), 258)).toBe("192.168.1.2")
   expect(addressAt(network("fd43::/108"), 10)).toBe("fd43::a")
 })
@@ -48,7 +48,7 @@ test("networks overlap and cover each other within a family", () => {
   expect(overlaps(network("0.0.0.0/0"), network("::/0"))).toBe(false)
 })
 
-test("a network gives out neither its own address nor, for IPv4, the broadcast address", () => {
+test("a network allocates neither its own address nor, for IPv4, the broadcast address", () => {
   const given = (cidr: string, texts: readonly string[]) => texts.map((text) => holds(network(cidr), address(text)))
   expect(given("10.43.0.0/24", ["10.43.0.0", "10.43.0.1", "10.43.0.254", "10.43.0.255", "10.43.1.1"])).toEqual([
     false,

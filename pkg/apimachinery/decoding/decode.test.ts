@@ -54,7 +54,7 @@ const problem = (run: () => unknown): string => {
 }
 
 describe("decodeObject", () => {
-  test("fills in defaults, whole structs among them", () => {
+  test("adds defaults, including whole structs", () => {
     // given an object that says nothing but its name; when it is decoded; then the defaults are there
     expect(decodeObject(Widget, { metadata: { name: "a" } }).object as unknown).toEqual({
       apiVersion: "test/v1",
@@ -71,7 +71,7 @@ describe("decodeObject", () => {
     })
   })
 
-  test("gives back the very object where nothing has to change, and shares what it can where something has", () => {
+  test("returns the same object if nothing changes, and shares unchanged parts otherwise", () => {
     // given an object that was decoded before
     const { object } = decodeObject(Widget, widget({ ports: [{ number: 1 }], size: "1Gi" }))
     // when it is decoded again, then it is the same
@@ -81,7 +81,7 @@ describe("decodeObject", () => {
     expect(decodeObject(Widget, { metadata }).object.metadata).toBe(metadata)
   })
 
-  test("takes what is the very same in an object decoded before as it is, and looks at the rest", () => {
+  test("skips parts that are identical to those of an object that was decoded before", () => {
     // given a spec that would get defaults, and an old object that holds it
     const spec = { name: "n" }
     const old = { apiVersion: "test/v1", kind: "Widget", metadata: { name: "a" }, spec }
@@ -160,7 +160,7 @@ describe("decodeObject", () => {
     [{ since: "noon" }, 'parsing time "noon" as "2006-01-02T15:04:05Z07:00": cannot parse "noon" as "2006"'],
     [{ blob: "***" }, "illegal base64 data at input byte 0"],
     [{ target: true }, "json: cannot unmarshal bool into Go struct field WidgetSpec.spec.target of type int32"],
-  ])("refuses %j in the words of the API server", (spec, words) => {
+  ])("refuses %j with the API server's message", (spec, words) => {
     expect(problem(() => decodeSpec(spec))).toBe(`Widget in version "v1" cannot be handled as a Widget: ${words}`)
   })
 
@@ -183,7 +183,7 @@ describe("decodeObject", () => {
     expect(faults).toEqual(['unknown field "spec.foo"', 'unknown field "spec.ports[1].bar"'])
   })
 
-  test("refuses unknown fields and the parser's faults under Strict validation", () => {
+  test("refuses unknown fields and the parser's faults with fieldValidation=Strict", () => {
     expect(
       problem(() =>
         decodeObject(Widget, widget({ foo: 1 }), {
@@ -210,7 +210,7 @@ describe("decodeObject", () => {
   })
 
   test.each([{ kind: "", apiVersion: "" }, { kind: null, apiVersion: null }, {}])(
-    "takes %j for its own kind",
+    "accepts %j without a kind as the expected kind",
     (type) => {
       expect(decodeObject(Widget, type).object).toMatchObject({ kind: "Widget", apiVersion: "test/v1" })
     },
@@ -220,7 +220,7 @@ describe("decodeObject", () => {
     { field: "big", number: "9007199254740993" },
     { field: "big", number: "-9223372036854775808" },
     { field: "big", number: "9223372036854775807" },
-  ])("refuses $number in a field of 64 bits rather than round it", ({ field, number }) => {
+  ])("refuses $number in a 64-bit field instead of rounding it", ({ field, number }) => {
     expect(problem(() => decodeSpec({ inner: { [field]: new ExactNumber(number) } }))).toBe(
       `Widget in version "v1" cannot be handled as a Widget: spec.inner.big: ${number} cannot be stored exactly: give an integer between -9007199254740991 and 9007199254740991`,
     )
@@ -232,22 +232,22 @@ describe("decodeObject", () => {
     { field: "replicas", number: "1e3", goType: "int32" },
     { field: "replicas", number: "9007199254740993", goType: "int32" },
     { field: "target", number: "1.0", goType: "int32" },
-  ])("refuses $number as $goType in Go's words", ({ field, number, goType }) => {
+  ])("refuses $number as $goType with Go's message", ({ field, number, goType }) => {
     expect(problem(() => decodeSpec({ [field]: new ExactNumber(number) }))).toBe(
       `Widget in version "v1" cannot be handled as a Widget: json: cannot unmarshal number ${number} into Go struct field WidgetSpec.spec.${field} of type ${goType}`,
     )
   })
 
-  test("takes a number as it was written where a quantity is wanted", () => {
+  test("keeps the spelling of a number for a quantity", () => {
     expect(decodeSpec({ size: new ExactNumber("1e3") })).toMatchObject({ size: "1e3" })
     expect(decodeSpec({ size: new ExactNumber("9007199254740993") })).toMatchObject({ size: "9007199254740993" })
   })
 
-  test.each(["inner", "ports", "blob", "since", "resources"])("refuses a number kept as text for %s", (field) => {
+  test.each(["inner", "ports", "blob", "since", "resources"])("refuses a number with kept spelling for %s", (field) => {
     expect(problem(() => decodeSpec({ [field]: new ExactNumber("1.0") }))).toContain("json: cannot unmarshal number")
   })
 
-  test("survives nesting without end and the key __proto__", () => {
+  test("refuses endless nesting and ignores the key __proto__", () => {
     // given thousands of levels
     let deep: object = {}
     for (let i = 0; i < 200_000; i++) deep = { inner: deep }
@@ -258,7 +258,7 @@ describe("decodeObject", () => {
   })
 })
 
-test("forgets zeros that Go cannot tell from absent, and keeps those that it can", () => {
+test("drops zeros that Go cannot distinguish from absent fields, and keeps the others", () => {
   // given fields by value, by pointer and required
   const Zeros = defineResource(
     { group: "t", version: "v1", kind: "Zeros", plural: "zeros", scope: "Cluster", doc: "" },

@@ -4,9 +4,9 @@ import { unifiedDiff } from "./unified-diff.ts"
 const many = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, i]))
 
 const ROWS = [
-  { title: "nothing", given: [{ a: 1 }, { a: 1 }], wants: "" },
+  { title: "nothing if nothing differs", given: [{ a: 1 }, { a: 1 }], wants: "" },
   {
-    title: "a value among few",
+    title: "one changed value in a short object",
     given: [
       { a: [1, 2], b: "x" },
       { a: [1], b: "x" },
@@ -14,7 +14,7 @@ const ROWS = [
     wants: '@@ -1,7 +1,6 @@\n {\n  "a": [\n-  1,\n-  2\n+  1\n  ],\n  "b": "x"\n }\n',
   },
   {
-    title: "a value in the middle",
+    title: "one changed value in the middle of a long object",
     given: [
       { ...many(5), m: 1, ...many(0), z0: 0, z1: 1, z2: 2, z3: 3 },
       { ...many(5), m: 2, ...many(0), z0: 0, z1: 1, z2: 2, z3: 3 },
@@ -23,7 +23,7 @@ const ROWS = [
       '@@ -4,7 +4,7 @@\n  "k2": 2,\n  "k3": 3,\n  "k4": 4,\n- "m": 1,\n+ "m": 2,\n  "z0": 0,\n  "z1": 1,\n  "z2": 2,\n',
   },
   {
-    title: "two values far apart",
+    title: "two changed values far apart",
     given: [
       { first: 1, ...many(9), last: 1 },
       { first: 2, ...many(9), last: 2 },

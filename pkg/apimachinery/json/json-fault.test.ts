@@ -24,7 +24,7 @@ test.each<[text: string, fault: string]>([
   ["01", "invalid character '1' after top-level value"],
   ["[".repeat(1_000_000), "invalid character '[' exceeded max depth"],
   ["trie", "invalid character 'i' in literal true (expecting 'u')"],
-])("a text that is no JSON is refused in Go's words: %#", (text, fault) => {
+])("invalid JSON is refused with Go's message: %#", (text, fault) => {
   expect(() => JSON.parse(text) as unknown).toThrow()
   expect(jsonFault(text)).toBe(fault)
 })

@@ -18,7 +18,7 @@ const object = (more: object, metadata: object): KubeObject => ({
   metadata: { name: "web", ...metadata },
 })
 
-test("the JSON of an object is what JSON.stringify gives, wherever field sets stand in it", () => {
+test("the JSON of an object is the same as that of JSON.stringify, wherever field sets are", () => {
   // given objects without field sets, with several, with an incomplete entry, and with text and fields that look like a
   // set's place
   const objects = [
@@ -38,7 +38,7 @@ test("the JSON of an object is what JSON.stringify gives, wherever field sets st
   for (const one of objects) expect(objectJson(one)).toBe(JSON.stringify(one))
 })
 
-test("a field set that many objects share is written once", () => {
+test("a field set that many objects share is encoded once", () => {
   // given a set that counts how often it is written
   let written = 0
   const shared = Object.defineProperty({}, "toJSON", { value: () => ({ "f:told": { [`i:${written++}`]: {} } }) })

@@ -8,7 +8,7 @@ const base = {
   definitions: { "a.Same": { type: "string" }, "a.Other": { type: "string" } },
 }
 
-test("a document gives its paths below the prefix, and the definitions that these need", () => {
+test("a document contributes its paths below the prefix, and the definitions that they need", () => {
   const document = {
     paths: {
       "/apis/w/v1/flunders": { get: { schema: ref("w.List") } },
@@ -37,6 +37,6 @@ test("a document gives its paths below the prefix, and the definitions that thes
 })
 
 test.each([{}, { paths: [] }, { paths: null, definitions: 3 }, { paths: { "/apis/apps/v1/x": {} } }])(
-  "a document without such paths changes nothing: %j",
+  "a document without paths below the prefix changes nothing: %j",
   (document) => expect(merged(base, { document, prefix: "/apis/w/v1/" })).toEqual(base),
 )

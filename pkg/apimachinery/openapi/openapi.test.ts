@@ -69,7 +69,7 @@ interface Document {
 const v2 = openApiV2(served) as unknown as Document
 
 describe("OpenAPI v2", () => {
-  test("has the paths of every kind, with ids as upstream makes them", () => {
+  test("has the paths of every kind, with upstream's operation ids", () => {
     expect(
       Object.entries(v2.paths)
         .filter(([path]) => !path.endsWith("/") && !path.includes("/watch/"))
@@ -108,7 +108,7 @@ describe("OpenAPI v2", () => {
     ])
   })
 
-  test("tells of watches by the paths of old, and of what tells what is served", () => {
+  test("contains the deprecated watch paths and the paths of discovery", () => {
     const others = Object.entries(v2.paths).filter(([path]) => path.endsWith("/") || path.includes("/watch/"))
     expect(others.map(([path, { get }]) => `${path} ${get!["operationId"]}`)).toEqual([
       "/.well-known/openid-configuration/ getServiceAccountIssuerOpenIDConfiguration",
@@ -125,7 +125,7 @@ describe("OpenAPI v2", () => {
     ])
   })
 
-  test("puts what all operations of a path take with the path", () => {
+  test("has parameters that all operations of a path share at the path", () => {
     const at = (path: string) =>
       (v2.paths[path] as unknown as { parameters: { name: string }[] }).parameters.map(({ name }) => name)
     expect(at("/apis/test.k8s.io/v1/widgets")).toContain("labelSelector")
@@ -142,7 +142,7 @@ describe("OpenAPI v2", () => {
     ])
   })
 
-  test("tells kubectl that patches know dryRun and fieldValidation, and of which kind they are", () => {
+  test("marks operations for kubectl: patches support dryRun and fieldValidation, and have a kind", () => {
     const patch = v2.paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"]!
     expect((patch["parameters"] as { name: string }[]).map(({ name }) => name)).toEqual([
       "body",
@@ -155,7 +155,7 @@ describe("OpenAPI v2", () => {
     expect(patch["x-kubernetes-action"]).toBe("patch")
   })
 
-  test("describes fields with their types, defaults aside, and extensions", () => {
+  test("describes fields with types, defaults and extensions", () => {
     const { properties, ...rest } = v2.definitions["io.k8s.api.test.v1.WidgetSpec"]!
     expect(rest as unknown).toEqual({
       description: "What is wanted.",
@@ -200,7 +200,7 @@ describe("OpenAPI v2", () => {
     })
   })
 
-  test("names kinds and their lists", () => {
+  test("has the kinds of definitions and of their lists", () => {
     expect(v2.definitions["io.k8s.api.test.v1.Widget"] as unknown).toMatchObject({
       required: ["spec"],
       "x-kubernetes-group-version-kind": [{ group: "test.k8s.io", version: "v1", kind: "Widget" }],
@@ -217,12 +217,12 @@ describe("OpenAPI v2", () => {
     })
   })
 
-  test("refers to nothing that it does not define", () => {
+  test("has no reference to a missing definition", () => {
     const refs = [...JSON.stringify(v2).matchAll(/"\$ref":"#\/definitions\/([^"]+)"/g)].map(([, name]) => name!)
     expect(refs.filter((name) => v2.definitions[name] === undefined)).toEqual([])
   })
 
-  test("has a protobuf form that holds the same", () => {
+  test("has a protobuf form with the same content", () => {
     const document = codecOf(GnosticDocument).read(
       new Reader(encodeGnostic(v2 as unknown as Record<string, unknown>)),
     ) as ReturnType<typeof decodeProtobuf>
@@ -267,7 +267,7 @@ describe("OpenAPI v3", () => {
     expect(refs.filter((name) => document.components.schemas[name] === undefined)).toEqual([])
   })
 
-  test("wraps references beside which something is said, and shows no default that upstream does not mark", () => {
+  test("wraps references that have other members, and has only defaults that upstream marks", () => {
     const { properties } = (documents.get("apis/test.k8s.io/v1")!() as unknown as Document).components.schemas[
       "io.k8s.api.test.v1.WidgetSpec"
     ]!
@@ -278,7 +278,7 @@ describe("OpenAPI v3", () => {
     expect(properties["count"]).toEqual({ description: "How many.", type: "integer", format: "int32" })
   })
 
-  test("names no strategic merge patches of custom objects, which would make kubectl apply send them", () => {
+  test("offers no strategic merge patch for custom objects, so that kubectl apply does not send one", () => {
     // given the kind as that of a definition
     const custom: Resource = { ...Widget, definition: { uid: "1", terminating: false } }
     // when
@@ -295,7 +295,7 @@ describe("OpenAPI v3", () => {
     ])
   })
 
-  test("names bodies by content type", () => {
+  test("has request bodies by content type", () => {
     const { paths } = documents.get("apis/test.k8s.io/v1")!() as unknown as Document
     const { requestBody } = paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"] as {
       requestBody: { content: object }

@@ -7,7 +7,7 @@ const NEW_REF = { $ref: "#/components/schemas/A" }
 // The expectations are those of kube-openapi pkg/openapiconv.
 test.each([
   {
-    title: "references, and those that have members beside them",
+    title: "references, also those with members beside them",
     given: {
       definitions: {
         A: {
@@ -34,7 +34,7 @@ test.each([
     },
   },
   {
-    title: "the body of an operation, in each type that it consumes, and what it produces",
+    title: "the body of an operation in each consumed type, and the produced types",
     given: {
       paths: {
         "/a": {
@@ -80,7 +80,7 @@ test.each([
     },
   },
   {
-    title: "who may use it",
+    title: "security definitions",
     given: {
       info: { title: "t" },
       securityDefinitions: {
@@ -102,10 +102,10 @@ test.each([
     },
   },
   {
-    title: "what is no document",
+    title: "an invalid document",
     given: { paths: [1], definitions: null, responses: "a" },
     wants: { components: {} },
   },
-])("a document of version 2 becomes one of version 3: $title", ({ given, wants }) => {
+])("a document of version 2 is converted to version 3: $title", ({ given, wants }) => {
   expect(asVersion3(given)).toEqual({ openapi: "3.0.0", ...wants } as never)
 })

@@ -116,7 +116,7 @@ describe("JSON patch", () => {
       [{ op: "copy", path: "/a" }],
       "copy operation failed to decode from: operation, missing from field: missing value",
     ],
-  ])("answers 422 to %j", (patch, why) => {
+  ])("refuses %j with 422", (patch, why) => {
     try {
       applyJsonPatch({ a: [1] }, patch)
       throw new Error("nothing was thrown")
@@ -129,14 +129,14 @@ describe("JSON patch", () => {
     }
   })
 
-  test("refuses what is no list, and lists that are too long", () => {
+  test("refuses a patch that is no list or too long", () => {
     expect(() => applyJsonPatch({}, {})).toThrow("error decoding patch")
     expect(() => applyJsonPatch({}, Array(10_001).fill({ op: "test", path: "/a", value: null }))).toThrow(
       "The allowed maximum operations in a JSON patch is 10000, got 10001",
     )
   })
 
-  test("changes one of two copies alone", () => {
+  test("changes only one of two copies", () => {
     expect(
       applyJsonPatch({ a: { b: [1] } }, [
         { op: "add", path: "/a/b/-", value: 2 },
@@ -154,13 +154,13 @@ describe("JSON patch", () => {
   test.each<[string, unknown, readonly object[], string]>([
     ["copies that double", { a: { x: "0123456789" } }, doubling, "the accumulated size increase of copy is "],
     ["copies of something large", { a: "x".repeat(10_000) }, copying, "exceeding the limit 3145728"],
-  ])("refuses %s, as a patch that does not fit", (_title, document, patch, why) => {
+  ])("refuses %s, since the patch cannot be applied", (_title, document, patch, why) => {
     const refused = thrownBy(() => applyJsonPatch(document, patch))
     expect(refused).toMatchObject({ code: 422, reason: "Invalid" })
     expect(refused.cause).toContain(why)
   })
 
-  test("answers 413 to thousands of insertions before a long list", () => {
+  test("refuses thousands of insertions before a long list with 413", () => {
     const patch = Array(10_000).fill({ op: "add", path: "/a/0", value: 1 })
     const refused = thrownBy(() => applyJsonPatch({ a: longList }, patch))
     expect(refused).toMatchObject({ code: 413, reason: "RequestEntityTooLarge" })

@@ -20,7 +20,7 @@ describe("JSON merge patch", () => {
     expect(applyMergePatch(document, patch)).toEqual(wanted)
   })
 
-  test("shares what it does not touch, and gives back the document when nothing changes", () => {
+  test("shares unchanged parts, and returns the same document if nothing changes", () => {
     const document = { metadata: { labels: { a: "b" } }, spec: { x: 1 } }
     expect(applyMergePatch(document, { spec: { x: 1 }, gone: null })).toBe(document)
     expect((applyMergePatch(document, { spec: { x: 2 } }) as typeof document).metadata).toBe(document.metadata)

@@ -279,7 +279,7 @@ describe("strategic merge patch", () => {
     expect(() => apply({ containers: [{ name: "a" }], strategy: { type: "A" }, metadata: {} }, patch)).toThrow(why)
   })
 
-  test("gives back the very object when nothing changes", () => {
+  test("returns the same object if nothing changes", () => {
     const document = { containers: [{ name: "a", image: "1" }], metadata: { labels: { a: "b" } } }
     expect(apply(document, { containers: [{ name: "a", image: "1" }], metadata: { labels: { a: "b" } } })).toBe(
       document,

@@ -94,7 +94,7 @@ const roundTrip = (value: object) => decodeProtobuf(Everything, encodeRaw(Everyt
 
 describe("the protobuf codec", () => {
   test(
-    "reads what kubectl sends for a Deployment: zeros of fields that are no pointers are absent, a pointer's " +
+    "decodes what kubectl sends for a Deployment: zeros of fields that are no pointers are absent, a pointer's " +
       "zero is kept",
     () => {
       const { apiVersion, kind, raw } = openEnvelope(Buffer.from(DEPLOYMENT, "base64"))
@@ -121,7 +121,7 @@ describe("the protobuf codec", () => {
     })
   })
 
-  test("gives back every type it writes", () => {
+  test("decodes every type that it encodes", () => {
     const value = {
       text: "ä",
       flag: false,
@@ -158,7 +158,7 @@ describe("the protobuf codec", () => {
     [{ micro: "1970-01-01T00:00:00.000000Z" }],
     [{ big: Number.MIN_SAFE_INTEGER }],
     [{ duration: "-1ms" }],
-  ])("keeps %j", (value) => {
+  ])("preserves %j", (value) => {
     expect(roundTrip(value) as unknown).toEqual(value)
   })
 
@@ -169,7 +169,7 @@ describe("the protobuf codec", () => {
     expect(decodeProtobuf(Everything, writer.finish())).toEqual({ big: new ExactNumber(String(big)) })
   })
 
-  test("nests the fields of a struct that Go embeds", () => {
+  test("encodes the fields of an embedded Go struct as a nested message", () => {
     const Flat = message("test.v1.Flat", "", {
       name: f.string(1, "").embeddedIn(1),
       target: f.string(2, ""),
@@ -184,7 +184,7 @@ describe("the protobuf codec", () => {
     expect(decodeProtobuf(Flat, bytes)).toEqual({ name: "n", image: "i", target: "t" })
   })
 
-  test("skips fields it does not know and values of another wire type", () => {
+  test("skips unknown fields and values of another wire type", () => {
     const Other = message("test.v1.Other", "", {
       text: f.int32(1, ""),
       other: f.string(99, ""),
@@ -193,7 +193,7 @@ describe("the protobuf codec", () => {
     expect(decodeProtobuf(Everything, encodeRaw(Other, { text: 5, other: "x", list: ["a"] }))).toEqual({ list: ["a"] })
   })
 
-  test("writes lists whose items carry no kind, and reads them", () => {
+  test("encodes and decodes lists whose items have no kind", () => {
     const bytes = encodeProtobufList(ConfigMap, { resourceVersion: "7" }, [
       { metadata: { name: "a" } },
       { metadata: { name: "b" }, data: { x: "y" } },
@@ -220,7 +220,7 @@ describe("the protobuf codec", () => {
     expect(isEnvelope(Buffer.from(event.object.raw, "base64"))).toBe(true)
   })
 
-  test("refuses bytes without magic and messages that end early", () => {
+  test("refuses bytes without the magic number and messages that end early", () => {
     expect(() => openEnvelope(Buffer.from("{}"))).toThrow("expected prefix [107 56 115 0]")
     const bytes = Buffer.from(DEPLOYMENT, "base64")
     for (const size of [10, 40, 100])

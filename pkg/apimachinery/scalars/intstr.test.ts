@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { percentOf, scaledValue } from "./intstr.ts"
 
-test("percentages are rounded up or down, numbers stay", () => {
+test("percentages are rounded up or down, and numbers are kept", () => {
   expect([
     scaledValue("25%", 10, "up"),
     scaledValue("25%", 10, "down"),

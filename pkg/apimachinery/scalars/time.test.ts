@@ -38,7 +38,7 @@ describe("time", () => {
     [730 * DAY, "2y"],
     [735 * DAY, "2y5d"],
     [365 * 8 * DAY, "8y"],
-  ])("%p ms read as %s", (ms, text) => {
+  ])("%p ms are printed as %s", (ms, text) => {
     expect(humanDuration(ms)).toBe(text)
   })
 
@@ -67,11 +67,11 @@ describe("time", () => {
     ["3000000h", 'invalid duration "3000000h"'],
     ["99999999999999999999x", 'invalid duration "99999999999999999999x"'],
     ['"\\é\n', String.raw`invalid duration "\"\\\xc3\xa9\x0a"`],
-  ])("%p is no duration, for Go's reason", (text, problem) => {
+  ])("%p is no duration, with Go's message", (text, problem) => {
     expect(durationProblem(text)).toBe(`time: ${problem}`)
   })
 
-  test("a duration has no problem", () => {
+  test("a valid duration is accepted", () => {
     expect(durationProblem("1h.5s")).toBeUndefined()
   })
 
@@ -83,7 +83,7 @@ describe("time", () => {
     [90 * SECOND, "1m30s"],
     [-1500, "-1.5s"],
     [0.001, "1µs"],
-  ])("%p ms are written %s", (ms, text) => {
+  ])("%p ms are formatted as %s", (ms, text) => {
     expect(formatDuration(ms)).toBe(text)
   })
 
@@ -95,18 +95,18 @@ describe("time", () => {
     ["2026-01-02", false],
     ["2026-01-02T24:00:00Z", false],
     ["now", false],
-  ])("%p is a time: %p", (text, good) => {
+  ])("%p is a valid time: %p", (text, good) => {
     expect(parseTime(text) !== undefined).toBe(good)
   })
 
-  test("times are written in UTC", () => {
+  test("times are formatted in UTC", () => {
     const ms = parseTime("2026-01-02T03:04:05.678+01:00")!
     expect([formatTime(ms), formatMicroTime(ms)]).toEqual(["2026-01-02T02:04:05Z", "2026-01-02T02:04:05.678000Z"])
     expect([ageOf("2026-01-02T02:04:05Z", ms + 5 * MINUTE), ageOf(undefined, ms)]).toEqual(["5m", "<unknown>"])
   })
 })
 
-test("stored times are canonical", () => {
+test("stored times have the canonical form", () => {
   expect([
     canonicalTime("2026-01-02T03:04:05.9+01:00"),
     canonicalMicroTime("2026-01-02T03:04:05.123456789Z"),

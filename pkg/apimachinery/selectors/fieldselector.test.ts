@@ -20,7 +20,7 @@ describe("field selectors", () => {
       ],
     ],
     [String.raw`a=x\,y\=z\\`, [{ path: "a", operator: "=", value: "x,y=z\\" }]],
-  ] as const)("%p is read", (text, wanted) => {
+  ] as const)("%p is parsed", (text, wanted) => {
     const found = parseFieldSelector(text)
     expect(found).toEqual([...wanted])
     expect(parseFieldSelector(formatFieldSelector(found))).toEqual(found)
@@ -35,7 +35,7 @@ describe("field selectors", () => {
     expect(() => parseFieldSelector(text)).toThrow(message)
   })
 
-  test("all conditions must hold", () => {
+  test("all requirements must match", () => {
     const values: Record<string, string> = { a: "1", b: "" }
     const holds = (text: string) => matchesFields(parseFieldSelector(text), (path) => values[path] ?? "")
     expect([holds("a=1,b="), holds("a!=1"), holds("b!=x,c=")]).toEqual([true, false, true])

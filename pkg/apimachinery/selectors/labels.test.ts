@@ -38,16 +38,16 @@ describe("label selectors", () => {
     ["-a=b", 'unable to parse requirement: <nil>: Invalid value: "-a": name part must consist of'],
     ["a=-b", 'unable to parse requirement: values[0][a]: Invalid value: "-b": a valid label must be'],
     ["a>x", "for 'Gt', 'Lt' operators, the value must be an integer"],
-  ])("%p is refused in upstream's words", (text, message) => {
+  ])("%p is refused with upstream's message", (text, message) => {
     expect(() => parseLabelSelector(text)).toThrow(message)
   })
 
-  test("the text form is in order of keys, values sorted and without doubles", () => {
+  test("the text form has sorted keys and sorted values without duplicates", () => {
     expect(parseLabelSelector("b in (y,x,x),a!=1,!c").toString()).toBe("a!=1,b in (x,y),!c")
     expect(fromLabels({ b: "2", a: "1" }).toString()).toBe("a=1,b=2")
   })
 
-  test("an absent LabelSelector matches nothing, an empty one everything", () => {
+  test("an absent LabelSelector matches nothing, and an empty one matches everything", () => {
     expect(fromLabelSelector(undefined).matches({})).toBe(false)
     expect(fromLabelSelector({}).matches({ a: "b" })).toBe(true)
   })

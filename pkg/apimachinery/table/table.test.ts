@@ -24,7 +24,7 @@ const widget = decodeObject(Widget, { metadata: { name: "a", creationTimestamp: 
 const now = Date.parse(created) + 90_000
 
 describe("tableOf", () => {
-  test("prints name, the kind's columns, age, and what only -o wide shows", () => {
+  test("has the name, the kind's columns, the age, and the columns for -o wide", () => {
     const table = tableOf(Widget, [widget], { metadata: { resourceVersion: "5" }, now, includeObject: "Metadata" })
     expect(table).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1", metadata: { resourceVersion: "5" } })
     expect(table.columnDefinitions.map(({ name, type, format, priority }) => [name, type, format, priority])).toEqual([
@@ -41,7 +41,7 @@ describe("tableOf", () => {
     ])
   })
 
-  test("lets a kind have its own column for the name", () => {
+  test("allows a kind its own column for the name", () => {
     const Named = defineResource(
       {
         group: "",
@@ -67,7 +67,7 @@ describe("tableOf", () => {
     ])
   })
 
-  test("carries the whole object, or none, as asked", () => {
+  test("contains the whole object, its metadata, or no object, as requested", () => {
     expect(tableOf(Widget, [widget], { metadata: {}, now, includeObject: "Object" }).rows[0]!.object).toBe(widget)
     expect(tableOf(Widget, [widget], { metadata: {}, now, includeObject: "None" }).rows[0]).toEqual({
       cells: ["a", 0, "90s", "<none>"],
@@ -75,7 +75,7 @@ describe("tableOf", () => {
     })
   })
 
-  test("tells name and time of creation where a kind declares no columns", () => {
+  test("has name and creation time if the kind declares no columns", () => {
     // given
     const Bare = defineResource(
       { group: "", version: "v1", kind: "Bare", plural: "bares", scope: "Cluster", doc: "" },
@@ -94,7 +94,7 @@ describe("tableOf", () => {
     expect(table.rows[0]!.cells).toEqual(["b", created])
   })
 
-  test("says of a whole row what the kind says of it, and nothing else", () => {
+  test("has the row conditions that the kind declares", () => {
     // given
     const ended = { type: "Completed", status: "True", reason: "Done", message: "It is done." } as const
     const Task = defineResource(
@@ -119,7 +119,7 @@ describe("tableOf", () => {
     expect(rows.map(({ conditions }) => conditions)).toEqual([[ended], undefined])
   })
 
-  test("leaves out the age where the kind says so, and an unknown one is told", () => {
+  test("leaves out the age if the kind says so, and shows an unknown age as <unknown>", () => {
     const Plain = defineResource(
       {
         group: "",

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import type { Cause } from "../errors.ts"
 import { eachWithin, NO_CAUSES, required, within } from "./field-errors.ts"
 
-test("a path is put together from the inside out", () => {
+test("the path of a fault is composed from the inside out", () => {
   // given faults of a part: in a field of it, in an item of it, and in itself
   const found = [required("name"), required("[1].key"), required("")]
 
@@ -30,7 +30,7 @@ test("a path is put together from the inside out", () => {
   ])
 })
 
-test("items of a list are looked at one by one, and a list that is absent not at all", () => {
+test("items of a list are validated one by one, and an absent list is valid", () => {
   // given a rule that finds fault with one item
   const notEmpty = (value: string) => (value === "" ? [required("value")] : NO_CAUSES)
 

@@ -154,12 +154,15 @@ const cases: readonly (readonly [
 ]
 
 describe("names", () => {
-  test.each(cases)("%s: good ones pass and bad ones are told why", (_name, check, good, bad) => {
-    for (const value of good) expect([value, check(value)]).toEqual([value, undefined])
-    for (const [value, part] of bad) expect(oneProblem(check(value)!, "; ")).toContain(part)
-  })
+  test.each(cases)(
+    "%s: valid names are accepted and invalid ones are refused with the reason",
+    (_name, check, good, bad) => {
+      for (const value of good) expect([value, check(value)]).toEqual([value, undefined])
+      for (const [value, part] of bad) expect(oneProblem(check(value)!, "; ")).toContain(part)
+    },
+  )
 
-  test("each broken rule is told by itself", () => {
+  test("each broken rule has its own message", () => {
     // given names that break one rule, two, and four
     const [one, two, four] = ["a.b", `${"A".repeat(64)}`, "-80--aaaaaaaaaaaa_"]
 
@@ -180,7 +183,7 @@ describe("names", () => {
     ])
   })
 
-  test("a prefix may end in a hyphen", () => {
+  test("a prefix can end with a hyphen", () => {
     expect(isDNS1123Label("web-")).toBeDefined()
     expect(asPrefix(isDNS1123Label)("web-")).toBeUndefined()
   })

@@ -209,13 +209,13 @@ describe("validateObject", () => {
         /managedFields\[0\].manager: Invalid value: .*invalid character U\+0000 \(at position 1\)/,
       ],
     ],
-  ])("looks at metadata: %s", (_title, metadata, wanted) => {
+  ])("validates metadata: %s", (_title, metadata, wanted) => {
     const found = lines(validateObject(Widget, make(good, metadata)))
     expect(found.length).toBe(wanted.length)
     wanted.forEach((pattern, i) => expect(found[i]).toMatch(pattern))
   })
 
-  test("refuses a namespace on a cluster-wide kind", () => {
+  test("refuses a namespace for a cluster-scoped kind", () => {
     const Thing = defineResource(
       { group: "", version: "v1", kind: "Thing", plural: "things", scope: "Cluster", doc: "" },
       {},
@@ -252,11 +252,11 @@ describe("validateObjectUpdate", () => {
         'metadata.uid: Invalid value: "v": field is immutable (FieldValueInvalid)',
       ],
     ],
-  ])("judges %s", (_title, spec, metadata, wanted) => {
+  ])("validates the change %s", (_title, spec, metadata, wanted) => {
     expect(lines(validateObjectUpdate(Widget, make(spec, metadata), old))).toEqual(wanted)
   })
 
-  test("takes no new finalizers while the object is being deleted", () => {
+  test("allows no new finalizers while the object is being deleted", () => {
     const deleting = { ...old, metadata: { ...stored, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["a/b"] } }
     const more = { ...deleting, metadata: { ...deleting.metadata, finalizers: ["a/b", "c/d"] } }
     expect(lines(validateObjectUpdate(Widget, more, deleting))).toEqual([

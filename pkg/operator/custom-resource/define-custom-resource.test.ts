@@ -25,8 +25,8 @@ const { crd, kinds } = defineCustomResource({
 })
 const Widget = kinds.v1
 
-describe("a custom resource that is written once", () => {
-  test("gives a definition that a cluster takes without a warning", async () => {
+describe("a custom resource that is declared once", () => {
+  test("has a definition that a cluster accepts without a warning", async () => {
     const { faults } = decodeObject(CustomResourceDefinition, crd, { fieldValidation: "Strict" })
     expect(faults).toEqual([])
     await using cluster = await startCluster({ preload: crd, components: { controllers: false } })
@@ -68,7 +68,7 @@ describe("a custom resource that is written once", () => {
     })
   })
 
-  test("shows each version to clients, with the types of its objects", async () => {
+  test("has clients for each version, with the types of its objects", async () => {
     await using cluster = await startCluster({ preload: crd, components: { controllers: false } })
     await cluster.client.create(Widget, { metadata: { name: "a" }, spec: { size: 2, ports: [{ port: 80 }] } })
     const widget: ObjectOf<typeof Widget> = await cluster.get(Widget, "a")
@@ -78,7 +78,7 @@ describe("a custom resource that is written once", () => {
     expect((await cluster.list(Widget)).length).toBe(1)
   })
 
-  test("is NotFound where nobody serves it", async () => {
+  test("gives NotFound if its definition does not exist", async () => {
     await using cluster = await startCluster({ components: { controllers: false } })
     const read = cluster.client.get(Widget, "a").catch((err: unknown) => err)
     expect(await read).toMatchObject({
@@ -87,7 +87,7 @@ describe("a custom resource that is written once", () => {
     })
   })
 
-  test("has other types for what is read and what is sent", () => {
+  test("has different types for reading and sending", () => {
     const fields = { a: s.integer(), b: s.string().optional(), c: s.oneOf("x", "y").default("x") }
     const read: Read<typeof fields> = { a: 1, c: "y" }
     const sent: Sent<typeof fields> = { a: 1 }

@@ -52,7 +52,7 @@ const pemOf = (der: Buffer, label = "CERTIFICATE REQUEST") =>
   `-----BEGIN ${label}-----\n${der.toString("base64").replace(/.{64}/g, "$&\n")}\n-----END ${label}-----\n`
 
 describe("a certificate request", () => {
-  test("says who asks, and for which names", () => {
+  test("contains the subject and the requested names", () => {
     const attributes = alternativeNames(
       implicit(2, Buffer.from("a.example.com")),
       implicit(7, Buffer.from([10, 0, 0, 1])),
@@ -81,7 +81,7 @@ describe("a certificate request", () => {
       algorithm: "1.2.840.10045.4.3.3",
     },
     { title: "Ed25519", make: () => generateKeyPairSync("ed25519"), algorithm: "1.3.101.112" },
-  ])("may bring a key of $title", ({ make, algorithm }) => {
+  ])("can have a key of $title", ({ make, algorithm }) => {
     const digest = algorithm === "1.3.101.112" ? null : algorithm.endsWith(".3.3") ? "sha384" : "sha256"
     const der = derOf({ key: make().privateKey, algorithm, digest })
     expect(readCertificateRequest(pemOf(der)).commonName).toBe("jane")
@@ -91,10 +91,18 @@ describe("a certificate request", () => {
   test.each([
     { title: "no PEM", pem: "jane", wants: "PEM block type must be CERTIFICATE REQUEST" },
     { title: "another PEM block", pem: certificateLabel, wants: "PEM block type must be CERTIFICATE REQUEST" },
-    { title: "too much", pem: `${"x".repeat(200_000)}`, wants: "may not be larger than 65536 bytes" },
-    { title: "bytes after it", pem: pemOf(Buffer.concat([derOf(), Buffer.from([0])])), wants: "trailing data" },
-    { title: "SHA-1", pem: pemOf(derOf({ algorithm: "1.2.840.10045.4.1" })), wants: "algorithm unimplemented" },
-    { title: "RSA's algorithm", pem: pemOf(derOf({ algorithm: "1.2.840.113549.1.1.11" })), wants: "another kind" },
+    { title: "too many bytes", pem: `${"x".repeat(200_000)}`, wants: "may not be larger than 65536 bytes" },
+    { title: "trailing bytes", pem: pemOf(Buffer.concat([derOf(), Buffer.from([0])])), wants: "trailing data" },
+    {
+      title: "a SHA-1 signature",
+      pem: pemOf(derOf({ algorithm: "1.2.840.10045.4.1" })),
+      wants: "algorithm unimplemented",
+    },
+    {
+      title: "the algorithm of an RSA signature",
+      pem: pemOf(derOf({ algorithm: "1.2.840.113549.1.1.11" })),
+      wants: "another kind",
+    },
     { title: "another digest", pem: pemOf(derOf({ digest: "sha512" })), wants: "signature of the certificate request" },
     {
       title: "an address of three bytes",
@@ -110,7 +118,7 @@ describe("a certificate request", () => {
     expect(() => readCertificateRequest(pem)).toThrow(wants)
   })
 
-  test("with any byte changed, cut off anywhere or of random bytes is refused and breaks nothing", () => {
+  test("with any byte changed, truncated anywhere or of random bytes is refused without an exception", () => {
     const whole = derOf({ attributes: alternativeNames(implicit(2, Buffer.from("a.example.com"))) })
     const random = seededRandom(7)
     const hostile = [
@@ -129,14 +137,14 @@ describe("a certificate request", () => {
   })
 })
 
-describe("a signed request", () => {
+describe("a signed certificate", () => {
   const attributes = alternativeNames(
     implicit(2, Buffer.from("a.example.com")),
     implicit(7, Buffer.from([10, 0, 0, 1])),
   )
   const request = readCertificateRequest(pemOf(derOf({ attributes })))
 
-  test("is a certificate of its subject, names and usages, that is no authority", () => {
+  test("has the subject, names and usages of the request, and is no CA", () => {
     const usages = ["client auth", "digital signature", "key encipherment"]
     const pem = signRequest(ca, request, { usages, validity })
     expect(verifyCertificate(pem, ca.certPem, { now: NOW })).toMatchObject({
@@ -153,7 +161,7 @@ describe("a signed request", () => {
     expect(certificate.publicKey.equals(createPublicKey(EC.export({ type: "pkcs8", format: "pem" })))).toBe(true)
   })
 
-  test("ends with its authority at the latest", () => {
+  test("expires at the latest with its authority", () => {
     const long = { ...validity, notAfter: new Date(NOW + 1e12) }
     const pem = signRequest(ca, request, { usages: ["client auth"], validity: long })
     expect(new X509Certificate(pem).validTo).toBe(new X509Certificate(ca.certPem).validTo)

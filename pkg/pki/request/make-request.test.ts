@@ -4,7 +4,7 @@ import { newPrivateKey } from "../certificate.ts"
 import { readCertificateRequest } from "./certificate-request.ts"
 import { makeCertificateRequest } from "./make-request.ts"
 
-test("a request proves the possession of its key and names nobody", () => {
+test("a request proves the possession of its key and contains no subject", () => {
   // given
   const keyPem = newPrivateKey()
   // when

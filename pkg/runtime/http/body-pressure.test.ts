@@ -52,7 +52,7 @@ const answered = (client: Socket) =>
 test.each([
   { how: "of a known length", chunked: false },
   { how: "in chunks", chunked: true },
-])("a body $how waits at its sender until it is read, and then arrives whole", async ({ chunked }) => {
+])("a body $how waits at its sender until it is read, and then arrives completely", async ({ chunked }) => {
   // given a server that reads nothing
   let request: IncomingMessage | undefined
   let answer: ServerResponse | undefined
@@ -85,7 +85,7 @@ test.each([
   expect(await answered(client)).toBe("HTTP/1.1 200")
 })
 
-test("a request that is answered without its body being read leaves the connection open for the next", async () => {
+test("a request whose body is not read leaves the connection open for the next one", async () => {
   using started = await start((_req, res) => void res.end())
   const { client } = started
   const first = answered(client)

@@ -16,7 +16,7 @@ const { certPem, keyPem } = pki.issue({
   ipAddresses: ["127.0.0.1"],
 })
 
-/** A client that has the head of an answer whose body has begun, and the server's end of it. */
+/** A client that has got the head of a response whose body has begun, and the server's end of that response. */
 async function opened() {
   const asked = Promise.withResolvers<{ body: DirectSocket; res: ServerAnswer }>()
   const onRequest = (req: ServerRequest, res: ServerAnswer) => {
@@ -50,7 +50,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-test("chunks reach the client in order, among what the HTTP layer writes", async () => {
+test("chunks reach the client in order, between what the HTTP layer writes", async () => {
   // given an answer whose head is sent
   await using connection = await opened()
   // when chunks are written past the HTTP layer, and it writes the end
@@ -61,7 +61,7 @@ test("chunks reach the client in order, among what the HTTP layer writes", async
   expect(await textOf(connection.answer)).toBe("an event\ntwo events\nthe end")
 })
 
-test("what a client does not read waits and is counted, and is whole when it reads on", async () => {
+test("data that a client does not read waits and is counted, and is complete when the client reads again", async () => {
   // given a client that reads nothing
   await using connection = await opened()
   connection.answer.pause()
@@ -81,7 +81,7 @@ test("what a client does not read waits and is counted, and is whole when it rea
   expect((await received) === `${sent.join("")}afterwards`).toBe(true)
 })
 
-test("a chunk for a client that is gone is lost, and no error", async () => {
+test("a chunk for a client that has disconnected is dropped without an error", async () => {
   // given a client that went away, of which the server has heard
   await using connection = await opened()
   const closed = once(connection.res, "close")

@@ -81,7 +81,7 @@ const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
 /** The beginning of the headers of stream 1, with neither END_HEADERS nor END_STREAM. */
 const HEADERS = Buffer.from([0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82])
 
-describe("a client that is closed within the time for a head", () => {
+describe("a client that is disconnected after the timeout for a head", () => {
   test.each<readonly [string, () => Promise<Socket>]>([
     ["sends nothing at all", tcp],
     ["sends the beginning of a TLS hello", async () => sent(await tcp(), Buffer.from([22, 3, 1, 2, 0, 1, 0]))],
@@ -97,7 +97,7 @@ describe("a client that is closed within the time for a head", () => {
     await closed(await client())
   })
 
-  test("sends a head byte by byte", async () => {
+  test("sends its head byte by byte", async () => {
     await open({ headMs: 150, lingerMs: 20 })
     const socket = await tls("GET / HTTP/1.1\r\nX-Slow: ")
     const drip = setInterval(() => socket.write("x"), 10)
@@ -107,7 +107,7 @@ describe("a client that is closed within the time for a head", () => {
 })
 
 describe("a connection between two requests", () => {
-  test("is closed after the time that an idle one has", async () => {
+  test("is closed after the idle timeout", async () => {
     await open({ idleMs: 100, lingerMs: 20 }, (req, res) => {
       ownConnection(req, "jane", false)
       ok(req, res)
@@ -117,7 +117,7 @@ describe("a connection between two requests", () => {
     await closed(socket)
   })
 
-  test("is closed when the head of the next one does not end", async () => {
+  test("is closed if the head of the next request does not end", async () => {
     await open({ idleMs: 100, headMs: 100, lingerMs: 20 })
     const socket = await tls(GET)
     await statuses(socket, 1)
@@ -125,7 +125,7 @@ describe("a connection between two requests", () => {
     await closed(socket)
   })
 
-  test("of HTTP/2 is told to go, and then closed", async () => {
+  test("of HTTP/2 gets GOAWAY, and is closed then", async () => {
     await open({ headMs: 100, lingerMs: 500 })
     const session = connectHttp2(`https://127.0.0.1:${listener!.port}`, { rejectUnauthorized: false })
     const [code] = (await once(session, "goaway")) as [number]
@@ -133,7 +133,7 @@ describe("a connection between two requests", () => {
     if (!session.closed) await once(session, "close")
   })
 
-  test("stays open while a request is under way", async () => {
+  test("stays open while a request is being served", async () => {
     // given a request whose answer takes longer than everything else may
     const { promise: come, resolve: arrived } = Promise.withResolvers<() => void>()
     await open({ headMs: 50, idleMs: 50, lingerMs: 10 }, (req, res) => arrived(() => ok(req, res)))
@@ -148,8 +148,8 @@ describe("a connection between two requests", () => {
   })
 })
 
-describe("an answer that comes before the end of the request's body", () => {
-  test("leaves the connection as it is when the rest is small", async () => {
+describe("a response before the end of the request's body", () => {
+  test("keeps the connection open if the rest is small", async () => {
     await open({})
     const socket = await tls("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12")
     expect(await statuses(socket, 1)).toEqual(["HTTP/1.1 200"])
@@ -158,7 +158,7 @@ describe("an answer that comes before the end of the request's body", () => {
   })
 
   test.each(["Content-Length: 1000000000", "Transfer-Encoding: chunked"])(
-    "ends the connection when the rest may be large: %s",
+    "closes the connection if the rest may be large: %s",
     async (header) => {
       await open({ lingerMs: 50 })
       const socket = await tls(`POST / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)
@@ -168,7 +168,7 @@ describe("an answer that comes before the end of the request's body", () => {
   )
 })
 
-test("a client that goes on sending has the time to read an answer that came before the end of its body", async () => {
+test("a client that continues to send has time to read a response that came before the end of its body", async () => {
   await open({ lingerMs: 300 }, (_req, res) => answer(res, 413, {}, "too large"))
   const socket = await tls("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
   expect(await statuses(socket, 1)).toEqual(["HTTP/1.1 413"])
@@ -181,7 +181,7 @@ test("a client that goes on sending has the time to read an answer that came bef
   expect(performance.now() - from).toBeGreaterThan(200)
 })
 
-test("a client that does not read its answer is cut", async () => {
+test("a client that does not read its response is disconnected", async () => {
   // given an answer larger than all the buffers on its way
   await open({ headMs: 50, unreadMs: 100 }, (_req, res) => answer(res, 200, {}, Buffer.alloc(64 * 1024 * 1024)))
   const socket = await tls(GET)
@@ -194,7 +194,7 @@ test("a client that does not read its answer is cut", async () => {
   clearInterval(probe)
 })
 
-describe("where there are as many connections as there may be", () => {
+describe("at the limit of connections", () => {
   const NOBODY = "/nobody"
   /** Answers everything but /wait, and takes who asks for the owner of the connection. */
   const owned: ListenOptions["onRequest"] = (req, res) => {
@@ -203,7 +203,7 @@ describe("where there are as many connections as there may be", () => {
   }
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-  test("the one that was silent first gives way to a new one, before any of somebody known", async () => {
+  test("the connection that has been silent longest is closed for a new one, before those of authenticated clients", async () => {
     await open({ most: 8 }, owned)
     const known = await tls(get("/"))
     await statuses(known, 1)
@@ -218,7 +218,7 @@ describe("where there are as many connections as there may be", () => {
     expect(await statuses(known, 1)).toEqual(["HTTP/1.1 200"])
   })
 
-  test("the one that has been idle longest gives way, and none on which a request is under way", async () => {
+  test("the connection that has been idle longest is closed, and none with a running request", async () => {
     await open({ most: 4 }, owned)
     const waiting = await tls(get("/wait"))
     const first = await tls(get("/"))
@@ -236,7 +236,7 @@ describe("where there are as many connections as there may be", () => {
     expect([waiting.closed, first.closed, third.closed]).toEqual([false, false, false])
   })
 
-  test("idle ones of a greedy user give way to another user's", async () => {
+  test("idle connections of a greedy user are closed for those of another user", async () => {
     // given a user who has all the connections that one user can get, and does nothing with them
     await open({ most: 8 }, (req, res) => {
       const owner = String(req.headers["x-user"])
@@ -255,7 +255,7 @@ describe("where there are as many connections as there may be", () => {
     for (let i = 0; i < 4; i++) expect(await ask("other")).toEqual(["HTTP/1.1 200"])
   })
 
-  test("nobody alone has all of them", async () => {
+  test("no user gets all connections", async () => {
     // given a user who has all the connections that one user can get
     const refused: string[] = []
     await open({ most: 8 }, (req, res) => {
@@ -273,7 +273,7 @@ describe("where there are as many connections as there may be", () => {
   })
 })
 
-test("a connection that breaks off in its handshake is not counted any longer", async () => {
+test("a connection that ends in its handshake is not counted any more", async () => {
   await open({ most: 4 })
   for (let i = 0; i < 50; i++) {
     const socket = await tcp()
@@ -285,7 +285,7 @@ test("a connection that breaks off in its handshake is not counted any longer", 
   expect(others.map(({ closed }) => closed)).toEqual([false, false])
 })
 
-test("a connection whose client does not take its end is cut in time, though others come all the while", async () => {
+test("a connection whose client does not close it is reset after a timeout, although other connections come meanwhile", async () => {
   // given a connection that does not end when it is told to
   const connections = new Connections({ ...PATIENT, headMs: 50, lingerMs: 500 })
   const stubborn = new Socket() as TLSSocket

@@ -85,25 +85,25 @@ describe.each([
   ["HTTP/1.1", overHttp1, "1.1"],
   ["HTTP/2", overHttp2, "2.0"],
 ] as const)("over %s", (_, get, version) => {
-  test("a client without a certificate is answered, as nobody", async () => {
+  test("a client without a certificate gets a response, without an identity", async () => {
     await open()
     expect(await get({}, "/api?watch=1")).toEqual({ version, peer: null, from: "127.0.0.1", url: "/api?watch=1" })
   })
 
-  test("a verified certificate says who it is", async () => {
+  test("a verified certificate identifies the client", async () => {
     await open()
     const { peer } = await get(credentials(client(pki)))
     expect(peer?.commonName).toBe("jane")
     expect(peer?.organizations.toSorted()).toEqual(["dev", "ops"])
   })
 
-  test("a certificate of another authority, or one for servers, counts as none", async () => {
+  test("a certificate of another authority, or for servers, is ignored", async () => {
     await open()
     expect((await get(credentials(client(stranger)))).peer).toBeNull()
     expect((await get(credentials(serving(pki)))).peer).toBeNull()
   })
 
-  test("an expired certificate counts as none", async () => {
+  test("an expired certificate is ignored", async () => {
     await open()
     const old = openClusterPki({ now: () => Date.now() - 3000 * 24 * 3600_000 })
     await listener.stop()
@@ -112,7 +112,7 @@ describe.each([
   })
 })
 
-test("a resumed TLS session keeps its certificate and gives nobody else's", async () => {
+test("a resumed TLS session has its own certificate and no other", async () => {
   await open()
   const ask = (tls: Credentials & { session?: Buffer }) =>
     new Promise<{ peer: string; session: Buffer | undefined }>((resolve, reject) => {
@@ -134,7 +134,7 @@ test("a resumed TLS session keeps its certificate and gives nobody else's", asyn
   expect((await ask({})).peer).toBe("nobody")
 })
 
-test("new certificates serve new connections while old ones go on", async () => {
+test("new certificates are used for new connections while old connections continue", async () => {
   await open()
   const session = connectHttp2(`https://127.0.0.1:${listener.port}`, { ca })
   await once(session, "connect")
@@ -155,7 +155,7 @@ test("new certificates serve new connections while old ones go on", async () => 
   session.destroy()
 })
 
-test("an upgrade hands over the socket with what the client sent early", async () => {
+test("an upgrade passes on the socket with the data that the client sent early", async () => {
   const heads: string[] = []
   await open({
     onUpgrade(req, socket, head) {
@@ -177,7 +177,7 @@ test("an upgrade hands over the socket with what the client sent early", async (
   expect(text).toEndWith("\r\n\r\nearly late")
 })
 
-test("nonsense in place of TLS or HTTP ends its own connection only", async () => {
+test("invalid data in place of TLS or HTTP close only their own connection", async () => {
   await open()
   const plain = connectTcp(listener.port, "127.0.0.1")
   plain.on("error", () => {})
@@ -191,7 +191,7 @@ test("nonsense in place of TLS or HTTP ends its own connection only", async () =
   expect((await overHttp2({})).version).toBe("2.0")
 })
 
-test("the answer tells when its client goes away", async () => {
+test("the response reports when its client disconnects", async () => {
   const gone = Promise.withResolvers<void>()
   await open({
     onRequest(_req, res) {
@@ -208,7 +208,7 @@ test("the answer tells when its client goes away", async () => {
   session.destroy()
 })
 
-describe("stopping", () => {
+describe("stop", () => {
   test("closes idle connections at once", async () => {
     await open()
     // given a connection of each protocol that never asked anything, and one that did and is kept alive
@@ -228,7 +228,7 @@ describe("stopping", () => {
     await expect(overHttp1({})).rejects.toThrow()
   })
 
-  test.each(["1.1", "2.0"])("lets a request over HTTP/%s finish", async (version) => {
+  test.each(["1.1", "2.0"])("waits for a request over HTTP/%s", async (version) => {
     const arrived = Promise.withResolvers<() => void>()
     await open({ onRequest: (_req, res) => arrived.resolve(() => answer(res, 200, {}, JSON.stringify({ version }))) })
     const asked = version === "1.1" ? overHttp1({}) : overHttp2({})
@@ -239,7 +239,7 @@ describe("stopping", () => {
     await stopped
   })
 
-  test("answers what comes on connections that linger, and says that they close", async () => {
+  test("answers requests on connections that are kept alive, and announces that they close", async () => {
     await open()
     // given two connections that are kept alive
     const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -262,7 +262,7 @@ describe("stopping", () => {
     await Promise.all([closed[1], stopped])
   })
 
-  test("cuts what lasts longer than the grace", async () => {
+  test("closes connections that last longer than the grace period", async () => {
     const arrived = Promise.withResolvers<void>()
     await open({ onRequest: () => arrived.resolve() })
     const asked = overHttp1({}).catch((err: Error) => err)
@@ -276,7 +276,7 @@ describe("a taken port", () => {
   let first: Listener
   beforeAll(async () => void (first = await open()))
   afterAll(() => first.stop())
-  test("is named in the error", async () => {
+  test("is reported in the error", async () => {
     const { certPem, keyPem } = serving(pki)
     const again = listenTls({
       host: "127.0.0.1",

@@ -3,7 +3,7 @@ import { get } from "node:http"
 import { createServer, type AddressInfo } from "node:net"
 import { onUnwantedUpgrade } from "./unwanted-upgrade.ts"
 
-test("a request fails when the server switches protocols unasked", async () => {
+test("a request fails if the server switches protocols unasked", async () => {
   // given a server that answers 101 and closes
   const server = createServer(
     (socket) =>

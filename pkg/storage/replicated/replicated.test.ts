@@ -36,7 +36,7 @@ const serverOf = (log: MemoryLog) =>
   })
 
 describe("servers that share a log", () => {
-  test("tell all subscribers of a change at which one of them fails, and go on", async () => {
+  test("report a change to all subscribers, although one of them throws", async () => {
     // given
     const failures: unknown[] = []
     const store = await ReplicatedStorage.open({
@@ -59,7 +59,7 @@ describe("servers that share a log", () => {
     store.close()
   })
 
-  test("tell their subscribers the same events in the same order, whoever wrote", async () => {
+  test("send their subscribers the same events in the same order, whichever server wrote", async () => {
     // given two servers, of which one opens when there are objects already
     const log = new MemoryLog()
     const one = await serverOf(log)
@@ -85,7 +85,7 @@ describe("servers that share a log", () => {
     expect(two.list("/a/").map(({ object }) => object)).toEqual(one.list("/a/").map(({ object }) => object))
   })
 
-  test("refuse a write when another server's write came first, and then have that write in memory", async () => {
+  test("refuse a write if another server's write came first, and have that write in memory afterwards", async () => {
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
     await one.write(put("/a/1", object("1"), 0))
@@ -98,7 +98,7 @@ describe("servers that share a log", () => {
     expect([one.get("/a/1")?.revision, two.get("/a/1")?.revision]).toEqual([2, 2])
   })
 
-  test("write without an expected revision whatever another server has written meanwhile", async () => {
+  test("write without an expected revision, whatever another server has written meanwhile", async () => {
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
     await one.write(put("/a/1", object("1"), 0))
@@ -107,7 +107,7 @@ describe("servers that share a log", () => {
     expect(await Promise.all(both.map(codeOf))).toEqual(["ok", "ok"])
   })
 
-  test("tell of a commit that marks and deletes an object as one deletion", async () => {
+  test("report a commit that marks and deletes an object as one deletion", async () => {
     const store = await serverOf(new MemoryLog())
     await store.write(put("/a/1", object("1"), 0))
     const told: string[] = []
@@ -118,7 +118,7 @@ describe("servers that share a log", () => {
   })
 })
 
-describe("a commit whose answer was lost", () => {
+describe("a commit whose response was lost", () => {
   const outcomes: {
     title: string
     mishaps: Mishap[]
@@ -126,31 +126,31 @@ describe("a commit whose answer was lost", () => {
     wants: { outcome: string; data: unknown }
   }[] = [
     {
-      title: "succeeds when its change comes from the log",
+      title: "succeeds if its change comes from the log",
       mishaps: ["after"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
     },
     {
-      title: "is sent again when its change does not come",
+      title: "is sent again if its change does not come",
       mishaps: ["before", "before"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
     },
     {
-      title: "succeeds when its change comes late and the second attempt is refused for it",
+      title: "succeeds if its change comes late and the second attempt is refused because of it",
       mishaps: ["late"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
     },
     {
-      title: "has an unknown outcome when the log cannot be reached for the second attempt",
+      title: "has an unknown outcome if the log cannot be reached for the second attempt",
       mishaps: ["late", "unreached"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "unknown", data: 1 },
     },
     {
-      title: "has an unknown outcome when it is a deletion and the object is gone",
+      title: "has an unknown outcome if it is a deletion and the object is gone",
       mishaps: ["after"],
       write: put("/a/1", null, 1),
       wants: { outcome: "unknown", data: undefined },
@@ -165,7 +165,7 @@ describe("a commit whose answer was lost", () => {
     expect(dataOf(store, "/a/1")).toBe(wants.data)
   })
 
-  test("is a conflict when another server's write came first", async () => {
+  test("is a conflict if another server's write came first", async () => {
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
     await one.write(put("/a/1", object("1"), 0))
@@ -179,7 +179,7 @@ describe("a commit whose answer was lost", () => {
 })
 
 describe("while the log cannot be reached", () => {
-  test("reads go on, writes and freshening fail, and the store says so until the log is back", async () => {
+  test("reads continue, writes and catching up fail, and the store reports it until the log is back", async () => {
     // given a store that has lost its log
     const log = new MemoryLog()
     const store = await serverOf(log)
@@ -201,7 +201,7 @@ describe("while the log cannot be reached", () => {
     expect(other.list("/a/").map(({ key }) => key)).toEqual(["/a/1", "/a/2"])
   })
 
-  test("a server whose missed changes were compacted tells the differences", async () => {
+  test("a server whose missed changes were compacted reports the differences", async () => {
     // given two servers, of which one loses the log
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]

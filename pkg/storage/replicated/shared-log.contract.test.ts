@@ -70,7 +70,7 @@ async function readAll(log: SharedLog): Promise<{ revision: number; entries: Sha
 describe.each(Object.keys(logs))("a shared log in %s", (kind) => {
   const open = logs[kind]!
 
-  test("tells a watch every change with the same revision that its writer and a reader get", async () => {
+  test("sends a watch every change with the revision that its writer and a reader get", async () => {
     // given two connections
     const [one, two] = [await open(), await open()]
     const { revision: start } = await readAll(one)
@@ -113,7 +113,7 @@ describe.each(Object.keys(logs))("a shared log in %s", (kind) => {
     two.close()
   })
 
-  test("refuses a commit as a whole when one key is at another revision", async () => {
+  test("refuses a whole commit if one key has another revision", async () => {
     const log = await open()
     const [revision] = (await log.commit([put("/registry/r/1", "{}")]))!
     expect(await log.commit([put("/registry/r/2", "{}"), put("/registry/r/1", "{}")])).toBeUndefined()
@@ -140,7 +140,7 @@ describe.each(Object.keys(logs))("a shared log in %s", (kind) => {
     log.close()
   })
 
-  test("tells its newest revision, and a watch reaches it", async () => {
+  test("returns its newest revision, and a watch reaches that", async () => {
     const [one, two] = [await open(), await open()]
     const { revision: start } = await readAll(two)
     const told = follow(two, start)

@@ -30,8 +30,8 @@ async function* given(...objects: readonly KeptObject[]): AsyncGenerator<KeptObj
   yield* await Promise.resolve(objects)
 }
 
-describe("a store that was made of objects", () => {
-  test("is whole, has them with their revisions, and no history before its own revision", async () => {
+describe("a store that was created from objects", () => {
+  test("is complete, has the objects with their revisions, and no history before its own revision", async () => {
     // given objects of every sort
     const objects = [
       kept(3, "first"),
@@ -62,7 +62,7 @@ describe("a store that was made of objects", () => {
     expect(checkStore(file)).toMatchObject({ problems: [], objects: 3, revision: 1002, rows: 5 })
   })
 
-  test("is refused for objects out of order, or later than its revision", async () => {
+  test("is refused if the objects are out of order, or later than its revision", async () => {
     const wrong = [
       [kept(5, "a"), kept(4, "b")],
       [kept(5, "a"), kept(5, "b")],
@@ -74,7 +74,7 @@ describe("a store that was made of objects", () => {
   })
 })
 
-test("a store with lost writes is not read for a backup", async () => {
+test("a store with lost writes cannot be read for a backup", async () => {
   // given a store whose file was put back to an earlier state
   const write = { key: "/a/1", object: { apiVersion: "v1", kind: "T", metadata: { name: "1" } }, time: 0, author: "x" }
   const store = new SqliteStorage({ file, clock: new VirtualClock(0) })

@@ -1,4 +1,4 @@
-/** What is changed, cut off or taken away behind the back of a store is noticed, or makes no difference. */
+/** Damage to a store's files, which were changed, truncated or removed, is detected or makes no difference. */
 import { afterAll, describe, expect, test } from "bun:test"
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -70,7 +70,7 @@ async function filled(file: string, random: Random): Promise<SqliteStorage> {
 
 describe("a database in which a bit has flipped", () => {
   test(
-    "is refused, or says that it is damaged when it is read, or tells exactly what it told before; and so does " +
+    "is refused, reports the damage when it is read, or returns exactly what it returned before, and so does " +
       "a check of it",
     async () => {
       // given a database that a server left in order
@@ -174,7 +174,7 @@ describe("a database that has lost acknowledged writes", () => {
     },
   ]
 
-  test.each(CASES)("$what, is refused and left as it is, unless the loss is accepted", async ({ lose, found }) => {
+  test.each(CASES)("$what, is refused and left unchanged, unless the loss is accepted", async ({ lose, found }) => {
     // given
     const { file, revision } = await killed()
     lose(file)
@@ -204,7 +204,7 @@ describe("a database that has lost acknowledged writes", () => {
     again.close()
   })
 
-  test("is refused where only other state of the cluster shows that there was one, naming it", async () => {
+  test("is refused if another file shows that a cluster was there, and the error names that file", async () => {
     const file = newFile()
     const evidence = join(root, "service.key")
     expect(() => open(file, { evidence })).toThrow(
@@ -215,7 +215,7 @@ describe("a database that has lost acknowledged writes", () => {
     open(file, { evidence }).close()
   })
 
-  test("is no matter of a number that cannot be read, as after a power cut", async () => {
+  test("is accepted if the number of acknowledged writes cannot be read, as after a power cut", async () => {
     const { file, revision } = await killed()
     writeFileSync(`${file}.acknowledged`, Buffer.alloc(35))
     const store = open(file)

@@ -37,7 +37,7 @@ function failing(path: string, fault: (sql: string) => string | undefined): Sqli
 }
 
 test.each(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR"])(
-  "%s at any statement leaves the store as it was acknowledged, and it recovers",
+  "%s at any statement leaves the store in its acknowledged state, and the store recovers",
   async (code) => {
     const random = seededRandom(Number(process.env["K3TS_SEED"] ?? 1))
     for (let round = 0; round < 3; round++) {

@@ -1,4 +1,4 @@
-/** What the history of a store takes on disk, and that a start does not read it. */
+/** How much disk space the history of a store takes, and that a start does not read the history. */
 import { afterAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -37,7 +37,7 @@ function open(options: Partial<SqliteStorageOptions> = {}) {
 }
 
 describe("the history of a store on disk", () => {
-  test("stays within its bound of bytes, however much is written, and the newest of it is kept", async () => {
+  test("stays within its limit of bytes, however much is written, and the newest part is kept", async () => {
     // given a bound of 1 MiB
     const { store, clock, file, writeMany } = open({ historyBytes: MIB })
     // when one object is updated until 16 MB have been written
@@ -54,7 +54,7 @@ describe("the history of a store on disk", () => {
     store.close()
   })
 
-  test("gives its space back when it is compacted, a little at a time, and keeps all that is live", async () => {
+  test("releases its space when it is compacted, in small steps, and keeps all live rows", async () => {
     // given a large history, with objects that came to be in the midst of it and stay
     const { store, clock, file, writeMany } = open()
     for (let round = 0; round < 100; round++)
@@ -75,7 +75,7 @@ describe("the history of a store on disk", () => {
     again.close()
   })
 
-  test("goes on being compacted after a start where the last one stopped", async () => {
+  test("continues to be compacted after a start", async () => {
     const { store, file, writeMany } = open()
     for (let round = 0; round < 30; round++) await writeMany(100, () => ["/a/one", "x".repeat(1000)])
     store.compact(2900)
@@ -87,7 +87,7 @@ describe("the history of a store on disk", () => {
     again.close()
   })
 
-  test("is not read at a start: what has changed in it is noticed when it is read", async () => {
+  test("is not read at a start: damage in it is noticed when it is read", async () => {
     // given an old state of an object whose bytes have changed on the disk
     const { store, file, write } = open()
     await write("/a/one", "here it is")
@@ -105,7 +105,7 @@ describe("the history of a store on disk", () => {
     again.close()
   })
 
-  test("lacks no event unnoticed", async () => {
+  test("reports events that are missing", async () => {
     // given a row that is gone, with all others as they were
     const { store, file, write, writeMany } = open()
     for (const key of ["/a/1", "/a/2", "/a/1", "/a/3"]) await write(key, "x")
@@ -163,7 +163,7 @@ describe("the history of a store on disk", () => {
   })
 })
 
-test("a store of format 1 is made anew with its live objects, and its history counts as compacted", async () => {
+test("a store of format 1 is converted with its live objects, and its history counts as compacted", async () => {
   // given a file as an earlier version left it
   const file = newFile()
   const db = openSqlite(file)
@@ -201,7 +201,7 @@ test("a store of format 1 is made anew with its live objects, and its history co
   again.close()
 })
 
-test("the pages that SQLite keeps in memory are given back once when a time of many writes has ended", async () => {
+test("SQLite's page cache is released once after a time of many writes", async () => {
   // given a store that is written to, and what SQLite is told
   const told: string[] = []
   const { store, clock, write, writeMany } = open({

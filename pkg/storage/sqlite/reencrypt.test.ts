@@ -38,7 +38,7 @@ function counting(db: SqliteDatabase): SqliteDatabase & { bytes: number } {
   return counted
 }
 
-test("large values are read once, although each takes a step of its own", async () => {
+test("large values are read once, although each is processed in its own step", async () => {
   // given a store with large objects
   const file = join(root, "state.db")
   const store = new SqliteStorage({ clock: realClock, file })

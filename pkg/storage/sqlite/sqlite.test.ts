@@ -51,7 +51,7 @@ const errorOf = async (promise: Promise<unknown>): Promise<StorageError> =>
   )
 
 describe("a store in a file", () => {
-  test("commits together what comes in over a few turns, and what comes alone at once", async () => {
+  test("commits the writes of a few turns together, and a single write at once", async () => {
     // given a clock whose turns are ended by hand
     const ended: (() => void)[] = []
     const endTurn = () => ended.splice(0).forEach((run) => run())
@@ -90,7 +90,7 @@ describe("a store in a file", () => {
     await Promise.all(writes)
   })
 
-  test("finds after reopening what was there, and goes on with the next revision", async () => {
+  test("has its content after reopening, and continues with the next revision", async () => {
     const file = newFile()
     const first = open(file)
     await first.write(put("/a/1", object("1"), 0))
@@ -114,7 +114,7 @@ describe("a store in a file", () => {
     again.close()
   })
 
-  test("keeps its revision when compaction has gone up to the last row, and forgets only what is superseded", async () => {
+  test("keeps its revision when everything is compacted, and removes only superseded rows", async () => {
     const file = newFile()
     const store = open(file)
     for (let i = 0; i < 1200; i++) await store.write(put("/a/1", object("1", i)))
@@ -131,7 +131,7 @@ describe("a store in a file", () => {
     again.close()
   })
 
-  test("gives all events since a revision, also of large objects, of which memory keeps but the last", async () => {
+  test("returns all events since a revision, also of large objects, of which memory has only the last", async () => {
     const store = open(newFile())
     const large = "x".repeat(1_000_000)
     for (let i = 0; i < 40; i++) await store.write(put("/a/1", object("1", large)))
@@ -150,7 +150,7 @@ describe("a store in a file", () => {
     store.close()
   })
 
-  test("keeps what is seldom read on disk only, a while after it was written, and gives it as before", async () => {
+  test("keeps rarely read objects only on disk a while after they were written, and still returns them", async () => {
     // given an object of that sort and another one
     const clock = new VirtualClock(0)
     clock.exact = true
@@ -193,7 +193,7 @@ describe("a store in a file", () => {
     again.close()
   })
 
-  test("gives the content of a list that was read before a write took the rows away", async () => {
+  test("returns the content of a list although a write removed the rows afterwards", async () => {
     // given objects that are on disk only, of which only the newest revision is kept, and a reader that has not come to
     // their content yet
     const clock = new VirtualClock(0)
@@ -219,7 +219,7 @@ describe("a store in a file", () => {
     store.close()
   })
 
-  test("tells watchers the state before of what is seldom read, though memory is trimmed by the very write", async () => {
+  test("sends watchers the previous state of a rarely read object, even if the write itself trims memory", async () => {
     // given an object of that sort, and so many writes staged after the next one to it that memory is trimmed with them
     const store = open(newFile())
     const event = (data: number): Write => ({
@@ -240,7 +240,7 @@ describe("a store in a file", () => {
     store.close()
   })
 
-  test("is refused to a second server while the first lives, naming it, and free again after kill -9", async () => {
+  test("is refused to a second server while the first one runs, with the name of that, and is free again after kill -9", async () => {
     // given a process that has the file open
     const file = newFile()
     const script = `import { SqliteStorage } from ${JSON.stringify(join(import.meta.dir, "sqlite.ts"))}
@@ -268,7 +268,7 @@ describe("a store in a file", () => {
     store.close()
   })
 
-  test("says that it is damaged, and does not write to it", () => {
+  test("reports that it is damaged, and is not written to", () => {
     const file = newFile()
     writeFileSync(file, "this is no database, though it is long enough to be looked at".repeat(40))
     const before = readFileSync(file)
@@ -276,7 +276,7 @@ describe("a store in a file", () => {
     expect(readFileSync(file)).toEqual(before)
   })
 
-  test("notices damage inside, and then refuses to write", async () => {
+  test("detects damage inside, and refuses writes then", async () => {
     const file = newFile()
     const store = open(file)
     for (let i = 0; i < 300; i++) await store.write(put(`/a/${i}`, object(`${i}`, "x".repeat(500)), 0))
@@ -287,7 +287,7 @@ describe("a store in a file", () => {
     expect(() => open(file)).toThrow(/damaged/)
   })
 
-  test("is made anew where a server was killed before it had made its tables", async () => {
+  test("is created again if a server was killed before it had created the tables", async () => {
     const file = newFile()
     const db = openSqlite(file)
     db.exec("PRAGMA journal_mode = WAL; CREATE TABLE other (a)")
@@ -299,7 +299,7 @@ describe("a store in a file", () => {
     store.close()
   })
 
-  describe("that a killed server has left, with its last commits in the log beside it", () => {
+  describe("of a killed server, with its last commits in the WAL", () => {
     const OBJECTS = 40
     const left = newFile()
     let log: Buffer
@@ -323,7 +323,7 @@ describe("a store in a file", () => {
       return copy
     }
 
-    test("is whole, and so is one whose last commit was cut short", () => {
+    test("is complete, and so is one whose last commit was truncated", () => {
       for (const [bytes, objects] of [
         [log, OBJECTS],
         [log.subarray(0, -100), OBJECTS - 1],
@@ -336,7 +336,7 @@ describe("a store in a file", () => {
       }
     })
 
-    test("is refused, and left as it is, when any earlier place was changed", () => {
+    test("is refused and left unchanged, if any earlier byte was changed", () => {
       const random = seededRandom(1)
       // Two frames at most make one commit here; a frame is a page and its head.
       for (let i = 0; i < 40; i++) {
@@ -359,7 +359,7 @@ describe("a store in a file", () => {
     })
   })
 
-  test("refuses a file of a later format, and does not touch it", async () => {
+  test("of a later format is refused, and not touched", async () => {
     const file = newFile()
     const store = open(file)
     await store.write(put("/a/1", object("1"), 0))
@@ -374,14 +374,14 @@ describe("a store in a file", () => {
     expect(readFileSync(file)).toEqual(before)
   })
 
-  test.skipIf(process.getuid?.() === 0)("says that a directory is read-only", () => {
+  test.skipIf(process.getuid?.() === 0)("reports that a directory is read-only", () => {
     const directory = join(root, "readonly")
     mkdirSync(directory)
     chmodSync(directory, 0o500)
     expect(() => open(join(directory, "a.db"))).toThrow("Cannot open")
   })
 
-  test("rejects every write of a batch that does not fit the disk, and works again when there is room", async () => {
+  test("rejects every write of a batch that does not fit on the disk, and works again when there is room", async () => {
     // given a store that may not grow: SQLite's own limit of pages stands for a full disk
     const file = newFile()
     const store = open(file)
@@ -404,7 +404,7 @@ describe("a store in a file", () => {
     store.close()
   })
 
-  test("finds out by itself that there is room again, also where nobody writes", async () => {
+  test("notices by itself when there is room again, even without writes", async () => {
     // given a store whose last write did not fit, under a clock that is moved by hand
     const clock = new VirtualClock(0)
     const store = new SqliteStorage({ clock, file: newFile() })

@@ -31,7 +31,7 @@ const text = async (stream: SpdyStream) => {
 }
 
 describe("a SPDY connection", () => {
-  test("carries streams with their headers both ways, each side ending its own", async () => {
+  test("carries streams with headers in both directions, and each side ends its own", async () => {
     // given a server that reads to the end before it answers
     const seen: unknown[] = []
     const { client } = await pair((stream) => {
@@ -54,7 +54,7 @@ describe("a SPDY connection", () => {
     client.destroy()
   })
 
-  test("passes much data whole, and holds the sender back while the reader is slow", async () => {
+  test("passes much data completely, and slows the sender down while the reader is slow", async () => {
     const accepted = Promise.withResolvers<SpdyStream>()
     const { client } = await pair((stream) => {
       accepted.resolve(stream)
@@ -88,7 +88,7 @@ describe("a SPDY connection", () => {
     client.destroy()
   }, 20_000)
 
-  test("holds data back until the peer has replied", async () => {
+  test("delays data until the peer has replied", async () => {
     // given a peer that says nothing yet
     const [near, far] = await sockets()
     const client = new SpdyConnection({ socket: near, side: "client" })
@@ -129,7 +129,7 @@ describe("a SPDY connection", () => {
     client.destroy()
   })
 
-  test("after GOAWAY open streams finish, no new ones begin, and the socket closes", async () => {
+  test("after GOAWAY open streams continue, no new ones are opened, and the socket is closed at the end", async () => {
     const { client, peer } = await pair((stream) => {
       stream.once("data", () => stream.end("bye"))
       return true
@@ -143,7 +143,7 @@ describe("a SPDY connection", () => {
     await Promise.all([client.closed, peer.closed])
   })
 
-  test("when the connection is cut, what has arrived is read and then all streams end", async () => {
+  test("when the connection is cut, received data can be read and then all streams end", async () => {
     const { client, far } = await pair((stream) => {
       stream.write("partial", () => far.destroy())
       return true
@@ -154,7 +154,7 @@ describe("a SPDY connection", () => {
     expect(stream.write("dropped")).toBe(true)
   })
 
-  test("nonsense closes it", async () => {
+  test("invalid data close the connection", async () => {
     const { client, far } = await pair(() => true)
     far.write(Buffer.from("800300010000000b0000000100000000400078bbff", "hex"))
     await client.closed

@@ -13,7 +13,7 @@ const adler32 = (bytes: Buffer) => {
   return ((b << 16) | a) >>> 0
 }
 
-test("the dictionary is the one of the specification", () => {
+test("the dictionary is that of the specification", () => {
   expect(HEADER_DICTIONARY.length).toBe(1423)
   expect(adler32(HEADER_DICTIONARY)).toBe(HEADER_DICTIONARY_ID)
 })
@@ -26,7 +26,7 @@ describe("header blocks", () => {
     return Buffer.concat(parts)
   }
 
-  test("as zlib writes them, one stream over many blocks, are read", async () => {
+  test("that zlib has compressed as one stream over many blocks are read", async () => {
     for (const level of [0, 1, 6, 9]) {
       const reader = new HeaderReader()
       const deflate = createDeflate({ dictionary: HEADER_DICTIONARY, level })
@@ -55,7 +55,7 @@ describe("header blocks", () => {
     }
   })
 
-  test("as written here are read by zlib", () => {
+  test("that this writer has compressed are read by zlib", () => {
     const writer = new HeaderWriter()
     const blocks = [{ streamtype: "stdin" }, { streamType: "stdout", a: "b" }].map((headers) => writer.write(headers))
     expect(blocks[0]!.subarray(0, 6).toString("hex")).toBe("78bbe3c6a7c2")
@@ -72,7 +72,7 @@ describe("header blocks", () => {
     ["a cut one", "78bbe3c6a7c20005"],
     ["a foreign dictionary", "78bb00000000"],
     ["an invalid block type", "78bbe3c6a7c2ff"],
-  ])("made of %s are refused", (_, hex) => {
+  ])("of %s are refused", (_, hex) => {
     expect(() => new HeaderReader().read(Buffer.from(hex, "hex"))).toThrow()
   })
 })
@@ -106,13 +106,13 @@ describe("frames", () => {
       { type: "synReply", streamId: 1, fin: true, headers: {} },
       "80030002 01000018 00000001 78bbe3c6a7c2 000400fbff 00000000 000000ffff",
     ],
-  ])("have the bytes of the specification: %j", (frame, hex) => {
+  ])("are encoded as in the specification: %j", (frame, hex) => {
     const bytes = Buffer.from(hex.replaceAll(" ", ""), "hex")
     expect(new FrameWriter().write(frame).toString("hex")).toBe(bytes.toString("hex"))
     expect(new FrameReader().read(bytes)).toEqual([frame])
   })
 
-  test("come out whole however the bytes are cut", () => {
+  test("are read completely however the bytes are divided", () => {
     const writer = new FrameWriter()
     const frames: Frame[] = [
       {
@@ -137,7 +137,7 @@ describe("frames", () => {
     }
   })
 
-  test("of unknown type are passed over, those of another version are refused", () => {
+  test("of unknown types are skipped, and those of another version are refused", () => {
     const unknown = Buffer.from("8003000b00000001ff", "hex")
     const ping = new FrameWriter().write({ type: "ping", id: 1 })
     expect(new FrameReader().read(Buffer.concat([unknown, ping]))).toEqual([{ type: "ping", id: 1 }])

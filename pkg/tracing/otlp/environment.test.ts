@@ -17,20 +17,28 @@ const SETTINGS = [
     wants: { isOn: true, settings: { endpoint: "https://collector/traces" } },
   },
   {
-    title: "the exporter alone means a collector on this machine",
+    title: "an exporter without an endpoint uses a collector on this machine",
     given: { OTEL_TRACES_EXPORTER: "otlp" },
     wants: { isOn: true, settings: { endpoint: "http://localhost:4318/v1/traces" } },
   },
   {
-    title: "gRPC has a port of its own",
+    title: "gRPC has its own default port",
     given: { OTEL_TRACES_EXPORTER: "otlp", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
     wants: { isOn: true, settings: { protocol: "grpc", endpoint: "http://localhost:4317" } },
   },
-  { title: "nothing is off", given: {}, wants: { isOn: false } },
-  { title: "none is off", given: { [ENDPOINT]: "http://a", OTEL_TRACES_EXPORTER: "none" }, wants: { isOn: false } },
-  { title: "disabled is off", given: { [ENDPOINT]: "http://a", OTEL_SDK_DISABLED: "true" }, wants: { isOn: false } },
+  { title: "without variables tracing is off", given: {}, wants: { isOn: false } },
   {
-    title: "headers and resource are read, the service's own variable first",
+    title: "with the exporter none tracing is off",
+    given: { [ENDPOINT]: "http://a", OTEL_TRACES_EXPORTER: "none" },
+    wants: { isOn: false },
+  },
+  {
+    title: "with OTEL_SDK_DISABLED tracing is off",
+    given: { [ENDPOINT]: "http://a", OTEL_SDK_DISABLED: "true" },
+    wants: { isOn: false },
+  },
+  {
+    title: "headers and resource attributes are read, and the service name's own variable comes first",
     given: {
       OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20b,x=1=2",
       OTEL_RESOURCE_ATTRIBUTES: "service.name=other,deployment.environment=test",
@@ -44,7 +52,7 @@ const SETTINGS = [
     },
   },
   {
-    title: "bounds are read, and a batch is not larger than the queue",
+    title: "limits are read, and a batch is not larger than the queue",
     given: { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_SCHEDULE_DELAY: "200", OTEL_EXPORTER_OTLP_TIMEOUT: "3000" },
     wants: { settings: { mostWaiting: 100, mostTogether: 100, delayMs: 200, timeoutMs: 3000 } },
   },
@@ -53,12 +61,16 @@ const SETTINGS = [
 const WARNINGS = [
   { title: "an unknown exporter", given: { OTEL_TRACES_EXPORTER: "zipkin" }, wants: "OTEL_TRACES_EXPORTER" },
   { title: "an unknown protocol", given: { OTEL_EXPORTER_OTLP_PROTOCOL: "smtp" }, wants: "PROTOCOL" },
-  { title: "an endpoint of another kind", given: { [ENDPOINT]: "ftp://user:secret@host" }, wants: "ENDPOINT" },
-  { title: "a number that is none", given: { OTEL_BSP_MAX_QUEUE_SIZE: "-1" }, wants: "OTEL_BSP_MAX_QUEUE_SIZE" },
+  { title: "an endpoint with another scheme", given: { [ENDPOINT]: "ftp://user:secret@host" }, wants: "ENDPOINT" },
+  {
+    title: "a number that cannot be parsed",
+    given: { OTEL_BSP_MAX_QUEUE_SIZE: "-1" },
+    wants: "OTEL_BSP_MAX_QUEUE_SIZE",
+  },
   { title: "an unknown sampler", given: { OTEL_TRACES_SAMPLER: "dice" }, wants: "OTEL_TRACES_SAMPLER" },
   { title: "a ratio above one", given: { OTEL_TRACES_SAMPLER_ARG: "2" }, wants: "OTEL_TRACES_SAMPLER_ARG" },
   { title: "headers without a value", given: { OTEL_EXPORTER_OTLP_HEADERS: "secret" }, wants: "HEADERS" },
-  { title: "headers of a broken encoding", given: { OTEL_EXPORTER_OTLP_HEADERS: "a=secret%" }, wants: "HEADERS" },
+  { title: "headers with an invalid encoding", given: { OTEL_EXPORTER_OTLP_HEADERS: "a=secret%" }, wants: "HEADERS" },
 ]
 
 const PARENT = { traceId: ID, spanId: "b7ad6b7169203331", traceFlags: 1 }
@@ -75,12 +87,12 @@ const SAMPLERS = [
   },
 ]
 
-describe("the variables of OpenTelemetry", () => {
+describe("the environment variables of OpenTelemetry", () => {
   for (const { title, given, wants } of SETTINGS)
     test(title, () => expect(tracingEnvironment(given)).toMatchObject({ ...wants, warnings: [] }))
 
   for (const { title, given, wants } of WARNINGS)
-    test(`${title} is ignored with a warning that shows no secret`, () => {
+    test(`${title} is ignored with a warning that contains no secret`, () => {
       const { warnings } = tracingEnvironment(given)
       expect(warnings).toHaveLength(1)
       expect(warnings[0]).toContain(wants)
@@ -88,7 +100,7 @@ describe("the variables of OpenTelemetry", () => {
     })
 
   for (const { given, root, remote } of SAMPLERS)
-    test(`the sampler of ${JSON.stringify(given)}`, () => {
+    test(`the sampler is read from ${JSON.stringify(given)}`, () => {
       const { sampler } = tracingEnvironment(given)
       expect([sampler.root(ID), sampler.remote(PARENT)]).toEqual([root, remote])
     })
@@ -97,7 +109,7 @@ describe("the variables of OpenTelemetry", () => {
 const HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"
 
 describe("the file of --tracing-config-file", () => {
-  test("has an endpoint of gRPC and a sampling rate", () => {
+  test("has a gRPC endpoint and a sampling rate", () => {
     expect(parseTracingFile(`${HEAD}endpoint: localhost:4317\nsamplingRatePerMillion: 1000000\n`)).toMatchObject({
       endpoint: "localhost:4317",
       samplingRatePerMillion: 1_000_000,
@@ -108,7 +120,7 @@ describe("the file of --tracing-config-file", () => {
     { title: "a rate above a million", given: "samplingRatePerMillion: 1000001", wants: "samplingRatePerMillion" },
     { title: "an endpoint over HTTP", given: "endpoint: http://localhost:4318", wants: "endpoint: expected host:port" },
     { title: "an unknown field", given: "sampling: 1", wants: "sampling" },
-    { title: "another kind", given: "kind: AuditPolicy", wants: "" },
+    { title: "another kind of object", given: "kind: AuditPolicy", wants: "" },
   ]
   for (const { title, given, wants } of FAULTS)
     test(`with ${title} is refused`, () => expect(() => parseTracingFile(`${HEAD}${given}\n`)).toThrow(wants))

@@ -57,7 +57,7 @@ const namesIn = ({ resourceSpans = [] }: ExportRequest): string[] =>
 const unavailable = () => Promise.reject(new SendError("connection refused", true))
 
 describe("the exporter of spans", () => {
-  test("sends what came together within five seconds, and at once where there is enough", async () => {
+  test("sends spans every five seconds, and at once when there are enough", async () => {
     // given
     const { clock, exporter, sent } = exporting()
     // when
@@ -75,7 +75,7 @@ describe("the exporter of spans", () => {
     await exporter.stop()
   })
 
-  test("keeps a bounded number of spans for a dead collector, and logs that once", async () => {
+  test("keeps a limited number of spans for a collector that is down, and logs that once", async () => {
     // given
     const { clock, exporter, lines } = exporting(unavailable)
     // when
@@ -89,7 +89,7 @@ describe("the exporter of spans", () => {
     await exporter.stop()
   })
 
-  test("sends a batch again that the collector could not take, and none that it refused", async () => {
+  test("sends a batch again if the collector had no room, and not if the collector refused it", async () => {
     // given
     const answers = [
       unavailable,
@@ -112,7 +112,7 @@ describe("the exporter of spans", () => {
     await exporter.stop()
   })
 
-  test("sends the last spans at the end, and does not wait for a collector that hangs", async () => {
+  test("sends the last spans at the end, and does not wait for a collector that does not respond", async () => {
     // given
     const [living, hanging] = [exporting(), exporting(() => new Promise(() => undefined))]
     for (const { exporter } of [living, hanging]) exporter.add(span("last"))
@@ -135,7 +135,7 @@ const FULL = span("syncPod", {
   failure: "no such image",
 })
 
-test("a span comes out of OTLP's protobuf as it went in", () => {
+test("a span is the same after encoding and decoding as OTLP's protobuf", () => {
   // when
   const bytes = ExportTraceServiceRequest.encode(exportRequest([FULL], { "service.version": "1" }))
   const { resourceSpans } = ExportTraceServiceRequest.decode(bytes)

@@ -17,7 +17,7 @@ const settings = (more: Pick<OtlpSettings, "protocol" | "endpoint"> & Partial<Ot
 const nameIn = (bytes: Uint8Array) =>
   ExportTraceServiceRequest.decode(bytes).resourceSpans[0]?.scopeSpans[0]?.spans[0]?.name
 
-test("spans reach a collector over gRPC with their headers, and its refusal is told", async () => {
+test("spans reach a collector over gRPC with their headers, and its error is returned", async () => {
   // given a collector that takes one request and then has no room
   const seen: unknown[] = []
   const server = new Server()
@@ -72,7 +72,7 @@ const CASES = [
   { title: "JSON", given: { protocol: "http/json", gzip: false }, type: "application/json" },
 ] as const
 for (const { title, given, type } of CASES)
-  test(`spans reach a collector over HTTP as ${title}, and its refusal is told`, async () => {
+  test(`spans reach a collector over HTTP as ${title}, and its error is returned`, async () => {
     // given a collector that takes one request and refuses the next
     const seen: unknown[] = []
     const server = createServer((req, res) => {
@@ -109,7 +109,7 @@ for (const { title, given, type } of CASES)
     }
   })
 
-test("a collector that is not there is a temporary failure", async () => {
+test("a collector that cannot be reached is a temporary failure", async () => {
   const sender = httpSender(
     settings({ protocol: "http/protobuf", endpoint: "http://127.0.0.1:1/v1/traces" }),
     realClock,

@@ -47,7 +47,7 @@ describe("a node", () => {
   test.each([
     ["nodeOutOfMemory", "MemoryPressure"],
     ["nodeOutOfDisk", "DiskPressure"],
-  ] as const)("%s is under %s while it lasts", async (fault, type) => {
+  ] as const)("during the fault %s the node has the condition %s", async (fault, type) => {
     // given
     await using cluster = await startCluster({ nodes: 1 })
     // when

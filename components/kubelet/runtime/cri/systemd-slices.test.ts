@@ -35,6 +35,6 @@ test.each([
       ["MemoryMax", "t", NONE],
     ],
   },
-] as const)("systemd is told of $title", ({ given, wants }) => {
+] as const)("systemd gets $title", ({ given, wants }) => {
   expect(sliceProperties(given)).toEqual(wants)
 })

@@ -25,7 +25,7 @@ const definition = decodeObject(CustomResourceDefinition, {
   },
 }).object
 
-test("a definition goes over the protobuf wire and back", () => {
+test("a CustomResourceDefinition is the same after protobuf encoding and decoding", () => {
   const bytes = encodeProtobuf(CustomResourceDefinition.schema, definition, definition)
   const read = decodeProtobuf(CustomResourceDefinition.schema, openEnvelope(bytes).raw)
   const { versions } = read["spec"] as { versions: readonly { schema: { openAPIV3Schema: unknown } }[] }

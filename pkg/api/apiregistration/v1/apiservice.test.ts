@@ -14,10 +14,10 @@ const spec = (more: object) => ({
 })
 const decoded = (value: object): APIService => decodeObject(APIService, value).object
 
-/** The words of Kubernetes 1.36.2. */
+/** The error messages of Kubernetes 1.36.2. */
 const REFUSED = [
   {
-    title: "a name of another version",
+    title: "the name of another version",
     name: "v2.agg.example.com",
     given: spec({}),
     wants: [
@@ -40,7 +40,7 @@ const REFUSED = [
     ],
   },
   {
-    title: "certificates for a local one",
+    title: "a CA bundle for a local APIService",
     name: NAME,
     given: spec({ caBundle: "YWJj", insecureSkipTLSVerify: true }),
     wants: [
@@ -55,7 +55,7 @@ const REFUSED = [
     wants: ["spec.service.namespace: Required value", "spec.service.name: Required value"],
   },
   {
-    title: "a port beyond all, and trust in two ways",
+    title: "a port out of range, and both insecureSkipTLSVerify and a CA bundle",
     name: NAME,
     given: spec({
       service: { namespace: "a", name: "b", port: 70_000 },
@@ -75,7 +75,7 @@ describe("an APIService", () => {
     expect(causes.map(({ field, message }) => `${field}: ${message}`)).toEqual(wants)
   })
 
-  test("that names a Service gets its port, and shows whether it is available", () => {
+  test("with a Service gets the default port, and has a column for its availability", () => {
     const service = decoded({ metadata: { name: NAME }, spec: spec({ service: { namespace: "a", name: "b" } }) })
     expect(service.spec.service?.port).toBe(443)
     const cells = (status: object) =>

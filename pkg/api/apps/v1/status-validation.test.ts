@@ -3,7 +3,7 @@ import { collisionFaults, replicaFaults } from "./status-validation.ts"
 
 const texts = (causes: ReturnType<typeof collisionFaults>) => causes.map(({ field, message }) => `${field}: ${message}`)
 
-test("no more pods are ready than there are, and no more available than ready", () => {
+test("a status with more ready pods than pods, or more available than ready ones, is refused", () => {
   expect(
     texts(
       replicaFaults(
@@ -25,7 +25,7 @@ test("no more pods are ready than there are, and no more available than ready", 
   expect(replicaFaults({ replicas: 0, readyReplicas: 0 }, ["readyReplicas"], "readyReplicas")).toEqual([])
 })
 
-test("collisions are not forgotten", () => {
+test("collisionCount cannot be decremented", () => {
   expect(texts(collisionFaults({}, { collisionCount: 1 }))).toEqual([
     "status.collisionCount: Invalid value: 0: cannot be decremented",
   ])

@@ -40,7 +40,7 @@ const created = <T extends KubeObject>(resource: Resource<T>, obj: T) =>
   )
 
 describe("defaults", () => {
-  test("a deployment rolls a quarter at a time", () => {
+  test("a Deployment has maxSurge and maxUnavailable of 25 %", () => {
     expect(made(Deployment, { selector, template: template() }).spec).toMatchObject({
       replicas: 1,
       revisionHistoryLimit: 10,
@@ -52,7 +52,7 @@ describe("defaults", () => {
     })
   })
 
-  test("templates do not get what only pods get", () => {
+  test("pod templates do not get the defaults that only pods get", () => {
     const { spec } = made(Deployment, {
       selector,
       template: template({ containers: [{ name: "a", image: "a:1", resources: { limits: { cpu: "1" } } }] }),
@@ -60,7 +60,7 @@ describe("defaults", () => {
     expect([spec.enableServiceLinks, spec.containers[0]!.resources.requests]).toEqual([undefined, undefined])
   })
 
-  test("daemon sets, stateful sets and replication controllers have theirs", () => {
+  test("DaemonSets, StatefulSets and ReplicationControllers have upstream's defaults", () => {
     expect(made(DaemonSet, { selector, template: template() }).spec.updateStrategy).toEqual({
       type: "RollingUpdate",
       rollingUpdate: { maxUnavailable: 1, maxSurge: 0 },
@@ -86,7 +86,7 @@ describe("defaults", () => {
     expect([rc.spec.selector, rc.metadata.labels]).toEqual([labels, labels])
   })
 
-  test("a job runs once; its selector is made of its UID", () => {
+  test("a Job has one completion, and its selector is generated from its UID", () => {
     const job = Job.prepareForCreate!(made(Job, { template: template({ restartPolicy: "Never" }) }), {
       now: "",
       uuid: () => "",
@@ -252,7 +252,7 @@ describe("rules", () => {
     expect(causes()).toEqual(wanted)
   })
 
-  test("selectors are fixed, and of a stateful set nearly everything", () => {
+  test("selectors are immutable, and nearly all of a StatefulSet is", () => {
     const changed = { ...selector, matchExpressions: [{ key: "app", operator: "Exists" }] }
     const value = JSON.stringify(changed)
     expect(
@@ -279,7 +279,7 @@ describe("rules", () => {
 describe("columns", () => {
   const cells = <T extends KubeObject>(resource: Resource<T>, obj: T) =>
     resource.columns!.map(({ name, value }) => `${name}=${value(obj, Date.parse("2026-01-01T00:10:00Z"))}`)
-  test("say what kubectl shows", () => {
+  test("show what kubectl prints", () => {
     expect(
       cells(
         Deployment,

@@ -16,7 +16,7 @@ const metric = { name: "m", selector: { matchLabels: { b: "<1", a: "2" } } }
 const { toStored, fromStored } = HorizontalPodAutoscaler.storedAs!
 const ANNOTATION = "autoscaling.alpha.kubernetes.io/"
 
-describe("an autoscaler of v2 as v1 shows it", () => {
+describe("an autoscaling/v2 object read as v1", () => {
   const autoscaler = decodedV2(
     {
       scaleTargetRef,
@@ -47,7 +47,7 @@ describe("an autoscaler of v2 as v1 shows it", () => {
     },
   )
 
-  test("has the use of the CPU in fields, and all else in annotations as Kubernetes writes them", () => {
+  test("has the CPU utilization in fields, and all other metrics in annotations as Kubernetes writes them", () => {
     const { metadata, spec, status } = fromStored(autoscaler)
     expect(spec).toEqual({ scaleTargetRef, minReplicas: 1, maxReplicas: 3, targetCPUUtilizationPercentage: 60 })
     expect(status).toEqual({ currentReplicas: 1, desiredReplicas: 2, currentCPUUtilizationPercentage: 70 })
@@ -70,24 +70,28 @@ describe("an autoscaler of v2 as v1 shows it", () => {
     })
   })
 
-  test("is the same again when it is stored, but that the CPU comes last", () => {
+  test("is the same after conversion back, except that the CPU metric comes last", () => {
     const again = toStored(fromStored(autoscaler)) as typeof autoscaler
     const [pods, cpu, ...others] = autoscaler.spec.metrics!
     expect(again).toEqual({ ...autoscaler, spec: { ...autoscaler.spec, metrics: [pods!, ...others, cpu!] } })
   })
 })
 
-describe("an autoscaler of v1", () => {
+describe("an autoscaling/v1 object", () => {
   test.each([
-    { title: "without a metric gets 80 % of the CPU", annotations: {}, wants: 80 },
-    { title: "whose metrics cannot be read gets it too", annotations: { [`${ANNOTATION}metrics`]: "[{" }, wants: 80 },
+    { title: "without a metric gets a target of 80 % CPU", annotations: {}, wants: 80 },
     {
-      title: "whose metrics are of a wrong type gets it too",
+      title: "whose metrics cannot be parsed gets the target too",
+      annotations: { [`${ANNOTATION}metrics`]: "[{" },
+      wants: 80,
+    },
+    {
+      title: "whose metrics have a wrong type gets the target too",
       annotations: { [`${ANNOTATION}metrics`]: '[{"type":1}]' },
       wants: 80,
     },
     {
-      title: "with another metric gets none",
+      title: "with another metric does not get the target",
       annotations: { [`${ANNOTATION}metrics`]: '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1"}}]' },
       wants: undefined,
     },
@@ -95,7 +99,7 @@ describe("an autoscaler of v1", () => {
     expect(decodedV1(annotations).spec.targetCPUUtilizationPercentage).toBe(wants)
   })
 
-  test("keeps its status when the spec is written, whatever the annotations say", () => {
+  test("keeps its status when the spec is written, whatever the annotations are", () => {
     // given an autoscaler with a status that stands in annotations
     const condition = (status: string) => ({
       [`${ANNOTATION}conditions`]: `[{"type":"AbleToScale","status":"${status}","lastTransitionTime":null}]`,

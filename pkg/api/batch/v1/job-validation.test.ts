@@ -26,7 +26,7 @@ const DONE = {
   completionTime: "2026-01-01T00:00:01Z",
 }
 
-describe("the status of a job", () => {
+describe("the status of a Job", () => {
   test.each<[title: string, spec: Json, status: Json, old: Json, wanted: string[]]>([
     ["done", {}, DONE, having("SuccessCriteriaMet"), []],
     [
@@ -82,7 +82,7 @@ describe("the status of a job", () => {
   })
 })
 
-describe("changes of a job", () => {
+describe("changes of a Job", () => {
   const elsewhere = {
     template: {
       metadata: { labels: { x: "y" } },
@@ -93,7 +93,7 @@ describe("changes of a job", () => {
       },
     },
   }
-  test("a job that is held back may be sent elsewhere, and be given more", () => {
+  test("the scheduling and resources of a suspended Job can change, also after it ran", () => {
     const held = job({ suspend: true })
     expect(validateJobChange(job({ suspend: true, ...elsewhere }), held)).toEqual([])
     const [running, again] = [
@@ -103,7 +103,7 @@ describe("changes of a job", () => {
     expect(validateJobChange(job(elsewhere), running).map(({ field }) => field)).toEqual(["spec.template"])
     expect(validateJobChange(job({ suspend: true, ...elsewhere }), again)).toEqual([])
   })
-  test("completions change with parallelism", () => {
+  test("completions can change together with parallelism", () => {
     const indexed = { completionMode: "Indexed", completions: 2, parallelism: 2 }
     expect(validateJobChange(job({ ...indexed, completions: 3, parallelism: 3 }), job(indexed))).toEqual([])
     expect(texts(validateJobChange(job({ ...indexed, completions: 3 }), job(indexed)))).toEqual([
@@ -128,11 +128,11 @@ test.each<[text: string, wanted: number | string]>([
     'the fragment "1-2-3" violates the requirement that an index interval can have at most two parts ' +
       "separated by '-'",
   ],
-])("the indexes %p", (text, wanted) => {
+])("the indexes %p are valid or refused", (text, wanted) => {
   expect(countIndexes(text, 5)).toBe(wanted)
 })
 
-test("an index is not in two lists", () => {
+test("an index in two lists is reported", () => {
   expect([
     overlapOfIndexes("0-2", "2,3", 5),
     overlapOfIndexes("0,4", "1-3", 5),

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { namesIn, servingAnnotations, servingNamesOf } from "./server-lease.ts"
 
-test("the names and addresses of a server's certificate are those in the Lease of the server", () => {
+test("the names and addresses of a server's certificate are stored in the server's Lease", () => {
   const names = namesIn(
     "DNS:K3ts.example.com, DNS:kubernetes, IP Address:192.0.2.1, IP Address:FD00:0:0:0:0:0:0:1, URI:a:b",
   )

@@ -31,7 +31,7 @@ const refusal = (run: () => unknown): ApiError => {
 }
 
 describe("applyConfiguration", () => {
-  test("creates an object and owns just what the configuration names", () => {
+  test("creates an object and owns only the fields in the configuration", () => {
     const live = apply(
       undefined,
       "me",
@@ -55,12 +55,12 @@ describe("applyConfiguration", () => {
     ])
   })
 
-  test("gives back the very object when applied twice, times untouched", () => {
+  test("returns the same object when applied twice, with unchanged times", () => {
     const live = apply(undefined, "me", { replicas: 3, ...template({ name: "a", image: "1" }) })
     expect(apply(live, "me", { replicas: 3, ...template({ name: "a", image: "1" }) }, { now: LATER })).toBe(live)
   })
 
-  test("refuses to change what another manager owns, in upstream's words", () => {
+  test("refuses to change fields of another manager, with upstream's message", () => {
     const live = apply(undefined, "one", { replicas: 3 })
     const error = refusal(() => apply(live, "two", { replicas: 4 }))
     expect(error.code).toBe(409)
@@ -70,7 +70,7 @@ describe("applyConfiguration", () => {
     ])
   })
 
-  test("names version and subresource of updaters, and lists many conflicts", () => {
+  test("names version and subresource of managers that updated, and lists many conflicts", () => {
     const created = trackUpdate(
       Deployment,
       undefined,
@@ -94,7 +94,7 @@ describe("applyConfiguration", () => {
     )
   })
 
-  test("takes over by force, and shares what has the same value", () => {
+  test("takes fields over with force, and shares fields with the same value", () => {
     const live = apply(undefined, "one", { replicas: 3, paused: true })
     const shared = apply(live, "two", { replicas: 3 })
     expect(ownedBy(shared, "one")).toContain(".spec.replicas")
@@ -104,7 +104,7 @@ describe("applyConfiguration", () => {
     expect(ownedBy(forced, "one")).toEqual([".spec.paused"])
   })
 
-  test("removes what it set before and no longer names, unless another owns it", () => {
+  test("removes fields that the manager has set before and does not name any more, unless another manager owns them", () => {
     const first = apply(
       undefined,
       "one",
@@ -130,7 +130,7 @@ describe("applyConfiguration", () => {
     expect(b).toEqual({ name: "b", pullPolicy: "Always" })
   })
 
-  test("falls back to the default when a field with one is dropped", () => {
+  test("restores the default of a removed field", () => {
     const first = apply(undefined, "one", { replicas: 3, paused: true })
     const after = apply(first, "one", { paused: true })
     expect(after.spec.replicas).toBe(1)
@@ -153,7 +153,7 @@ describe("applyConfiguration", () => {
     expect(after.spec.template.spec.containers).toEqual([{ name: "a", pullPolicy: "Always" }])
   })
 
-  test("leaves what updaters set beside it", () => {
+  test("keeps fields that updates have set", () => {
     const first = apply(undefined, "one", template({ name: "a", image: "1" }), { metadata: { labels: { x: "1" } } })
     const touched = trackUpdate(
       Deployment,
@@ -177,7 +177,7 @@ describe("applyConfiguration", () => {
     )
   })
 
-  test("merges sets and refuses an item twice", () => {
+  test("merges sets and refuses duplicate items", () => {
     const first = apply(undefined, "one", { template: { spec: { containers: [{ name: "a" }], groups: ["x", "y"] } } })
     const second = apply(first, "two", { template: { spec: { containers: [{ name: "a" }], groups: ["z", "y"] } } })
     expect([...second.spec.template.spec.groups!].sort()).toEqual(["x", "y", "z"])
@@ -191,7 +191,7 @@ describe("applyConfiguration", () => {
     )
   })
 
-  test("counts an object without managedFields as made before the first apply", () => {
+  test("treats an object without managedFields as created before the first apply", () => {
     const live = decode({ replicas: 2, ...template({ name: "a", image: "1" }) }, { uid: "u" })
     const error = refusal(() => apply(live, "me", { replicas: 3 }))
     expect(error.message).toBe(
@@ -205,7 +205,7 @@ describe("applyConfiguration", () => {
     ])
   })
 
-  test("lets kubectl take over from its client-side apply, and keeps its annotation in step", () => {
+  test("lets kubectl take over from its client-side apply, and updates its last-applied annotation", () => {
     const annotation = "kubectl.kubernetes.io/last-applied-configuration"
     const sent = config({ replicas: 2 }, { annotations: {} })
     const live = trackUpdate(
@@ -222,7 +222,7 @@ describe("applyConfiguration", () => {
     expect(refusal(() => apply(live, "other", { replicas: 3 })).code).toBe(409)
   })
 
-  test("refuses configurations that are none", () => {
+  test("refuses invalid configurations", () => {
     const by = { manager: "me", now: NOW }
     expect(
       refusal(() => applyConfiguration(Deployment, undefined, { ...config({}), apiVersion: "apps/v2" }, by)).message,
@@ -241,11 +241,11 @@ describe("applyConfiguration", () => {
       given: { replicas: "x" },
       wants: ".spec.replicas: expected numeric (int or float), got string",
     },
-    { title: "a switch", given: { paused: 1 }, wants: ".spec.paused: expected boolean, got &{1}" },
+    { title: "a boolean", given: { paused: 1 }, wants: ".spec.paused: expected boolean, got &{1}" },
     { title: "a struct", given: { template: ["a"] }, wants: ".spec.template: expected map, got &{[a]}" },
     { title: "a list", given: template().template.spec, wants: ".spec.containers: field not declared in schema" },
     {
-      title: "a text",
+      title: "a string",
       given: template({ name: "a", image: { b: 1 } }),
       wants:
         '.spec.template.spec.containers[name="a"].image: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"b":1}}',
@@ -256,12 +256,12 @@ describe("applyConfiguration", () => {
       wants: ".spec.template.spec.containers: element 0: associative list with keys may not have a null element",
     },
     {
-      title: "more than one",
+      title: "several fields",
       given: { replicas: "x", paused: "y" },
       wants:
         "errors:\n  .spec.replicas: expected numeric (int or float), got string\n  .spec.paused: expected boolean, got &{y}",
     },
-  ])("refuses $title of another type without a reason, as upstream", ({ given, wants }) => {
+  ])("refuses $title of another type with code 500, as upstream", ({ given, wants }) => {
     const { code, message } = refusal(() => apply(undefined, "me", given as never))
     expect([code, message]).toEqual([
       500,
@@ -269,7 +269,7 @@ describe("applyConfiguration", () => {
     ])
   })
 
-  test("keeps the revision when only times differ", () => {
+  test("keeps the resourceVersion if only times differ", () => {
     const live = apply(undefined, "me", { replicas: 3 })
     const again = {
       ...live,
@@ -312,7 +312,7 @@ describe("the order of merged lists", () => {
     [["x"], ["a", "b"], ["x", "a", "b"]],
     [[], ["a"], ["a"]],
     [["a"], ["a"], ["a"]],
-  ])("%j and %j make %j", (live, applied, wanted) => {
+  ])("%j and %j are merged to %j", (live, applied, wanted) => {
     const merged = mergeInto(shape, items(...live), items(...applied)) as ReturnType<typeof items>
     expect(merged.spec.template.spec.containers.map(({ name }) => name)).toEqual(wanted)
   })
@@ -321,7 +321,7 @@ describe("the order of merged lists", () => {
 describe("field sets", () => {
   const a: FieldSet = { "f:a": {}, "f:b": { ".": {}, "f:c": {}, "f:d": {} } }
   const b: FieldSet = { "f:b": { "f:c": {} } }
-  test("unite, subtract and intersect by member", () => {
+  test("are united, subtracted and intersected by member", () => {
     expect(union(b, { "f:b": {} })).toEqual({ "f:b": { ".": {}, "f:c": {} } })
     expect(difference(a, b)).toEqual({ "f:a": {}, "f:b": { ".": {}, "f:d": {} } })
     expect(difference(b, a)).toEqual({})
@@ -329,13 +329,13 @@ describe("field sets", () => {
     expect(intersection(a, b)).toEqual(b)
     expect(difference(a, { "f:z": {} })).toBe(a)
   })
-  test("are told from what is none", () => {
+  test("are distinguished from other values", () => {
     expect(isFieldSet({ 'k:{"name":"a"}': { ".": {} }, "v:1": {}, "i:0": {} })).toBe(true)
     for (const bad of [null, [], { a: {} }, { "f:a": 1 }, { "x:a": {} }]) expect(isFieldSet(bad)).toBe(false)
   })
 })
 
-test("applies random configurations so that twice is once, and the sets stay lawful", () => {
+test("random configurations: applying one twice changes nothing more, and the field sets stay valid", () => {
   // given random configurations of random managers
   const random = seededRandom(7)
   const pick = (n: number): number => Math.floor(random.next() * n)

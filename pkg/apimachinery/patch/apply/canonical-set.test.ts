@@ -37,11 +37,11 @@ test.each<{ what: string; elements: string[]; wanted: string[] }>([
     wanted: ["v:1.5", "v:2", 'v:"a"', "v:true", "v:[]", "v:{}", "v:null"],
   },
   { what: "indices as numbers", elements: ["i:10", "i:9"], wanted: ["i:9", "i:10"] },
-])("a set is put in order: $what", ({ elements, wanted }) => {
+])("a field set is sorted: $what", ({ elements, wanted }) => {
   expect(Object.keys(canonicalSet({ "f:x": set(...elements) })["f:x"]!)).toEqual(wanted)
 })
 
-test("a set that is in order is given back itself", () => {
+test("a sorted field set is returned unchanged", () => {
   const ordered = { "f:a": set(".", "f:b"), "f:c": {} }
   expect(canonicalSet(ordered)).toBe(ordered)
   const other = { "f:c": {}, "f:a": set(".", "f:b") }

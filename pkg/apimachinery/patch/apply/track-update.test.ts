@@ -3,7 +3,7 @@ import { managerOf, trackUpdate } from "./track.ts"
 import { Deployment, NOW, LATER, template, decode, ownedBy } from "./deployment.fixtures.ts"
 
 describe("trackUpdate", () => {
-  test("records what a create sets in the form that upstream writes", () => {
+  test("records the fields of a create in upstream's form", () => {
     // given what `kubectl create deployment` sends, with defaults in place
     const sent = decode(
       {
@@ -59,7 +59,7 @@ describe("trackUpdate", () => {
     { manager: "one", now: NOW },
   )
 
-  test("moves a changed field to who changed it", () => {
+  test("moves a changed field to the manager that changed it", () => {
     const changed = trackUpdate(
       Deployment,
       created,
@@ -71,7 +71,7 @@ describe("trackUpdate", () => {
     expect(changed.metadata.managedFields?.map(({ time }) => time)).toEqual([NOW, LATER])
   })
 
-  test("takes removed fields from everyone and drops entries that own nothing", () => {
+  test("takes removed fields from all managers and drops empty entries", () => {
     const labelled = trackUpdate(
       Deployment,
       created,
@@ -90,7 +90,7 @@ describe("trackUpdate", () => {
     expect(ownedBy(bare, "one", "Update")).not.toContain(".metadata.labels")
   })
 
-  test("gives back the very object when nothing changes", () => {
+  test("returns the same object if nothing changes", () => {
     expect(trackUpdate(Deployment, created, created, { manager: "two", now: LATER })).toBe(created)
     const copy = structuredClone(created) as Deployment
     expect(trackUpdate(Deployment, created, copy, { manager: "two", now: LATER }).metadata.managedFields).toEqual(
@@ -98,7 +98,7 @@ describe("trackUpdate", () => {
     )
   })
 
-  test("keeps entries from a client that knows nothing of them, and clears them when asked", () => {
+  test("keeps the entries if a client sends none, and clears them if it sends an empty list", () => {
     const { managedFields: _gone, ...metadata } = created.metadata
     expect(
       trackUpdate(Deployment, created, { ...created, metadata } as Deployment, { manager: "one", now: LATER }).metadata
@@ -137,7 +137,7 @@ describe("trackUpdate", () => {
     ["a field that has become undefined", { replicas: 1, paused: true }, { replicas: 1, paused: undefined }],
     ["other names in a map", { selector: { matchLabels: { a: "1" } } }, { selector: { matchLabels: { b: "1" } } }],
     ["other items in a list", template({ name: "a" }), template({ name: "b" })],
-  ])("records the same of a new object whatever was created before it: %s", (title, before, after) => {
+  ])("records the same for a new object whatever was created before: %s", (title, before, after) => {
     // given
     const created = (spec: object, manager: string) =>
       trackUpdate(
@@ -155,7 +155,7 @@ describe("trackUpdate", () => {
     )
   })
 
-  test("forgets managers that a client sends without fields, whether the write changes something or not", () => {
+  test("drops managers that a client sends without fields, whether the write changes something or not", () => {
     // given a client that sends back an entry that owns nothing
     const [own] = created.metadata.managedFields!
     const empty = { ...own!, manager: "none", fieldsV1: {} }
@@ -171,7 +171,7 @@ describe("trackUpdate", () => {
     expect(managers).toEqual([["one"], ["one", "two"]])
   })
 
-  test("does not begin tracking at an update", () => {
+  test("does not start tracking at an update of an object without entries", () => {
     const untracked = decode(template({ name: "a" }))
     expect(
       trackUpdate(
@@ -183,7 +183,7 @@ describe("trackUpdate", () => {
     ).toBeUndefined()
   })
 
-  test("keeps an entry for a subresource apart, and status out of the main resource", () => {
+  test("keeps separate entries for a subresource, and status out of the main resource", () => {
     const ready = trackUpdate(
       Deployment,
       created,
@@ -203,7 +203,7 @@ describe("trackUpdate", () => {
     expect(ownedBy(main, "two", "Update")).toEqual([".spec.replicas"])
   })
 
-  test("merges the oldest updaters when there are more than ten", () => {
+  test("merges the oldest update managers if there are more than ten", () => {
     let object = created
     for (let i = 0; i < 15; i++)
       object = trackUpdate(
@@ -220,7 +220,7 @@ describe("trackUpdate", () => {
   })
 })
 
-test("names a manager by its field manager or by its user agent", () => {
+test("a manager's name is the fieldManager or the start of the user agent", () => {
   expect(managerOf("me", "kubectl/v1.33")).toBe("me")
   expect(managerOf("", "kubectl/v1.33 (linux)")).toBe("kubectl")
   expect(managerOf(undefined, undefined)).toBe("")

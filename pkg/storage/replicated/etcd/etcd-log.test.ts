@@ -44,7 +44,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     two.close()
   })
 
-  test("commit through the next member where the first one cannot be reached", async () => {
+  test("commit through the next member if the first one cannot be reached", async () => {
     const log = new EtcdLog({ endpoints: ["http://127.0.0.1:1", etcd.endpoint], clock: realClock })
     const value = new TextEncoder().encode("{}")
     expect(await log.commit([{ key: "/registry/things/next", value, expected: 0 }])).toHaveLength(1)
@@ -75,7 +75,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     store.close()
   })
 
-  test("read existing objects page by page, with the revisions that their writer was told", async () => {
+  test("read existing objects in pages, with the revisions that their writers got", async () => {
     const store = await open()
     const written = await Promise.all(Array.from({ length: 2300 }, (_, i) => put(store, `/registry/many/${i}`)))
     const later = await open()
@@ -85,7 +85,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     later.close()
   })
 
-  test("give keys of one minute the same lease of etcd, and none to what is to last", async () => {
+  test("give keys of one minute the same lease of etcd, and none to keys without a time to live", async () => {
     const [one, two] = [await open(), await open()]
     const before = leases()
     for (let i = 0; i < 20; i++) await putFor(i % 2 === 0 ? one : two, `/registry/shared/${i}`, 3600)
@@ -98,7 +98,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     two.close()
   })
 
-  test("are told of each key that etcd deletes because its time has ended", async () => {
+  test("get an event for each key that etcd deletes because its time has ended", async () => {
     const stores = [await open(), await open()]
     const told = stores.map(
       (store) =>
@@ -114,7 +114,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     }
   }, 20_000)
 
-  test("write a key again with a new lease when etcd has lost the one that they had", async () => {
+  test("write a key again with a new lease if etcd has lost the old lease", async () => {
     const store = await open()
     await putFor(store, "/registry/leased/before", 3600)
     for (const lease of leases()) etcd.ctl("lease", "revoke", lease)
@@ -138,7 +138,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     two!.close()
   })
 
-  test("answer reads from memory and refuse writes while etcd is dead, and go on when it is back", async () => {
+  test("answer reads from memory and refuse writes while etcd is dead, and continue when it is back", async () => {
     const store = await open()
     const { revision } = await put(store, "/registry/dead/1", "before")
     await etcd.kill()
@@ -153,7 +153,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     store.close()
   }, 20_000)
 
-  test("notice within seconds that etcd hangs", async () => {
+  test("notice within seconds that etcd does not respond", async () => {
     const store = await open()
     await etcd.hang()
     try {
@@ -186,7 +186,7 @@ test.skipIf(!hasEtcd)(
 )
 
 test.skipIf(!hasEtcd)(
-  "no read or write fails when etcd's leader ends in order",
+  "no read or write fails when etcd's leader stops gracefully",
   async () => {
     // given
     const members = await startEtcdMembers()
@@ -213,7 +213,7 @@ test.skipIf(!hasEtcd)(
 )
 
 test.skipIf(!hasEtcd)(
-  "servers write on when etcd's leader dies, and again when a majority is back after it was lost",
+  "servers can write again after etcd's leader died, and after a lost majority is back",
   async () => {
     // given three members; the server uses the first one at the beginning
     const members = await startEtcdMembers()

@@ -27,10 +27,10 @@ const caPem = authority!.certPem
 
 describe.skipIf(!hasEtcd)("an etcd that requires client certificates", () => {
   const tries: { title: string; address?: string; tls: EtcdTls; wants: string }[] = [
-    { title: "is reached with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
-    { title: "is not reached without a certificate", tls: { caPem }, wants: "unavailable" },
+    { title: "is used with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
+    { title: "is not used without a client certificate", tls: { caPem }, wants: "unavailable" },
     {
-      title: "is not trusted when another CA has signed its certificate",
+      title: "is not trusted if another CA has signed its certificate",
       tls: { caPem: stranger!.certPem, ...own },
       wants: "unavailable",
     },

@@ -4,12 +4,12 @@ import { commitFailure } from "./failures.ts"
 
 const cases: { title: string; given: unknown; wants: ReturnType<typeof commitFailure>["code"] }[] = [
   {
-    title: "a commit over etcd's limit is oversized, which is a fault of this commit only",
+    title: "a commit over etcd's limit is too large, which is a fault of this commit only",
     given: new EtcdError("InvalidArgument", "etcdserver: request is too large"),
     wants: "oversized",
   },
   {
-    title: "a commit over gRPC's limit is oversized, so it is not retried",
+    title: "a commit over gRPC's limit is too large, and not retried",
     given: new EtcdError("ResourceExhausted", "grpc: received message larger than max (8388700 vs. 2097152)"),
     wants: "oversized",
   },
@@ -24,7 +24,7 @@ const cases: { title: string; given: unknown; wants: ReturnType<typeof commitFai
     wants: "refused",
   },
   {
-    title: "a commit whose lease has ended was not written",
+    title: "a commit whose lease has expired was not written",
     given: new EtcdError("NotFound", "etcdserver: requested lease not found"),
     wants: "unavailable",
   },

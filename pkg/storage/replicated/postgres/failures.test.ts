@@ -4,7 +4,7 @@ import type { SharedLogErrorCode } from "../shared-log.ts"
 import { commitFailure, readFailure } from "./failures.ts"
 
 const cases: { title: string; given: unknown; wants: SharedLogErrorCode; read?: SharedLogErrorCode }[] = [
-  { title: "no server takes connections", given: new PostgresError("unreachable", "refused"), wants: "unavailable" },
+  { title: "no server accepts connections", given: new PostgresError("unreachable", "refused"), wants: "unavailable" },
   { title: "the connection broke", given: new PostgresError("lost", "reset"), wants: "unknown", read: "unavailable" },
   {
     title: "the server was stopped",
@@ -14,7 +14,7 @@ const cases: { title: string; given: unknown; wants: SharedLogErrorCode; read?: 
   },
   { title: "the disk is full", given: new PostgresError("answered", "no space", "53100"), wants: "full" },
   {
-    title: "the wait for the lock was too long",
+    title: "the lock was not free in time",
     given: new PostgresError("answered", "late", "57014"),
     wants: "unavailable",
   },
@@ -25,8 +25,8 @@ const cases: { title: string; given: unknown; wants: SharedLogErrorCode; read?: 
   },
   { title: "the role lacks a right", given: new PostgresError("answered", "no right", "42501"), wants: "refused" },
   { title: "a row is too large", given: new PostgresError("answered", "too large", "54000"), wants: "oversized" },
-  { title: "this program failed", given: new TypeError("undefined"), wants: "unknown", read: "unavailable" },
+  { title: "this program itself failed", given: new TypeError("undefined"), wants: "unknown", read: "unavailable" },
 ]
-test.each(cases)("a commit and a read when $title", ({ given, wants, read = wants }) => {
+test.each(cases)("a commit and a read are classified when $title", ({ given, wants, read = wants }) => {
   expect([commitFailure(given).code, readFailure(given).code]).toEqual([wants, read])
 })

@@ -38,7 +38,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     store.close()
   })
 
-  test("read existing objects of any size page by page, with the revisions that their writer was told", async () => {
+  test("read existing objects of any size in pages, with the revisions that their writers got", async () => {
     const store = await open()
     const data = (i: number) => "x".repeat(i % 500 === 0 ? 1_500_000 : 1)
     const written = await Promise.all(
@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     later.close()
   })
 
-  test("compact it once, however many of them try, and the log goes on at the same revision", async () => {
+  test("compact it once, however many of them try, and the log continues at the same revision", async () => {
     const [one, two] = [openLog(), openLog()]
     const store = await open()
     const { revision: first } = await put(store, "/registry/gone/1")
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     for (const each of [one, two, store]) each.close()
   })
 
-  test("share a value that a server replaces only if it knows the current one", async () => {
+  test("share a value that a server can replace only if it knows the current one", async () => {
     const [one, two] = [1, 2].map(() => {
       const endpoints = [parsePostgresUrl(postgres.endpoint)!]
       return new PostgresCell({ endpoints, clock: realClock }, "/bootstrap/k3ts")
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     two!.close()
   })
 
-  test("learn whether a failed write did not happen or may have happened", async () => {
+  test("can tell whether a failed write did not happen or may have happened", async () => {
     const log = openLog()
     const commit = (key: string) =>
       log.commit([{ key, value: Buffer.from("{}"), expected: 0 }]).then(
@@ -115,7 +115,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     log.close()
   })
 
-  test("answer reads from memory and refuse writes while it is dead, and go on when it is back", async () => {
+  test("answer reads from memory and refuse writes while it is dead, and continue when it is back", async () => {
     const store = await open()
     const { revision } = await put(store, "/registry/dead/1", "before")
     await postgres.kill()
@@ -130,7 +130,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     store.close()
   }, 20_000)
 
-  test("notice within seconds that it hangs", async () => {
+  test("notice within seconds that it does not respond", async () => {
     const store = await open()
     postgres.hang()
     try {
@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     store.close()
   })
 
-  test("use the first server that answers, and never show a password in an error", async () => {
+  test("use the first server that responds, and never print a password in an error", async () => {
     const url = `postgres://k3ts:${postgres.password}@127.0.0.1`
     const log = openLog(`${url}:1/postgres,${postgres.endpoint}`)
     expect(await log.latest()).toBeGreaterThan(0)
@@ -172,7 +172,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
 })
 
 test.skipIf(!hasPostgres)(
-  "servers lose no acknowledged write, and tell the same events, when a standby takes over from a dead primary",
+  "servers lose no acknowledged write, and send the same events, when a standby takes over from a dead primary",
   async () => {
     // given two servers that write, and watch
     await using primary = await startPostgres()

@@ -27,11 +27,11 @@ describe.skipIf(!hasPostgres)("a PostgreSQL that requires client certificates", 
   afterAll(() => postgres?.[Symbol.asyncDispose]())
 
   const tries: { title: string; host?: string; mode?: string; tls: PostgresTls; wants: string }[] = [
-    { title: "is reached with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
-    { title: "is not reached without a certificate", tls: { caPem }, wants: "unavailable" },
-    { title: "is not reached without TLS", mode: "disable", tls: {}, wants: "unavailable" },
+    { title: "is used with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
+    { title: "is not used without a client certificate", tls: { caPem }, wants: "unavailable" },
+    { title: "is not used without TLS", mode: "disable", tls: {}, wants: "unavailable" },
     {
-      title: "is not trusted when another CA has signed its certificate",
+      title: "is not trusted if another CA has signed its certificate",
       tls: { caPem: stranger!.certPem, ...own },
       wants: "unavailable",
     },

@@ -51,7 +51,7 @@ describe("changes of a pod", () => {
     expect(changes(before, after)).toEqual(wanted)
   })
 
-  test("what else changes is named", () => {
+  test("an error about another change names the changed field", () => {
     const [cause] = validateObjectUpdate(Pod, made({ hostname: "a" }), made({}))
     expect(cause).toMatchObject({ field: "spec", reason: "FieldValueForbidden" })
     expect(cause!.message).toStartWith(
@@ -61,7 +61,7 @@ describe("changes of a pod", () => {
     expect(cause!.message).toEndWith("changed: spec.hostname")
   })
 
-  test("a container that has ended for good is not brought back by a status", () => {
+  test("the status of a container that has ended for good cannot be changed back", () => {
     const ended = { containerStatuses: [{ name: "web", state: { terminated: { exitCode: 0 } } }] }
     const running = { containerStatuses: [{ name: "web", state: { running: {} } }] }
     const { status } = Pod.subresources!
@@ -79,19 +79,19 @@ describe("changes of a pod", () => {
   })
 })
 
-describe("life of a pod", () => {
+describe("the creation and deletion of a pod", () => {
   const context = { now: "2026-01-01T00:00:00Z", uuid: () => "u", warn: () => undefined }
   test.each<[string, Json, string]>([
     ["nothing asked", {}, "BestEffort"],
     ["limits for all", { limits: { cpu: "1", memory: "1Gi" } }, "Guaranteed"],
     ["memory only", { limits: { memory: "1Gi" } }, "Burstable"],
     ["less than the limit", { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "500m" } }, "Burstable"],
-  ])("%s makes the class %s", (_title, resources, wanted) => {
+  ])("%s gives the QoS class %s", (_title, resources, wanted) => {
     const pod = Pod.prepareForCreate!(made(withContainer({ resources })), context)
     expect(pod.status).toEqual({ phase: "Pending", qosClass: wanted as "Burstable" })
   })
 
-  test("a gated pod says that it is held back", () => {
+  test("a gated pod has a condition that says so", () => {
     const pod = Pod.prepareForCreate!(made({ schedulingGates: [{ name: "a" }] }), context)
     expect(pod.status.conditions).toEqual([
       {
@@ -105,7 +105,7 @@ describe("life of a pod", () => {
     ])
   })
 
-  test("label keys become conditions with the pod's own values", () => {
+  test("matchLabelKeys are added to the selector with the pod's own values", () => {
     const constraint = {
       maxSkew: 1,
       topologyKey: "zone",
@@ -128,7 +128,7 @@ describe("life of a pod", () => {
     ["as asked", { nodeName: "a" }, {}, 5, 5],
     ["over", { nodeName: "a" }, { phase: "Failed" }, 5, 0],
     ["negative", { nodeName: "a" }, {}, -1, 1],
-  ])("%s: the grace period", (_title, spec, status, requested, wanted) => {
+  ])("%s: the grace period is as upstream's", (_title, spec, status, requested, wanted) => {
     expect(Pod.gracefulDeletion!(made(spec, {}, status), requested)).toBe(wanted)
   })
 })

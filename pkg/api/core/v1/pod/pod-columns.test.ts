@@ -146,7 +146,7 @@ describe("columns of pods", () => {
     expect(cells(made(spec, status, metadata))).toEqual(wanted)
   })
 
-  test("wide columns say where the pod is", () => {
+  test("wide columns show addresses and node of the pod", () => {
     const pod = made(
       { nodeName: "n", readinessGates: [{ conditionType: "x" }, { conditionType: "y" }] },
       { podIPs: [{ ip: "10.0.0.1" }], conditions: [{ type: "x", status: "True" }] },
@@ -163,7 +163,7 @@ describe("columns of pods", () => {
     ["Running", undefined],
     ["Succeeded", "The pod has completed successfully."],
     ["Failed", "The pod failed."],
-  ])("the row of a pod that is %s says whether it has completed", (phase, message) => {
+  ])("the row of a pod that is %s has a condition that says whether the pod has completed", (phase, message) => {
     expect(Pod.rowConditions!(made({}, { phase })).map((condition) => condition.message)).toEqual(
       message === undefined ? [] : [message],
     )

@@ -8,7 +8,7 @@ const causesOf = (pod: Pod): string[] => validateObject(Pod, pod).map(({ field, 
 const volumes = [{ name: "data", emptyDir: {} }]
 
 describe("defaults", () => {
-  test("a bare pod gets upstream's defaults", () => {
+  test("a minimal pod gets upstream's defaults", () => {
     expect(made({}).spec).toEqual({
       containers: [
         {
@@ -39,7 +39,7 @@ describe("defaults", () => {
     expect(made(withContainer({ image })).spec.containers[0]!.imagePullPolicy).toBe(policy)
   })
 
-  test("requests follow limits, host ports container ports, probes and volumes are filled in", () => {
+  test("requests default to limits, host ports to container ports, and probes and volumes get their defaults", () => {
     // given a pod that says little
     const { spec } = made({
       hostNetwork: true,
@@ -93,11 +93,11 @@ describe("defaults", () => {
       asking({ limits: { cpu: "2" } }, { limits: { "hugepages-2Mi": "4Mi" } }, { limits: { "hugepages-2Mi": "2Mi" } }),
       { limits: { cpu: "2", "hugepages-2Mi": "6Mi" }, requests: { cpu: "2", "hugepages-2Mi": "6Mi" } },
     ],
-  ])("what is asked for a pod as a whole, where %s", (_case, spec, resources) => {
+  ])("pod-level resources get defaults if %s", (_case, spec, resources) => {
     expect(made(spec).spec.resources).toEqual(resources)
   })
 
-  test("decoding what was decoded changes nothing", () => {
+  test("decoding a decoded pod changes nothing", () => {
     const pod = made({ volumes, serviceAccountName: "a" })
     expect(decodeObject(Pod, pod).object).toBe(pod)
   })
@@ -123,7 +123,7 @@ test.each<[annotations: Record<string, string>, wanted: string[], ofChange?: str
     [`${MIRROR}: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set`],
     [`${MIRROR}: Forbidden: may not add mirror pod annotation`],
   ],
-])("annotations that mean something are checked, in a change too: %p", (annotations, wanted, ofChange = []) => {
+])("annotations with a meaning are validated, also in an update: %p", (annotations, wanted, ofChange = []) => {
   const pod = made({})
   const annotated = { ...pod, metadata: { ...pod.metadata, annotations } }
   expect(causesOf(annotated)).toEqual(wanted)
