@@ -4,15 +4,8 @@ import { X509Certificate } from "node:crypto"
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
-import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
-import {
-  SERVER_LEASE_LABELS,
-  SERVER_LEASE_NAMESPACE,
-  servingAnnotations,
-} from "../../pkg/api/coordination/v1/server-lease.ts"
+import type { Cluster } from "../cluster/testing/testing.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { nodePasswordSecret } from "../../pkg/api/core/v1/secret/node-password.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Client } from "../../pkg/client/client.ts"
@@ -24,26 +17,15 @@ import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { makeCertificateRequest } from "../../pkg/pki/request/make-request.ts"
 import { subjectOf } from "../../pkg/pki/der/subject.ts"
 import { answer, listenTls, type Listener } from "../../pkg/runtime/http/listen.ts"
+import { clusterWithAnotherServer, listenAsSupervisor, PASSWORD, pki, serving, token } from "./supervisor.fixtures.ts"
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "./supervisor-paths.ts"
 import { AgentFiles } from "./agent/agent-files.ts"
 import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
 import { Membership } from "./agent/membership.ts"
-import { createSupervisor } from "./supervisor.ts"
-import { authorizationOf, formatJoinToken } from "./join-token.ts"
+import { authorizationOf } from "./join-token.ts"
 import { NodePasswords } from "./node-passwords.ts"
-import { Tunnels } from "./tunnel/tunnels.ts"
 
-const PASSWORD = "0123456789abcdef0123456789abcdef"
 const DAY_MS = 86_400_000
-const pki = openClusterPki({ now: () => realClock.now() })
-const serving = pki.issue({
-  name: "serving",
-  authority: "server-ca",
-  subject: { commonName: "kube-apiserver", organizations: [] },
-  dnsNames: ["kubernetes"],
-  ipAddresses: ["127.0.0.1", "192.0.2.1"],
-})
-const token = formatJoinToken(pki.authorities["server-ca"].certPem, { user: "node", password: PASSWORD })
 
 let cluster: Cluster
 let listener: Listener
@@ -55,68 +37,11 @@ const clock = { ...realClock, now: () => realClock.now() + ahead }
 /** What the verification of a token waits for. */
 let held: (() => Promise<void>) | undefined
 let folder: string
-beforeAll(async () => {
-  cluster = await startCluster({ clock: "real", components: { controllers: false } })
-  const kubernetes = { namespace: "default", name: "kubernetes" }
-  await cluster.client.delete(EndpointSlice, kubernetes)
-  await cluster.client.create(EndpointSlice, {
-    metadata: { ...kubernetes, labels: { "kubernetes.io/service-name": "kubernetes" } },
-    addressType: "IPv6",
-    endpoints: [{ addresses: ["2001:db8::2"] }],
-    ports: [{ name: "https", port: 6443 }],
-  })
-  await cluster.client.create(Lease, {
-    metadata: {
-      namespace: SERVER_LEASE_NAMESPACE,
-      name: "apiserver-other",
-      labels: SERVER_LEASE_LABELS,
-      annotations: servingAnnotations(["other-server", "192.0.2.99"]),
-    },
-    spec: { holderIdentity: "2001:db8::2" },
-  })
-})
+beforeAll(async () => void (cluster = await clusterWithAnotherServer()))
 afterAll(() => cluster[Symbol.asyncDispose]())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "k3ts-supervisor-"))
-  const supervisor = createSupervisor({
-    invite: undefined,
-    clock,
-    random: systemRandom,
-    log: silent,
-    client: cluster.contextFor("system:k3ts-supervisor", []).client,
-    tokens: {
-      async verify(shown) {
-        await held?.()
-        return "user" in shown && shown.user === "node" && shown.password === PASSWORD ? "agent" : undefined
-      },
-    },
-    files: () => ({ pki, serving }),
-    tunnels: new Tunnels({ clock, random: systemRandom }),
-    config: {
-      clusterCidrs: ["10.42.0.0/16"],
-      serviceCidrs: ["10.43.0.0/16"],
-      clusterDns: ["10.43.0.10"],
-      clusterDomain: "cluster.local",
-      betweenNodes: { backend: "vxlan", external: false, masqueradesIPv6: true },
-      disabled: [],
-      certificates: ["kubelet", "kube-proxy", SERVING],
-    },
-    subjectOf: (kind, node) =>
-      kind === "kubelet"
-        ? { commonName: `system:node:${node}`, organizations: ["system:nodes"] }
-        : kind === "kube-proxy"
-          ? { commonName: "system:kube-proxy", organizations: [] }
-          : undefined,
-  })
-  listener = await listenTls({
-    host: "127.0.0.1",
-    port: 0,
-    cert: serving.certPem,
-    key: serving.keyPem,
-    clientCa: pki.authorities["client-ca"].certPem,
-    onRequest: (req, res) => supervisor.onRequest(req, res),
-    onUpgrade: (_req, socket) => void socket.destroy(),
-  })
+  listener = await listenAsSupervisor(cluster, clock, () => held?.())
   server = `https://127.0.0.1:${listener.port}`
 })
 afterEach(async () => {
