@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const root = join(import.meta.dirname, "..")
 
-/** What costs tens of milliseconds to load, and is loaded when it is first needed: nothing that starts may load it. */
+/** Modules that cost tens of milliseconds to load and are loaded at their first use: no start may load them. */
 const HEAVY = [
   "pkg/cel/compiler.ts",
   "pkg/cel/library/standard.ts",
@@ -39,7 +39,7 @@ function importGraph(entry: string): ReadonlyMap<string, string> {
   return importers
 }
 
-test("a test cluster that starts loads nothing heavy that it may never need", () => {
+test("starting a test cluster loads no expensive module that it may not need", () => {
   // given a process of its own
   const script = `
     import { startCluster } from "./components/cluster/testing/testing.ts"
@@ -58,7 +58,7 @@ test("a test cluster that starts loads nothing heavy that it may never need", ()
 test.each([
   { what: "a server", entry: "cmd/k3ts/commands/server.ts", heavy: HEAVY },
   { what: "a process with test clusters", entry: "components/cluster/testing/testing.ts", heavy: HEAVY_IN_TESTS },
-])("$what imports nothing heavy that it may never need", ({ entry, heavy }) => {
+])("$what imports no expensive module that it may not need", ({ entry, heavy }) => {
   const graph = importGraph(entry)
   expect(graph.size).toBeGreaterThan(500)
   expect([...graph].filter(([path]) => among(heavy)(path)).map(([path, by]) => `${path}, by ${by}`)).toEqual([])

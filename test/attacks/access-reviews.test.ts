@@ -15,7 +15,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-test("a question about somebody's rights is answered with the selector it names", async () => {
+test("an access review is answered for the selector that it names", async () => {
   const ask = async (fieldSelector: object | undefined) => {
     const { body } = await identities.administrator.request(
       "POST",
@@ -47,7 +47,7 @@ test("a question about somebody's rights is answered with the selector it names"
   expect(await ask(requirement([OTHER_NODE], "NotIn"))).toBe(false)
 })
 
-test("a review that is an object is refused", async () => {
+test("an access review with metadata of a stored object is refused", async () => {
   const review = async (kind: string, metadata: object) =>
     identities.administrator.request("POST", `/apis/authorization.k8s.io/v1/${kind}`, {
       body: {

@@ -1,4 +1,4 @@
-/** What somebody can do with a token of agents, or with the files on the disk of an agent. */
+/** What an attacker can do with a token of agents, or with the files on the disk of an agent. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -115,8 +115,8 @@ const volume = (
   },
 })
 
-describe("who has no token", () => {
-  test("learns from the door the authority, and nothing else", async () => {
+describe("a machine without a token", () => {
+  test("gets the certificates of the authorities from the supervisor, and nothing else", async () => {
     const nobody = asking(undefined)
     const paths = [
       SUPERVISOR_PATHS.authorities,
@@ -130,7 +130,7 @@ describe("who has no token", () => {
   })
 })
 
-describe("who has the certificates of a machine", () => {
+describe("a user with the certificates of a machine", () => {
   test("writes, changes and deletes no volume of another node, nor one that other nodes would mount", async () => {
     // given a volume of another node, and claims that wait for each node
     const [own, foreign] = [await claim("own", NODE), await claim("foreign", "other")]
@@ -175,7 +175,7 @@ describe("who has the certificates of a machine", () => {
     ask.agent.destroy()
   })
 
-  test("gets no certificate by the API that lasts longer", async () => {
+  test("gets no certificate from the API that is valid longer", async () => {
     const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
     const ask = by(membership, "kubelet")
     const spec = {
@@ -197,7 +197,7 @@ describe("who has the certificates of a machine", () => {
     ask.agent.destroy()
   })
 
-  test("loses them with the Node, and with them the watches that are open", async () => {
+  test("loses its rights when the Node is deleted, and its open watches are closed", async () => {
     // given another machine with open connections
     const machine = await joined("leaving")
     const asks = certificateKinds([]).map((kind) => by(machine, kind))

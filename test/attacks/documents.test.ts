@@ -42,23 +42,23 @@ function varint(value: number): Buffer {
 }
 
 const DOCUMENTS = [
-  { title: "5,000 lists in one another", type: YAML, body: "- ".repeat(5000) },
-  { title: "500,000 lists in one another", type: YAML, body: "- ".repeat(500_000) },
+  { title: "5,000 nested lists", type: YAML, body: "- ".repeat(5000) },
+  { title: "500,000 nested lists", type: YAML, body: "- ".repeat(500_000) },
   { title: "60,000 anchors", type: YAML, body: times(60_000, (i) => `a${i}: &a${i} x\n`) },
   {
     title: "aliases of aliases",
     type: YAML,
     body: `a0: &a0 [x]\n${times(40, (i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]\n`)}`,
   },
-  { title: "a staircase of 2,000 lines", type: YAML, body: times(2000, (i) => `${" ".repeat(i)}k:\n`) },
+  { title: "2,000 lines, each indented deeper", type: YAML, body: times(2000, (i) => `${" ".repeat(i)}k:\n`) },
   { title: "100,000 open brackets", type: YAML, body: "[".repeat(100_000) },
   { title: "a text that never ends", type: YAML, body: `a: "${"\\x41".repeat(200_000)}` },
   { title: "100,000 question marks", type: YAML, body: "? ".repeat(100_000) },
-  { title: "1,000,000 lists in one another", type: JSON_TYPE, body: "[".repeat(1_000_000) },
+  { title: "1,000,000 nested lists", type: JSON_TYPE, body: "[".repeat(1_000_000) },
   { title: "200,000 fields", type: JSON_TYPE, body: `{${times(200_000, (i) => `"${i}":1,`)}"a":1}` },
-  { title: "one field 200,000 times", type: JSON_TYPE, body: `{${'"a":1,'.repeat(200_000)}"a":1}` },
+  { title: "one field repeated 200,000 times", type: JSON_TYPE, body: `{${'"a":1,'.repeat(200_000)}"a":1}` },
   { title: "a number of a million digits", type: JSON_TYPE, body: `{"a":${"9".repeat(1_000_000)}}` },
-  { title: "messages 3,000 deep", type: PROTOBUF, body: nestedProtobuf(3000) },
+  { title: "3,000 nested messages", type: PROTOBUF, body: nestedProtobuf(3000) },
   {
     title: "a message longer than its body",
     type: PROTOBUF,

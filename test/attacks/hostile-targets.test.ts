@@ -126,12 +126,12 @@ const overHttp1 = async (upgrade: string): Promise<string> => {
   return text
 }
 
-describe.each(Object.keys(ANSWERS))("a target that answers with %s", (name) => {
+describe.each(Object.keys(ANSWERS))("a target that responds with %s", (name) => {
   test.each([
     { how: "HTTP/1.1", ask: () => overHttp1("Connection: close\r\n") },
     { how: "HTTP/2", ask: overHttp2 },
     { how: "an upgrade", ask: () => overHttp1("Connection: Upgrade\r\nUpgrade: websocket\r\n") },
-  ])("harms nobody over $how", async ({ ask }) => {
+  ])("affects no other client over $how", async ({ ask }) => {
     answer = ANSWERS[name]!
     const text = await ask()
     expect(text).not.toContain("NO END")
@@ -156,7 +156,7 @@ describe.each([
   { what: "an expectation", line: "", header: "Expect: 100-continue" },
   { what: "an expectation of something else", line: "", header: "Expect: the-impossible" },
 ])("a request through a proxy with $what", ({ line, header }) => {
-  test.each(["GET", "DELETE"])("is passed on or refused: %s", async (method) => {
+  test.each(["GET", "DELETE"])("is forwarded or refused: %s", async (method) => {
     answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     const socket = await dial(server)
     const head =
@@ -171,7 +171,7 @@ describe.each([
   })
 })
 
-test("connections that either side cuts at any moment harm nobody", async () => {
+test("connections that either side cuts at any moment affect no other client", async () => {
   // given a target that says a part of an answer and is gone
   const whole = [
     "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n" + "<a href='/x'>".repeat(5000),
@@ -203,6 +203,6 @@ test("connections that either side cuts at any moment harm nobody", async () => 
   expect((await identities.administrator.request("GET", "/readyz")).status).toBe(200)
 })
 
-test("none of it is logged as a failure of the server", () => {
+test("no failure of the server is logged for all these responses", () => {
   expect(server.output()).not.toContain("Request failed")
 })

@@ -20,7 +20,7 @@ test.each([
   { title: "chunks twice", sent: post("Host: a", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked") },
   { title: "chunks and another encoding", sent: post("Host: a", "Transfer-Encoding: chunked, identity") },
   { title: "an encoding with a vertical tab", sent: post("Host: a", "Transfer-Encoding: \x0bchunked") },
-  { title: "a continued line", sent: post("Host: a", "Transfer-Encoding:\r\n chunked") },
+  { title: "a folded header line", sent: post("Host: a", "Transfer-Encoding:\r\n chunked") },
   { title: "a space before a colon", sent: post("Host: a", "Content-Length : 4") },
   { title: "a line feed alone", sent: post("Host: a", "X: 1\nContent-Length: 4") },
   { title: "a carriage return alone", sent: post("Host: a", "X: 1\rContent-Length: 4") },
@@ -32,13 +32,13 @@ test.each([
   { title: "chunks in HTTP/1.0", sent: "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" },
   { title: "a version of one digit", sent: "GET / HTTP/1\r\nHost: a\r\n\r\n" },
   { title: "no version", sent: "GET /\r\n\r\n" },
-  { title: "a tunnel", sent: "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n" },
-  { title: "a tunnel to a path", sent: "CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n" },
+  { title: "CONNECT", sent: "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n" },
+  { title: "CONNECT to a path", sent: "CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n" },
   { title: "a fragment", sent: "GET /public#/../admin HTTP/1.1\r\nHost: a\r\n\r\n" },
   { title: "a path above the root", sent: "GET /%2e%2e/etc HTTP/1.1\r\nHost: a\r\n\r\n" },
   { title: "an encoded slash beside dots", sent: "GET /public/..%2fadmin HTTP/1.1\r\nHost: a\r\n\r\n" },
   { title: "dots with a parameter", sent: "GET /public/..;/admin HTTP/1.1\r\nHost: a\r\n\r\n" },
-  { title: "a head without end", sent: `GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(40_000)}` },
+  { title: "a head that does not end", sent: `GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(40_000)}` },
   { title: "too many fields", sent: `GET / HTTP/1.1\r\nHost: a\r\n${"X: x\r\n".repeat(250)}\r\n` },
 ])("a request with $title is refused, and nothing of it reaches a backend", async ({ sent }) => {
   using web = await backend()
@@ -56,10 +56,10 @@ test.each([
   { title: "a size that overflows", sent: chunked("ffffffffffffffff5\r\nhello\r\n") },
   { title: "a size line that ends in a line feed", sent: chunked("5\nhello\r\n") },
   { title: "an extension with a line feed", sent: chunked("5;x\nx\r\nhello\r\n") },
-  { title: "an extension without end", sent: chunked(`5;${"x".repeat(2000)}`) },
+  { title: "an extension that does not end", sent: chunked(`5;${"x".repeat(2000)}`) },
   { title: "a chunk that is longer than its size", sent: chunked("5\r\nhello world\r\n") },
-  { title: "a trailer that goes on in the next line", sent: chunked("0\r\nX: 1\r\n Content-Length: 5\r\n\r\n") },
-  { title: "trailers without end", sent: chunked(`0\r\nX: ${"x".repeat(20_000)}`) },
+  { title: "a trailer that continues in the next line", sent: chunked("0\r\nX: 1\r\n Content-Length: 5\r\n\r\n") },
+  { title: "trailers that do not end", sent: chunked(`0\r\nX: ${"x".repeat(20_000)}`) },
 ])("a body with $title ends both connections before anything behind it is read", async ({ sent }) => {
   using web = await backend()
   await using proxy = await startProxy({ endpoints: [web.port] })
@@ -76,7 +76,7 @@ test.each([
   { title: "an encoded slash beside dots", sent: { ":path": "/public/..%2fadmin" } },
   { title: "a path above the root", sent: { ":path": "/%2e%2e/etc" } },
   { title: "another Host", sent: { ":path": "/", host: "b" } },
-  { title: "all of the server as its target, but another method than OPTIONS", sent: { ":path": "*" } },
+  { title: "the target * and another method than OPTIONS", sent: { ":path": "*" } },
 ])("a request of HTTP/2 with $title is refused, and nothing of it reaches a backend", async ({ sent }) => {
   using web = await backend()
   await using proxy = await startProxy({ endpoints: [web.port] })
@@ -90,7 +90,7 @@ test.each([
   session.destroy()
 })
 
-test("a backend gets the one host by which a request was routed, and fields of the proxy alone", async () => {
+test("a backend gets the host by which the request was routed, and X-Forwarded fields of the proxy only", async () => {
   using web = await backend()
   await using proxy = await startProxy({ endpoints: [web.port] })
   const browser = await client(proxy.port)

@@ -109,7 +109,7 @@ describe("a node reads", () => {
     expect({ status, text: body.toString() }).toMatchObject({ status: 403, text: expect.stringContaining("forbidden") })
   })
 
-  test("in lists only its own objects, whatever it selects", async () => {
+  test("only its own objects in lists, whatever selectors it sends", async () => {
     const { body } = await identities.node.request("GET", `${PODS}?${selecting("spec.nodeName", NODE)}`)
     const { items } = JSON.parse(body.toString()) as { items: { spec: { nodeName: string } }[] }
     expect(items.map(({ spec }) => spec.nodeName)).toEqual([NODE, NODE, NODE])

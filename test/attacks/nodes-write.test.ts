@@ -5,7 +5,7 @@ import { CORE, LEASES, makeNodeObjects, OTHER_NODE, slice, SLICES, STORAGE } fro
 
 let server: TestServer
 let identities: Identities
-/** Of the pod `here`. */
+/** The uid of the pod `here`. */
 let podUid: string
 
 beforeAll(async () => {
@@ -224,7 +224,7 @@ const WRITES: readonly {
   },
 ]
 
-test.each(WRITES)("a node does not write $what", async ({ method, path, body }) => {
+test.each(WRITES)("a node cannot write $what", async ({ method, path, body }) => {
   const { status, body: answer } = await identities.node.request(method, path, {
     headers: method === "PATCH" ? MERGE : {},
     ...(body === undefined ? {} : { body: body() }),
@@ -232,7 +232,7 @@ test.each(WRITES)("a node does not write $what", async ({ method, path, body }) 
   expect({ status, text: answer.toString() }).toMatchObject({ status: 403 })
 })
 
-test("a node writes what is its own", async () => {
+test("a node can write its own objects", async () => {
   const send = async (method: string, path: string, body: object) =>
     (await identities.node.request(method, path, { headers: method === "PATCH" ? MERGE : {}, body })).status
   expect(await send("PATCH", `/api/v1/nodes/${NODE}/status`, { status: { capacity: { cpu: "2" } } })).toBe(200)

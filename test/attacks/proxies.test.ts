@@ -71,7 +71,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
       { ...way, upgrade: true },
     ]),
     ...UPGRADES.map((way) => ({ ...way, upgrade: true })),
-  ])("a target does not learn who asks by $way (upgrade: $upgrade)", async ({ lines, upgrade }) => {
+  ])("a target gets no credentials of the client: $way (upgrade: $upgrade)", async ({ lines, upgrade }) => {
     // given
     const before = target.seen.length
     const socket = await dial(server)
@@ -122,7 +122,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
     expect(target.seen.slice(before).map(({ url }) => url)).toEqual(["/refuse"])
   })
 
-  test("a target's refusal is passed on, and then the connection is closed", async () => {
+  test("a target's refusal to switch protocols is forwarded, and then the connection is closed", async () => {
     const before = target.seen.length
     const socket = await dial(server)
     socket.write(request(`${target.paths[proxy]}/deny`, [`Authorization: Bearer ${token}`, ...UPGRADE]))
@@ -133,7 +133,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
     expect(target.seen.slice(before).map(({ url }) => url)).toEqual(["/deny"])
   })
 
-  test("the body of any method has an end that the target sees", async () => {
+  test("a target sees the end of the body of every request, whatever its method", async () => {
     // given a body in chunks, which Node's clients send without saying so where the method has none as a rule
     const before = target.seen.length
     const socket = await dial(server)
@@ -155,7 +155,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
   })
 })
 
-describe("an address that is not another machine's", () => {
+describe("an address that belongs to no other machine", () => {
   const inside = `/api/v1/namespaces/${NAMESPACE}`
   const send = async (method: string, path: string, body: object) => {
     const headers = method === "PATCH" ? { "content-type": "application/merge-patch+json" } : {}
@@ -199,7 +199,7 @@ describe("an address that is not another machine's", () => {
     },
   )
 
-  test("is reached through no service, and neither is any that is no pod's", async () => {
+  test("is reached through no service, nor is an address that belongs to no pod", async () => {
     const targetRef = { kind: "Pod", namespace: NAMESPACE, name: "turned" }
     const subsets = (address: object) => ({ subsets: [{ addresses: [address], ports: [{ port: server.port }] }] })
     // Most of them Endpoints cannot even hold.
@@ -211,7 +211,7 @@ describe("an address that is not another machine's", () => {
     }
   })
 
-  test("invalid ports get the error message of a dialer", async () => {
+  test("invalid ports get the error message of Go's dialer", async () => {
     const of = (port: number) => target.paths.nodes.replace(`${NODE}:${target.port}`, `${NODE}:${port}`)
     expect((await said(`${of(99999)}/`)).text).toContain("dial tcp: address 99999: invalid port")
     expect((await said(`${of(0)}/`)).text).toContain(":0: connect: connection refused")
@@ -237,7 +237,7 @@ describe("proxied data flows at the speed of its reader", () => {
     { path: "/plain", protocol: "http/1.1" },
     { path: "/html", protocol: "h2" },
     { path: "/plain", protocol: "h2" },
-  ])("an answer: 200 MB of $path over $protocol to a client that does not read", async ({ path, protocol }) => {
+  ])("a response: 200 MB of $path over $protocol to a client that does not read", async ({ path, protocol }) => {
     const url = `${target.paths.pods}${path}?bytes=${BYTES}`
     const more = await growth(async () => {
       if (protocol === "h2") {
@@ -258,7 +258,7 @@ describe("proxied data flows at the speed of its reader", () => {
     expect(more).toBeLessThan(64)
   })
 
-  test("an answer: 200 MB of page to a client that reads it", async () => {
+  test("a response: 200 MB of page to a client that reads it", async () => {
     let got = 0
     const more = await growth(async () => {
       const { body } = await fetch(`https://127.0.0.1:${server.port}${target.paths.pods}/html?bytes=${BYTES}`, {

@@ -74,7 +74,7 @@ const seriesOf = (text: string): readonly string[] =>
     .map((line) => line.slice(0, line.lastIndexOf(" ")))
 
 test.each(["anonymous", "outsider", "namespaceAdmin", "administrator"] as const)(
-  "requests of %s for what does not exist add nothing to the metrics that stays",
+  "requests of %s for paths that do not exist leave no new series in the metrics",
   async (name) => {
     // given the series that one round of them makes: verbs, codes
     await flood(identities[name], false)
@@ -92,7 +92,7 @@ test.each(["anonymous", "outsider", "namespaceAdmin", "administrator"] as const)
   60_000,
 )
 
-test("and nothing of their names is kept in memory", async () => {
+test("the names in such requests are not kept in memory", async () => {
   // given a server that has seen all sorts of requests
   const before = server.residentMb()
 

@@ -146,14 +146,14 @@ function expected(name: IdentityName): readonly string[] {
   return (name === "administrator" ? probes : probes.filter(granted)).map(textOf).sort()
 }
 
-test("the table names only what the server has", () => {
+test("the table contains only resources that the server has", () => {
   const known = new Set(probes.map(({ resource }) => resource))
   const named = readFileSync(join(import.meta.dirname, "rights.txt"), "utf8").matchAll(/^\w+ +\w+ +(\S+) +\w+$/gm)
   expect([...named].map(([, resource]) => resource!).filter((resource) => !known.has(resource))).toEqual([])
 })
 
 test.each<IdentityName>(["anonymous", "outsider", "pod", "namespaceAdmin", "node", "administrator"])(
-  "%s may do what the table says and nothing else",
+  "%s has the rights in the table and no others",
   async (name) => {
     // given
     const should = new Set(expected(name))
@@ -211,7 +211,7 @@ const PATHS: readonly (readonly [
   ["/nothing", 401, 403, 403, 404],
 ]
 
-test.each(PATHS)("%s can be read with the right only", async (path, anonymous, known, pod, administrator) => {
+test.each(PATHS)("%s can be read only with the right to", async (path, anonymous, known, pod, administrator) => {
   const codes = Object.fromEntries(
     await Promise.all(
       Object.values(identities).map(async (one) => [one.name, (await one.request("GET", path)).status] as const),

@@ -99,7 +99,7 @@ const FORGERIES: readonly { readonly title: string; readonly token: () => string
   },
 ]
 
-test("the token of a pod is its account's", async () => {
+test("the token of a pod authenticates as the pod's service account", async () => {
   expect(await judged(issued)).toBe(identities.pod.user)
   expect(await judged(signed({ aud: [DEFAULT_ISSUER, "vault"] }))).toBe(identities.pod.user)
 })

@@ -117,7 +117,7 @@ describe("a user without rights who sends the head of a request and no body", ()
     session.destroy()
   })
 
-  test("takes no place from those who may write", async () => {
+  test("takes no place from users who may write", async () => {
     // given more of such requests than there are places for writes, each on a stream of its own
     const sessions = Array.from({ length: 5 }, () =>
       connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...identities.outsider.tls }),

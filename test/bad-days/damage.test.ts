@@ -48,7 +48,7 @@ describe("a store whose file was damaged", () => {
       (size) => Math.floor(seededRandom(i).next() * size),
     ]),
   ] as const)(
-    "%s: it is said, or what is served is whole",
+    "%s: the damage is reported, or every object is served correctly",
     async (title, file, place) => {
       const dataDir = join(root, title.replaceAll(/\W/g, "-"))
       cpSync(original, dataDir, { recursive: true, filter: (path) => !path.endsWith(".sock") })

@@ -43,7 +43,7 @@ function smallDisk(megabytes: number) {
 const messageOf = ({ body }: Answer) => (JSON.parse(body.toString()) as { message: string }).message
 
 describe.skipIf(!canMount)("a disk that fills up", () => {
-  test("keeps nothing of a snapshot that does not fit, and the server goes on", async () => {
+  test("keeps no part of a snapshot that does not fit, and the server continues", async () => {
     // given a server with more content than the disk of snapshots has room for, in objects that do not compress
     using disk = smallDisk(32)
     await using server = await startServer()

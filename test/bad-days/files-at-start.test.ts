@@ -48,7 +48,7 @@ async function tryStart(dataDir: string, kubeconfig: string, flags: readonly str
 }
 
 describe("a server with damaged files", () => {
-  test("starts, or says in one line which file it cannot use", async () => {
+  test("starts, or reports in one line which file it cannot use", async () => {
     // given the files of a server that has run
     const home = mkdtempSync(join(tmpdir(), "k3ts-files-"))
     const sound = join(home, "sound")
@@ -102,7 +102,7 @@ describe("a server with damaged files", () => {
     rmSync(home, { recursive: true })
   }, 60_000)
 
-  test("makes the folder of its audit log", async () => {
+  test("creates the folder of its audit log", async () => {
     const home = mkdtempSync(join(tmpdir(), "k3ts-files-"))
     const path = join(home, "new/audit.log")
     const { ready } = await tryStart(join(home, "data"), join(home, "k3ts.yaml"), ["--audit-log-path", path])

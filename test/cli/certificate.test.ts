@@ -14,7 +14,7 @@ const TEN_YEARS = {
 const command = (dataDir: string, ...words: readonly string[]) =>
   k3ts(["certificate", ...words, "--config=/dev/null", `--data-dir=${dataDir}`])
 
-/** The user that the server takes a bearer for; throws where its certificate is not trusted. */
+/** Returns the user of a bearer token; throws if the server's certificate is not trusted. */
 function whoAmI(server: TestServer, ca: string, bearer: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -36,7 +36,7 @@ function whoAmI(server: TestServer, ca: string, bearer: string): Promise<string>
   })
 }
 
-test("k3ts certificate shows certificates, and has new ones made", async () => {
+test("k3ts certificate lists certificates, and makes the server renew them", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "k3ts-certificate-"))
   const serving = () => readFileSync(join(dataDir, "server/tls/serving-kube-apiserver.crt"), "utf8")
   const admin = () => readFileSync(join(dataDir, "server/tls/client-admin.crt"), "utf8")
@@ -75,7 +75,7 @@ test("k3ts certificate shows certificates, and has new ones made", async () => {
   await server[Symbol.asyncDispose]()
 })
 
-test("k3ts certificate rotate-ca takes cross-signed authorities, and what trusted the old ones goes on", async () => {
+test("k3ts certificate rotate-ca accepts cross-signed authorities, and clients that trust the old ones still work", async () => {
   // given a cluster, a service account's token and what its clients trust
   const dataDir = mkdtempSync(join(tmpdir(), "k3ts-certificate-"))
   const tls = (name: string) => readFileSync(join(dataDir, "server/tls", name), "utf8")

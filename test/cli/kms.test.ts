@@ -7,7 +7,7 @@ import { FakeKms } from "../../components/apiserver/encryption/kms/fake-kms.fixt
 import { serveKms } from "../../components/apiserver/encryption/kms/serve-kms.fixtures.ts"
 import { startServer } from "./k3ts.ts"
 
-test("a server encrypts everything with a KMS plugin, and tells of it in its health", async () => {
+test("a server encrypts everything with a KMS plugin, and has a health check for the plugin", async () => {
   // given
   const dir = mkdtempSync(join(tmpdir(), "k3ts-kms-"))
   const [socket, file] = [join(dir, "kms.sock"), join(dir, "encryption.json")]

@@ -53,7 +53,7 @@ const create = (server: TestServer, name: string, value: string): Promise<number
 const finished = (server: TestServer) =>
   server.eventually("/v1-k3ts/encrypt/status", (body) => body.includes('"reencrypt_finished"'))
 
-test("k3ts secrets-encrypt turns encryption on and changes the keys of a server that runs", async () => {
+test("k3ts secrets-encrypt enables encryption and rotates the keys of a running server", async () => {
   // given a server with a Secret, which is on its disk
   const needle = Buffer.from("hunter2-hunter2").toString("base64")
   await using server = await startServer()
@@ -95,7 +95,7 @@ test("k3ts secrets-encrypt turns encryption on and changes the keys of a server 
   })
 })
 
-test("a server starts with --encryption-provider-config, and refuses a file that is half written", async () => {
+test("a server starts with --encryption-provider-config, and refuses an incomplete file", async () => {
   const dataDir = (
     await startServer({ keep: true }).then(async (server) => {
       await server[Symbol.asyncDispose]()

@@ -19,7 +19,7 @@ import { k3ts } from "./k3ts.ts"
 const root = mkdtempSync(join(tmpdir(), "k3ts-snapshot-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 const PATH = "/api/v1/namespaces/default/configmaps"
-/** As in production: without a node, so that nothing but the test writes. */
+/** Starts a server without a node, so that only the test writes to the store. */
 const start = (dataDir: string, port?: number) => startServer({ dataDir, ...(port === undefined ? {} : { port }) })
 const snapshot = (command: string, dataDir: string, ...args: readonly string[]) =>
   k3ts(["snapshot", command, "--config", "/dev/null", "--data-dir", dataDir, ...args])
@@ -56,7 +56,7 @@ async function stopped(name: string): Promise<{ readonly dataDir: string; readon
   return made
 }
 
-test("what was acknowledged before a snapshot is restored with its UID, though writes went on meanwhile", async () => {
+test("objects that were acknowledged before a snapshot are restored with their UIDs, although writes continued meanwhile", async () => {
   // given a server, and clients that write all the time
   const dataDir = join(root, "busy")
   mkdirSync(dataDir)
@@ -102,7 +102,7 @@ test("what was acknowledged before a snapshot is restored with its UID, though w
 }, 60_000)
 
 describe("k3ts snapshot restore", () => {
-  test("puts what was there aside, and can be undone", async () => {
+  test("keeps the earlier data beside the restored data, so that a restore can be undone", async () => {
     // given a cluster that has changed since its snapshot
     const { dataDir, file } = await stopped("one")
     {
@@ -166,7 +166,7 @@ describe("k3ts snapshot restore", () => {
     expect((await items(server)).has("of-two")).toBe(true)
   }, 60_000)
 
-  test("is complete or has not happened, wherever it was killed", async () => {
+  test("is complete or has not happened, at whatever moment it was killed", async () => {
     // given a restore that was killed before all of the new folder was there
     const { dataDir, file } = await stopped("killed")
     mkdirSync(join(dataDir, "server.restoring/db"), { recursive: true })
@@ -224,7 +224,7 @@ test("a Secret that is encrypted on the disk is encrypted in the snapshot, and c
   expect((await cluster.get(Secret, "s")).data).toEqual({ word: btoa("xyzzy-plugh") })
 }, 60_000)
 
-test("k3ts snapshot list tells of damage, and delete and prune remove", async () => {
+test("k3ts snapshot list reports damaged snapshots, and delete and prune remove snapshots", async () => {
   const { dataDir, file } = await stopped("listed")
   const name = file.split("/").at(-1)!
   expect(await snapshot("list", dataDir)).toMatchObject({ code: 0, stdout: expect.stringContaining("whole") })

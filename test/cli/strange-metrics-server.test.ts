@@ -11,8 +11,8 @@ const RBAC = "/apis/rbac.authorization.k8s.io/v1"
 const ROOT = "/apis/metrics.k8s.io/v1beta1"
 
 /**
- * What metrics-server's manifests bring, but for its Deployment: a program on this machine stands for the pod, so the
- * Service leads here. Source: kubernetes-sigs/metrics-server manifests/base.
+ * The manifests of metrics-server without its Deployment: a program on this machine stands in for the pod, so the
+ * Service leads to this machine. Source: kubernetes-sigs/metrics-server manifests/base.
  */
 const MANIFESTS = [
   {

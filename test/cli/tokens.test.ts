@@ -5,7 +5,7 @@ import { parseJoinToken } from "../../components/supervisor/join-token.ts"
 import { k3ts, startServer } from "./k3ts.ts"
 
 describe("k3ts token", () => {
-  test("makes, lists and deletes bootstrap tokens, which authenticate until then", async () => {
+  test("creates, lists and deletes bootstrap tokens, which are valid until they are deleted", async () => {
     // given
     await using server = await startServer()
     const where = ["--data-dir", server.dataDir]
@@ -42,7 +42,7 @@ describe("k3ts token", () => {
     expect((await server.get("/api/v1/nodes", "abcdef.0123456789abcdef")).status).toBe(401)
   })
 
-  test("rotates the tokens of the files, which a start made for root only and another start keeps", async () => {
+  test("rotates the tokens in the files, which only root can read and which a restart keeps", async () => {
     // given
     await using server = await startServer()
     const file = (name: string) => join(server.dataDir, "server", name)
@@ -59,7 +59,7 @@ describe("k3ts token", () => {
     expect(readFileSync(file("agent-token"), "utf8")).not.toBe(before[1]!)
   })
 
-  test("says what is wrong with a token, and never shows it", async () => {
+  test("reports why a token is invalid, and never prints the token", async () => {
     // given
     await using server = await startServer()
     const where = ["--data-dir", server.dataDir]

@@ -16,7 +16,7 @@ import { startOtlpReceiver } from "../harness/otlp-receiver.ts"
 import { tracePicture } from "../harness/trace-picture.ts"
 import { freePort, k3ts, startServer } from "./k3ts.ts"
 
-test("one apply to a ready pod is one trace in a collector, and every phase is in it", async () => {
+test("the way from one apply to a ready pod is one trace in a collector, with every phase in it", async () => {
   // given a collector, and a server with a simulated node that is told of it as any program of OpenTelemetry
   await using receiver = await startOtlpReceiver()
   await using server = await startServer({
@@ -44,7 +44,7 @@ test("one apply to a ready pod is one trace in a collector, and every phase is i
   if (picture !== undefined) writeFileSync(picture, tracePicture(spans, isInPicture))
 }, 30_000)
 
-test("a file that is no TracingConfiguration is refused, and says why", async () => {
+test("a file that is no TracingConfiguration is refused with the reason", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "k3ts-tracing-")), "tracing.yaml")
   writeFileSync(file, "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: http://a\n")
   expect(

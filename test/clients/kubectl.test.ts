@@ -1,4 +1,4 @@
-/** What people do all day, with the oldest and the newest kubectl there are, on a cluster with simulated nodes. */
+/** Everyday commands with the oldest and the newest kubectl that are installed, on a cluster with simulated nodes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -96,7 +96,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok("get events")).toContain("ScalingReplicaSet")
   }, 60_000)
 
-  test("changes: edit, patch of three types, scale, image, labels, annotations", async () => {
+  test("changes objects by edit, three types of patch, scale, set image, label and annotate", async () => {
     const editor = file("editor", "#!/bin/sh\nsed -i 's/replicas: 2/replicas: 3/' \"$1\"\n")
     chmodSync(editor, 0o755)
     const editing = new Kubectl({ path, kubeconfig: join(home, "config"), home })
@@ -146,7 +146,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok("rollout status deploy/web --timeout=20s")).toContain("successfully rolled out")
   }, 60_000)
 
-  test("rolls out, shows the history, pauses, undoes and restarts", async () => {
+  test("rolls out a Deployment, shows its history, pauses, rolls back and restarts it", async () => {
     const image = () => ok("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}")
     expect(await ok("set image deploy/web c=web:2")).toBe("deployment.apps/web image updated\n")
     expect(await ok("rollout status deploy/web --timeout=20s")).toContain("successfully rolled out")
@@ -168,7 +168,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok("rollout status deploy/web --timeout=20s")).toContain("successfully rolled out")
   }, 60_000)
 
-  test("shows what would change: diff and dry runs", async () => {
+  test("shows changes by diff and dry runs without applying them", async () => {
     const changed = file("changed.yaml", web("web:3"))
     const diff = await kubectl.run(["diff", "-f", changed])
     expect(diff.code).toBe(1)
@@ -258,7 +258,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     30_000,
   )
 
-  test("runs a pod, exposes it, and gives tokens", async () => {
+  test("runs a pod, exposes it, and creates tokens", async () => {
     expect(await ok("run alone --image=a:1 --port=80 --labels=app=alone")).toBe("pod/alone created\n")
     expect(await ok("wait --for=condition=Ready pod/alone --timeout=20s")).toBe("pod/alone condition met\n")
     expect(await ok("expose pod alone --port=80 --name=alone")).toBe("service/alone exposed\n")
@@ -280,7 +280,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     await ok("uncordon node-0")
   }, 60_000)
 
-  test("watches, and waits for deletions", async () => {
+  test("watches objects, and waits for their deletion", async () => {
     const child = spawn(path, ["get", "pods", "-w", "--output-watch-events", "-l", "app=watched"], {
       env: kubectl.env,
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,6 +1,6 @@
 /**
- * The README's walk-through on a real node, with the oldest and the newest kubectl there are: what they do most
- * differently are the streams.
+ * The README's walk-through on a real node, with the oldest and the newest kubectl that are installed, which differ
+ * most in their streams.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -86,7 +86,7 @@ describeOnNode("the walk-through", () => {
   )
 
   describe("kubectl attach", () => {
-    test("shows what a container prints and gives it what is typed", async () => {
+    test("prints the output of a container and sends it the input", async () => {
       await cluster.runPod("asking", {
         restartPolicy: "Never",
         containers: [
@@ -118,7 +118,7 @@ describeOnNode("the walk-through", () => {
       expect(out).toContain('pod "once" deleted')
     })
 
-    test("returns the response of a container whose input stays open to a client that sends no more", async () => {
+    test("returns the response of a container whose input stays open to a client that has sent all its input", async () => {
       // given a container that answers for ever
       await cluster.runPod("echoes", {
         containers: [

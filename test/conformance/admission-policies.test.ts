@@ -41,7 +41,7 @@ async function inForce(name: string, plural: "validating" | "mutating", spec: ob
 }
 
 describe("a ValidatingAdmissionPolicy", () => {
-  test("judges Deployments, and not ReplicaSets", async () => {
+  test("validates Deployments, and not ReplicaSets", async () => {
     const { create } = await inForce(
       "against",
       "validating",
@@ -61,7 +61,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect((await create("replicasets", workload("non-replicated", 1))).code).toBe(201)
   })
 
-  test("gives its variables to its expressions", async () => {
+  test("can use its variables in its expressions", async () => {
     const { create } = await inForce(
       "variables",
       "validating",

@@ -168,7 +168,7 @@ test("kube-root-ca.crt is in every namespace, even after it is deleted or change
 })
 
 describe("access reviews", () => {
-  test("give the same answer as a request of that user gets", async () => {
+  test("give the same answer as a request of that user", async () => {
     const account = await cluster.post(`${NS}/serviceaccounts`, { metadata: { name: "reviewed" } })
     const user = "system:serviceaccount:svcaccounts:reviewed"
     const groups = ["system:authenticated", "system:serviceaccounts", "system:serviceaccounts:svcaccounts"]

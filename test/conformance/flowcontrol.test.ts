@@ -1,7 +1,7 @@
 /**
- * What upstream's program "API priority and fairness" (test/e2e/apimachinery/flowcontrol.go) looks at, beside the verbs
- * of both kinds (every-kind.test.ts) and the heads of answers (flowcontrol/priority-and-fairness.test.ts); and how the
- * server keeps its own objects.
+ * Tests what upstream's "API priority and fairness" (test/e2e/apimachinery/flowcontrol.go) asserts, except for the
+ * verbs of both kinds (every-kind.test.ts) and the headers of responses (flowcontrol/priority-and-fairness.test.ts).
+ * Also tests how the server keeps its own objects.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
@@ -45,7 +45,7 @@ const refusal = (call: Promise<unknown>): Promise<string | undefined> =>
   )
 
 describe("a new cluster", () => {
-  test("has the FlowSchemas and priority levels that Kubernetes suggests, and no FlowSchema lacks its level", async () => {
+  test("has the FlowSchemas and priority levels that Kubernetes suggests, and every FlowSchema's level exists", async () => {
     const schemas = await cluster.list(FlowSchema)
     const levels = await cluster.list(PriorityLevelConfiguration)
     expect(schemas.map(({ metadata }) => metadata.name)).toEqual([

@@ -3,10 +3,10 @@ import { startHttpServer } from "../../components/apiserver/serving/http-server.
 import { differences, verdictsOf, type Verdict } from "./judged-custom-resources/verdicts.ts"
 
 const SHOWN = 20
-/** The number of all cases, and of those whose verdict must be that of Kubernetes 1.36.2. */
+/** The share of cases whose verdict must equal that of Kubernetes 1.36.2. */
 const AGREEING = 0.995
 
-describe("on definitions and objects for which the verdict of a Kubernetes API server is recorded", () => {
+describe("for definitions and objects with a recorded verdict of a Kubernetes API server", () => {
   let server: Awaited<ReturnType<typeof startHttpServer>>
   let verdicts: readonly Verdict[]
   beforeAll(async () => {

@@ -49,7 +49,7 @@ describe.skipIf(newest === undefined)("kubectl", () => {
     )
   }, 30_000)
 
-  test("finds a difference with diff, and changes nothing in a dry run on the server", async () => {
+  test("finds a difference with diff, and changes nothing in a server-side dry run", async () => {
     const deployment = (image: string) => ({
       apiVersion: "apps/v1",
       kind: "Deployment",

@@ -103,7 +103,7 @@ test("a token becomes invalid when its Secret has another one, and when its Secr
   expect((await whoIs(orphaned)).code).toBe(401)
 })
 
-test("the cluster says since when it records the use of tokens", async () => {
+test("a ConfigMap has the date since which the use of tokens is recorded", async () => {
   const { data } = await cluster.get(
     "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking",
   )

@@ -1,4 +1,4 @@
-/** How patches are refused, in code and words. The facts are those of Kubernetes 1.36. */
+/** The codes and messages with which patches are refused. The expected values are those of Kubernetes 1.36. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
 

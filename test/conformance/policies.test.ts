@@ -1,7 +1,7 @@
 /**
- * Admission policies beside Kubernetes' own server: whether policies are taken and in which words they are refused,
- * what mutations make of objects, and what becomes of faults. `policies/cases.ts` has the cases, `policies/record.ts`
- * asks another server.
+ * Compares admission policies with Kubernetes' own server: which policies are accepted, with which messages others are
+ * refused, how mutations change objects, and how errors are handled. `policies/cases.ts` has the cases,
+ * `policies/record.ts` sends them to another server.
  */
 import { describe, expect, test } from "bun:test"
 import { startConformanceCluster } from "./cluster.ts"
@@ -25,12 +25,12 @@ const answers = await answersTo(
 )
 await cluster.stop()
 
-describe("Kubernetes answers the same to", () => {
+describe("Kubernetes gives the same response to", () => {
   test.each(CASES.filter(({ title }) => title !== OTHER_KIND).map(({ title }) => title))("%s", (title) => {
     expect(answers.get(title)).toEqual(recorded.get(title)!)
   })
 })
 
-test("every case has an answer of Kubernetes", () => {
+test("every case has a recorded response of Kubernetes", () => {
   expect([...recorded.keys()].sort()).toEqual(CASES.map(({ title }) => title).sort())
 })

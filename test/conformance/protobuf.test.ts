@@ -7,8 +7,7 @@ import { prepared, serverAt, type Server } from "./protobuf/server.ts"
 
 /**
  * Objects of every stored kind are created, read, listed, patched, applied, scaled, updated, watched and deleted in
- * protobuf. What is expected is what a kube-apiserver 1.36.2 answered, and the bytes that are sent are those that it
- * wrote.
+ * protobuf. The expected responses are those of a kube-apiserver 1.36.2, which also wrote the bytes that are sent.
  */
 let cluster: ConformanceCluster
 let server: Server
@@ -36,11 +35,11 @@ const recorded = readFixture()
 const rows = ALL_BASES.map((base, n) => ({ title: nameOf(base), base, n }))
 
 describe("in protobuf", () => {
-  test("every object has recorded answers", () => {
+  test("every object has recorded responses", () => {
     expect([...recorded.keys()].toSorted()).toEqual(rows.map(({ title }) => title).toSorted())
   })
 
-  test.each(rows)("$title is answered as by Kubernetes", async ({ title, base, n }) => {
+  test.each(rows)("$title gets the same response as from Kubernetes", async ({ title, base, n }) => {
     const wants = recorded.get(title)!
     const found = await exchangesOf(server, base, n, wants.bytes)
     expect(found.created.toSorted()).toEqual(wants.created.toSorted())

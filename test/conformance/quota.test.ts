@@ -1,4 +1,4 @@
-/** ResourceQuota: what is counted, refused and given back. After test/e2e/apimachinery/resource_quota.go. */
+/** ResourceQuota: what is counted, refused and released. After test/e2e/apimachinery/resource_quota.go. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
 
@@ -49,7 +49,7 @@ const pod = (name: string, requests: object, limits: object = {}, more: object =
 })
 const code = async (path: string, body: unknown, method = "POST") => (await cluster.send(method, path, { body })).code
 
-test("a quota counts itself, promptly", async () => {
+test("a quota counts itself promptly", async () => {
   const { used } = await quotaNamespace()
   expect((await used({ resourcequotas: "1" })).status.hard).toEqual(HARD)
 })
@@ -76,7 +76,7 @@ test("Services are counted, with their node ports and load balancers", async () 
   await used({ services: "0", "services.nodeports": "0" })
 })
 
-test("Secrets, ConfigMaps, ReplicationControllers, ReplicaSets and claims are counted while they are there", async () => {
+test("Secrets, ConfigMaps, ReplicationControllers, ReplicaSets and claims are counted while they exist", async () => {
   const { name, ns, used } = await quotaNamespace()
   const at = (group: string) => `/apis/${group}/namespaces/${name}`
   const rows: [path: string, body: object, key: string, before: number][] = [
@@ -128,7 +128,7 @@ test("Secrets, ConfigMaps, ReplicationControllers, ReplicaSets and claims are co
   await used({ persistentvolumeclaims: "0", "requests.storage": "0" })
 })
 
-test("a pod is counted with what it asks for, and cannot change that", async () => {
+test("a pod is counted with its requests, and cannot change them", async () => {
   const { ns, used } = await quotaNamespace()
   await used({ resourcequotas: "1" })
   const wanted = { cpu: "500m", memory: "252Mi", "ephemeral-storage": "30Gi", "example.com/dongle": "2" }
@@ -188,7 +188,7 @@ test("a pod is counted with what it asks for, and cannot change that", async () 
   })
 })
 
-test("scopes choose the pods: those with a deadline, those without, those of best effort", async () => {
+test("scopes select pods with a deadline, pods without one, and BestEffort pods", async () => {
   const { ns } = await quotaNamespace({ "count/none.example.com": "1" })
   const quota = async (name: string, hard: object, scopes: string[]) => {
     await cluster.post(`${ns}/resourcequotas`, { metadata: { name }, spec: { hard, scopes } })
@@ -269,7 +269,7 @@ test("a quota is updated, patched, found and deleted", async () => {
   expect((await cluster.get("/api/v1/resourcequotas?labelSelector=e2e-quota%3Dpatched")).items).toEqual([])
 })
 
-test("a status that somebody else writes is put right", async () => {
+test("a status that another client writes is corrected", async () => {
   const { ns } = await quotaNamespace({ "count/none.example.com": "1" })
   const path = `${ns}/resourcequotas/status-quota`
   await cluster.post(`${ns}/resourcequotas`, {

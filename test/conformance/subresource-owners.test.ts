@@ -1,6 +1,6 @@
 /**
- * Who owns what is written through a subresource: /scale, /status, /resize and others in managedFields and in
- * conflicts. The facts are those of Kubernetes 1.36.
+ * The field managers of writes through subresources: /scale, /status, /resize and others, in managedFields and in
+ * conflicts. The expected values are those of Kubernetes 1.36.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
@@ -52,7 +52,7 @@ describe.each([
     })
   })
 
-  test("goes over to who writes it through /scale, and stays another's nowhere", async () => {
+  test("is owned by the manager that writes it through /scale, and by no other", async () => {
     expect(replicasOf(await cluster.get(named))).toEqual(["maker Update"])
     await cluster.patch(`${named}/scale?fieldManager=scaler`, "merge", { spec: { replicas: 3 } })
     const scaled = await cluster.get(named)
@@ -69,13 +69,13 @@ describe.each([
     expect(replicasOf(await cluster.get(named))).toEqual(["other Update scale"])
   })
 
-  test("written as it is keeps its owner and its generation", async () => {
+  test("keeps its owner and the generation if the same size is written", async () => {
     const before = await cluster.get(named)
     await cluster.patch(`${named}/scale?fieldManager=idle`, "merge", { spec: { replicas: before.spec.replicas } })
     expect(await cluster.get(named)).toEqual(before)
   })
 
-  test("is fought over by appliers, on /scale as elsewhere", async () => {
+  test("causes conflicts between appliers, on /scale as elsewhere", async () => {
     const body = { apiVersion, kind, metadata: { name: "owned" }, spec: { replicas: 5 } }
     const refused = await cluster.send("PATCH", `${named}?fieldManager=applier`, { body, type: APPLY })
     expect(refused.body).toMatchObject({
@@ -98,7 +98,7 @@ describe.each([
     expect(replicasOf(await cluster.get(named))).toEqual(["sharing Apply scale"])
   })
 
-  test("is changed like the object itself: by generation, of the meant object, at the meant version", async () => {
+  test("changes the generation, and a write of it must name the right object and version", async () => {
     const { metadata: before } = await cluster.get(named)
     await cluster.patch(`${named}/scale`, "json", [{ op: "replace", path: "/spec/replicas", value: 7 }])
     expect((await cluster.get(named)).metadata.generation).toBe(before.generation + 1)
@@ -181,7 +181,7 @@ describe("a write to /status", () => {
     },
   )
 
-  test("owns nothing that the write leaves as it is", async () => {
+  test("owns no field that the write leaves unchanged", async () => {
     const { metadata } = await cluster.post(`${CORE}/pods`, { metadata: { generateName: "s-" }, spec: { containers } })
     const after = await cluster.patch(`${CORE}/pods/${metadata.name}/status?fieldManager=status`, "merge", written)
     expect(after.metadata.ownerReferences).toBeUndefined()
@@ -189,7 +189,7 @@ describe("a write to /status", () => {
   })
 })
 
-test("who resizes a pod or adds a container to it owns just that", async () => {
+test("a manager that resizes a pod or adds a container to it owns only those fields", async () => {
   await cluster.post(`${CORE}/pods`, { metadata: { name: "live" }, spec: { containers } })
   const patch = (subresource: string, spec: object) =>
     cluster.patch(`${CORE}/pods/live/${subresource}?fieldManager=${subresource}`, "strategic", {
@@ -205,7 +205,7 @@ test("who resizes a pod or adds a container to it owns just that", async () => {
   })
 })
 
-test("who finalizes a namespace owns its finalizers", async () => {
+test("a manager that finalizes a namespace owns its finalizers", async () => {
   await cluster.post("/api/v1/namespaces", { metadata: { name: "held" } })
   const put = (finalizers: readonly string[]) =>
     cluster.put("/api/v1/namespaces/held/finalize?fieldManager=holder", {

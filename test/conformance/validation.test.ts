@@ -7,7 +7,7 @@ import { compareWithRecorded, tableOf, type Comparison } from "./validation/summ
 const PAGE = join(import.meta.dirname, "../../docs/compatibility.md")
 const SHOWN = 20
 
-describe("on some 36,000 objects that a Kubernetes API server has judged", () => {
+describe("for some 36,000 objects with a recorded verdict of a Kubernetes API server", () => {
   const abort = new AbortController()
   let comparison: Comparison
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe("on some 36,000 objects that a Kubernetes API server has judged", () =>
   }, 120_000)
   afterAll(() => abort.abort())
 
-  test("objects are taken, completed and refused as docs/compatibility.md says", () => {
+  test("objects are accepted, completed and refused as docs/compatibility.md says", () => {
     const { counts, differences } = comparison
     const page = readFileSync(PAGE, "utf8")
     const table = tableOf(counts)
@@ -30,7 +30,7 @@ describe("on some 36,000 objects that a Kubernetes API server has judged", () =>
     expect(page).toContain(table)
   })
 
-  test("none is answered with an internal error", () => {
+  test("no response is an internal error", () => {
     const broken = comparison.differences.filter(
       ({ found, wants }) => found.startsWith("500") && !wants.startsWith("500"),
     )

@@ -69,7 +69,7 @@ async function write(server: TestServer, name: string, known: Known, random: () 
 
 describe("a server that is killed under write load", () => {
   test(
-    `has every acknowledged write after each of ${KILLS} kills, in a store that is whole`,
+    `has every acknowledged write after each of ${KILLS} kills, in an intact store`,
     async () => {
       const seed = Number(process.env["K3TS_SEED"] ?? 20_261_120)
       const random = seededRandom(seed)

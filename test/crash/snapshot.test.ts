@@ -40,7 +40,7 @@ const command = (name: string, dataDir: string, ...args: readonly string[]) =>
     stderr: "ignore",
   })
 
-test("kill -9 of a save or a restore, at any moment, leaves whole snapshots and a whole cluster", async () => {
+test("kill -9 of a save or a restore at any moment leaves only complete snapshots and a complete cluster", async () => {
   // given a cluster, the time that a save and a restore of it take, and a later state
   const random = seededRandom(5)
   const dataDir = join(root, "data")

@@ -6,7 +6,7 @@ import { Cache, cacheController, caches } from "./caches.ts"
 const web = { metadata: { name: "web" }, spec: { image: "cache:1" } }
 
 describe("a Cache", () => {
-  test("gets its defaults, and is typed as it is defined", async () => {
+  test("gets its defaults, and has the type of its definition", async () => {
     await using cluster = await startCluster({ preload: caches.crd })
     const { spec } = await cluster.client.create(Cache, web)
     const { replicas, memory }: { readonly replicas: number; readonly memory: "small" | "large" } = spec
@@ -15,7 +15,7 @@ describe("a Cache", () => {
     expect(spec.size).toBeUndefined()
   })
 
-  test("is refused where a field or a rule is not met", async () => {
+  test("is refused if a field or a rule is violated", async () => {
     await using cluster = await startCluster({ preload: caches.crd })
     const refusal = (spec: object) =>
       cluster.client.create(Cache, { ...web, spec: { ...web.spec, ...spec } }).then(
@@ -26,7 +26,7 @@ describe("a Cache", () => {
     expect(await refusal({ replicas: 4, memory: "large" })).toContain("there is room for three large caches")
   })
 
-  test("runs as many replicas as it wants, tells which are ready, and takes them along", async () => {
+  test("runs as many replicas as its spec says, reports the ready ones, and is deleted with them", async () => {
     // given the operator, and a Cache
     await using cluster = await startCluster({ nodes: 1, preload: caches.crd })
     await cluster.run(cacheController)

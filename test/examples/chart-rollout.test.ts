@@ -46,7 +46,7 @@ describe("the chart's rollout", () => {
     expect(least).toBeGreaterThanOrEqual(3)
   })
 
-  test("stops at a version that does not become healthy, and goes back", async () => {
+  test("stops at a version that does not become healthy, and can be rolled back", async () => {
     // given 1.0
     await using cluster = await startCluster({
       nodes: 2,

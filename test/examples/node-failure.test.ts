@@ -59,7 +59,7 @@ test.each([
   },
 )
 
-test("a node that comes back takes pods again", async () => {
+test("a node that comes back runs pods again", async () => {
   // given a node that was lost, and is back
   await using cluster = await startCluster({ nodes: 2 })
   const fault = await cluster.faults.nodeLost("node-0")

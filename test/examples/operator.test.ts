@@ -20,7 +20,7 @@ const original = (text: string) => ({
 const namespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
 
 describe("the sharing operator", () => {
-  test("copies into every namespace, old and new, and follows changes", async () => {
+  test("copies an object into every namespace, old and new, and follows its changes", async () => {
     // given the operator in a cluster with a namespace
     await using cluster = await startCluster()
     await cluster.run(sharing)
@@ -34,7 +34,7 @@ describe("the sharing operator", () => {
       expect((await cluster.get(ConfigMap, `${name}/motd`)).data).toEqual({ text: "good evening" })
   })
 
-  test("takes the copies away with the original", async () => {
+  test("deletes the copies together with the original", async () => {
     await using cluster = await startCluster({ preload: [namespace("team"), original("hello")] })
     await cluster.run(sharing)
     expect(await cluster.find(ConfigMap, "team/motd")).toBeDefined()
@@ -42,7 +42,7 @@ describe("the sharing operator", () => {
     expect(await cluster.find(ConfigMap, "team/motd")).toBeUndefined()
   })
 
-  test("gets over an API that fails for a while", async () => {
+  test("recovers from an API that fails for a while", async () => {
     // given an API server that refuses its writes
     await using cluster = await startCluster({ preload: namespace("team") })
     await using outage = await cluster.faults.requests({
@@ -60,7 +60,7 @@ describe("the sharing operator", () => {
     await cluster.eventually(async () => (await cluster.find(ConfigMap, "team/motd")) !== undefined, { within: "5m" })
   })
 
-  test("is led by one of two, and goes on where the leader has ended", async () => {
+  test("runs in the leader of two processes, and continues in the other when the leader has ended", async () => {
     // given two copies, each of which runs as in its own process
     await using cluster = await startCluster({ preload: namespace("team") })
     const [first, second] = [new AbortController(), new AbortController()]
@@ -91,7 +91,7 @@ describe("the sharing operator", () => {
 
   // A program of its own runs on Bun; what is promised under Deno is testing.
   test.skipIf("deno" in process.versions)(
-    "runs as a program, over HTTPS, with a kubeconfig, and gives its Lease up at SIGTERM",
+    "runs as a program, over HTTPS, with a kubeconfig, and releases its Lease at SIGTERM",
     async () => {
       // given a cluster that programs outside reach
       await using cluster = await startCluster({ clock: "real", components: { scheduler: false } })

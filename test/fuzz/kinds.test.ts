@@ -94,7 +94,7 @@ const made = (resource: Resource, name: string, random: Random) => ({
   },
 })
 
-describe("a server that is sent odd objects of every kind", () => {
+describe("a server that gets random objects of every kind", () => {
   let target: FuzzTarget
   beforeAll(async () => void (target = await startTarget()))
   afterAll(() => target[Symbol.asyncDispose]())

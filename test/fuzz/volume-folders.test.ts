@@ -121,7 +121,7 @@ const asked = (random: Random): string => {
 }
 
 describe("volumes with any content", () => {
-  test("are removed completely, and nothing else is touched", async () => {
+  test("are removed completely, without a change elsewhere", async () => {
     const random = seededRandom(SEED)
     const before = picture(precious)
     for (let round = 0; round < 40; round++) {
@@ -218,7 +218,7 @@ describe("volumes with any content", () => {
 
 describe("a subPath", () => {
   test.skipIf(!MAY_MOUNT)(
-    "shows a container nothing outside of the volume, whatever links are in it",
+    "shows a container nothing outside of the volume, whatever links the volume has",
     async () => {
       const random = seededRandom(SEED)
       const before = picture(precious)

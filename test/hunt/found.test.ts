@@ -76,7 +76,7 @@ describe("found", () => {
   })
 
   test.each(["StatefulSet", "DaemonSet"])(
-    "what a deleted %s leaves is collected, though the API says once that it is not there",
+    "objects of a deleted %s are collected, although the API once says that they do not exist",
     async (kind) => {
       const steps: readonly Step[] = [
         {
@@ -105,7 +105,7 @@ describe("found", () => {
     },
   )
 
-  test("a pod is bound although the API says once that it does not exist", async () => {
+  test("a pod is bound although the API once says that it does not exist", async () => {
     const steps: readonly Step[] = [
       {
         do: "fault",
@@ -155,7 +155,7 @@ describe("found", () => {
     expect(await run({ seed: 157, nodes: [16], steps })).toEqual([])
   })
 
-  test("time advances while every watch ends because its history is gone", async () => {
+  test("virtual time advances although every watch ends because its history was compacted", async () => {
     const steps: readonly Step[] = [
       { do: "fault", fault: { is: "requests", verb: "watch", resource: "pods", error: "Gone" }, ms: 60_000 },
       { do: "dropWatches" },
@@ -199,7 +199,7 @@ describe("found", () => {
     expect(await run({ seed: 2669, nodes: [4], steps })).toEqual([])
   })
 
-  test("a node whose kubelet waited more than five minutes for the API server becomes ready", async () => {
+  test("a node whose kubelet waited more than five minutes for the API server becomes Ready", async () => {
     const steps: readonly Step[] = [
       { do: "fault", fault: { is: "crashed", component: "apiserver" }, ms: 320_000 },
       { do: "fault", fault: { is: "kubeletCrashed", node: "node-0" }, ms: 15_000 },
@@ -322,7 +322,7 @@ describe("found", () => {
     expect(problems).toEqual([])
   })
 
-  test("a StatefulSet does not lack a pod whose name another controller's pod has", async () => {
+  test("a StatefulSet creates its pod again after another controller's pod had the name", async () => {
     const set = (replicas: number, image: string) => ({
       apiVersion: "apps/v1",
       kind: "StatefulSet",

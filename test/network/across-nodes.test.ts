@@ -76,7 +76,7 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     },
   )
 
-  test("follow a node that gets another address, and one that loses its way to others", async () => {
+  test("reach each other after a node gets another address, and after a node loses its routes", async () => {
     // given
     await using network = await networkBetween(lab, "vxlan", ["IPv4", "IPv6"])
     await lab.reach("one-a", addressOf("two-a", "IPv6"), ANSWER_PORT)
@@ -100,7 +100,7 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     await renumber(after, before)
   })
 
-  test("reach each other after a change of the backend, of which nothing is left", async () => {
+  test("reach each other after a change of the backend, which leaves nothing of the earlier one", async () => {
     await using first = await networkBetween(lab, "vxlan", ["IPv4"])
     await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
     for (const node of ["one", "two"] as const) await first.stop(node)
@@ -115,7 +115,7 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     expect(second.problem("one")).toBeUndefined()
   })
 
-  test("are told apart by their nodes: what one cannot reach is said, and the others are reached", async () => {
+  test("are handled separately: a node that cannot be reached is reported, and the others are reached", async () => {
     // given a third Node with another backend
     const annotations = {
       "flannel.alpha.coreos.com/backend-type": "host-gw",

@@ -29,7 +29,7 @@ describe.skipIf(lacks !== undefined)("the kernel", () => {
   })
   const address = (what: "add" | "del", text: string) => ip("-n", NETNS, "addr", what, text, "dev", "lo")
 
-  test("tells of addresses that come and go, of both families, and no more after the end", async () => {
+  test("reports added and removed addresses of both families, until the watch ends", async () => {
     for (const change of ["add", "del"] as const)
       for (const text of ["192.0.2.9/32", "2001:db8::9/128"]) {
         const told = next()

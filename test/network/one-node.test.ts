@@ -8,7 +8,7 @@ const lacks = nodesLabLacks()
 if (lacks !== undefined) console.warn(`SKIPPED: the pod network of one node needs ${lacks}`)
 
 test.skipIf(lacks !== undefined)(
-  "a node alone has no way to others and no work for it; the second node brings both",
+  "a single node has no routes to others and no work for them; the second node adds both",
   () => {
     // given a node in a network namespace of its own, then another Node
     const program = join(import.meta.dirname, "one-node.fixtures.ts")

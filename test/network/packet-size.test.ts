@@ -7,7 +7,7 @@ import { networkBetween } from "./nodes.fixtures.ts"
 const lacks = nodesLabLacks()
 if (lacks !== undefined) console.warn(`SKIPPED: sizes of packets between nodes need ${lacks}`)
 
-/** Source: include/linux/snmp.h. Fragments that were made, or were put together again. */
+/** Counters of fragments that were created or reassembled. Source: include/linux/snmp.h. */
 const FRAGMENTS = ["IpFragCreates", "IpReasmReqds", "Ip6FragCreates", "Ip6ReasmReqds"]
 
 describe.skipIf(lacks !== undefined).each(FAMILIES)("between nodes a datagram of %s", (family) => {
@@ -40,20 +40,20 @@ describe.skipIf(lacks !== undefined).each(FAMILIES)("between nodes a datagram of
     return link.stats64.tx.packets
   }
 
-  test("with 1,400 bytes goes through as one packet, which must not be divided", async () => {
+  test("with 1,400 bytes passes as one packet that must not be fragmented", async () => {
     const before = await sent()
     expect(await socket("one-a").say(bytes(1400))).toBe(answer("one-a"))
     expect((await sent()) - before).toBe(1)
     expect(new Set(await fragments())).toEqual(new Set([0]))
   })
 
-  test("that is too large is told to a pod that does not know it yet, whose next one comes through", async () => {
+  test("that is too large makes the kernel report the limit to the pod, whose next datagram arrives", async () => {
     const old = socket("one-a")
     expect(await old.say(bytes(1450))).toBe("dropped")
     expect(await old.say(bytes(1450))).toBe(answer("one-a"))
   })
 
-  test("that is too large is divided by a pod whose default route knows it", async () => {
+  test("that is too large is fragmented by a pod whose default route has the MTU", async () => {
     const version = family === "IPv4" ? "-4" : "-6"
     await lab.run("one-b", "ip", version, "route", "change", "default", "via", gatewayOf("one", family), "mtu", "1450")
     expect(await socket("one-b").say(bytes(1450))).toBe(answer("one-b"))

@@ -64,12 +64,12 @@ describe.skipIf(lacks !== undefined)("a NetworkPolicy", () => {
   }
   const pod = (name: string) => ({ podSelector: { matchLabels: { pod: name } } })
 
-  test("knows clients on other nodes by their labels, and lets a pod's own node through", async () => {
+  test("selects clients on other nodes by their labels, and allows the pod's own node", async () => {
     await set({ ...pod("two-a"), policyTypes: ["Ingress"], ingress: [{ from: [pod("one-a"), pod("two-b")] }] })
     expect(await whoReaches("two-a", ["one-a", "one-b", "two-b", "one", "two"])).toEqual(["one-a", "two-b", "two"])
   })
 
-  test("holds what pods send to other nodes", async () => {
+  test("restricts what pods send to other nodes", async () => {
     await set({ ...pod("one-a"), policyTypes: ["Egress"], egress: [{ to: [pod("two-b")] }] })
     expect(await whoReaches("two-a", ["one-a", "one-b"])).toEqual(["one-b"])
     expect(await whoReaches("two-b", ["one-a", "one-b"])).toEqual(["one-a", "one-b"])

@@ -30,30 +30,33 @@ describe.skipIf(lacks !== undefined)("packets between nodes", () => {
   test.each([
     { by: "a machine outside of the cluster", sender: "outside", node: "one", victim: "one-a" },
     { by: "a pod, which leaves its node with the node's address", sender: "one-b", node: "two", victim: "two-a" },
-  ] as const)("in the name of another node's pod are not taken from $by", async ({ sender, node, victim }) => {
-    // given a sender that makes packets as the nodes do, to the VXLAN port of a node
-    const forged = "10.42.9.9"
-    await lab.run("one", "iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "eth0", "-j", "MASQUERADE")
-    const remote = addressOf(node, "IPv4")
-    const { VtepMAC: mac } = JSON.parse(await announced(node)) as { VtepMAC: string }
-    const vxlan = ["type", "vxlan", "id", "1", "remote", remote, "dstport", "8472", "nolearning"]
-    await lab.run(sender, "ip", "link", "add", "forge", ...vxlan)
-    await lab.run(sender, "ip", "addr", "add", `${forged}/32`, "dev", "forge")
-    await lab.run(sender, "ip", "link", "set", "forge", "up")
-    const gateway = baseOf(node, "IPv4")
-    await lab.run(sender, "ip", "neigh", "add", gateway, "lladdr", mac, "dev", "forge")
-    const route = [`${addressOf(victim, "IPv4")}/32`, "via", gateway, "dev", "forge", "onlink", "src", forged]
-    await lab.run(sender, "ip", "route", "add", ...route)
-    const before = await received(victim)
-    // when it sends one
-    expect(await lab.ask(sender, addressOf(victim, "IPv4"), ANSWER_PORT, "udp")).toBe("dropped")
-    // then
-    const sent = await lab.run(sender, "ip", "-s", "-j", "link", "show", "forge")
-    expect((JSON.parse(sent) as [{ stats64: { tx: { packets: number } } }])[0].stats64.tx.packets).toBeGreaterThan(0)
-    expect(await received(victim)).toBe(before)
-  })
+  ] as const)(
+    "with the source address of another node's pod are refused from $by",
+    async ({ sender, node, victim }) => {
+      // given a sender that makes packets as the nodes do, to the VXLAN port of a node
+      const forged = "10.42.9.9"
+      await lab.run("one", "iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "eth0", "-j", "MASQUERADE")
+      const remote = addressOf(node, "IPv4")
+      const { VtepMAC: mac } = JSON.parse(await announced(node)) as { VtepMAC: string }
+      const vxlan = ["type", "vxlan", "id", "1", "remote", remote, "dstport", "8472", "nolearning"]
+      await lab.run(sender, "ip", "link", "add", "forge", ...vxlan)
+      await lab.run(sender, "ip", "addr", "add", `${forged}/32`, "dev", "forge")
+      await lab.run(sender, "ip", "link", "set", "forge", "up")
+      const gateway = baseOf(node, "IPv4")
+      await lab.run(sender, "ip", "neigh", "add", gateway, "lladdr", mac, "dev", "forge")
+      const route = [`${addressOf(victim, "IPv4")}/32`, "via", gateway, "dev", "forge", "onlink", "src", forged]
+      await lab.run(sender, "ip", "route", "add", ...route)
+      const before = await received(victim)
+      // when it sends one
+      expect(await lab.ask(sender, addressOf(victim, "IPv4"), ANSWER_PORT, "udp")).toBe("dropped")
+      // then
+      const sent = await lab.run(sender, "ip", "-s", "-j", "link", "show", "forge")
+      expect((JSON.parse(sent) as [{ stats64: { tx: { packets: number } } }])[0].stats64.tx.packets).toBeGreaterThan(0)
+      expect(await received(victim)).toBe(before)
+    },
+  )
 
-  test("are not tracked as connections, though those of pods are", async () => {
+  test("are not tracked as connections, unlike those of pods", async () => {
     // given a rule that makes the node track connections
     const tracking =
       "add table ip t; add chain ip t c { type filter hook output priority 0; }; add rule ip t c ct state new"

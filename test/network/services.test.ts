@@ -74,7 +74,7 @@ describe.skipIf(lacks !== undefined).each(PROXY_MODES)("a Service whose pod is o
     await lab?.[Symbol.asyncDispose]()
   })
 
-  test("is reached by pods with their own address, and by the node with one that leads back", async () => {
+  test("is reached by pods with their own address, and by the node with an address that pods can respond to", async () => {
     for (const family of FAMILIES) {
       const ip = SERVICES.Cluster.ips[family]
       expect(await lab.ask("one-a", ip, 80)).toBe(`two-a as ${addressOf("one-a", family)}`)
@@ -82,13 +82,13 @@ describe.skipIf(lacks !== undefined).each(PROXY_MODES)("a Service whose pod is o
     }
   })
 
-  test("is reached from outside at every node's port where traffic may go to any node", async () => {
+  test("is reached from outside at every node's port under externalTrafficPolicy Cluster", async () => {
     const { nodePort } = SERVICES.Cluster
     for (const family of FAMILIES)
       expect(await lab.ask("outside", addressOf("one", family), nodePort)).toBe(`two-a as ${baseOf("one", family)}`)
   })
 
-  test("is reached from outside at its own node only, with the client's address, where traffic must stay", async () => {
+  test("is reached from outside only at its own node, with the client's address, under externalTrafficPolicy Local", async () => {
     const { nodePort } = SERVICES.Local
     for (const family of FAMILIES) {
       const client = addressOf("outside", family)

@@ -17,18 +17,18 @@ const WITHOUT_SERIES = [
 ]
 
 describe("metrics for kubernetes-mixin", () => {
-  test("each that it asks for is there", () => {
+  test("every metric that it queries exists", () => {
     expect(ASKED.filter(({ name }) => !exposed.has(name))).toEqual([])
   })
 
-  test("each has the labels that it asks for", () => {
+  test("every metric has the labels that it queries", () => {
     const lacking = ASKED.filter(({ name }) => !WITHOUT_SERIES.includes(name)).flatMap(({ name, labels = [] }) =>
       labels.filter((label) => exposed.get(name)?.has(label) !== true).map((label) => `${name}{${label}}`),
     )
     expect(lacking).toEqual([])
   })
 
-  test("those that are said to be lacking are", () => {
+  test("every metric that is listed as missing is missing", () => {
     expect(Object.keys(LACKING).filter((name) => exposed.has(name))).toEqual([])
   })
 })
@@ -61,13 +61,13 @@ const isLabel = (expr: string, name: string): boolean =>
   )
 
 describe("dashboards", () => {
-  test("there are some, and each has an id of its own", () => {
+  test("exist, and each has a unique id", () => {
     expect(dashboards.length).toBeGreaterThanOrEqual(4)
     expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(dashboards.length)
   })
 
   for (const { name, dashboard } of dashboards)
-    test(`${name} asks for metrics that are there`, () => {
+    test(`${name} queries only metrics that exist`, () => {
       const asked = [
         ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
         ...dashboard.templating.list.flatMap(({ query = "" }) => (query.includes("label_values") ? [query] : [])),

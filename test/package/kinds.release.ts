@@ -8,7 +8,7 @@ import { packArchive, root, TSC } from "./project.ts"
 /** Fields that have another type in the sources on purpose: there, the text of a revision's data is kept. */
 const OTHER_FIELDS: Readonly<Record<string, string>> = { ControllerRevision: `"data"` }
 
-test("the types that are written of each kind are those that the sources infer", () => {
+test("the generated types of each kind are those that the sources infer", () => {
   // given a program that compares both, field by field
   packArchive()
   const names = [...publicKinds().keys()]

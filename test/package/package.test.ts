@@ -50,7 +50,7 @@ test.each([
   expect(status).toBe(0)
 })
 
-test("the archive has neither tests nor what belongs to this checkout", () => {
+test("the archive contains no tests and no paths of this checkout", () => {
   const files = project.run("find", ["node_modules/k3ts", "-type", "f"]).output.trim().split("\n")
   expect(files.length).toBeGreaterThan(50)
   expect(files.filter((path) => /\.test\.|\.fixtures\.|(?<!\.d)\.ts$/.test(path))).toEqual([])
@@ -62,6 +62,6 @@ test("the public API is what docs/api.txt lists; npm run package -- --write-api 
   expect(readFileSync(join(dirname(archive), "api.txt"), "utf8")).toBe(readFileSync(join(root, "docs/api.txt"), "utf8"))
 })
 
-test("the package asks for no other", () => {
+test("the package has no dependencies", () => {
   expect(project.run("ls", ["node_modules"]).output).toBe("k3ts\n")
 })

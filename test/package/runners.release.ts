@@ -9,7 +9,7 @@ import { fetchNode, NODES } from "./runtimes.ts"
 
 /**
  * The npm package from its archive, in an empty project of each test runner, with every version of Node that it
- * promises. The test is that of the texts, as it stands there.
+ * promises. The test is the example of the documentation, unchanged.
  */
 
 const RUNNERS = ["vitest@5.1.1", "jest@30.5.2", "expect@30.5.2", "@jest/globals@30.5.2", "bun-types@1.4.4"]
@@ -51,7 +51,7 @@ function expectPassed({ status, output }: Outcome, count: RegExp): void {
   expect(status).toBe(0)
 }
 
-describe("the example of the texts passes", () => {
+describe("the example of the documentation passes", () => {
   test("with bun test", () => {
     expectPassed(project.run(BUN, ["test", "--timeout", "60000", "./bun"]), /\b3 pass\b/)
   })
@@ -85,7 +85,7 @@ describe("the example of the texts passes", () => {
       expectPassed(project.run(fetchNode(version), args), /Tests +3 passed/)
     })
 
-    test(`and all that the package does works on Node ${version}`, () => {
+    test(`and every function of the package works on Node ${version}`, () => {
       expectPassed(project.run(fetchNode(version), ["program.mjs"]), /the package works/)
     })
   }
@@ -158,7 +158,7 @@ describe("npx k3ts test-cluster runs a command beside a cluster", () => {
     expect(status).toBe(0)
   })
 
-  test("and tells where the commands of a node are", () => {
+  test("and refers to the executable for the commands of a node", () => {
     const { status, output } = project.run(BUN, ["node_modules/k3ts/dist/cli.js", "server"])
     expect(output).toContain("unknown command server; this is the npm package")
     expect(status).toBe(2)

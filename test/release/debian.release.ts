@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)("on a bare Debian", () => {
     expect(changes(before, await root.state())).toEqual([])
   }, 300_000)
 
-  test("a purge removes the data where the settings put them, and no folder that is none of k3ts's", async () => {
+  test("a purge removes the data from the configured folders, and no folder of other programs", async () => {
     const file = packageFile()
     await root.bring([join(release, file)])
     await root.sh(`apt-get install -y /release/${file}`)
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)("on a bare Debian", () => {
     )
   }, 300_000)
 
-  test("install.sh installs what is needed, serves the first application, and its removal leaves nothing", async () => {
+  test("install.sh installs the packages that it needs, serves the first application, and its removal leaves nothing", async () => {
     // given a release, and what it needs
     await root.bring(["SHA256SUMS", "install.sh", `k3ts-linux-${architecture}`].map((name) => join(release, name)))
     await root.bring([join(import.meta.dirname, "../../manifests/examples/web.yaml")])
@@ -127,7 +127,7 @@ describe.skipIf(missing !== undefined)("on a bare Debian", () => {
     expect(changes(before, await root.state())).toEqual([])
   }, 300_000)
 
-  test("install.sh makes a service of OpenRC, which starts again when it is killed, and is removed", async () => {
+  test("install.sh creates an OpenRC service, which starts again when it is killed, and is removed", async () => {
     // given a machine that OpenRC has booted, without systemd
     await root.bring(["SHA256SUMS", "install.sh", `k3ts-linux-${architecture}`].map((name) => join(release, name)))
     await root.sh("sh /release/install.sh && k3ts-uninstall.sh && apt-get install -y openrc")

@@ -37,13 +37,13 @@ describe.each([
 ])("on $processor", ({ platform, command }) => {
   const k3ts = emulated(platform.replace("/", "-"), command)
 
-  test("version tells what it is", async () => {
+  test("version prints its version and platform", async () => {
     const { code, out } = await run(k3ts, ["version", "--output", "json"])
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ version: VERSION, platform })
   })
 
-  test("the images of the examples inside are for the same processor", async () => {
+  test("the example images inside are for the same architecture", async () => {
     const archive = join(scratch.path, `${platform.replace("/", "-")}.tar`)
     expect(await run(k3ts, ["images", "export", archive])).toMatchObject({ code: 0 })
     const configs = (
@@ -59,7 +59,7 @@ describe.each([
     )
   })
 
-  test("check-config looks at the machine", async () => {
+  test("check-config reports on the machine", async () => {
     expect((await run(k3ts, ["check-config"])).out).toMatch(/\n\d+ found, /)
   })
 

@@ -30,7 +30,7 @@ const stored = RESOURCES.filter(({ verbs, kind }) => verbs.includes("update") &&
 const rows = stored.map((resource): [string, Resource] => [`${resource.apiVersion} ${resource.plural}`, resource])
 
 describe("every kind", () => {
-  test("that is stored has a sample here", () =>
+  test("that is stored has a sample in this test", () =>
     expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(SAMPLES).toSorted()))
 
   test.each(rows)("is created, read, listed, watched, updated, patched and deleted: %s", async (id, resource) => {

@@ -52,7 +52,7 @@ describe("a new object has the defaults of its kind", () => {
     },
     { title: "a Job", path: JOBS, spec: job({}), shown: { manualSelector: false, suspend: false } },
     {
-      title: "a claim whose data source is another claim",
+      title: "a claim whose dataSource is another claim",
       path: CLAIMS,
       spec: { ...claim, dataSource: one },
       shown: { dataSource: { apiGroup: null, ...one }, dataSourceRef: { apiGroup: null, ...one } },
@@ -64,13 +64,13 @@ describe("a new object has the defaults of its kind", () => {
       shown: { dataSource: other, dataSourceRef: other },
     },
     {
-      title: "a claim whose dataSource is of another kind",
+      title: "a claim whose dataSource is of an unsupported kind",
       path: CLAIMS,
       spec: { ...claim, dataSource: other },
       shown: { dataSource: undefined, dataSourceRef: undefined },
     },
     {
-      title: "a claim whose data source is in another namespace",
+      title: "a claim whose dataSourceRef is in another namespace",
       path: CLAIMS,
       spec: { ...claim, dataSourceRef: { ...other, namespace: "elsewhere" } },
       shown: { dataSource: undefined, dataSourceRef: undefined },
@@ -159,9 +159,14 @@ describe("a claim", () => {
       phase: "Pending",
       refused: "Only bound persistent volume claims can be expanded",
     },
-    { title: "that is bound grows where its class allows it", expandable: true, phase: "Bound", refused: undefined },
     {
-      title: "does not grow where its class does not allow it",
+      title: "that is bound grows if its class allows expansion",
+      expandable: true,
+      phase: "Bound",
+      refused: undefined,
+    },
+    {
+      title: "does not grow if its class does not allow expansion",
       expandable: false,
       phase: "Bound",
       refused:

@@ -94,7 +94,7 @@ const kinds = RESOURCES.filter(({ verbs, kind }) => verbs.includes("update") && 
 )
 
 test.each(kinds)(
-  "%s has the strategy that Kubernetes gives it",
+  "%s has the same strategy as in Kubernetes",
   async (id, { group, apiVersion, kind, plural, scope }) => {
     // given an object
     const { body, name = (n: number) => `${id.replace(/\W+/g, "-")}-${n}` } = SAMPLES[id]!
@@ -185,7 +185,7 @@ describe("generation", () => {
       counted: true,
     },
   ]
-  test.each(rows)("counts as in Kubernetes: $title", async ({ kind: id, patch, counted }) => {
+  test.each(rows)("counts the same changes as in Kubernetes: $title", async ({ kind: id, patch, counted }) => {
     const [, { group, apiVersion, plural, scope }] = kinds.find(([name]) => name === id)!
     const path = `/${group === "" ? "api" : "apis"}/${apiVersion}${scope === "Namespaced" ? "/namespaces/walk" : ""}/${plural}`
     const { metadata } = await cluster.post(path, { metadata: { generateName: "g-" }, ...SAMPLES[id]!.body })
@@ -272,7 +272,7 @@ describe("a deletion", () => {
     { options: { propagationPolicy: "Background" }, warned: false },
     { options: { propagationPolicy: "Orphan" }, warned: false },
     { options: { orphanDependents: true }, warned: false },
-  ])("of a Job with $options is warned of: $warned", async ({ options, warned }) => {
+  ])("of a Job with $options causes a warning: $warned", async ({ options, warned }) => {
     const jobs = "/apis/batch/v1/namespaces/walk/jobs"
     const { metadata } = await cluster.post(jobs, {
       metadata: { generateName: "w-" },
@@ -284,7 +284,7 @@ describe("a deletion", () => {
     }
   })
 
-  test("of a pod without grace period shows the pod as terminating, also to watchers", async () => {
+  test("of a pod without a grace period shows the pod as terminating first, also to watchers", async () => {
     const pods = "/api/v1/namespaces/walk/pods"
     const spec = { nodeName: "n", automountServiceAccountToken: false, containers: [{ name: "c", image: "i" }] }
     const { metadata } = await cluster.post(pods, { metadata: { name: "ending" }, spec })

@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
     shown: { spec: { serviceName: "" } },
   },
   {
-    title: "times of a pod's condition",
+    title: "the times of a pod's condition",
     path: `/api/v1/${NS}/pods`,
     body: { spec: pod },
     status: { conditions: [{ type: "A", status: "True" }] },
@@ -128,7 +128,7 @@ const rows: readonly Row[] = [
     shown: { status: { conditions: [{ type: "", status: "", lastTransitionTime: null, reason: "", message: "" }] } },
   },
   {
-    title: "data of a ControllerRevision, owned as a whole",
+    title: "the data of a ControllerRevision, which is owned as a whole",
     path: `/apis/apps/v1/${NS}/controllerrevisions`,
     body: { revision: 1, data: { a: 1, b: 2 } },
     shown: { data: { a: 1, b: 2 } },

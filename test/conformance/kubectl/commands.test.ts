@@ -25,7 +25,7 @@ if (newest === undefined)
   console.warn(`!!! SKIPPED: no kubectl ${[...known].join(" or ")}: what commands print is not compared`)
 
 test.skipIf(newest === undefined)(
-  "commands print what they print with Kubernetes, and end with the same code",
+  "commands have the same output and exit code as with Kubernetes",
   async () => {
     // given a server without the parts that Kubernetes itself lacks, with the Service range of the recorded one
     await using server = await startServer({

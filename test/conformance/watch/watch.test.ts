@@ -6,7 +6,7 @@ import { expect, test } from "bun:test"
 import { startServer } from "../../harness/server.ts"
 import { runWatches } from "./run.ts"
 
-test("each watcher is told the acknowledged writes of each object in order, through any number of resumes", async () => {
+test("each watcher gets the acknowledged writes of each object in order, through any number of resumes", async () => {
   // given a server with a short history, so that revisions of watchers expire
   await using server = await startServer({
     flags: ["--disable", "controller-manager,scheduler", "--history-size", "1Mi"],

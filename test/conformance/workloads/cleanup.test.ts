@@ -27,7 +27,7 @@ describe("the garbage collector", () => {
   })
   const path = `${NS}/replicationcontrollers`
 
-  test("deletes, orphans, or lets the owner wait, as asked", async () => {
+  test("deletes dependents, orphans them, or lets the owner wait, as the propagation policy says", async () => {
     for (const name of ["gc-bg", "gc-orphan", "gc-fg"]) await cluster.post(path, rc(name))
     for (const name of ["gc-bg", "gc-orphan", "gc-fg"]) await cluster.untilList(podsOf(name), running(2))
     await cluster.delete(`${path}/gc-bg`, { propagationPolicy: "Background" })
@@ -44,7 +44,7 @@ describe("the garbage collector", () => {
     expect((await cluster.get(podsOf("gc-fg"))).items).toEqual([])
   })
 
-  test("orphans the pods of Jobs and ReplicationControllers where nothing is asked", async () => {
+  test("orphans the pods of Jobs and ReplicationControllers by default", async () => {
     const jobs = `/apis/batch/v1/${NS.slice("/api/v1/".length)}/jobs`
     const job = { template: { ...template("gc-job"), spec: { ...podSpec(), restartPolicy: "Never" } } }
     await cluster.post(path, rc("gc-rc", 1))
@@ -79,7 +79,7 @@ describe("the garbage collector", () => {
     }
   })
 
-  test("keeps what has another owner, and goes through circles", async () => {
+  test("keeps dependents with another owner, and deletes cycles of owners", async () => {
     await cluster.post(path, rc("gc-going"))
     const stays = await cluster.post(path, rc("gc-stays", 0))
     const [shared] = await cluster.untilList(podsOf("gc-going"), running(2))
@@ -121,7 +121,7 @@ describe("the garbage collector", () => {
 })
 
 describe("a namespace that is deleted", () => {
-  test("takes its pods and Services with it, and can be made anew", async () => {
+  test("is deleted with its pods and Services, and can be created again", async () => {
     const ns = await makeNamespace(cluster, "nsdelete")
     await cluster.post(`${ns}/pods`, { metadata: { name: "p", labels: { app: "ns" } }, spec: podSpec() })
     await cluster.post(`${ns}/services`, { metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } })
@@ -154,7 +154,7 @@ describe("a namespace that is deleted", () => {
   })
 })
 
-test("volumes and claims that nobody uses go when they are deleted", async () => {
+test("volumes and claims that are not in use are removed when they are deleted", async () => {
   const [claims, volumes, classes] = [
     `${NS}/persistentvolumeclaims`,
     "/api/v1/persistentvolumes",

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-test("at least two nodes take pods", async () => {
+test("at least two nodes run pods", async () => {
   const nodes = await cluster.untilList(
     "/api/v1/nodes",
     (all) =>
@@ -26,7 +26,7 @@ describe("endpoints", () => {
   const SLICES = "/apis/discovery.k8s.io/v1/namespaces/w/endpointslices"
   const slices = (service: string) => `${SLICES}?labelSelector=kubernetes.io/service-name%3D${service}`
 
-  test("come and go with a Service that no pod matches", async () => {
+  test("exist as long as a Service that selects no pod", async () => {
     await cluster.post(`${NS}/services`, {
       metadata: { name: "empty" },
       spec: { selector: { app: "nobody" }, ports: [{ name: "example", port: 80 }] },
@@ -38,7 +38,7 @@ describe("endpoints", () => {
     await cluster.untilList(slices("empty"), (found) => found.length === 0)
   })
 
-  test("have the pods that a Service selects, port names resolved", async () => {
+  test("contain the pods that a Service selects, with resolved port names", async () => {
     for (const n of [1, 2])
       await cluster.post(`${NS}/pods`, {
         metadata: { name: `ep-${n}`, labels: { [`foo${n}`]: "bar", app: "ep" } },
@@ -67,7 +67,7 @@ describe("endpoints", () => {
     }
   })
 
-  test("made by hand are mirrored", async () => {
+  test("that a user creates are mirrored", async () => {
     await cluster.post(`${NS}/services`, {
       metadata: { name: "custom" },
       spec: { ports: [{ name: "example", port: 80 }] },
@@ -94,7 +94,7 @@ describe("endpoints", () => {
 
 describe("disruption budgets", () => {
   const path = "/apis/policy/v1/namespaces/w/poddisruptionbudgets"
-  test("count, block evictions, and let them through once they may", async () => {
+  test("count pods, block evictions, and allow them once enough pods are ready", async () => {
     await cluster.post(`${APPS}/replicasets`, { metadata: { name: "pdb" }, spec: { replicas: 3, ...selected("pdb") } })
     const [pod] = await cluster.untilList(podsOf("pdb"), running(3))
     await cluster.post(path, {
@@ -173,7 +173,7 @@ describe("the scheduler", () => {
       await cluster.delete(`${NS}/pods/${name}`, { gracePeriodSeconds: 0 })
   })
 
-  test("makes room for pods that matter more, and says so on those that go", async () => {
+  test("preempts pods for pods of higher priority, and sets their condition DisruptionTarget", async () => {
     for (const n of [0, 1])
       await cluster.patch(`/api/v1/nodes/node-${n}/status`, "merge", {
         status: { capacity: { "example.com/fake": "5" }, allocatable: { "example.com/fake": "5" } },

@@ -16,7 +16,7 @@ const refused = async (method: string, path: string, body: unknown, type = "appl
 }
 describe("Pods", () => {
   const pods = `${NS}/pods`
-  test("count changes of their spec in generation", async () => {
+  test("increment generation with each change of their spec", async () => {
     const made = await cluster.post(pods, { ...podOf("gen"), metadata: { name: "gen", generation: 100 } })
     expect(made.metadata.generation).toBe(1)
     expect(
@@ -63,7 +63,7 @@ describe("Pods", () => {
     await cluster.delete(`${pods}/gen`, { gracePeriodSeconds: 0 })
   })
 
-  test("get a QoS class of their requests and limits", async () => {
+  test("get a QoS class from their requests and limits", async () => {
     const qos = async (name: string, resources: object) =>
       (await cluster.post(pods, podOf(name, {}, { resources }))).status["qosClass"]
     expect(
@@ -73,7 +73,7 @@ describe("Pods", () => {
     expect(await qos("q3", {})).toBe("BestEffort")
   })
 
-  test("can be changed in few ways", async () => {
+  test("accept only few changes", async () => {
     await cluster.post(pods, podOf("few"))
     const change = await refused(
       "PATCH",
@@ -97,7 +97,7 @@ describe("Pods", () => {
     ).toMatchObject({ containers: [{ image: "registry.example/c:2" }] })
   })
 
-  test("refuse sysctls that are none", async () => {
+  test("refuse invalid sysctls", async () => {
     const answer = await refused(
       "POST",
       pods,
@@ -119,7 +119,7 @@ describe("Pods", () => {
     expect(answer.message).not.toContain("kernel.shmmax")
   })
 
-  test("take inline CSI volumes, and containers to debug with", async () => {
+  test("accept inline CSI volumes and ephemeral containers", async () => {
     const made = await cluster.post(
       pods,
       podOf(
@@ -149,7 +149,7 @@ describe("Pods", () => {
 })
 
 describe("Nodes", () => {
-  test("go through a life with status", async () => {
+  test("are created, updated with their status, and deleted", async () => {
     const node = await cluster.post("/api/v1/nodes", {
       metadata: { name: "fake" },
       status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
@@ -183,7 +183,7 @@ describe("Nodes", () => {
 })
 
 describe("PersistentVolumes and claims", () => {
-  test("are protected, and take a status", async () => {
+  test("are protected by finalizers, and have a status that clients can write", async () => {
     const pv = await cluster.post("/api/v1/persistentvolumes", {
       metadata: { name: "pv1" },
       spec: {

@@ -20,7 +20,7 @@ afterAll(() => cluster.stop())
 
 describe("StatefulSets", () => {
   const path = `${APPS}/statefulsets`
-  test("scale, take a status, and are listed, patched and deleted together", async () => {
+  test("are scaled, have a status that clients can write, and are listed, patched and deleted as a collection", async () => {
     await cluster.post(path, {
       metadata: { name: "ss", labels: { e2e: "ss" } },
       spec: { replicas: 2, serviceName: "test", ...selected("ss") },
@@ -58,7 +58,7 @@ describe("StatefulSets", () => {
   })
 })
 
-describe("StatefulSets whose pods fall ill", () => {
+describe("StatefulSets with unhealthy pods", () => {
   const path = `${APPS}/statefulsets`
   /** Pods with a readiness gate, whose condition the test sets. */
   const gated = (app: string) => ({
@@ -77,7 +77,7 @@ describe("StatefulSets whose pods fall ill", () => {
     spec: { template: { spec: { containers: [{ name: "web", image: `registry.example/web:${version}` }] } } },
   })
 
-  test("halt scaling until they are well, in order up and down", async () => {
+  test("stop scaling up and down until the pods are healthy, and keep the order", async () => {
     await cluster.post(path, {
       metadata: { name: "halt" },
       spec: { replicas: 1, serviceName: "test", ...gated("halt") },
@@ -105,7 +105,7 @@ describe("StatefulSets whose pods fall ill", () => {
     watch.close()
   })
 
-  test("scale all the same where pods are managed in parallel", async () => {
+  test("continue scaling with podManagementPolicy Parallel", async () => {
     await cluster.post(path, {
       metadata: { name: "burst" },
       spec: { replicas: 1, podManagementPolicy: "Parallel", serviceName: "test", ...gated("burst") },
@@ -119,7 +119,7 @@ describe("StatefulSets whose pods fall ill", () => {
     await cluster.untilList(podsOf("burst"), (pods) => pods.length === 0)
   })
 
-  test("are updated from the partition on, rolled back, and made anew when evicted", async () => {
+  test("are updated from the partition on, rolled back, and recreated when evicted", async () => {
     await cluster.post(path, {
       metadata: { name: "canary" },
       spec: {

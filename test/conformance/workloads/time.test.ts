@@ -23,7 +23,7 @@ const isRunning = (found: Pod) =>
   found.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
 
 describe("Pods", () => {
-  test("get the address of their host, are updated, and are deleted together", async () => {
+  test("have the address of their host, are updated, and are deleted as a collection", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply([pod("a"), pod("b"), pod("c")])
     const [first] = await cluster.eventually(Pod, {}, (pods) => pods.length === 3 && pods.every(isRunning))
@@ -42,7 +42,7 @@ describe("Pods", () => {
     await cluster.eventually(Pod, {}, (pods) => pods.length === 0)
   })
 
-  test("have their status patched, replaced and put right by the kubelet", async () => {
+  test("have their status patched and replaced, and corrected by the kubelet", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(pod("p"))
     await cluster.eventually(Pod, {}, ([found]) => isRunning(found!))
@@ -72,7 +72,7 @@ describe("Pods", () => {
     )
   })
 
-  test("tell by observedGeneration how much the kubelet has seen", async () => {
+  test("show in observedGeneration which change the kubelet has seen", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(pod("g"))
     await cluster.eventually(Pod, {}, ([found]) => isRunning(found!) && found!.status.observedGeneration === 1)
@@ -117,7 +117,7 @@ describe("CronJobs", () => {
   })
   const active = (cronJob: CronJob) => (cronJob.status.active ?? []).map(({ name }) => name)
 
-  test("start more than one job at a time, unless they may not", async () => {
+  test("run Jobs concurrently, unless concurrencyPolicy or suspend prevents it", async () => {
     await using cluster = await startCluster({ nodes: 1, startTime: "2026-01-01T00:00:30Z" })
     await cluster.apply([
       cronJob("concurrent", "Allow"),
@@ -144,7 +144,7 @@ describe("CronJobs", () => {
   })
 })
 
-describe("taints that pods do not tolerate for good", () => {
+describe("NoExecute taints that pods tolerate for a time", () => {
   const taint = { key: "kubernetes.io/e2e-evict-taint-key", value: "evictTaintVal", effect: "NoExecute" as const }
   const tolerating = (name: string, tolerationSeconds: number) =>
     pod(name, { tolerations: [{ key: taint.key, value: taint.value, effect: "NoExecute", tolerationSeconds }] })
@@ -153,7 +153,7 @@ describe("taints that pods do not tolerate for good", () => {
     body: { spec: { taints: wanted ? [taint] : null } },
   })
 
-  test("evict each when its time is over", async () => {
+  test("evict each pod when the time of its toleration is over", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply([tolerating("short", 5), tolerating("long", 35)])
     await cluster.eventually(Pod, {}, (pods) => pods.length === 2 && pods.every(isRunning))
@@ -169,7 +169,7 @@ describe("taints that pods do not tolerate for good", () => {
     expect(await cluster.list(Pod)).toEqual([])
   })
 
-  test("spare those whose time is not over when the taint goes", async () => {
+  test("do not evict a pod if they are removed before the time of its toleration is over", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(tolerating("p", 60))
     await cluster.eventually(Pod, {}, ([found]) => isRunning(found!))
@@ -181,7 +181,7 @@ describe("taints that pods do not tolerate for good", () => {
   })
 })
 
-test("endpoints of 200 Services are there within seconds", async () => {
+test("the endpoints of 200 Services exist within seconds", async () => {
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.apply(pod("svc-latency"))
   await cluster.eventually(Pod, {}, ([found]) => isRunning(found!))

@@ -21,7 +21,7 @@ afterAll(() => cluster.stop())
 
 describe("ReplicationControllers", () => {
   const path = `${NS}/replicationcontrollers`
-  test("go through a life: created, patched, scaled, deleted together", async () => {
+  test("are created, patched, scaled, and deleted as a collection", async () => {
     await cluster.post(path, {
       metadata: { name: "rc-test", labels: { "test-rc-static": "true" } },
       spec: { replicas: 1, selector: { app: "rc-test" }, template: template("rc-test") },
@@ -51,7 +51,7 @@ describe("ReplicationControllers", () => {
     await cluster.untilList(`${path}?labelSelector=test-rc-static%3Dtrue`, (left) => left.length === 0)
   })
 
-  test("adopt pods that match, release those that do not any more", async () => {
+  test("adopt pods that match, and release pods that do not match any more", async () => {
     await cluster.post(`${NS}/pods`, {
       metadata: { name: "pod-adoption", labels: { app: "adopt-rc" } },
       spec: podSpec(),
@@ -69,7 +69,7 @@ describe("ReplicationControllers", () => {
     await cluster.untilList(podsOf("adopt-rc"), running(1))
   })
 
-  test("say so when a quota holds them back, and take it back", async () => {
+  test("have a condition while a quota prevents their pods, and lose the condition afterwards", async () => {
     const ns = await makeNamespace(cluster, "rc-quota")
     await cluster.post(`${ns}/resourcequotas`, { metadata: { name: "condition-test" }, spec: { hard: { pods: "2" } } })
     await cluster.until(`${ns}/resourcequotas/condition-test`, (quota) => quota?.status.hard?.["pods"] === "2")
@@ -95,7 +95,7 @@ describe("ReplicationControllers", () => {
 
 describe("ReplicaSets", () => {
   const path = `${APPS}/replicasets`
-  test("are replaced, patched, scaled and deleted together; their status is their own", async () => {
+  test("are replaced, patched, scaled and deleted as a collection, and have a status subresource", async () => {
     await cluster.post(path, {
       metadata: { name: "rs", labels: { e2e: "rs" } },
       spec: { replicas: 1, ...selected("rs") },
@@ -156,7 +156,7 @@ describe("Deployments", () => {
     deployment.status["updatedReplicas"] === count &&
     deployment.status.replicas === count
 
-  test("go through a life with status and scale", async () => {
+  test("are created, updated with status and scale, and deleted", async () => {
     await cluster.post(path, {
       metadata: { name: "life", labels: { "test-deployment-static": "true" } },
       spec: { replicas: 2, ...selected("life") },
@@ -198,7 +198,7 @@ describe("Deployments", () => {
     await cluster.untilList(`${APPS}/replicasets?labelSelector=app%3Dlife`, (sets) => sets.length === 0)
   })
 
-  test("adopt a ReplicaSet and roll over to another image, by one and all at once, and clean old sets away", async () => {
+  test("adopt a ReplicaSet, roll out another image by RollingUpdate and Recreate, and delete old ReplicaSets", async () => {
     await cluster.post(`${APPS}/replicasets`, {
       metadata: {
         name: "rolling-old",
@@ -247,7 +247,7 @@ describe("DaemonSets", () => {
     set.status["desiredNumberScheduled"] === count &&
     set.status.observedGeneration === set.metadata.generation
 
-  test("run a pod on each node, replace it, and follow node labels", async () => {
+  test("run a pod on each node, replace a deleted one, and follow node labels", async () => {
     await cluster.post(path, { metadata: { name: "ds", labels: { e2e: "ds" } }, spec: selected("ds") })
     await cluster.until(`${path}/ds`, scheduled(2))
     const pods = await cluster.untilList(podsOf("ds"), running(2))
@@ -280,7 +280,7 @@ describe("DaemonSets", () => {
     await cluster.untilList(`${path}?labelSelector=e2e%3Dds`, (left) => left.length === 0)
   })
 
-  test("retry a pod that failed, update by rolling, and keep revisions", async () => {
+  test("replace a failed pod, update by RollingUpdate, and keep revisions", async () => {
     await cluster.post(path, {
       metadata: { name: "roll" },
       spec: { ...selected("dsroll"), updateStrategy: { type: "RollingUpdate" } },
@@ -330,7 +330,7 @@ describe("Jobs", () => {
   })
   const active = (count: number) => (found: Loose | undefined) => found?.status["active"] === count
 
-  test("go through a life with status, and delete their pods with them", async () => {
+  test("are created, updated with their status, and deleted with their pods", async () => {
     await cluster.post(path, job("life"))
     const now = await cluster.until(`${path}/life`, active(2))
     expect(now.metadata.labels).toMatchObject({ "e2e-job-label": "life" })
@@ -371,7 +371,7 @@ describe("Jobs", () => {
     await cluster.delete(`${path}/pause`, { propagationPolicy: "Background" })
   })
 
-  test("adopt orphans and release pods that match no more", async () => {
+  test("adopt orphans, and release pods that do not match any more", async () => {
     const made = await cluster.post(path, job("adopt"))
     const [pod] = await cluster.untilList(`${NS}/pods?labelSelector=job%3Dadopt`, running(2))
     await cluster.patch(`${NS}/pods/${pod!.metadata.name}`, "merge", { metadata: { ownerReferences: null } })

@@ -5,7 +5,7 @@ import { runConsistency } from "./run.ts"
 const SEEDS = [1, 2, 3, 4]
 
 test.each(SEEDS)(
-  "what clients of three servers are told with seed %d is consistent",
+  "the responses of three servers to their clients with seed %d are consistent",
   async (seed) => {
     const { problems, operations } = await runConsistency(seed)
     expect(problems).toEqual([])

@@ -26,7 +26,7 @@ const TABLE: readonly { readonly title: string; readonly given: readonly Operati
     wants: false,
   },
   {
-    title: "two updates of the same state are both done",
+    title: "two updates of the same state both succeed",
     given: [write(1, 2, null, "a"), write(3, 6, "a", "b"), write(4, 5, "a", "c")],
     wants: false,
   },
@@ -41,17 +41,17 @@ const TABLE: readonly { readonly title: string; readonly given: readonly Operati
     wants: false,
   },
   {
-    title: "a write without an answer happens after a later read",
+    title: "a write without a response is applied after a later read",
     given: [write(1, Infinity, null, "a", "unknown"), read(2, 3, null), read(4, 5, "a")],
     wants: true,
   },
   {
-    title: "a write without an answer happens and is undone by nobody",
+    title: "a write without a response is applied and undone by no other write",
     given: [write(1, Infinity, null, "a", "unknown"), read(2, 3, "a"), read(4, 5, null)],
     wants: false,
   },
   {
-    title: "a refused write has happened",
+    title: "a refused write was applied",
     given: [write(1, 2, null, "a"), write(3, 4, null, "b", "refused"), read(5, 6, "b")],
     wants: false,
   },
@@ -62,6 +62,6 @@ const TABLE: readonly { readonly title: string; readonly given: readonly Operati
   },
 ]
 
-test.each(TABLE)("the checker judges a history in which $title", ({ given, wants }) => {
+test.each(TABLE)("the checker accepts or rejects a history in which $title", ({ given, wants }) => {
   expect(isLinearizable(given)).toBe(wants)
 })
