@@ -241,7 +241,7 @@ describe("parseManifest", () => {
     parseManifest(text).map(({ document, kind, name, namespace }) => `${document} ${kind} ${namespace ?? "-"}/${name}`)
   test.each([
     [
-      "several documents, empty ones passed over",
+      "several documents, without the empty ones",
       "---\n---\n# nothing\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: B\n" +
         "metadata: {name: b, namespace: ns}\n",
       ["3 A -/a", "4 B ns/b"],

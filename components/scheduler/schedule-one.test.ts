@@ -90,35 +90,35 @@ describe("filters", () => {
       "0/1 nodes are available: 1 Insufficient cpu.",
     ],
     [
-      "too little of several, on several",
+      "too little of several resources on several nodes",
       podOf("p", asking({ cpu: "3", memory: "8Gi" })),
       [nodeOf("a"), nodeOf("b")],
       [],
       "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient memory.",
     ],
     [
-      "an extended resource that is not there",
+      "an extended resource that no node has",
       podOf("p", asking({ "example.com/gpu": "1" })),
       [nodeOf("a")],
       [],
       "0/1 nodes are available: 1 Insufficient example.com/gpu.",
     ],
     [
-      "an extended resource that is there",
+      "an extended resource that the node has",
       podOf("p", asking({ "example.com/gpu": "1" })),
       [nodeOf("a"), nodeOf("b", { allocatable: { "example.com/gpu": "1" } })],
       [],
       "b",
     ],
     [
-      "as many pods as the node takes",
+      "as many pods as the node allows",
       podOf("p"),
       [nodeOf("a", { allocatable: { pods: "1" } })],
       [podOf("b", {}, { node: "a" })],
       "0/1 nodes are available: 1 Too many pods.",
     ],
     [
-      "an ended pod takes nothing",
+      "the resources of an ended pod are free",
       podOf("p"),
       [nodeOf("a", { allocatable: { pods: "1" } })],
       [podOf("b", {}, { node: "a", status: { phase: "Succeeded" } })],
@@ -146,7 +146,7 @@ describe("filters", () => {
       "a",
     ],
     [
-      "a soft taint is avoided where another node is free",
+      "a PreferNoSchedule taint is avoided if another node is free",
       podOf("p"),
       [nodeOf("a", { spec: taint("PreferNoSchedule") }), nodeOf("b")],
       [],
@@ -160,7 +160,7 @@ describe("filters", () => {
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
     ],
     [
-      "a node that affinity names and that takes no pods, beside one that it does not name",
+      "a cordoned node that the affinity names, and a node that it does not name",
       podOf("p", {
         affinity: {
           nodeAffinity: {
@@ -212,7 +212,7 @@ describe("filters", () => {
       "b",
     ],
     [
-      "a host port that is taken",
+      "a host port that is in use",
       podOf("p", { containers: [{ name: "c", image: "i", ports: [{ containerPort: 80, hostPort: 80 }] }] }),
       [nodeOf("a")],
       [
@@ -225,7 +225,7 @@ describe("filters", () => {
       "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
     ],
     [
-      "init containers count by their largest",
+      "the largest init container counts",
       podOf("p", {
         ...asking({ cpu: "1" }),
         initContainers: [{ name: "i", image: "i", resources: { requests: { cpu: "3" } } }],
@@ -235,7 +235,7 @@ describe("filters", () => {
       "0/1 nodes are available: 1 Insufficient cpu.",
     ],
     [
-      "sidecars add to the containers",
+      "sidecars are added to the containers",
       podOf("p", {
         ...asking({ cpu: "1500m" }),
         initContainers: [{ name: "i", image: "i", restartPolicy: "Always", resources: { requests: { cpu: "600m" } } }],
@@ -245,50 +245,56 @@ describe("filters", () => {
       "0/1 nodes are available: 1 Insufficient cpu.",
     ],
     [
-      "near a pod it must be near, by zone",
+      "required affinity to a pod, by zone",
       labelled({}, near(term(WEB))),
       [zone("a", "1"), zone("b", "2")],
       [labelled(WEB, {}, "b")],
       "b",
     ],
     [
-      "nowhere, when nobody is there to be near",
+      "required affinity to pods that do not exist",
       labelled({}, near(term(WEB))),
       [zone("a", "1")],
       [],
       "0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
     ],
-    ["anywhere, as the first of its own group", labelled(WEB, near(term(WEB))), [zone("a", "1")], [], "a"],
     [
-      "away from a pod it must not be near",
+      "required affinity to its own group, of which it is the first pod",
+      labelled(WEB, near(term(WEB))),
+      [zone("a", "1")],
+      [],
+      "a",
+    ],
+    [
+      "required anti-affinity to a pod",
       labelled({}, away(term(WEB))),
       [zone("a", "1")],
       [labelled(WEB, {}, "a")],
       "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
     ],
     [
-      "away from a pod that does not want it",
+      "required anti-affinity of an existing pod",
       labelled(WEB),
       [zone("a", "1")],
       [labelled({}, away(term(WEB)), "a")],
       "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules.",
     ],
     [
-      "terms mean the pod's own namespace",
+      "a term selects pods of the pod's own namespace",
       labelled({}, away(term(WEB))),
       [zone("a", "1")],
       [labelled(WEB, {}, "a", "other")],
       "a",
     ],
     [
-      "terms can mean namespaces by label",
+      "a term can select namespaces by label",
       labelled({}, away(term(WEB, { namespaceSelector: { matchLabels: { team: "other" } } }))),
       [zone("a", "1")],
       [labelled(WEB, {}, "a", "other")],
       "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
     ],
     [
-      "rather near",
+      "preferred affinity to a pod",
       labelled(
         {},
         {
@@ -303,30 +309,36 @@ describe("filters", () => {
       [labelled(WEB, {}, "b")],
       "b",
     ],
-    ["spread over zones", labelled(WEB, spread()), [zone("a", "1"), zone("b", "2")], [labelled(WEB, {}, "a")], "b"],
     [
-      "not beyond the allowed skew",
+      "topology spread over zones",
+      labelled(WEB, spread()),
+      [zone("a", "1"), zone("b", "2")],
+      [labelled(WEB, {}, "a")],
+      "b",
+    ],
+    [
+      "topology spread beyond the allowed skew",
       labelled(WEB, spread()),
       [zone("a", "1"), nodeOf("b", { labels: { "topology.kubernetes.io/zone": "2" }, spec: { unschedulable: true } })],
       [labelled(WEB, {}, "a")],
       "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) were unschedulable.",
     ],
     [
-      "not on nodes without the label",
+      "topology spread on nodes without the label",
       labelled(WEB, spread()),
       [nodeOf("a")],
       [],
       "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label).",
     ],
     [
-      "rather spread",
+      "topology spread with ScheduleAnyway",
       labelled(WEB, spread("ScheduleAnyway")),
       [zone("a", "1"), zone("b", "2")],
       [labelled(WEB, {}, "a")],
       "b",
     ],
     [
-      "the emptier node",
+      "the node with more free resources",
       podOf("p", asking({ cpu: "100m", memory: "100Mi" })),
       [nodeOf("a"), nodeOf("b")],
       [podOf("b", asking({ cpu: "1", memory: "2Gi" }), { node: "a" })],

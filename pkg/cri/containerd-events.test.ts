@@ -54,18 +54,18 @@ async function firstEvent(runtime: RuntimeService): Promise<ContainerEvent | und
 
 describe("the end of a container", () => {
   test.each<[string, (string | undefined)[], number]>([
-    ["at once where the CRI shows it", ["CONTAINER_EXITED"], 1],
+    ["at once if the CRI shows it", ["CONTAINER_EXITED"], 1],
     [
       "not while the CRI says that the container runs",
       ["CONTAINER_RUNNING", "CONTAINER_RUNNING", "CONTAINER_EXITED"],
       3,
     ],
     [
-      "not while the container's start is under way, which shows it as running once more",
+      "not while the container's start is in progress, after which the CRI shows it as running again",
       ["CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"],
       3,
     ],
-    ["when the CRI has the container no more", ["CONTAINER_RUNNING", undefined], 2],
+    ["when the CRI does not know the container any more", ["CONTAINER_RUNNING", undefined], 2],
     ["however long the CRI takes", [...Array.from({ length: 30 }, () => "CONTAINER_RUNNING"), "CONTAINER_EXITED"], 31],
   ])("is reported %s", async (_when, states, looks) => {
     // given a CRI that shows the end of a container late, and an event that says it has ended

@@ -78,7 +78,7 @@ describe("a service account token", () => {
   test.each([
     ["an hour and a minute later", issue().token, NOW + 3661_000, "expired"],
     ["within the leeway", issue().token, NOW + 3659_000, undefined],
-    ["long before its time", issue().token, NOW - 61_000, "not yet valid"],
+    ["before its time", issue().token, NOW - 61_000, "not yet valid"],
     [
       "with another payload",
       `${head}.${base64({ iss: DEFAULT_ISSUER, sub: "admin" })}.${signature}`,
@@ -86,10 +86,10 @@ describe("a service account token", () => {
       "bad signature",
     ],
     ["with algorithm none", `${base64({ alg: "none" })}.${body}.`, NOW, "malformed"],
-    ["with a key nobody knows", issue({}, newSigningKey()).token, NOW, "unknown key"],
-    ["from elsewhere", `${head}.${base64({ iss: "https://elsewhere" })}.${signature}`, NOW, "unknown issuer"],
-    ["that is none", "K10abc::admin:secret", NOW, "malformed"],
-    ["that is half one", "a.b.c", NOW, "malformed"],
+    ["with an unknown key", issue({}, newSigningKey()).token, NOW, "unknown key"],
+    ["of another issuer", `${head}.${base64({ iss: "https://elsewhere" })}.${signature}`, NOW, "unknown issuer"],
+    ["that is no JWT", "K10abc::admin:secret", NOW, "malformed"],
+    ["whose parts cannot be decoded", "a.b.c", NOW, "malformed"],
     ["that is empty", "", NOW, "malformed"],
   ])("%s is accepted or refused", (_, token, now, reason) => {
     expect(verify(token, { now })).toMatchObject(reason === undefined ? { ok: true } : { ok: false, reason })

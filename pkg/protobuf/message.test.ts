@@ -208,7 +208,7 @@ describe("Reader and Writer", () => {
     ["a nested message longer than its parent", [0x62, 0x03, 0x22, 0x05, 0x61]],
     ["field number 0", [0x00, 0x01]],
     ["wire type 7", [0xff, 0x01]],
-    ["fixed64 cut short", [0xc1, 0x0c, 1, 2]],
+    ["a truncated fixed64", [0xc1, 0x0c, 1, 2]],
     ["a group without end", [0x9b, 0x06, 0x08, 0x01]],
   ])("refuses %s", (_name, bytes) => {
     expect(() => Pod.decode(new Uint8Array(bytes))).toThrow(ProtobufError)

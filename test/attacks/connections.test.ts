@@ -52,9 +52,9 @@ async function isServed(name: string): Promise<void> {
 
 describe("a server that may have 300 files open", () => {
   test.each<readonly [string, () => Promise<SilentClient>]>([
-    ["TCP connections that say nothing", () => tcpClient(server.port)],
+    ["TCP connections that send nothing", () => tcpClient(server.port)],
     ["handshakes that stop", () => tcpClient(server.port, PART_OF_HELLO)],
-    ["TLS connections that say nothing", () => tlsClient(server.port, "")],
+    ["TLS connections that send nothing", () => tlsClient(server.port, "")],
     ["heads that do not end", () => tlsClient(server.port, "GET / HTTP/1.1\r\nX: ")],
     ["HTTP/2 connections that say nothing", () => tlsClient(server.port, "", { protocol: "h2" })],
     ["anonymous requests", () => tlsClient(server.port, head("GET", "/readyz"))],

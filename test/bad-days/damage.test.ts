@@ -39,7 +39,7 @@ describe("a store whose file was damaged", () => {
     ["the database's schema", "state.db", () => 200],
     ["the end of the database", "state.db", (size: number) => size - 3000],
     ["the middle of the database", "state.db", (size: number) => Math.floor(size / 2)],
-    ["the log's head", "state.db-wal", () => 10],
+    ["the head of the log", "state.db-wal", () => 10],
     ["the middle of the log", "state.db-wal", (size: number) => Math.floor(size / 2)],
     ["the end of the log", "state.db-wal", (size: number) => size - 100],
     ...Array.from({ length: 8 }, (_, i): [string, string, (size: number) => number] => [

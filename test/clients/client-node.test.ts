@@ -47,7 +47,7 @@ describe("@kubernetes/client-node", () => {
     ["creates, reads, lists in pages, replaces and deletes objects", "objects"],
     ["patches in every way, applies on the server, and works without knowing the kind", "patches"],
     ["watches", "watches"],
-    ["keeps an informer current", "informers"],
+    ["keeps an informer up to date", "informers"],
   ])("%s", (_title, step) => works(step, cluster.kubeconfig), 30_000)
 })
 
@@ -75,7 +75,7 @@ describeOnNode("@kubernetes/client-node on a node", () => {
   afterAll(() => cluster?.[Symbol.asyncDispose]())
 
   test.each([
-    ["runs commands, with what they read and print, and tells their exit codes", "exec"],
+    ["runs commands with input and output, and returns their exit codes", "exec"],
     ["forwards a port", "portForward"],
     ["follows logs", "logs"],
   ])("%s", (_title, step) => works(step, kubeconfig), 30_000)

@@ -68,7 +68,7 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
       "and 65535, inclusive",
   ],
   [
-    "a restart policy that is none",
+    "an unknown restart policy",
     `${V}/pods`,
     pod({ restartPolicy: "Sometimes" }),
     'Pod "p" is invalid: spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", ' +
@@ -82,7 +82,7 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
       "equal to cpu limit of 1",
   ],
   [
-    "a mount of no volume",
+    "a mount of a missing volume",
     `${V}/pods`,
     pod({ containers: [{ ...container, volumeMounts: [{ name: "none", mountPath: "/x" }] }] }),
     'Pod "p" is invalid: spec.containers[0].volumeMounts[0].name: Not found: "none"',
@@ -123,7 +123,7 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
       `characters, metadata.labels: Invalid value: "${long}": must be no more than 63 bytes]`,
   ],
   [
-    "a label that is none",
+    "an invalid label",
     `${V}/configmaps`,
     { metadata: { name: "a", labels: { a: "b c" } } },
     `ConfigMap "a" is invalid: metadata.labels: Invalid value: "b c": a valid label must be an empty string ` +
@@ -164,13 +164,13 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     'Deployment.apps "d" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
   ],
   [
-    "a Job that restarts always",
+    "a Job with restart policy Always",
     "/apis/batch/v1/namespaces/v/jobs",
     { metadata: { name: "j" }, spec: { template: { spec: { containers: [container] } } } },
     'Job.batch "j" is invalid: spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
   ],
   [
-    "a schedule that is none",
+    "an invalid schedule",
     "/apis/batch/v1/namespaces/v/cronjobs",
     {
       metadata: { name: "c" },
@@ -189,7 +189,7 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
       "required, spec.resources[storage]: Required value]",
   ],
   [
-    "a role binding to no name",
+    "a role binding without a role name",
     "/apis/rbac.authorization.k8s.io/v1/namespaces/v/rolebindings",
     { metadata: { name: "r" }, roleRef: { kind: "Role", name: "" } },
     'RoleBinding.rbac.authorization.k8s.io "r" is invalid: roleRef.name: Required value',
@@ -222,13 +222,13 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     'EndpointSlice.discovery.k8s.io "e" is invalid: endpoints[0].addresses[0]: Required value',
   ],
   [
-    "a replication controller with a fault, whose unused generateName is told about only where there is none",
+    "a replication controller with faults, whose unused generateName is not validated then",
     `${V}/replicationcontrollers`,
     { metadata: { name: "r", generateName: "a/b" }, spec: {} },
     'ReplicationController "r" is invalid: [spec.selector: Required value, spec.template: Required value]',
   ],
   [
-    "a replication controller with an unused generateName that no path can hold",
+    "a replication controller with an unused generateName that cannot be in a path",
     `${V}/replicationcontrollers`,
     {
       metadata: { name: "r", generateName: "a/b" },
@@ -245,7 +245,7 @@ describe("invalid objects", () => {
 
   const CHANGES: [what: string, path: string, body: object, change: object, message: string][] = [
     [
-      "the spec of a VolumeAttachment, which is shown in Go's names",
+      "the spec of a VolumeAttachment, which is shown with Go's field names",
       "/apis/storage.k8s.io/v1/volumeattachments",
       { metadata: { name: "a" }, spec: { attacher: "d.io", nodeName: "n", source: { persistentVolumeName: "v" } } },
       { spec: { nodeName: "m" } },
@@ -261,7 +261,7 @@ describe("invalid objects", () => {
         '"Constraints":null,"Config":null}}: field is immutable',
     ],
     [
-      "the generateName of a DeviceClass, of which only the shared registry tells",
+      "the generateName of a DeviceClass, which only the shared registry validates",
       "/apis/resource.k8s.io/v1/deviceclasses",
       { metadata: { name: "c" }, spec: {} },
       { metadata: { generateName: "a/b" } },
@@ -305,7 +305,7 @@ describe("invalid objects", () => {
 
 const UNREADABLE: [what: string, path: string, body: object | string, message: string][] = [
   [
-    "a quantity that is none",
+    "an invalid quantity",
     `${V}/pods`,
     pod({ containers: [{ ...container, resources: { requests: { cpu: "lots" } } }] }),
     `Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression ` +

@@ -48,9 +48,15 @@ describe("the source of a flag's value", () => {
   test.each<[string, string[], Record<string, string>, string | undefined, number]>([
     ["the default", [], {}, undefined, 6443],
     ["the config file", [], {}, "https-listen-port: 7000", 7000],
-    ["a variable, before the file", [], { K3TS_HTTPS_LISTEN_PORT: "7001" }, "https-listen-port: 7000", 7001],
     [
-      "the command line, before all",
+      "an environment variable, which overrides the file",
+      [],
+      { K3TS_HTTPS_LISTEN_PORT: "7001" },
+      "https-listen-port: 7000",
+      7001,
+    ],
+    [
+      "the command line, which overrides everything",
       ["--https-listen-port", "7002"],
       { K3TS_HTTPS_LISTEN_PORT: "7001" },
       "https-listen-port: 7000",

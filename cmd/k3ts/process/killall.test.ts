@@ -7,11 +7,11 @@ describe("the resources that killall removes", () => {
   const config = cniConfig({ podCidrs: ["10.42.0.0/24"], mtu: 1500 }, "/run/k3ts/cni/networks", "k3ts")
   const both = cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1500 }, "/run/k3ts/cni/networks", "k3ts")
   test.each<[string, string | undefined, string[], boolean]>([
-    ["the bridge with an address of our range", config, ["10.42.0.1"], true],
-    ["the bridge with an address of our range of IPv6", both, ["fd42::1", "fe80::1"], true],
-    ["not k3s' bridge of the same name", config, ["10.99.0.1"], false],
+    ["the bridge cni0 with an address of our IPv4 range", config, ["10.42.0.1"], true],
+    ["the bridge cni0 with an address of our IPv6 range", both, ["fd42::1", "fe80::1"], true],
+    ["not the bridge of k3s with the same name", config, ["10.99.0.1"], false],
     ["not a bridge without an address", config, [], false],
-    ["no bridge where we never wrote a network", undefined, ["10.42.0.1"], false],
+    ["no bridge if k3ts never wrote a network configuration", undefined, ["10.42.0.1"], false],
   ])("%s", (_, text, addresses, expected) => expect(ownsBridge(text, addresses)).toBe(expected))
 
   test("mounts are only those below the folders of k3ts, the newest first", () => {

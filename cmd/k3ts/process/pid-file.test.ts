@@ -37,8 +37,8 @@ test("a second server with a node on the same machine is refused", () => {
 })
 
 test.each([
-  ["whose process is gone", "999999999\n1\n"],
-  ["whose pid another process got since", `${process.pid}\n1\n6443\n`],
+  ["of a process that has ended", "999999999\n1\n"],
+  ["whose pid another process has now", `${process.pid}\n1\n6443\n`],
   ["that is empty", ""],
 ])("a pid file %s is no lock", (_, text) => {
   const dir = mkdtempSync(join(folder, "stale-"))

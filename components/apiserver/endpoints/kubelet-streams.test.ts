@@ -86,19 +86,13 @@ describe("the streams of a kubelet", () => {
     ["a pod of another uid", "GET", "attach/default/web/another/c?output=1", 500, 'container not found ("c")'],
     ["ports of a pod of another uid", "POST", "portForward/default/web/another", 404, "pod not found"],
     [
-      "no stream at all",
+      "a request without streams",
       "GET",
       "exec/default/web/c?command=ls&stdout=true",
       400,
       "you must specify at least 1 of stdin, stdout, stderr",
     ],
-    [
-      "a client that stays with HTTP",
-      "POST",
-      "exec/default/web/c?command=ls&output=1",
-      500,
-      "Upgrade request required",
-    ],
+    ["a request without an upgrade", "POST", "exec/default/web/c?command=ls&output=1", 500, "Upgrade request required"],
   ])("are refused in plain text: %s", async (_title, method, path, code, text) => {
     const unregister = server.nodes.register("n1", NO_STREAMS)
     expect(await server.send(method, `${KUBELET}/${path}`)).toMatchObject({

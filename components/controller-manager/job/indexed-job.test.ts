@@ -130,7 +130,7 @@ describe("Indexed Job", () => {
   test.each([
     ["an index", [{ succeededIndexes: "0" }], "Matched rules at index 0"],
     ["a number of indexes", [{ succeededIndexes: "3" }, { succeededCount: 2 }], "Matched rules at index 1"],
-    ["some of a set", [{ succeededIndexes: "0-3", succeededCount: 2 }], "Matched rules at index 0"],
+    ["a number of indexes of a set", [{ succeededIndexes: "0-3", succeededCount: 2 }], "Matched rules at index 0"],
   ])("is done early when its success policy asks for %s", async (_what, rules, message) => {
     // given index 1 succeeds, then index 0, and the others run on
     await using cluster = await start(

@@ -42,10 +42,10 @@ describe("the pod that is deleted first when a ReplicaSet is scaled down", () =>
     ["one that is pending", { phase: "Pending" }, {}],
     ["one that is not ready", {}, ready],
     ["one that costs less to delete", { ...ready, cost: -5 }, { ...ready, cost: 0 }],
-    ["one that shares its node with another", { ...ready, node: "crowded" }, { ...ready, node: "a" }],
-    ["one that became ready lately", { readySince: "2026-01-01T23:59:00Z" }, ready],
+    ["one whose node has more pods of the set", { ...ready, node: "crowded" }, { ...ready, node: "a" }],
+    ["one that became ready more recently", { readySince: "2026-01-01T23:59:00Z" }, ready],
     ["one that restarted more often", { ...ready, restarts: 3 }, ready],
-    ["one that was created lately", { ...ready, created: "2026-01-01T23:00:00Z" }, ready],
+    ["one that was created more recently", { ...ready, created: "2026-01-01T23:00:00Z" }, ready],
   ]
   test.each(table)("is %s", (_rule, first, second) => {
     const pods = [podOf("second", second), podOf("first", first)]

@@ -13,20 +13,25 @@ const jane = { username: "jane", password: "s3cret" }
 
 describe("credentials of pull secrets", () => {
   test.each([
-    ["the registry's", "127.0.0.1:5000/team/app:1", { "127.0.0.1:5000": jane }, ["jane"]],
-    ["those of another registry not", "127.0.0.1:5000/team/app:1", { "127.0.0.1:5001": jane, "127.0.0.1": jane }, []],
+    ["are those of the image's registry", "127.0.0.1:5000/team/app:1", { "127.0.0.1:5000": jane }, ["jane"]],
     [
-      "the longest path first",
+      "are not those of another registry",
+      "127.0.0.1:5000/team/app:1",
+      { "127.0.0.1:5001": jane, "127.0.0.1": jane },
+      [],
+    ],
+    [
+      "are those of the longest path first",
       "r.example/team/app:1",
       { "r.example": jane, "r.example/team": { auth: btoa("team:a:b") } },
       ["team", "jane"],
     ],
-    ["Docker's own by its old name", "busybox:1", { "https://index.docker.io/v1/": jane }, ["jane"]],
-    ["by a pattern", "eu.r.example/app", { "*.r.example": jane }, ["jane"]],
-    ["by a pattern with several stars", "eu-1-a.r.example/app", { "e*-*a.r*.example": jane }, ["jane"]],
-    ["not by a pattern whose ends overlap", "aba.example/app", { "ab*ba.example": jane }, []],
+    ["of Docker Hub are found under its old name", "busybox:1", { "https://index.docker.io/v1/": jane }, ["jane"]],
+    ["are found by a pattern", "eu.r.example/app", { "*.r.example": jane }, ["jane"]],
+    ["are found by a pattern with several stars", "eu-1-a.r.example/app", { "e*-*a.r*.example": jane }, ["jane"]],
+    ["are not found by a pattern whose ends overlap in the name", "aba.example/app", { "ab*ba.example": jane }, []],
     [
-      "not by a pattern that many stars make costly to try",
+      "are not searched for ever by a pattern with many stars",
       `${"a".repeat(63)}.example/app`,
       { [`${"a*".repeat(40)}b.example`]: jane },
       [],

@@ -22,19 +22,19 @@ const status = (name: string, how: How): ContainerStatus => ({
 
 const rows: readonly (readonly [string, "Always" | "OnFailure" | "Never", readonly How[], boolean, string])[] = [
   ["a container that waits", "Always", ["waiting"], false, "Pending"],
-  ["one that waits beside one that runs", "Always", ["waiting", "running"], false, "Pending"],
+  ["a container that waits beside one that runs", "Always", ["waiting", "running"], false, "Pending"],
   ["all run", "Always", ["running", "running"], false, "Running"],
-  ["one ended and will be started again", "Always", [0], false, "Running"],
-  ["one that waits after a crash", "Always", ["crashed"], false, "Running"],
-  ["one failed and will be started again", "OnFailure", [1], false, "Running"],
-  ["all succeeded, once for all", "OnFailure", [0, 0], false, "Succeeded"],
-  ["all succeeded, never again", "Never", [0, 0], false, "Succeeded"],
-  ["one failed, never again", "Never", [0, 1], false, "Failed"],
+  ["a container that ended and will be restarted", "Always", [0], false, "Running"],
+  ["a container that waits after a crash", "Always", ["crashed"], false, "Running"],
+  ["a container that failed and will be restarted", "OnFailure", [1], false, "Running"],
+  ["all succeeded", "OnFailure", [0, 0], false, "Succeeded"],
+  ["all succeeded", "Never", [0, 0], false, "Succeeded"],
+  ["one failed for good", "Never", [0, 1], false, "Failed"],
   ["one failed and one runs", "Never", [1, "running"], false, "Running"],
-  ["deleted after it ran well", "Always", [0], true, "Succeeded"],
-  ["deleted and killed", "Always", [137, 0], true, "Failed"],
-  ["deleted before it ran", "Always", ["waiting"], true, "Failed"],
-  ["deleted when only one had run", "Never", [0, "waiting"], true, "Failed"],
+  ["deleted, and the container exited with 0", "Always", [0], true, "Succeeded"],
+  ["deleted, and a container was killed", "Always", [137, 0], true, "Failed"],
+  ["deleted before its container ran", "Always", ["waiting"], true, "Failed"],
+  ["deleted when only one of two containers had run", "Never", [0, "waiting"], true, "Failed"],
 ]
 
 describe("the phase of a pod", () => {
@@ -53,9 +53,9 @@ describe("the phase of a pod", () => {
 
   test.each([
     ["an init container that runs", "Always", "running", "Pending"],
-    ["one that failed and is tried again", "OnFailure", 1, "Pending"],
-    ["one that failed for good", "Never", 1, "Failed"],
-    ["one that is done", "Always", 0, "Pending"],
+    ["an init container that failed and will be restarted", "OnFailure", 1, "Pending"],
+    ["an init container that failed for good", "Never", 1, "Failed"],
+    ["an init container that has succeeded", "Always", 0, "Pending"],
   ] as const)("%s (%s)", (_title, restartPolicy, how, phase) => {
     const pod = podOf({ restartPolicy, initContainers: [{ name: "i", image: "i" }] })
     expect(phaseOf(pod, [status("i", how)], [status("c", "waiting")], false)).toBe(phase)

@@ -126,9 +126,9 @@ describe("decodeObject", () => {
       { at: "2026-01-02T03:04:05.6789Z" },
       { replicas: 1, resources: {}, at: "2026-01-02T03:04:05.678900Z" },
     ],
-    ["any JSON is left alone", { raw: { a: [null, 1.5] } }, { replicas: 1, resources: {}, raw: { a: [null, 1.5] } }],
+    ["raw JSON is kept", { raw: { a: [null, 1.5] } }, { replicas: 1, resources: {}, raw: { a: [null, 1.5] } }],
     [
-      "a message may hold itself",
+      "a message can contain itself",
       { inner: { inner: {} } },
       { replicas: 1, resources: {}, inner: { replicas: 1, resources: {}, inner: { replicas: 1, resources: {} } } },
     ],

@@ -5,9 +5,9 @@ import { applyJsonPatch } from "./json.ts"
 describe("JSON patch", () => {
   test.each<[string, unknown, unknown[], unknown]>([
     ["adds a key", { a: 1 }, [{ op: "add", path: "/b", value: 2 }], { a: 1, b: 2 }],
-    ["adds into a list", { a: [1, 3] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2, 3] }],
+    ["inserts into a list", { a: [1, 3] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2, 3] }],
     ["appends to a list", { a: [1] }, [{ op: "add", path: "/a/-", value: 2 }], { a: [1, 2] }],
-    ["adds over what is there", { a: 1 }, [{ op: "add", path: "/a", value: 2 }], { a: 2 }],
+    ["adds in place of an existing value", { a: 1 }, [{ op: "add", path: "/a", value: 2 }], { a: 2 }],
     [
       "removes a key and an item",
       { a: [1, 2], b: 1 },
@@ -20,15 +20,15 @@ describe("JSON patch", () => {
     ["counts negative indices from the end", { a: [1, 2] }, [{ op: "remove", path: "/a/-1" }], { a: [1] }],
     ["replaces", { a: { b: 1 } }, [{ op: "replace", path: "/a/b", value: { c: null } }], { a: { b: { c: null } } }],
     ["replaces an item in its place", { a: [1, 2, 3] }, [{ op: "replace", path: "/a/1", value: 9 }], { a: [1, 9, 3] }],
-    ["replaces the whole", { a: 1 }, [{ op: "replace", path: "", value: { b: 2 } }], { b: 2 }],
+    ["replaces the whole document", { a: 1 }, [{ op: "replace", path: "", value: { b: 2 } }], { b: 2 }],
     ["replaces a key that is missing", { a: 1 }, [{ op: "replace", path: "/b", value: 2 }], { a: 1, b: 2 }],
     ["copies a key that is missing as null", { a: 1 }, [{ op: "copy", from: "/b", path: "/c" }], { a: 1, c: null }],
-    ["passes over what stands before the first slash", { a: 1 }, [{ op: "replace", path: "x/a", value: 2 }], { a: 2 }],
+    ["ignores text before the first slash of a path", { a: 1 }, [{ op: "replace", path: "x/a", value: 2 }], { a: 2 }],
     ["appends by the last negative index", { a: [1] }, [{ op: "add", path: "/a/-1", value: 2 }], { a: [1, 2] }],
     ["moves", { a: { x: 1 }, b: {} }, [{ op: "move", from: "/a/x", path: "/b/y" }], { a: {}, b: { y: 1 } }],
     ["copies", { a: 1 }, [{ op: "copy", from: "/a", path: "/b" }], { a: 1, b: 1 }],
     [
-      "tests and goes on",
+      "continues after a test that succeeds",
       { a: { b: [1] } },
       [
         { op: "test", path: "/a", value: { b: [1] } },
@@ -36,7 +36,7 @@ describe("JSON patch", () => {
       ],
       {},
     ],
-    ["takes a missing value for null in a test", {}, [{ op: "test", path: "/a", value: null }], {}],
+    ["treats a missing value as null in a test", {}, [{ op: "test", path: "/a", value: null }], {}],
     [
       "unescapes ~1 and ~0",
       { "a/b": 1, "c~d": 2 },
@@ -153,7 +153,7 @@ describe("JSON patch", () => {
   const copying = Array.from({ length: 9_001 }, (_, i) => ({ op: "copy", from: "/a", path: `/x${i}` }))
   test.each<[string, unknown, readonly object[], string]>([
     ["copies that double", { a: { x: "0123456789" } }, doubling, "the accumulated size increase of copy is "],
-    ["copies of something large", { a: "x".repeat(10_000) }, copying, "exceeding the limit 3145728"],
+    ["copies of a large value", { a: "x".repeat(10_000) }, copying, "exceeding the limit 3145728"],
   ])("refuses %s, since the patch cannot be applied", (_title, document, patch, why) => {
     const refused = thrownBy(() => applyJsonPatch(document, patch))
     expect(refused).toMatchObject({ code: 422, reason: "Invalid" })

@@ -61,7 +61,7 @@ describe("strategic merge patch", () => {
       },
     ],
     [
-      "adds items; without an order they come first where only the server has the others",
+      "adds items, which come before the server's own items if no order is given",
       { containers: [{ name: "a" }] },
       { containers: [{ name: "b" }] },
       { containers: [{ name: "b" }, { name: "a" }] },
@@ -79,7 +79,7 @@ describe("strategic merge patch", () => {
       { containers: [{ name: "a", args: ["3"] }] },
     ],
     [
-      "merges lists of text without doubles",
+      "merges lists of text without duplicates",
       { metadata: { finalizers: ["a", "b"] } },
       { metadata: { finalizers: ["b", "c"] } },
       { metadata: { finalizers: ["a", "b", "c"] } },
@@ -97,7 +97,7 @@ describe("strategic merge patch", () => {
       { containers: [{ name: "a", ports: [{ containerPort: 81 }] }] },
     ],
     [
-      "ignores the deletion of what is not there",
+      "ignores the deletion of a missing item",
       { containers: [{ name: "a" }] },
       { containers: [{ name: "x", $patch: "delete" }] },
       { containers: [{ name: "a" }] },
@@ -109,7 +109,7 @@ describe("strategic merge patch", () => {
       { containers: [{ name: "c" }] },
     ],
     [
-      "takes `replace` on an item for the whole list, and the item itself for a mere directive",
+      "treats $patch: replace on an item as one for the whole list, and the item as the directive only",
       { containers: [{ name: "a" }, { name: "b" }] },
       { containers: [{ name: "a", image: "2", $patch: "replace" }] },
       { containers: [] },
@@ -127,7 +127,7 @@ describe("strategic merge patch", () => {
       { strategy: {}, metadata: {} },
     ],
     [
-      "replaces an object whose strategy says so",
+      "replaces an object with the strategy replace",
       { whole: { type: "A", rollingUpdate: {} } },
       { whole: { type: "B" } },
       { whole: { type: "B" } },
@@ -172,25 +172,25 @@ describe("strategic merge patch", () => {
       { containers: [{ name: "a" }, { name: "c", image: "1" }, { name: "s" }, { name: "b" }] },
     ],
     [
-      "orders a list that was not there",
+      "orders a list that was missing",
       {},
       { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "b" }] },
       { containers: [{ name: "b" }] },
     ],
     [
-      "orders text",
+      "orders lists of text",
       { metadata: { finalizers: ["a", "b"] } },
       { metadata: { "$setElementOrder/finalizers": ["c", "a"], finalizers: ["c"] } },
       { metadata: { finalizers: ["c", "a", "b"] } },
     ],
     [
-      "drops directives and nulls where nothing was",
+      "drops directives and nulls for missing values",
       {},
       { strategy: { $retainKeys: ["type"], type: "A", rollingUpdate: null } },
       { strategy: { type: "A" } },
     ],
     [
-      "looks into maps of structs",
+      "merges maps of structs",
       { byName: { x: { name: "a", env: [{ name: "A", value: "1" }] } } },
       { byName: { x: { env: [{ name: "B", value: "2" }] } } },
       {
@@ -261,7 +261,7 @@ describe("strategic merge patch", () => {
       /invalid patch format of retainKeys/,
     ],
     [
-      "a deletion list that is none",
+      "an invalid deletion list",
       { metadata: { "$deleteFromPrimitiveList/finalizers": "a" } },
       /invalid patch format of primitive list/,
     ],

@@ -50,9 +50,13 @@ const good = { name: "n", items: ["x"] }
 
 describe("validateObject", () => {
   test.each<[string, object, string[]]>([
-    ["nothing wrong", { ...good, ports: [{ number: 1 }], modes: ["a"], count: 0, title: "abc", host: "h" }, []],
     [
-      "what is required",
+      "no fault of a valid object",
+      { ...good, ports: [{ number: 1 }], modes: ["a"], count: 0, title: "abc", host: "h" },
+      [],
+    ],
+    [
+      "missing required fields",
       {},
       ["spec.name: Required value (FieldValueRequired)", "spec.items: Required value (FieldValueRequired)"],
     ],
@@ -87,7 +91,7 @@ describe("validateObject", () => {
       ["spec.count: Invalid value: -1: must be greater than or equal to 0 (FieldValueInvalid)"],
     ],
     [
-      "bytes, not characters, make the length",
+      "the length in bytes, not in characters",
       { ...good, title: "éé" },
       ["spec.title: Too long: may not be more than 3 bytes (FieldValueTooLong)"],
     ],
@@ -97,7 +101,7 @@ describe("validateObject", () => {
       ['spec.host: Invalid value: "a b": must not contain spaces (FieldValueInvalid)'],
     ],
     [
-      "nested ones of the same message",
+      "faults of nested objects of the same type",
       { ...good, inner: { items: ["y"] } },
       ["spec.inner.name: Required value (FieldValueRequired)"],
     ],
@@ -107,12 +111,12 @@ describe("validateObject", () => {
       ['spec.host: Invalid value: "a b": must not contain spaces (FieldValueInvalid)', "spec: odd (undefined)"],
     ],
     [
-      "the kind's own rules where something required is missing",
+      "the kind's own rules although a required list is empty",
       { name: "odd", items: [] },
       ["spec.items: Required value (FieldValueRequired)", "spec: odd (undefined)"],
     ],
     [
-      "nothing of the kind's own about what is missing",
+      "no fault of the kind's own rules about missing fields",
       {},
       ["spec.name: Required value (FieldValueRequired)", "spec.items: Required value (FieldValueRequired)"],
     ],
@@ -165,7 +169,7 @@ describe("validateObject", () => {
       [/Only one reference can have Controller set to true. Found "true" in references for Pod\/a and Pod\/b/],
     ],
     [
-      "an owner of no version",
+      "an owner without a version",
       { ...meta, ownerReferences: [{ apiVersion: "a/b/c", kind: "Pod", name: "x", uid: "u" }] },
       [/^metadata.ownerReferences.apiVersion: Invalid value: "a\/b\/c": version must not be empty/],
     ],
@@ -194,7 +198,7 @@ describe("validateObject", () => {
       ],
     ],
     [
-      "a finalizer of nobody's",
+      "a finalizer without a domain",
       { ...meta, finalizers: ["example.com/a", "mine"] },
       [
         /^metadata.finalizers\[1\]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified/,

@@ -85,7 +85,7 @@ describe("a client that is disconnected after the timeout for a head", () => {
   test.each<readonly [string, () => Promise<Socket>]>([
     ["sends nothing at all", tcp],
     ["sends the beginning of a TLS hello", async () => sent(await tcp(), Buffer.from([22, 3, 1, 2, 0, 1, 0]))],
-    ["says nothing after the handshake", () => tls()],
+    ["sends nothing after the handshake", () => tls()],
     ["sends part of a request line", () => tls("GET /api")],
     ["sends part of a head", () => tls("GET / HTTP/1.1\r\nHost: x\r\nX-Never-Ends: ")],
     ["says nothing over HTTP/2", () => tls("", "h2")],

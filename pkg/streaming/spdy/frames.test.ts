@@ -68,9 +68,9 @@ describe("header blocks", () => {
 
   test.each([
     ["nothing", ""],
-    ["no zlib stream", "0000000000"],
-    ["a cut one", "78bbe3c6a7c20005"],
-    ["a foreign dictionary", "78bb00000000"],
+    ["data that are no zlib stream", "0000000000"],
+    ["a truncated stream", "78bbe3c6a7c20005"],
+    ["a stream with another dictionary", "78bb00000000"],
     ["an invalid block type", "78bbe3c6a7c2ff"],
   ])("of %s are refused", (_, hex) => {
     expect(() => new HeaderReader().read(Buffer.from(hex, "hex"))).toThrow()

@@ -27,7 +27,7 @@ const AWAITED: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> 
   "client.create": (cluster) => cluster.client.create(Pod, { ...POD, metadata: { name: "q", namespace: "default" } }),
   "client.create without a namespace": (cluster) => cluster.client.create(Pod, POD),
   "client.get": (cluster) => cluster.client.get(Deployment, { namespace: "default", name: "there" }),
-  "create as somebody": (cluster) => cluster.as("alice").create(Pod, POD),
+  "create as another user": (cluster) => cluster.as("alice").create(Pod, POD),
   "create in a new namespace": async (cluster) => {
     await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } })
     return cluster.client.create(Pod, { ...POD, metadata: { name: "p", namespace: "team" } })
@@ -39,7 +39,7 @@ const AWAITED: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> 
     return cluster.fetch(`http://${status.podIP}/`)
   },
   run: (cluster) => cluster.run(controller()),
-  "run as somebody without rights": (cluster) => cluster.run(controller(), { user: "alice", groups: [] }),
+  "run as a user without rights": (cluster) => cluster.run(controller(), { user: "alice", groups: [] }),
   advance: (cluster) => cluster.advance("1m"),
   advanceTo: (cluster) => cluster.advanceTo(cluster.now.getTime() + 1000),
   settle: (cluster) => cluster.settle(),

@@ -127,7 +127,7 @@ describe("rules", () => {
   test.each<[string, () => string[], string[]]>([
     ["a deployment", () => deployment({}), []],
     [
-      "nothing at all",
+      "an empty Deployment",
       () => created(Deployment, made(Deployment, {})),
       [
         "spec.selector: Required value",
@@ -146,22 +146,22 @@ describe("rules", () => {
       ["spec.selector: Invalid value: {}: empty selector is invalid for deployment"],
     ],
     [
-      "pods that end",
+      "a Deployment whose pods do not restart",
       () => deployment({ template: template({ restartPolicy: "Never" }) }),
       ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
     ],
     [
-      "a rollout that cannot move",
+      "a rollout without surge and unavailability",
       () => deployment({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: "0%" } } }),
       ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0'],
     ],
     [
-      "a strategy that takes no parameters",
+      "parameters of the strategy Recreate",
       () => deployment({ strategy: { type: "Recreate", rollingUpdate: {} } }),
       ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
     ],
     [
-      "no percentage",
+      "an invalid percentage",
       () => deployment({ strategy: { rollingUpdate: { maxSurge: "a lot" } } }),
       [
         'spec.strategy.rollingUpdate.maxSurge: Invalid value: "a lot": a valid percent string must be a ' +
@@ -175,7 +175,7 @@ describe("rules", () => {
       ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"],
     ],
     [
-      "a deadline below readiness",
+      "a deadline shorter than minReadySeconds",
       () => deployment({ minReadySeconds: 600 }),
       ["spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds"],
     ],
@@ -186,7 +186,7 @@ describe("rules", () => {
     ],
     ["a replica set", () => created(ReplicaSet, made(ReplicaSet, { selector, template: template() })), []],
     [
-      "a daemon set that may neither lack nor exceed",
+      "a DaemonSet without surge and unavailability",
       () =>
         created(
           DaemonSet,
@@ -200,18 +200,18 @@ describe("rules", () => {
     ],
     ["a job", () => job({}), []],
     [
-      "a job without end",
+      "a Job whose pods always restart",
       () => job({ template: template() }),
       ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
     ],
     [
-      "indexes without a count",
+      "an Indexed Job without completions",
       () => job({ completionMode: "Indexed", parallelism: 2 }),
       ["spec.completions: Required value: when completion mode is Indexed"],
     ],
     ["a cron job", () => cron({}), []],
     [
-      "four fields",
+      "a schedule of four fields",
       () => cron({ schedule: "* * * *" }),
       ['spec.schedule: Invalid value: "* * * *": expected exactly 5 fields, found 4: [* * * *]'],
     ],
@@ -221,7 +221,7 @@ describe("rules", () => {
       ['spec.schedule: Invalid value: "60 * * * *": end of range (60) above maximum (59): 60'],
     ],
     [
-      "a time zone that is none",
+      "an invalid time zone",
       () => cron({ timeZone: "Moon/Base" }),
       ['spec.timeZone: Invalid value: "Moon/Base": unknown time zone Moon/Base'],
     ],
@@ -235,7 +235,7 @@ describe("rules", () => {
       ],
     ],
     [
-      "a budget over all",
+      "a budget over 100 %",
       () => created(PodDisruptionBudget, made(PodDisruptionBudget, { minAvailable: "101%" })),
       ['spec.minAvailable: Invalid value: "101%": must not be greater than 100%'],
     ],

@@ -30,7 +30,7 @@ describe("the status of a Job", () => {
   test.each<[title: string, spec: Json, status: Json, old: Json, wanted: string[]]>([
     ["done", {}, DONE, having("SuccessCriteriaMet"), []],
     [
-      "done for no reason, at no time",
+      "complete without SuccessCriteriaMet and times",
       {},
       having("Complete"),
       {},
@@ -41,9 +41,9 @@ describe("the status of a Job", () => {
         "status.startTime: Required value: startTime is required for finished job",
       ],
     ],
-    ["what was faulty before", {}, having("Complete"), having("Complete"), []],
+    ["an unchanged fault", {}, having("Complete"), having("Complete"), []],
     [
-      "going back",
+      "a terminal condition and counters that are taken back",
       {},
       { failed: 1 },
       { ...DONE, failed: 2, succeeded: 1 },

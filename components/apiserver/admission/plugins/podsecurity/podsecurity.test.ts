@@ -262,7 +262,7 @@ describe("the standards", () => {
   test.each<[string, object, string]>([
     ["a hardened pod", { containers: [container({ securityContext: hardened })] }, ""],
     [
-      "everything left open",
+      "a container without restrictions",
       {},
       'allowPrivilegeEscalation != false (container "c" must set ' +
         'securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set ' +

@@ -23,7 +23,7 @@ const bare = (text: string) => text.replace(/content-type: [^\r]*\r\n/i, "")
 describe("a connection to a simulated port", () => {
   test.each([
     ["a request without a body", ["GET /a HTTP/1.1\r\nHost: x\r\n\r\n"], OK("GET /a ")],
-    ["one that comes in pieces", ["GET /a HT", "TP/1.1\r\nHost: x\r\n", "\r\n"], OK("GET /a ")],
+    ["a request that arrives in pieces", ["GET /a HT", "TP/1.1\r\nHost: x\r\n", "\r\n"], OK("GET /a ")],
     ["a body of known length", ["POST /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe", "llo"], OK("POST /a hello")],
     [
       "a chunked body",
@@ -31,11 +31,11 @@ describe("a connection to a simulated port", () => {
       OK("PUT /a hello"),
     ],
     [
-      "a body that is asked for first",
+      "a body after 100 Continue",
       ["POST /a HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n", "hi"],
       `HTTP/1.1 100 Continue\r\n\r\n${OK("POST /a hi")}`,
     ],
-    ["a request for the headers alone", ["HEAD /a HTTP/1.1\r\n\r\n"], OK("HEAD /a ").slice(0, -"HEAD /a ".length)],
+    ["HEAD", ["HEAD /a HTTP/1.1\r\n\r\n"], OK("HEAD /a ").slice(0, -"HEAD /a ".length)],
   ])("responds to %s", async (_what, parts, answer) => {
     const { text, error } = await answerTo(...parts)
     expect([bare(text), error]).toEqual([answer, ""])

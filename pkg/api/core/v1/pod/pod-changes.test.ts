@@ -23,7 +23,7 @@ describe("changes of a pod", () => {
     ],
     ["one more toleration", {}, { tolerations: [{ key: "a", operator: "Exists" }] }, []],
     [
-      "one toleration less",
+      "a removed toleration",
       { tolerations: [{ key: "a", operator: "Exists" }] },
       {},
       ["spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"],
@@ -34,15 +34,20 @@ describe("changes of a pod", () => {
       { terminationGracePeriodSeconds: 1 },
       [],
     ],
-    ["one gate less", { schedulingGates: [{ name: "a" }, { name: "b" }] }, { schedulingGates: [{ name: "a" }] }, []],
     [
-      "a new gate",
+      "a removed scheduling gate",
+      { schedulingGates: [{ name: "a" }, { name: "b" }] },
+      { schedulingGates: [{ name: "a" }] },
+      [],
+    ],
+    [
+      "a new scheduling gate",
       { schedulingGates: [{ name: "a" }] },
       { schedulingGates: [{ name: "b" }] },
       ["spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'b'"],
     ],
     [
-      "a narrower node selector at a gate",
+      "a narrower node selector of a gated pod",
       { schedulingGates: [{ name: "a" }] },
       { schedulingGates: [{ name: "a" }], nodeSelector: { disk: "ssd" } },
       [],
@@ -82,7 +87,7 @@ describe("changes of a pod", () => {
 describe("the creation and deletion of a pod", () => {
   const context = { now: "2026-01-01T00:00:00Z", uuid: () => "u", warn: () => undefined }
   test.each<[string, Json, string]>([
-    ["nothing asked", {}, "BestEffort"],
+    ["no requests", {}, "BestEffort"],
     ["limits for all", { limits: { cpu: "1", memory: "1Gi" } }, "Guaranteed"],
     ["memory only", { limits: { memory: "1Gi" } }, "Burstable"],
     ["less than the limit", { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "500m" } }, "Burstable"],
@@ -125,7 +130,7 @@ describe("the creation and deletion of a pod", () => {
   test.each<[string, Json, Json, number | undefined, number]>([
     ["not scheduled", {}, {}, 30, 0],
     ["on a node", { nodeName: "a" }, {}, undefined, 30],
-    ["as asked", { nodeName: "a" }, {}, 5, 5],
+    ["the requested one", { nodeName: "a" }, {}, 5, 5],
     ["over", { nodeName: "a" }, { phase: "Failed" }, 5, 0],
     ["negative", { nodeName: "a" }, {}, -1, 1],
   ])("%s: the grace period is as upstream's", (_title, spec, status, requested, wanted) => {

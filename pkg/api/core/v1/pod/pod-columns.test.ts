@@ -82,7 +82,7 @@ describe("columns of pods", () => {
       ["0/2", "ExitCode:3", "0"],
     ],
     [
-      "one completed, one ready",
+      "one container completed, one ready",
       {},
       {
         phase: "Running",
@@ -93,7 +93,7 @@ describe("columns of pods", () => {
       ["1/2", "Running", "0"],
     ],
     [
-      "one completed, not ready",
+      "one container completed, one not ready",
       {},
       { phase: "Running", containerStatuses: [{ name: "a", ...ended(0, "Completed") }, running("b")] },
       {},

@@ -13,7 +13,7 @@ const LABEL_RULE =
 
 describe("rules of new pods", () => {
   test.each<[string, Json, string[]]>([
-    ["a bare pod is fine", {}, []],
+    ["a minimal pod is valid", {}, []],
     ["no containers", { containers: [] }, ["spec.containers: Required value"]],
     ["a container without image", { containers: [{ name: "a" }] }, ["spec.containers[0].image: Required value"]],
     [
@@ -57,7 +57,7 @@ describe("rules of new pods", () => {
       ['spec.containers[0].ports[1].name: Duplicate value: "http"'],
     ],
     [
-      "a host port taken twice",
+      "a host port used twice",
       withContainer({
         ports: [
           { hostPort: 80, containerPort: 80 },
@@ -93,7 +93,7 @@ describe("rules of new pods", () => {
       ['spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/data": must be unique'],
     ],
     [
-      "a sub path upwards",
+      "a subPath with ..",
       { volumes, ...withContainer({ volumeMounts: [{ name: "data", mountPath: "/data", subPath: "../x" }] }) },
       ["spec.containers[0].volumeMounts.subPath: Invalid value: \"../x\": must not contain '..'"],
     ],
@@ -103,12 +103,12 @@ describe("rules of new pods", () => {
       ['spec.volumes[1].name: Duplicate value: "data"'],
     ],
     [
-      "a volume of two kinds",
+      "a volume with two sources",
       { volumes: [{ name: "data", emptyDir: {}, hostPath: { path: "/x" } }] },
       ["spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type"],
     ],
     [
-      "a host path upwards",
+      "a hostPath with ..",
       { volumes: [{ name: "data", hostPath: { path: "/a/../b" } }] },
       ["spec.volumes[0].hostPath.path: Invalid value: \"/a/../b\": must not contain '..'"],
     ],
@@ -152,7 +152,7 @@ describe("rules of new pods", () => {
       ],
     ],
     [
-      "labels as a variable, one by one only",
+      "all labels as one variable",
       withContainer({
         env: [
           { name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
@@ -190,7 +190,7 @@ describe("rules of new pods", () => {
       ["spec.containers[0].ports[0].hostPort: Invalid value: 70000: must be between 1 and 65535, inclusive"],
     ],
     [
-      "all that is wrong, though something is missing too",
+      "all faults, although required fields are missing too",
       { hostname: "a_", containers: [{ name: "a", image: "a", env: [{ value: "b" }], ports: [{ protocol: "UDP" }] }] },
       [
         "spec.containers[0].env[0].name: Required value",
@@ -199,7 +199,7 @@ describe("rules of new pods", () => {
       ],
     ],
     [
-      "a pod that asks for less than its containers",
+      "pod-level requests below those of the containers",
       {
         resources: { requests: { cpu: "1", pods: "1" }, limits: { cpu: "2" } },
         containers: [{ ...container, resources: { requests: { cpu: "1500m" }, limits: { cpu: "3" } } }],
@@ -212,7 +212,7 @@ describe("rules of new pods", () => {
       ],
     ],
     [
-      "a readiness gate of no type",
+      "a readiness gate without a type",
       { readinessGates: [{}] },
       [
         'spec.readinessGates[0].conditionType: Invalid value: "": name part must be non-empty',
@@ -225,7 +225,7 @@ describe("rules of new pods", () => {
       ["spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty"],
     ],
     [
-      "an operator of node selectors that there is not",
+      "an unknown operator of node selectors",
       {
         affinity: {
           nodeAffinity: {
@@ -264,7 +264,7 @@ describe("rules of new pods", () => {
       ],
     ],
     [
-      "a sidecar may have one",
+      "a probe of a sidecar, which is valid",
       {
         initContainers: [
           { name: "side", image: "a", restartPolicy: "Always", livenessProbe: { tcpSocket: { port: 80 } } },
@@ -273,7 +273,7 @@ describe("rules of new pods", () => {
       [],
     ],
     [
-      "privileges that contradict",
+      "contradictory privileges",
       withContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: false } }),
       [
         "spec.containers[0].securityContext: Invalid value: " +
@@ -327,22 +327,22 @@ describe("rules of new pods", () => {
       ],
     ],
     [
-      "an uneven spread of none",
+      "a maxSkew of 0",
       { topologySpreadConstraints: [{ maxSkew: 0, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" }] },
       ["spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero"],
     ],
     [
-      "no name server of its own",
+      "dnsPolicy None without dnsConfig",
       { dnsPolicy: "None" },
       ["spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"],
     ],
     [
-      "a host name for the node's network",
+      "a host name with hostNetwork",
       { hostNetwork: true, hostnameOverride: "a" },
       ["spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true"],
     ],
     [
-      "a host name longer than Linux takes",
+      "a host name longer than Linux allows",
       { setHostnameAsFQDN: true, hostnameOverride: "a".repeat(65) },
       [
         "spec.hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true",
@@ -358,17 +358,17 @@ describe("rules of new pods", () => {
       ],
     ],
     [
-      "an endless deadline",
+      "a deadline that is too long",
       { activeDeadlineSeconds: 0 },
       ["spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"],
     ],
     [
-      "ephemeral containers from the start",
+      "ephemeral containers at creation",
       { ephemeralContainers: [{ name: "debug", image: "a" }] },
       ["spec.ephemeralContainers: Forbidden: cannot be set on create"],
     ],
     [
-      "a node in spite of gates",
+      "a node name together with scheduling gates",
       { nodeName: "a", schedulingGates: [{ name: "gate" }] },
       ["spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"],
     ],

@@ -72,24 +72,24 @@ describe("defaults", () => {
     containers: containers.map((own, i) => ({ name: `c${i}`, image: "x:1", resources: own })),
   })
   test.each<readonly [string, Json, Json]>([
-    ["nothing is asked for it", asking({}, { requests: { cpu: "1" } }), {}],
+    ["the pod has none", asking({}, { requests: { cpu: "1" } }), {}],
     [
-      "only requests are given",
+      "the pod has only requests",
       asking({ requests: { cpu: "1" } }, { requests: { memory: "1Gi" } }),
       { requests: { cpu: "1" } },
     ],
     [
-      "no container asks: requests are the limits",
+      "no container has requests: requests are the limits",
       asking({ limits: { cpu: "2", memory: "1Gi" } }, {}, {}),
       { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "2", memory: "1Gi" } },
     ],
     [
-      "containers ask: requests are theirs together",
+      "containers have requests: requests are their sum",
       asking({ limits: { cpu: "2", memory: "1Gi" } }, { requests: { cpu: "300m" } }, { limits: { cpu: "500m" } }),
       { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "800m", memory: "1Gi" } },
     ],
     [
-      "huge pages of containers are its limit",
+      "containers have huge pages: these are its limit",
       asking({ limits: { cpu: "2" } }, { limits: { "hugepages-2Mi": "4Mi" } }, { limits: { "hugepages-2Mi": "2Mi" } }),
       { limits: { cpu: "2", "hugepages-2Mi": "6Mi" }, requests: { cpu: "2", "hugepages-2Mi": "6Mi" } },
     ],
