@@ -9,7 +9,7 @@ export K3TS_FROZEN=all
 set +e # a failing part is counted, not the end
 
 # The most that a part may take, in seconds: a test that hangs must not hang the run.
-readonly UNIT_LIMIT=300 TEST_LIMIT=540
+readonly UNIT_LIMIT=600 TEST_LIMIT=900
 # The most that one test may take, in milliseconds. Units wait on nothing real; the others wait for containers.
 readonly UNIT_TIMEOUT=10000 TEST_TIMEOUT=120000
 # The folders of test/ that run containers on this machine.

@@ -135,9 +135,11 @@ export class Machine {
     if (this.#init !== undefined) killIfThere(this.#init.pid)
   }
 
-  /** Pulls out the network cable, or puts it in again. */
-  plug(plugged: boolean): Promise<void> {
-    return this.#lan.plug(this.index, plugged)
+  /** Pulls out the network cable, or puts it in again and waits until the machine has noticed. */
+  async plug(plugged: boolean): Promise<void> {
+    await this.#lan.plug(this.index, plugged)
+    // The kernel tells an interface of its carrier once a second at most, and drops packets until then.
+    if (plugged) await this.sh("until [ $(cat /sys/class/net/eth0/operstate) = up ]; do sleep 0.05; done")
   }
 
   /** The command by which this host runs a program on the machine. */
