@@ -4,7 +4,7 @@ import { backend, client, deadPort, startProxy } from "./proxy.fixtures.ts"
 import { GET, HEAD_END, OK, POST, through } from "./proxied-client.fixtures.ts"
 
 describe("where a backend fails, the proxy", () => {
-  test("asks another endpoint when one cannot be connected to, even with a body", async () => {
+  test("tries another endpoint when a connection to one cannot be opened, even for a request with a body", async () => {
     using web = await backend()
     await using proxy = await startProxy({ endpoints: [await deadPort(), web.port] })
     const browser = await client(proxy.port)
@@ -15,7 +15,7 @@ describe("where a backend fails, the proxy", () => {
     expect(await browser.until("ok")).toBe(OK)
   })
 
-  test("asks another endpoint when one is lost before its answer, where the request may come twice", async () => {
+  test("tries another endpoint when one is lost before its response, if the request is idempotent", async () => {
     using first = await backend()
     using second = await backend()
     await using proxy = await startProxy({ endpoints: [first.port, second.port] })
@@ -32,8 +32,8 @@ describe("where a backend fails, the proxy", () => {
 
   test.each([
     { title: "has a body", request: POST },
-    { title: "may not come twice", request: "POST / HTTP/1.1\r\nHost: a\r\n\r\n" },
-  ])("answers 502 when an endpoint is lost before its answer and the request $title", async ({ request }) => {
+    { title: "is not idempotent", request: "POST / HTTP/1.1\r\nHost: a\r\n\r\n" },
+  ])("responds with 502 when an endpoint is lost before its response and the request $title", async ({ request }) => {
     using first = await backend()
     using second = await backend()
     await using proxy = await startProxy({ endpoints: [first.port, second.port] })
@@ -46,7 +46,7 @@ describe("where a backend fails, the proxy", () => {
     expect(second.unclaimed).toBe(0)
   })
 
-  test("answers 502 when no endpoint can be reached, and 503 when there is none", async () => {
+  test("responds with 502 when no endpoint can be reached, and with 503 when there is none", async () => {
     await using unreachable = await startProxy({ endpoints: [await deadPort(), await deadPort()] })
     await using empty = await startProxy({ endpoints: [] })
     const statuses = await Promise.all(
@@ -60,9 +60,12 @@ describe("where a backend fails, the proxy", () => {
   })
 
   test.each([
-    { title: "is lost in the middle of its answer", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart" },
-    { title: "breaks its chunks", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\nxyz\r\n" },
-  ])("cuts the client's connection when an endpoint $title", async ({ answer }) => {
+    { title: "is lost in the middle of its response", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart" },
+    {
+      title: "sends an invalid chunk",
+      answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\nxyz\r\n",
+    },
+  ])("closes the client's connection when an endpoint $title", async ({ answer }) => {
     await using given = await through()
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -73,14 +76,14 @@ describe("where a backend fails, the proxy", () => {
   })
 
   test.each([
-    { title: "speaks something else", answer: "SSH-2.0-OpenSSH\r\n\r\n" },
+    { title: "speaks another protocol", answer: "SSH-2.0-OpenSSH\r\n\r\n" },
     {
-      title: "frames its answer twice",
+      title: "sends both a length and chunks",
       answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     },
-    { title: "changes the protocol unasked", answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n" },
+    { title: "switches protocols unasked", answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n" },
     { title: "sends a head without end", answer: `HTTP/1.1 200 OK\r\nX: ${"x".repeat(70_000)}` },
-  ])("answers 502 when an endpoint $title", async ({ answer }) => {
+  ])("responds with 502 when an endpoint $title", async ({ answer }) => {
     await using given = await through({ policy: { retries: 0 } })
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -89,7 +92,7 @@ describe("where a backend fails, the proxy", () => {
     expect(await given.browser.until(HEAD_END)).toStartWith("HTTP/1.1 502 Bad Gateway\r\n")
   })
 
-  test("does not use a connection again on which an endpoint says more than its answer", async () => {
+  test("does not reuse a connection on which an endpoint has sent more than its response", async () => {
     await using given = await through()
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -105,7 +108,7 @@ describe("where a backend fails, the proxy", () => {
 })
 
 describe("the proxy defends backends and itself:", () => {
-  test("a client that goes away takes the request to the backend with it", async () => {
+  test("a client that disconnects cancels its request to the backend", async () => {
     await using given = await through()
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -117,11 +120,11 @@ describe("the proxy defends backends and itself:", () => {
   })
 
   test.each([
-    { title: "a length beside chunks", fields: "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n" },
+    { title: "a length and chunks", fields: "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n" },
     { title: "two lengths", fields: "Content-Length: 4\r\nContent-Length: 5\r\n" },
-    { title: "an encoding that hides", fields: "Transfer-Encoding: xchunked\r\n" },
+    { title: "an unknown transfer coding", fields: "Transfer-Encoding: xchunked\r\n" },
     { title: "a space before a colon", fields: "Transfer-Encoding : chunked\r\n" },
-    { title: "a line feed alone", fields: "X: 1\nTransfer-Encoding: chunked\r\n" },
+    { title: "a line feed without a carriage return", fields: "X: 1\nTransfer-Encoding: chunked\r\n" },
   ])("a request with $title is refused and its connection closed", async ({ fields }) => {
     await using given = await through()
     given.browser.send(`POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n0\r\n\r\nGET /admin HTTP/1.1\r\nHost: a\r\n\r\n`)
@@ -129,7 +132,7 @@ describe("the proxy defends backends and itself:", () => {
     expect(given.web.unclaimed).toBe(0)
   })
 
-  test("a broken chunk ends both connections", async () => {
+  test("an invalid chunk closes both connections", async () => {
     await using given = await through()
     given.browser.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
     const server = await given.web.connection()
@@ -140,15 +143,15 @@ describe("the proxy defends backends and itself:", () => {
   })
 
   test.each([
-    { title: "says that it is larger", request: "Content-Length: 9\r\n\r\n" },
+    { title: "announces that it is larger", request: "Content-Length: 9\r\n\r\n" },
     { title: "turns out to be larger", request: "Transfer-Encoding: chunked\r\n\r\n9\r\n123456789\r\n" },
-  ])("a body that $title than the Ingress lets through is refused with 413", async ({ request }) => {
+  ])("a body that $title than the Ingress allows is refused with 413", async ({ request }) => {
     await using given = await through({ policy: { maxBodyBytes: 8 } })
     given.browser.send(`POST / HTTP/1.1\r\nHost: a\r\n${request}`)
     expect(await given.browser.until(HEAD_END)).toStartWith("HTTP/1.1 413 Content Too Large\r\n")
   })
 
-  test("a path that no rule is for is answered with 404 on a connection that goes on", async () => {
+  test("a path without a rule is answered with 404, and the connection stays open", async () => {
     await using given = await through()
     for (const _round of [1, 2]) {
       given.browser.send("GET / HTTP/1.1\r\nHost: unknown\r\n\r\n")
@@ -162,7 +165,7 @@ describe("the proxy defends backends and itself:", () => {
     expect(await given.browser.untilEnd()).toStartWith("HTTP/1.1 431 ")
   })
 
-  test("a head that does not come to its end in time is refused with 408", async () => {
+  test("a head that does not end in time is refused with 408", async () => {
     await using given = await through({ limits: { headMs: 100 } })
     given.browser.send("GET / HTTP/1.1\r\nHost: a\r\n")
     const drip = setInterval(() => given.browser.send("X: y\r\n"), 20)
@@ -170,7 +173,7 @@ describe("the proxy defends backends and itself:", () => {
     clearInterval(drip)
   })
 
-  test("a connection without a request is closed, a new one and one that has had its answer", async () => {
+  test("a connection without a request is closed after a timeout, whether it is new or has had a response", async () => {
     await using given = await through({ limits: { headMs: 100, idleMs: 100 } })
     const silent = await client(given.proxy.port)
     given.browser.send(GET)
@@ -180,7 +183,7 @@ describe("the proxy defends backends and itself:", () => {
     expect(await silent.untilEnd()).toBe("")
   })
 
-  test("a backend that does not answer in time is given up with 504", async () => {
+  test("a backend that does not respond in time is given up with 504", async () => {
     await using given = await through({ policy: { responseMs: 100 } })
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -188,7 +191,7 @@ describe("the proxy defends backends and itself:", () => {
     await server.untilEnd()
   })
 
-  test("an answer in which nothing moves any more is broken off", async () => {
+  test("a response that stops in the middle is aborted after a timeout", async () => {
     await using given = await through({ policy: { idleMs: 100 } })
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -205,7 +208,7 @@ describe("the proxy defends backends and itself:", () => {
     others.forEach(({ socket }) => socket.destroy())
   })
 
-  test("a request without TLS is sent to TLS where the Ingress says so", async () => {
+  test("a request without TLS is redirected to HTTPS if the Ingress says so", async () => {
     await using given = await through({ policy: { redirectToHttps: true } })
     given.browser.send("GET /a?b HTTP/1.1\r\nHost: shop.example:80\r\n\r\n")
     expect(await given.browser.until(HEAD_END)).toMatch(

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test"
 import { tlsClient, type Peer } from "./proxy.fixtures.ts"
 import { GET, HEAD_END, OK, POST, through } from "./proxied-client.fixtures.ts"
 
-describe("the proxy passes on", () => {
-  test("requests and answers, and uses both connections again", async () => {
+describe("the proxy forwards", () => {
+  test("requests and responses, and reuses both connections", async () => {
     // given
     await using given = await through()
     const { web, proxy, browser } = given
@@ -37,7 +37,7 @@ describe("the proxy passes on", () => {
     ])
   })
 
-  test("bodies of a length and in chunks, with trailers, as their parts come", async () => {
+  test("bodies with a length and in chunks, with trailers, as their parts arrive", async () => {
     // given
     await using given = await through()
     const { web, browser } = given
@@ -66,7 +66,7 @@ describe("the proxy passes on", () => {
     await browser.until("ok")
   })
 
-  test("an answer that ends with its connection as chunks", async () => {
+  test("a response that ends with its connection, as chunks", async () => {
     await using given = await through()
     given.browser.send(GET)
     const server = await given.web.connection()
@@ -78,7 +78,7 @@ describe("the proxy passes on", () => {
     )
   })
 
-  test("an answer in chunks to a client of HTTP/1.0 until the connection's end", async () => {
+  test("a response in chunks to an HTTP/1.0 client, until the end of the connection", async () => {
     await using given = await through()
     given.browser.send("GET / HTTP/1.0\r\n\r\n")
     const server = await given.web.connection()
@@ -87,7 +87,7 @@ describe("the proxy passes on", () => {
     expect(await given.browser.untilEnd()).toBe("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nde")
   })
 
-  test("the length of what HEAD asks for, without a body", async () => {
+  test("the length of a response to HEAD, without a body", async () => {
     await using given = await through()
     given.browser.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")
     const server = await given.web.connection()
@@ -98,7 +98,7 @@ describe("the proxy passes on", () => {
     await server.until(HEAD_END)
   })
 
-  test("requests that come together one after the other", async () => {
+  test("pipelined requests, one after the other", async () => {
     await using given = await through()
     const answerAll = async (peer: Peer) => {
       for (let path = "x"; path !== "";) {
@@ -115,7 +115,7 @@ describe("the proxy passes on", () => {
     ])
   })
 
-  test("100 Continue once a backend is there, and a body that waited for it", async () => {
+  test("100 Continue once a backend is connected, and a body that has waited for it", async () => {
     await using given = await through()
     given.browser.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
     expect(await given.browser.until(HEAD_END)).toBe("HTTP/1.1 100 Continue\r\n\r\n")
@@ -151,7 +151,7 @@ describe("the proxy passes on", () => {
     expect(given.proxy.finished[0]).toMatchObject({ status: 101, sent: 12, received: 19 })
   })
 
-  test("an upgraded connection over TLS, and says so to the backend", async () => {
+  test("an upgraded connection over TLS, with the scheme in a header for the backend", async () => {
     await using given = await through()
     const browser = await tlsClient(given.proxy.tlsPort)
     browser.send("GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -169,7 +169,7 @@ describe("the proxy passes on", () => {
     browser.socket.destroy()
   })
 
-  test("an answer that comes before the end of a large body, and closes", async () => {
+  test("a response that comes before the end of a large body, and closes the connection", async () => {
     await using given = await through()
     given.browser.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(1000)}`)
     const server = await given.web.connection()
@@ -197,7 +197,7 @@ describe("while one side does not read, the proxy does not read the other", () =
     return sent / 16
   }
 
-  test("for answers", async () => {
+  test("for responses", async () => {
     await using given = await through()
     given.browser.send(GET)
     const server = await given.web.connection()

@@ -13,16 +13,16 @@ describe("the mode of kube-proxy", () => {
   const NEW = "nftables v1.0.6 (X)"
   const OLD = "nftables v0.9.8 (X)"
   test.each([
-    { title: "nftables where the machine allows it", nft: NEW, asked: undefined, wants: "nftables" },
-    { title: "iptables where nft is too old", nft: OLD, asked: undefined, wants: "iptables" },
-    { title: "iptables where there is no nft", nft: undefined, asked: undefined, wants: "iptables" },
-    { title: "iptables where it is asked for", nft: NEW, asked: "iptables" as const, wants: "iptables" },
-    { title: "nftables where it is asked for", nft: NEW, asked: "nftables" as const, wants: "nftables" },
+    { title: "nftables if the machine supports it", nft: NEW, asked: undefined, wants: "nftables" },
+    { title: "iptables if nft is too old", nft: OLD, asked: undefined, wants: "iptables" },
+    { title: "iptables if there is no nft", nft: undefined, asked: undefined, wants: "iptables" },
+    { title: "iptables if it is configured", nft: NEW, asked: "iptables" as const, wants: "iptables" },
+    { title: "nftables if it is configured", nft: NEW, asked: "nftables" as const, wants: "nftables" },
   ])("is $title", async ({ nft, asked, wants }) => {
     expect(await chooseMode(asked, ["IPv4", "IPv6"], answering(nft), silent)).toBe(wants as ProxyMode)
   })
 
-  test("is refused, with the mend, where it is asked for and cannot be", async () => {
+  test("is refused, with what to do, if it is configured and not supported", async () => {
     await expect(chooseMode("nftables", ["IPv4"], answering(undefined), silent)).rejects.toThrow(
       "Cannot serve Services by nftables: nft is not on the PATH; apt-get install nftables",
     )

@@ -4,7 +4,7 @@ import type { Host } from "../../pkg/netfilter/host.ts"
 import { withService } from "./proxier.fixtures.ts"
 
 describe("kube-proxy", () => {
-  test("goes on after a change that came while rules were being written", async () => {
+  test("applies a change that comes while it writes rules", async () => {
     // given a proxy on a machine that only remembers what it is told
     await using web = await withService()
     const fed: string[] = []
@@ -30,7 +30,7 @@ describe("kube-proxy", () => {
     expect(fed.at(-1)).toContain("10.42.0.8:8080")
   })
 
-  test("ends although a change came while rules were being written", async () => {
+  test("stops although a change came while it was writing rules", async () => {
     // given a proxy that is told to stop in the middle of a synchronisation, after another change
     await using web = await withService()
     let meanwhile: (() => Promise<void>) | undefined
@@ -55,7 +55,7 @@ describe("kube-proxy", () => {
     await stopped.promise
   })
 
-  test("does not wait for the kernel to forget connections before it writes the next rules", async () => {
+  test("does not wait for the kernel to delete connections before it writes the next rules", async () => {
     // given a machine on which that takes for ever
     await using web = await withService("UDP")
     const fed: string[] = []
@@ -89,7 +89,7 @@ describe("kube-proxy", () => {
     expect(web.figures()).toContain('kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family="IPv4"} 3\n')
   })
 
-  test("tries again a second after rules were not taken, with all of them, and tells of it", async () => {
+  test("writes all rules again a second after a write failed, and reports the failure", async () => {
     // given a machine that takes the first rules
     await using web = await withService()
     const fed: string[] = []
@@ -119,7 +119,7 @@ describe("kube-proxy", () => {
       expect(web.figures()).toContain(`${line}\n`)
   })
 
-  test("measures from the change to the rules, and counts what it saw and wrote", async () => {
+  test("measures the time from the change to the rules, and counts what it has read and written", async () => {
     // given a proxy on a machine that takes two seconds for rules
     await using web = await withService()
     let slow = false
@@ -157,7 +157,7 @@ describe("kube-proxy", () => {
 })
 
 describe("kube-proxy by nftables", () => {
-  test("tries again to remove the rules of another mode, until that is done", async () => {
+  test("retries the removal of the other mode's rules until it succeeds", async () => {
     // given a machine with rules of iptables that are held by somebody for a while
     await using web = await withService()
     const restores: string[] = []
@@ -181,7 +181,7 @@ describe("kube-proxy by nftables", () => {
     expect(restores[1]).toContain("-X KUBE-SERVICES")
   })
 
-  test("writes everything a second after a transaction was not taken, and counts that", async () => {
+  test("writes all rules a second after a transaction failed, and counts the failure", async () => {
     // given a machine that takes the first rules
     await using web = await withService()
     const fed: string[] = []

@@ -24,7 +24,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
   beforeAll(() => void execFileSync("ip", ["netns", "add", NETNS]))
   afterAll(() => void execFileSync("ip", ["netns", "del", NETNS]))
 
-  test("writes rules for a Service, follows its endpoints, and leaves nothing behind when cleaned up", async () => {
+  test("writes rules for a Service, follows its endpoints, and leaves nothing behind after the clean-up", async () => {
     // given a Service with an endpoint, and a rule of somebody else
     await host.run("iptables", ["-A", "INPUT", "-p", "icmp", "-j", "ACCEPT"])
     await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
@@ -74,7 +74,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     expect(left).toEqual(["-A INPUT -p icmp -j ACCEPT"])
   })
 
-  test("refuses a port that a Service does not have, and lets nothing out to an address that no Service has", async () => {
+  test("refuses a port that a Service does not have, and lets no packet out to an address without a Service", async () => {
     // given a machine with a way out, which a packet to a Service must never take
     await using web = await withService()
     for (const command of [
@@ -108,7 +108,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
   })
 
   test.each(PROXY_MODES)(
-    "has 99 of 100 changes in the kernel within five seconds by %s, while many come at once and flows are forgotten",
+    "has 99 of 100 changes in the kernel within five seconds by %s, while many changes come and connections are deleted",
     async (mode) => {
       // given a proxy on the machine's own time
       await using cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })

@@ -86,7 +86,7 @@ describe("a machine joins", () => {
     expect(await tokens().verify(given)).toBe(wants)
   })
 
-  test("as an agent with a bootstrap token of the group for that, and with no other", async () => {
+  test("as an agent with a bootstrap token of the group for it, and with no other bootstrap token", async () => {
     const other = { id: "zzzzzz", secret: bootstrap.secret }
     expect(await tokens([JOIN_GROUP]).verify({ bootstrapToken: bootstrap })).toBe("agent")
     expect(await tokens().verify({ bootstrapToken: bootstrap })).toBeUndefined()

@@ -96,7 +96,7 @@ describe("a machine that joins", () => {
     expect(await machine("a").refresh(server)).toBe(false)
   })
 
-  test("renews what has less than a third of its life left, by its certificate alone", async () => {
+  test("renews certificates with less than a third of their lifetime left, authenticated by its certificate only", async () => {
     await machine("a").refresh(server)
     await register("web")
     const renewing = machine("a", { token: undefined })
@@ -128,7 +128,7 @@ describe("a machine that joins", () => {
     expect(await refusal(machine("c", { nodeName: "server" }).refresh(server))).toContain("the name server belongs to")
   })
 
-  test("gets all its certificates anew, by its token, when its Node has been deleted", async () => {
+  test("gets all its certificates again, by its token, when its Node has been deleted", async () => {
     // given
     const membership = machine("a")
     await membership.refresh(server)
@@ -175,7 +175,7 @@ describe("a machine that joins", () => {
   test.each([
     { title: "has another CA", status: 200, wants: "its CA is not the one that the token names" },
     { title: "has no supervisor", status: 404, wants: "refuses" },
-  ])("that is a member takes who $title for a server that is away", async ({ status, wants }) => {
+  ])("that is a member treats a server that $title as one that is down", async ({ status, wants }) => {
     // given
     const other = openClusterPki({ now: () => realClock.now() }).authorities["server-ca"].certPem
     const stranger = await listenTls({
@@ -197,7 +197,7 @@ describe("a machine that joins", () => {
     expect(told).toContain(wants)
   })
 
-  test("refuses a server whose CA the token does not name, and accepts any server with a short token", async () => {
+  test("refuses a server whose CA is not in the token, and accepts any server with a token without a hash", async () => {
     const other = `K10${"0".repeat(64)}::node:${PASSWORD}`
     expect(await refusal(machine("a", { token: other }).refresh(server))).toContain("403")
     expect(await machine("b", { token: PASSWORD }).refresh(server)).toBe(true)
@@ -237,7 +237,7 @@ describe("names of nodes", () => {
     })
   const PASSWORDS = ["a", "b", "c"].map((letter) => letter.repeat(32))
 
-  test("of machines that never came, or are gone, make room when there are as many as there can be", async () => {
+  test("of machines that never came, or whose Node is gone, are removed when the limit of names is reached", async () => {
     // given two names, of which one has a Node
     await passwords(2).verify("one", PASSWORDS[0]!)
     await passwords(2).verify("two", PASSWORDS[1]!)
@@ -253,7 +253,7 @@ describe("names of nodes", () => {
     expect(names).toEqual([nodePasswordSecret("one"), nodePasswordSecret("three")])
   })
 
-  test("are taken by one address a hundred times in a minute, and those that it has are given all the same", async () => {
+  test("are given to one address up to a hundred times in a minute, and names that it has already do not count", async () => {
     const request = makeCertificateRequest(newPrivateKey())
     const join = (node: string) =>
       refusal(
@@ -304,7 +304,7 @@ describe("a request for a certificate", () => {
 
   test.each([
     { title: "of an unknown kind", kind: "admin", given: {}, wants: "404" },
-    { title: "for a name that no node can have", kind: "kubelet", given: { node: "../x" }, wants: "400" },
+    { title: "for an invalid node name", kind: "kubelet", given: { node: "../x" }, wants: "400" },
     { title: "without a password", kind: "kubelet", given: { password: "short" }, wants: "400" },
     { title: "whose body is no certificate request", kind: "kubelet", given: { body: "no request" }, wants: "400" },
     { title: "of 100 KB", kind: "kubelet", given: { body: "x".repeat(100_000) }, wants: "413" },
@@ -337,7 +337,7 @@ describe("a request for a certificate", () => {
     expect(secrets.items.map(({ metadata }) => metadata.name)).not.toContain(nodePasswordSecret("web"))
   })
 
-  test("of a node is signed for that node only, and for one that has joined", async () => {
+  test("for a node is signed for that node only, and only if it has joined", async () => {
     // given
     const membership = machine("a")
     await membership.refresh(server)

@@ -18,7 +18,7 @@ describe("a plugin", () => {
         `plugin ${DRIVER} at endpoint ${SOCKET}: none of services supported by the plugin (["v1alpha3.DRAPlugin"]) ` +
         'are supported by the kubelet (["v1.DRAPlugin" "v1beta1.DRAPlugin"])',
     },
-  ])("$title is told so, and asked again later", async ({ behaviour, wants }) => {
+  ])("$title is refused with the reason, and tried again later", async ({ behaviour, wants }) => {
     await using node = await nodeWith(new FakePlugins())
     const plugin = node.plugin(behaviour)
     await node.cluster.advance(600)

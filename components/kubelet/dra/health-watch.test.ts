@@ -10,7 +10,7 @@ describe("the health of a pod's device", () => {
     ["d", undefined],
   ]
 
-  test("is shown for the container that has it, as the driver tells it", async () => {
+  test("is shown for the container that has the device, as the driver reports it", async () => {
     // given a pod with a device
     await using node = await nodeWith(new FakePlugins())
     const plugin = node.plugin({ tellsHealth: true })
@@ -40,7 +40,7 @@ describe("the health of a pod's device", () => {
     expect(shown(node)).toEqual(device("Unknown"))
   })
 
-  test("is Unknown when the plugin's stream ends, and asked for again after five seconds", async () => {
+  test("is Unknown when the plugin's stream ends, and requested again after five seconds", async () => {
     // given a device whose health is known
     await using node = await nodeWith(new FakePlugins())
     const plugin = node.plugin({ tellsHealth: true })
@@ -61,7 +61,7 @@ describe("the health of a pod's device", () => {
     expect(shown(node)).toEqual(device("Healthy"))
   })
 
-  test("is kept while the driver is updated, when its new plugin tells it before the old one goes", async () => {
+  test("is kept while the driver is updated, if its new plugin reports it before the old one ends", async () => {
     const sockets = new FakePlugins()
     await using node = await nodeWith(sockets)
     const plugin = node.plugin({ tellsHealth: true })
@@ -79,7 +79,7 @@ describe("the health of a pod's device", () => {
     expect(shown(node)).toEqual(device("Healthy"))
   })
 
-  test("is not shown any more once the pod has ended and the device was given back", async () => {
+  test("is not shown any more once the pod has ended and the device was released", async () => {
     await using node = await nodeWith(new FakePlugins())
     node.plugin({ tellsHealth: true })
     await node.claim("gpu")
@@ -93,7 +93,7 @@ describe("the health of a pod's device", () => {
     ])
   })
 
-  test("is asked for once only of a plugin that cannot tell it", async () => {
+  test("is requested only once from a plugin that does not support it", async () => {
     await using node = await nodeWith(new FakePlugins())
     const plugin = node.plugin()
     await node.cluster.advance(60_000)

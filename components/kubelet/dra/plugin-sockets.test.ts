@@ -113,7 +113,7 @@ test("a plugin that restarts on the same socket is registered again, and gets th
   next.forceShutdown()
 })
 
-test("a plugin's stream of health is followed on its socket", async () => {
+test("a plugin's stream of health reports is read from its socket", async () => {
   // given a node
   using node = await realNode()
   const changed = Promise.withResolvers<string>()
@@ -129,12 +129,12 @@ test("a plugin's stream of health is followed on its socket", async () => {
 
 test.each([
   {
-    title: "leaves a claim out",
+    title: "leaves out a claim",
     answer: { claims: {} },
     wants: "NodePrepareResources skipped 1 ResourceClaims",
   },
   {
-    title: "answers for a claim that it was not asked about",
+    title: "responds for a claim that was not in the request",
     answer: { claims: { u1: {}, u2: {} } },
     wants: "NodePrepareResources returned result for unknown claim UID u2",
   },

@@ -200,7 +200,7 @@ describe("a sealed text", () => {
 
   test.each([
     { title: "of another version", text: "k3ts-sealed-9:AAAA" },
-    { title: "cut off", text: "k3ts-sealed-1:AAAA" },
+    { title: "truncated", text: "k3ts-sealed-1:AAAA" },
     { title: "empty", text: "" },
   ])("is refused when it is $title", async ({ text }) => {
     await expect(unseal(Buffer.from(text), "secret")).rejects.toThrow(

@@ -91,7 +91,7 @@ describe("a connection through a tunnel", () => {
     expect(texts).toEqual(["got one", "got two", "got three"])
   })
 
-  test("that nobody reads does not delay the others", async () => {
+  test("that is not read does not delay the others", async () => {
     // given
     const { tunnels } = await startTunnel((socket) => {
       socket.on("error", () => undefined)
@@ -123,7 +123,7 @@ describe("a connection through a tunnel", () => {
     await ended
   })
 
-  test("is refused in the agent's words when the kubelet is away", async () => {
+  test("is refused with the agent's message when the kubelet cannot be reached", async () => {
     // given
     const { tunnels } = await startTunnel(() => undefined)
     servers[0]!.close()
@@ -132,7 +132,7 @@ describe("a connection through a tunnel", () => {
     expect(await opened.catch((err: Error) => err.message)).toMatch(/ECONNREFUSED|Failed to connect/i)
   })
 
-  test("fails after 10 s when the agent does not answer", async () => {
+  test("fails after 10 s if the agent does not respond", async () => {
     // given
     const clock = new VirtualClock(0)
     const tunnels = new Tunnels({ clock, random: seededRandom(1) })
@@ -148,7 +148,7 @@ describe("a connection through a tunnel", () => {
 })
 
 describe("a tunnel", () => {
-  test("belongs to its node: another node cannot take over a connection that was asked of it", async () => {
+  test("belongs to its node: another node cannot take over a connection that was requested from it", async () => {
     // given
     const clock = new VirtualClock(0)
     const tunnels = new Tunnels({ clock, random: seededRandom(1) })
@@ -186,7 +186,7 @@ describe("a tunnel", () => {
     expect(opened).toEqual([SUPERVISOR_PATHS.tunnel, SUPERVISOR_PATHS.tunnel])
   })
 
-  test("that ends at once is opened again after longer and longer waits", async () => {
+  test("that ends at once is opened again with growing delays", async () => {
     // given
     const clock = new VirtualClock(0)
     let opened = 0
@@ -212,7 +212,7 @@ describe("a tunnel", () => {
     expect(opened).toBeLessThan(30)
   })
 
-  test("ends the connections that its server had asked for when the server falls silent", async () => {
+  test("closes the connections that its server has requested when the server stops responding", async () => {
     // given a connection to the kubelet that a server without power has asked for
     const clock = new VirtualClock(0)
     const connected = Promise.withResolvers<Socket>()
@@ -264,7 +264,7 @@ describe("a tunnel", () => {
     near.destroy()
   })
 
-  test("replaces the earlier one of its agent", async () => {
+  test("replaces the earlier tunnel of its agent", async () => {
     // given
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const [[, first], [, second]] = [await pair(), await pair()]
@@ -277,7 +277,7 @@ describe("a tunnel", () => {
     second.destroy()
   })
 
-  test("ends when the agent sends many pings and reads no answer", async () => {
+  test("is closed when the agent sends many pings and reads no response", async () => {
     // given a connection whose other side takes no byte
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const socket = new Duplex({ read: () => undefined, write: () => undefined })
@@ -290,7 +290,7 @@ describe("a tunnel", () => {
     expect(socket.writableLength).toBeLessThan(100_000)
   })
 
-  test("that was lost before the server accepted it does not replace the earlier one", async () => {
+  test("that was lost before the server accepted it does not replace the earlier tunnel", async () => {
     // given
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const [[, alive], [, lost]] = [await pair(), await pair()]
@@ -304,7 +304,7 @@ describe("a tunnel", () => {
     alive.destroy()
   })
 
-  test("ends when a line is too long", async () => {
+  test("is closed when a line is too long", async () => {
     // given
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const [near, far] = await pair()

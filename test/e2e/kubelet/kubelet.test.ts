@@ -190,7 +190,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await node.gone("pull")
   }, 30_000)
 
-  test("goes on after containerd was killed: running pods keep running, and new ones are started", async () => {
+  test("continues after containerd was killed: running pods keep running, and new ones are started", async () => {
     // given a running pod
     const loop = sh("trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done")
     await node.create("survivor", { containers: [{ name: "c", image: IMAGE, command: loop }] })

@@ -142,7 +142,7 @@ describeOnNode("NetworkPolicies", () => {
     expect(await wget("friend", web)).toBe("web")
   }, 40_000)
 
-  test("judge by addresses, which no pod can take from another", async () => {
+  test("apply to addresses, which no pod can take from another", async () => {
     // given a pod with all rights over its own network, which takes the address of another pod
     const taking = `ip address add ${web}/32 dev eth0`
     const securityContext = { capabilities: { add: ["NET_ADMIN"] } }
@@ -157,7 +157,7 @@ describeOnNode("NetworkPolicies", () => {
     expect(await wget("friend", web)).toBe("web")
   }, 20_000)
 
-  test("let everything through when the last policy is deleted, and leave no table", async () => {
+  test("allow everything once the last policy is deleted, and leave no table", async () => {
     await remove("web")
     expect(await wget("stranger", web)).toBe("web")
     expect(await table()).toBe(false)

@@ -64,7 +64,7 @@ describeOnNode("the network of pods", () => {
     while (kept().includes(second.status.podIP!)) await Bun.sleep(20)
   }, 60_000)
 
-  test("is made by the plugins of a configuration that sorts first", async () => {
+  test("is set up by the administrator's CNI configuration if that sorts first", async () => {
     // given a configuration with a chain of the host's plugins
     const path = join(dataDir, CONFIGURATION, "05-own.conflist")
     const ipam = { type: "host-local", ranges: [[{ subnet: "10.96.7.0/24" }]], routes: [{ dst: "0.0.0.0/0" }] }

@@ -130,7 +130,7 @@ describeOnNode("Services and DNS", () => {
       expect(out).toMatch(/^kubeproxy_network_programming_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
     })
 
-    test("leads a pod back to itself", async () => {
+    test("connects a pod to itself", async () => {
       const { spec } = await service("self", { selector: { name: "a" } })
       await rules("default/self -> ")
       expect(await cluster.kubectl.sh("a", `timeout 5 wget -q -O - http://${spec.clusterIP}/`)).toBe("a\n")
@@ -209,7 +209,7 @@ describeOnNode("Services and DNS", () => {
       server.close()
     })
 
-    test("leads a flow of UDP to another endpoint when its endpoint has gone", async () => {
+    test("moves a UDP flow to another endpoint when its endpoint is gone", async () => {
       // given two servers in this process, and a Service that leads to the first
       const servers = await Promise.all(
         ["one", "two"].map(async (name) => {

@@ -102,7 +102,7 @@ describeOnNode("devices of claims", () => {
   )
 
   test.skipIf(knowsCdi)(
-    "make the container wait, with a message, where containerd is too old for them",
+    "make the container wait, with a message, if containerd is too old for them",
     async () => {
       // when
       await cluster.create(Pod, { metadata: { name: "user", namespace }, spec: spec(sh("echo $DEVICE")) })
@@ -116,7 +116,7 @@ describeOnNode("devices of claims", () => {
   )
 
   test.skipIf(!knowsCdi)(
-    "are in a container that asks for them as an extended resource, and given back",
+    "are in a container that requests them as an extended resource, and are released",
     async () => {
       // when
       const resources = { requests: { [RESOURCE]: "1" }, limits: { [RESOURCE]: "1" } }

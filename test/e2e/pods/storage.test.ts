@@ -97,7 +97,7 @@ describeOnNode("local storage", () => {
     await cluster.gone(PersistentVolume, spec.volumeName!, "")
   }, 60_000)
 
-  test("a volume whose size is not enforced says so", async () => {
+  test("the size of a volume is enforced, or an annotation says why not", async () => {
     // given
     const root = mountOf(join(dataDir, "storage"), await mountPoints())
     await cluster.create(PersistentVolumeClaim, { metadata: { name: "sized", namespace }, spec: asked })

@@ -82,7 +82,7 @@ describeOnNode("the walk-through", () => {
     expect(readFileSync(join(files, "back")).equals(readFileSync(join(files, "there")))).toBe(true)
   })
 
-  test("scales a Deployment a Deployment", async () => {
+  test("scales a Deployment", async () => {
     await ok("scale deploy/web --replicas=4")
     await ok("rollout status deploy/web --timeout=30s")
     expect((await ok("get pods -l app=web -o name")).trim().split("\n")).toHaveLength(4)
@@ -106,7 +106,7 @@ describeOnNode("the walk-through", () => {
     while ((await ok("get pods -l app=web -o name")).trim().split("\n").length > 2) await Bun.sleep(50)
   })
 
-  test("shows in describe what happened", async () => {
+  test("shows events, resources and endpoints in describe", async () => {
     expect(await ok("describe deploy web")).toMatch(
       /Normal +ScalingReplicaSet .* deployment-controller +Scaled up replica set web-\w+ from 0 to 2/,
     )

@@ -99,7 +99,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     expect(await voters(a)).toEqual(["a"])
   }, 30_000)
 
-  test("let others join, which become members and say so at their Nodes", async () => {
+  test("let others join, which become members of etcd and are annotated as such at their Nodes", async () => {
     const flags = joinFlags()
     await start(b, ...flags)
     await start(c, ...flags)
@@ -114,7 +114,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     expect(await on(c).client.get(ConfigMap, ofDefault("of-before").metadata)).toBeDefined()
   }, 60_000)
 
-  test("lose no acknowledged write when one loses its power, write on within seconds, and take it back", async () => {
+  test("lose no acknowledged write when one loses power, accept writes within seconds, and let it join again", async () => {
     // given
     const acknowledged: string[] = []
     let writing = true
@@ -150,7 +150,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     }
   }, 60_000)
 
-  test("remove the member of a deleted Node while others write, though it leads, and take it back later", async () => {
+  test("remove the member of a deleted Node while others write, even if it leads, and let it join again later", async () => {
     // given
     await lead(c, [a, b])
     let isOver = false
@@ -175,7 +175,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     expect(failed).toEqual([])
   }, 60_000)
 
-  test("are restarted one after the other without a failed request of clients that know all", async () => {
+  test("are restarted one after the other without a failed request of clients that know all servers", async () => {
     // given
     const all = [a, b, c]
     const places = all.map(({ address }) => ({ host: address, port: 6443 }))
@@ -196,7 +196,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     expect(client.failures).toEqual([])
   }, 60_000)
 
-  test("say that a majority is missing, and go on alone after a reset", async () => {
+  test("report that a majority is missing, and continue as a single server after a reset", async () => {
     // given
     const before = await on(a).client.create(ConfigMap, ofDefault("before-the-loss"))
     for (const machine of [b, c]) await machine.powerOff()
@@ -223,7 +223,7 @@ describeWithEtcd("servers that run an etcd beside them", () => {
     expect(await voters(b)).toEqual(["a", "b"])
   }, 90_000)
 
-  test("begin again with a snapshot, which another server has saved, and others join that cluster", async () => {
+  test("start again from a snapshot that another server has saved, and others join that cluster", async () => {
     // given
     const kept = await on(a).client.create(ConfigMap, ofDefault("in-the-snapshot"))
     const saved = await b.sh(`${EXECUTABLE} snapshot save --config /dev/null --data-dir ${b.dataDir}`)
