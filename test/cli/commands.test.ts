@@ -90,7 +90,7 @@ describe("commands beside a server", () => {
     ).toContain("server: https://[::1]:7443\n")
   })
 
-  test("say that there is no cluster when none runs", async () => {
+  test("report that no cluster runs", async () => {
     expect(await k3ts(["token", "--data-dir", "/nonexistent"])).toMatchObject({
       code: 1,
       stderr: "k3ts: There is no folder /nonexistent: start k3ts server, or name its --data-dir\n",
@@ -113,11 +113,11 @@ describe("commands without a server", () => {
         "crictl is a command of k3s: install crictl and run: crictl --runtime-endpoint " +
         "unix:///run/k3ts/containerd/containerd.sock ps",
     },
-  ])("$command is answered with what does the same", async ({ command, wants }) => {
+  ])("$command prints the command that does the same", async ({ command, wants }) => {
     expect(await k3ts([command, "get"])).toMatchObject({ code: 2, stdout: "", stderr: `k3ts: ${wants}\n` })
   })
 
-  test("version prints commit, day, Kubernetes and Bun, for people and for programs", async () => {
+  test("version prints commit, date, Kubernetes and Bun, as text, JSON and YAML", async () => {
     expect((await k3ts(["version"])).stdout).toMatch(
       /^k3ts \S+ \([0-9a-f]{12}(, changed)?, \d{4}-\d\d-\d\dT[\d:]{8}Z\)\nKubernetes v1\.36\.0\+k3ts\nbun \S+, linux\/\w+\n$/,
     )
@@ -137,7 +137,7 @@ describe("commands without a server", () => {
     }
   })
 
-  test("check-config lists each requirement and exits with 1 when one is missing", async () => {
+  test("check-config lists each requirement and exits with 1 if one is not met", async () => {
     const { code, stdout } = await k3ts(
       ["check-config", "--output", "json", "--https-listen-port", String(await freePort())],
       { PATH: "/nonexistent" },
@@ -172,7 +172,7 @@ describe("commands without a server", () => {
   })
 
   test.skipIf(process.getuid?.() !== 0)(
-    "uninstall removes files and folders, and no device that a flag names",
+    "uninstall removes files and folders, but no device that a flag names",
     async () => {
       // given a data directory, and a config file that is none
       const folder = mkdtempSync(join(tmpdir(), "k3ts-uninstall-"))

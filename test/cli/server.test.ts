@@ -28,7 +28,7 @@ describe("k3ts server", () => {
     expect((await one.get("/api/v1/namespaces", two.token)).status).toBe(401)
   })
 
-  test("serves a cluster of both families with IPv6 first on addresses of both", async () => {
+  test("serves a dual-stack cluster with IPv6 first at addresses of both families", async () => {
     // given
     await using server = await startServer({
       host: "::1",
@@ -84,7 +84,7 @@ describe("k3ts server", () => {
     expect((await server.get("/readyz")).status).toBe(200)
   })
 
-  test("reports the health of each of its parts", async () => {
+  test("reports the health of each of its components", async () => {
     await using server = await startServer()
     const ready = await server.eventually("/readyz?verbose", (body) => body.includes("[+]deployer"))
     for (const name of [
@@ -132,7 +132,7 @@ describe("k3ts server", () => {
     rmSync(server.dataDir, { recursive: true })
   })
 
-  test("continues where it was after SIGKILL", async () => {
+  test("continues from its last state after SIGKILL", async () => {
     // given a server that was killed right after it had acknowledged a write
     const first = await startServer({ keep: true })
     const client = newClient(createHttpsTransport({ config: loadKubeconfig(first.kubeconfig), userAgent: "test" }))
@@ -208,7 +208,7 @@ describe("k3ts server", () => {
     ],
     ["command", ["sever"], {}, "unknown command sever; did you mean k3ts server?"],
     ["subcommand", ["images", "copy"], {}, "unknown command k3ts images copy"],
-  ])("a wrong %s is one line, exit code 2, and nothing is started", async (_, args, env, message) => {
+  ])("an invalid %s gives one line and exit code 2, and nothing is started", async (_, args, env, message) => {
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     const dataDir = join(folder, "data")
     expect(await k3ts(args, { K3TS_DATA_DIR: dataDir, ...env })).toEqual({
@@ -245,7 +245,7 @@ describe("k3ts server", () => {
     rmSync(server.dataDir, { recursive: true })
   })
 
-  test("applies manifests of its folder at start and on change, and removes what a deleted file had made", async () => {
+  test("applies the manifests of its folder at the start and on changes, and deletes the objects of a removed file", async () => {
     // given a manifest that is there before the server
     const dataDir = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     const folder = join(dataDir, "server/manifests")
@@ -269,7 +269,7 @@ describe("k3ts server", () => {
   })
 })
 
-test("a server's node has the role control-plane, and the addresses and the number of pods that were asked for", async () => {
+test("a server's node has the role control-plane, and the configured addresses and number of pods", async () => {
   // given a server with a simulated node
   await using server = await startServer({
     node: true,

@@ -13,7 +13,7 @@ afterAll(() => cluster.stop())
 
 const CONFIGMAPS = "/api/v1/namespaces/m/configmaps"
 
-test("the answer to the deletion of a collection has the objects as they were, although each changes before it is removed", async () => {
+test("the response to the deletion of a collection has the objects in their state before, although each changes before it is removed", async () => {
   // given pods, whose generation rises when their deletion begins
   const path = "/api/v1/namespaces/m/pods"
   const labels = { gone: "soon" }
@@ -57,7 +57,7 @@ describe("discovery", () => {
     }
   })
 
-  test("comes as one document to clients that ask for it", async () => {
+  test("is one document for clients that ask for it", async () => {
     const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     const { items } = (await cluster.ok("GET", "/apis", { accept })) as unknown as {
       items: { metadata: { name: string }; versions: { version: string; resources: { resource: string }[] }[] }[]
@@ -85,7 +85,7 @@ describe("tables", () => {
     expect([answer.code, answer.body.reason]).toEqual([406, "NotAcceptable"])
   })
 
-  test("come in chunks too, and in the version asked for", async () => {
+  test("are returned in chunks too, and in the requested version", async () => {
     for (const n of [1, 2, 3])
       await cluster.post(CONFIGMAPS, { metadata: { name: `table-${n}`, labels: { table: "yes" } } })
     const get = (query: string) =>

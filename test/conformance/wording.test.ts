@@ -278,18 +278,21 @@ describe("invalid objects", () => {
   test.each([
     { title: "an object of a namespace", path: `${V}/configmaps`, key: "configmaps/v/held" },
     { title: "a Namespace", path: "/api/v1/namespaces", key: "namespaces/held" },
-  ])("an update of $title by another uid is told with the key of the store", async ({ path, key }) => {
-    const { metadata } = await cluster.post(path, { metadata: { name: "held" } })
-    const told = async (query: string) => {
-      const body = { metadata: { name: "held", uid: "other" } }
-      return (await cluster.send("PUT", `${path}/held${query}`, { body })).body.message
-    }
-    const message = (root: string) =>
-      `Operation cannot be fulfilled on ${path.split("/").at(-1)} "held": StorageError: invalid object, Code: 4, ` +
-      `Key: ${root}/${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, ` +
-      `UID in object meta: ${metadata.uid}`
-    expect([await told(""), await told("?dryRun=All")]).toEqual([message("/registry"), message("")])
-  })
+  ])(
+    "the error about an update of $title with another uid contains the object's key in the store",
+    async ({ path, key }) => {
+      const { metadata } = await cluster.post(path, { metadata: { name: "held" } })
+      const told = async (query: string) => {
+        const body = { metadata: { name: "held", uid: "other" } }
+        return (await cluster.send("PUT", `${path}/held${query}`, { body })).body.message
+      }
+      const message = (root: string) =>
+        `Operation cannot be fulfilled on ${path.split("/").at(-1)} "held": StorageError: invalid object, Code: 4, ` +
+        `Key: ${root}/${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, ` +
+        `UID in object meta: ${metadata.uid}`
+      expect([await told(""), await told("?dryRun=All")]).toEqual([message("/registry"), message("")])
+    },
+  )
 
   // A dry run takes no port and so, as upstream, does not see that the port cannot be had.
   test("a node port out of range", async () => {
@@ -332,7 +335,7 @@ const UNREADABLE: [what: string, path: string, body: object | string, message: s
     'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.containers[0].comand"',
   ],
 ]
-test.each(UNREADABLE)("unreadable: %s", async (_what, path, body, message) => {
+test.each(UNREADABLE)("the error about a body that cannot be decoded: %s", async (_what, path, body, message) => {
   const { code, body: status } = await cluster.send("POST", path, { body })
   expect([code, status.message]).toEqual([400, message])
 })
@@ -352,7 +355,7 @@ describe("pod security", () => {
         'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
     ])
   })
-  test("warns where it only warns, of pods and of templates", async () => {
+  test("warns about pods and pod templates in a namespace with a warn level", async () => {
     const privileged = { containers: [{ ...container, securityContext: { privileged: true } }] }
     const pods = await cluster.send("POST", "/api/v1/namespaces/warned/pods", { body: pod(privileged) })
     expect([pods.code, pods.headers["warning"]]).toEqual([
@@ -372,7 +375,7 @@ describe("pod security", () => {
 })
 
 describe("evictions", () => {
-  test("of pods that two budgets cover, or of none, are told in Kubernetes' words", async () => {
+  test("of pods with two budgets, and of pods that do not exist, are refused with Kubernetes' messages", async () => {
     await cluster.post(`${V}/pods`, {
       metadata: { name: "twice", labels: { app: "twice" } },
       spec: { containers: [container] },
