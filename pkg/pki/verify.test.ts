@@ -27,17 +27,22 @@ describe("a certificate", () => {
     readonly ok: boolean
   }>([
     { what: "signed by the root", certificate: client(root), intermediates: [], ok: true },
-    { what: "with all between it and the root", certificate: client(lower), intermediates: [lower, upper], ok: true },
+    { what: "with all intermediates", certificate: client(lower), intermediates: [lower, upper], ok: true },
     {
-      what: "with these in another order",
+      what: "with all intermediates in another order",
       certificate: client(lower),
       intermediates: [upper, stranger, lower],
       ok: true,
     },
-    { what: "with one of them missing", certificate: client(lower), intermediates: [lower], ok: false },
-    { what: "of an intermediate that is not shown", certificate: client(upper), intermediates: [], ok: false },
+    { what: "with one intermediate missing", certificate: client(lower), intermediates: [lower], ok: false },
+    { what: "of an intermediate that was not sent", certificate: client(upper), intermediates: [], ok: false },
     { what: "of an intermediate that has expired", certificate: client(expired), intermediates: [expired], ok: false },
-    { what: "of an authority that brings itself", certificate: client(stranger), intermediates: [stranger], ok: false },
+    {
+      what: "of an unknown authority that was sent with it",
+      certificate: client(stranger),
+      intermediates: [stranger],
+      ok: false,
+    },
     {
       what: "signed by a client's certificate",
       certificate: client(client(root)),

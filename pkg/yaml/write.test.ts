@@ -14,7 +14,7 @@ describe("a value is written as", () => {
     { what: "maps in a list", value: { a: [{ c: 2, b: 1 }, {}] }, text: "a:\n- b: 1\n  c: 2\n- {}\n" },
     { what: "lists in a list", value: [[1, [2]], [], [[]]], text: "- - 1\n  - - 2\n- []\n- - []\n" },
     { what: "a map with a list in a list", value: [{ a: [{ b: 1 }] }], text: "- a:\n  - b: 1\n" },
-    { what: "nothing for what is undefined", value: { a: undefined, b: { c: undefined } }, text: "b: {}\n" },
+    { what: "nothing for undefined", value: { a: undefined, b: { c: undefined } }, text: "b: {}\n" },
     { what: "a key of 128 bytes", value: { ["k".repeat(128)]: 1 }, text: `${"k".repeat(128)}: 1\n` },
     { what: "a longer key", value: { ["k".repeat(129)]: 1 }, text: `? ${"k".repeat(129)}\n: 1\n` },
     {
@@ -34,7 +34,7 @@ describe("a value is written as", () => {
     },
     { what: "raw JSON", value: { a: RawJson.from(`{"z": [1], "b": "yes"}`) }, text: `a:\n  b: "yes"\n  z:\n  - 1\n` },
     {
-      what: "keys with numbers by the numbers' value, letters last",
+      what: "keys with numbers sorted by the numbers' value, letters last",
       value: Object.fromEntries(
         ["a10", "a2", "ab", "a.b", "a-b", "A", "1", "a", "a1", "a01", "a_b"].map((key) => [key, 0]),
       ),
@@ -49,7 +49,7 @@ describe("text is written", () => {
   const words = "word ".repeat(20).trim()
   test.each<{ how: string; texts: readonly string[]; as: (text: string) => string }>([
     {
-      how: "without quotes where nobody takes it for anything else",
+      how: "without quotes if it cannot be read as anything else",
       texts: [
         "a",
         "a b",
@@ -75,7 +75,7 @@ describe("text is written", () => {
       as: (text) => text,
     },
     {
-      how: "in double quotes where it would be another type",
+      how: "in double quotes if it would be read as another type",
       texts: [
         "",
         "yes",
@@ -112,7 +112,7 @@ describe("text is written", () => {
       as: (text) => `"${text}"`,
     },
     {
-      how: "in single quotes where its signs mean something",
+      how: "in single quotes if its characters have a meaning",
       texts: [
         "---",
         "...",
@@ -141,25 +141,25 @@ describe("text is written", () => {
       ],
       as: (text) => `'${text}'`,
     },
-    { how: "with doubled quotes inside single ones", texts: ["'a'"], as: () => "'''a'''" },
-    { how: "in blocks where it has lines", texts: ["a\nb"], as: () => "|-\n  a\n  b" },
-    { how: "in blocks that say how the text ends", texts: ["a\n"], as: () => "|\n  a" },
-    { how: "in blocks that say that empty lines end it", texts: ["a\n\n"], as: () => "|+\n  a\n" },
-    { how: "in blocks that say how the text begins", texts: [" a\nb"], as: () => "|2-\n   a\n  b" },
-    { how: "with escapes where a line ends with a space", texts: ["a \nb"], as: () => `"a \\nb"` },
+    { how: "with doubled single quotes inside single quotes", texts: ["'a'"], as: () => "'''a'''" },
+    { how: "in blocks if it has several lines", texts: ["a\nb"], as: () => "|-\n  a\n  b" },
+    { how: "in blocks with an indicator of how the text ends", texts: ["a\n"], as: () => "|\n  a" },
+    { how: "in blocks with an indicator of empty lines at its end", texts: ["a\n\n"], as: () => "|+\n  a\n" },
+    { how: "in blocks with an indicator of its indentation", texts: [" a\nb"], as: () => "|2-\n   a\n  b" },
+    { how: "with escapes if a line ends with a space", texts: ["a \nb"], as: () => `"a \\nb"` },
     {
       how: "with escapes for tabs, carriage returns and control codes",
       texts: ["a\tb\r\n\u0007\u0001"],
       as: () => String.raw`"a\tb\r\n\a\x01"`,
     },
-    { how: "with escapes for signs beyond 65,535", texts: ["😀\ufeff"], as: () => String.raw`"\U0001F600\uFEFF"` },
+    { how: "with escapes for characters beyond U+FFFF", texts: ["😀\ufeff"], as: () => String.raw`"\U0001F600\uFEFF"` },
     {
-      how: "in lines of at most 80 columns and one word",
+      how: "in lines of at most 80 columns, or one word",
       texts: [words],
       as: () => words.slice(0, 79) + "\n  " + words.slice(80),
     },
     {
-      how: "in one line where there is no single space",
+      how: "in one line if there is no single space to break at",
       texts: ["a".repeat(200), "a  ".repeat(60) + "b"],
       as: (text) => text,
     },

@@ -147,14 +147,18 @@ describe.each([
   { what: "a header with control characters", line: "", header: "X-A: a\x01\x7fb" },
   { what: "a header named with bytes above ASCII", line: "", header: "X-\xe4: a" },
   { what: "a path with bytes above ASCII", line: "/\xe4\xff", header: "X-A: a" },
-  { what: "a path with signs that need escaping", line: '/<>"{}|\\^`', header: "X-A: a" },
+  { what: "a path with characters that need escaping", line: '/<>"{}|\\^`', header: "X-A: a" },
   { what: "a query with bytes above ASCII", line: "?a=\xe4\xff", header: "X-A: a" },
-  { what: "a path to above", line: "/../../../../../../etc", header: "X-A: a" },
-  { what: "an upgrade to nothing", line: "", header: "Connection: Upgrade\r\nUpgrade:" },
+  { what: "a path above the root", line: "/../../../../../../etc", header: "X-A: a" },
+  { what: "an upgrade without a protocol", line: "", header: "Connection: Upgrade\r\nUpgrade:" },
   { what: "an upgrade to bytes above ASCII", line: "", header: "Connection: Upgrade\r\nUpgrade: \xe4" },
-  { what: "a Connection header that names all others", line: "", header: "Connection: close, host, x-forwarded-for" },
+  {
+    what: "a Connection header that names other headers",
+    line: "",
+    header: "Connection: close, host, x-forwarded-for",
+  },
   { what: "an expectation", line: "", header: "Expect: 100-continue" },
-  { what: "an expectation of something else", line: "", header: "Expect: the-impossible" },
+  { what: "an unknown expectation", line: "", header: "Expect: the-impossible" },
 ])("a request through a proxy with $what", ({ line, header }) => {
   test.each(["GET", "DELETE"])("is forwarded or refused: %s", async (method) => {
     answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

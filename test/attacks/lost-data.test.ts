@@ -9,7 +9,7 @@ const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 /** Ways to remove acknowledged writes from the disk, each with the message of the next start. */
 const LOSSES: readonly { what: string; lose(database: string): void; says: RegExp }[] = [
   {
-    what: "the log of changes cut to its first part",
+    what: "the log of changes truncated to its first part",
     lose: (database) => truncateSync(`${database}-wal`, 200_000),
     says: /state\.db: it ends at revision \d+, but \S+state\.db\.acknowledged says that revision \d+ was acknowledged; restore \S+state\.db-wal/,
   },

@@ -118,8 +118,8 @@ describe("a node reads", () => {
 
 test.each([
   { user: "system:node:", groups: ["system:nodes"], what: "without a name" },
-  { user: `system:node:${NODE}`, groups: [], what: "that is in no group of nodes" },
-  { user: NODE, groups: ["system:nodes"], what: "whose user is not named as a node's" },
+  { user: `system:node:${NODE}`, groups: [], what: "that is not in the group system:nodes" },
+  { user: NODE, groups: ["system:nodes"], what: "whose user name does not begin with system:node:" },
 ])("a node $what has no rights of a node", async ({ user, groups }) => {
   const headers = { "impersonate-user": user, ...(groups.length === 0 ? {} : { "impersonate-group": groups[0]! }) }
   for (const path of [`/api/v1/nodes/${NODE}`, "/api/v1/services", `${PODS}?${selecting("spec.nodeName", "")}`])

@@ -41,7 +41,12 @@ const WRITES: readonly {
   readonly path: string
   readonly body?: () => object
 }[] = [
-  { what: "another node", method: "POST", path: "/api/v1/nodes", body: () => ({ metadata: { name: "node-c" } }) },
+  {
+    what: "a new Node of another name",
+    method: "POST",
+    path: "/api/v1/nodes",
+    body: () => ({ metadata: { name: "node-c" } }),
+  },
   {
     what: "another node's labels",
     method: "PATCH",
@@ -54,14 +59,19 @@ const WRITES: readonly {
     path: `/api/v1/nodes/${OTHER_NODE}/status`,
     body: () => ({ status: { capacity: { cpu: "1" } } }),
   },
-  { what: "another node's devices", method: "POST", path: SLICES, body: () => slice("more", OTHER_NODE) },
-  { what: "another node's devices", method: "PATCH", path: `${SLICES}/theirs`, body: () => ({ metadata: {} }) },
-  { what: "another node's devices", method: "DELETE", path: `${SLICES}/theirs` },
-  { what: "all nodes' devices", method: "DELETE", path: SLICES },
-  { what: "another node's life", method: "DELETE", path: `/api/v1/nodes/${OTHER_NODE}` },
-  { what: "its own life", method: "DELETE", path: `/api/v1/nodes/${NODE}` },
+  { what: "a new ResourceSlice of another node", method: "POST", path: SLICES, body: () => slice("more", OTHER_NODE) },
   {
-    what: "the taints that others gave it",
+    what: "an existing ResourceSlice of another node",
+    method: "PATCH",
+    path: `${SLICES}/theirs`,
+    body: () => ({ metadata: {} }),
+  },
+  { what: "another node's ResourceSlice", method: "DELETE", path: `${SLICES}/theirs` },
+  { what: "all ResourceSlices", method: "DELETE", path: SLICES },
+  { what: "another Node", method: "DELETE", path: `/api/v1/nodes/${OTHER_NODE}` },
+  { what: "its own Node", method: "DELETE", path: `/api/v1/nodes/${NODE}` },
+  {
+    what: "the taints that another client gave it",
     method: "PATCH",
     path: `/api/v1/nodes/${NODE}`,
     body: () => ({ spec: { taints: [] } }),
@@ -73,19 +83,19 @@ const WRITES: readonly {
     body: () => ({ spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
   },
   {
-    what: "its owners",
+    what: "its owner references",
     method: "PATCH",
     path: `/api/v1/nodes/${NODE}`,
     body: () => ({ metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "x", uid: "u" }] } }),
   },
   {
-    what: "labels that keep nodes apart",
+    what: "a label of node-restriction.kubernetes.io",
     method: "PATCH",
     path: `/api/v1/nodes/${NODE}`,
     body: () => ({ metadata: { labels: { "node-restriction.kubernetes.io/x": "y" } } }),
   },
   {
-    what: "a role",
+    what: "a label of a node role",
     method: "PATCH",
     path: `/api/v1/nodes/${NODE}`,
     body: () => ({ metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }),
@@ -125,31 +135,31 @@ const WRITES: readonly {
     body: () => ({ status: { phase: "Failed" } }),
   },
   {
-    what: "a pod's labels by its status",
+    what: "the labels of a pod through its status",
     method: "PATCH",
     path: `${CORE}/pods/${POD}/status`,
     body: () => ({ metadata: { labels: { a: "b" } } }),
   },
   {
-    what: "the place of another node's pod",
+    what: "an eviction of another node's pod",
     method: "POST",
     path: `${CORE}/pods/there/eviction`,
     body: () => ({ metadata: { name: "there" } }),
   },
   {
-    what: "where a pod runs",
+    what: "a binding of a pod",
     method: "POST",
     path: `${CORE}/pods/there/binding`,
     body: () => ({ target: { name: NODE } }),
   },
   {
-    what: "a pod's containers",
+    what: "ephemeral containers of its pod",
     method: "PATCH",
     path: `${CORE}/pods/${POD}/ephemeralcontainers`,
     body: () => ({ spec: {} }),
   },
   {
-    what: "a token that is bound to nothing",
+    what: "a token that is bound to no object",
     method: "POST",
     path: `${CORE}/serviceaccounts/user/token`,
     body: () => ({ spec: {} }),
@@ -167,37 +177,37 @@ const WRITES: readonly {
     body: tokenOf("there", () => "u"),
   },
   {
-    what: "a token bound to a pod's name alone",
+    what: "a token bound to a pod without its uid",
     method: "POST",
     path: `${CORE}/serviceaccounts/user/token`,
     body: tokenOf("here", () => ""),
   },
   {
-    what: "a token for others",
+    what: "a token for another audience",
     method: "POST",
     path: `${CORE}/serviceaccounts/user/token`,
     body: tokenOf("here", () => podUid, { audiences: ["vault"] }),
   },
-  { what: "another node's lease", method: "POST", path: LEASES, body: () => ({ metadata: { name: "node-c" } }) },
+  { what: "a new lease of another node", method: "POST", path: LEASES, body: () => ({ metadata: { name: "node-c" } }) },
   {
-    what: "another node's lease that is there",
+    what: "an existing lease of another node",
     method: "PATCH",
     path: `${LEASES}/${OTHER_NODE}`,
     body: () => ({ spec: { holderIdentity: NODE } }),
   },
   {
-    what: "a lease elsewhere",
+    what: "a lease in another namespace",
     method: "POST",
     path: `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`,
     body: () => ({ metadata: { name: NODE } }),
   },
   {
-    what: "another node's CSINode",
+    what: "a new CSINode of another node",
     method: "POST",
     path: `${STORAGE}/csinodes`,
     body: () => ({ metadata: { name: "node-c" }, spec: { drivers: [] } }),
   },
-  { what: "another node's CSINode that is there", method: "DELETE", path: `${STORAGE}/csinodes/${OTHER_NODE}` },
+  { what: "an existing CSINode of another node", method: "DELETE", path: `${STORAGE}/csinodes/${OTHER_NODE}` },
   {
     what: "a claim",
     method: "PATCH",
@@ -205,13 +215,13 @@ const WRITES: readonly {
     body: () => ({ metadata: { labels: { a: "b" } } }),
   },
   {
-    what: "a claim's labels by its status",
+    what: "the metadata of a claim through its status",
     method: "PATCH",
     path: `${CORE}/persistentvolumeclaims/used/status`,
     body: () => ({ metadata: { annotations: { a: "b" } } }),
   },
   {
-    what: "the status of a claim that nothing here uses",
+    what: "the status of a claim that no pod on it uses",
     method: "PATCH",
     path: `${CORE}/persistentvolumeclaims/unused/status`,
     body: () => ({ status: { capacity: { storage: "1Gi" } } }),
@@ -224,7 +234,7 @@ const WRITES: readonly {
   },
 ]
 
-test.each(WRITES)("a node cannot write $what", async ({ method, path, body }) => {
+test.each(WRITES)("a node cannot write or delete $what", async ({ method, path, body }) => {
   const { status, body: answer } = await identities.node.request(method, path, {
     headers: method === "PATCH" ? MERGE : {},
     ...(body === undefined ? {} : { body: body() }),

@@ -37,7 +37,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
   /** Each way to show who one is, all of them at once with others, and headers that look like one. */
   const WAYS = [
     { way: "an Authorization header", lines: () => [`Authorization: Bearer ${token}`] },
-    { way: "an Authorization header in other letters", lines: () => [`AUTHORIZATION: bearer ${token}`] },
+    { way: "an Authorization header in capital letters", lines: () => [`AUTHORIZATION: bearer ${token}`] },
     {
       way: "a token and impersonation",
       lines: () => [`Authorization: Bearer ${token}`, "Impersonate-User: boss", "Impersonate-Group: system:masters"],

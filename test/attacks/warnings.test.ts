@@ -20,7 +20,7 @@ const MOST_BYTES = 10_000
 test.each([
   { what: "unknown fields", fields: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`unknown${i}`, 1])) },
   { what: "unknown fields with long names", fields: { ["x".repeat(100_000)]: 1, ["y".repeat(100_000)]: 2 } },
-  { what: "fields that stand twice", fields: undefined },
+  { what: "duplicate fields", fields: undefined },
 ])("5,000 $what do not make the head of a response too large for clients", async ({ fields }) => {
   // given an object of somebody with rights
   const twice = Array.from({ length: 5000 }, (_, i) => `"f${i}":1,"f${i}":2`).join(",")

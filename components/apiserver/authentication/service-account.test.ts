@@ -77,18 +77,22 @@ const ACCOUNT = { "serviceaccounts/builder": { uid: "u1" } }
 const deleted = (secondsAgo: number) => new Date(NOW - secondsAgo * 1000).toISOString()
 
 test.each([
-  { what: "an account that is not there", request: {}, objects: {} },
+  { what: "an account that does not exist", request: {}, objects: {} },
   { what: "an account with another uid", request: {}, objects: { "serviceaccounts/builder": { uid: "u9" } } },
   {
     what: "an account that was deleted a while ago",
     request: {},
     objects: { "serviceaccounts/builder": { uid: "u1", deletionTimestamp: deleted(61) } },
   },
-  { what: "a pod that is not there", request: POD, objects: ACCOUNT },
+  { what: "a pod that does not exist", request: POD, objects: ACCOUNT },
   { what: "a pod with another uid", request: POD, objects: { ...ACCOUNT, "pods/p": { uid: "u9" } } },
-  { what: "a node that is not there", request: { node: POD.node }, objects: ACCOUNT },
-  { what: "a node without uid", request: { node: { name: "n" } }, objects: { ...ACCOUNT, "nodes/n": { uid: "u3" } } },
-  { what: "a secret that is not there", request: { secret: { name: "s", uid: "u4" } }, objects: ACCOUNT },
+  { what: "a node that does not exist", request: { node: POD.node }, objects: ACCOUNT },
+  {
+    what: "a node without its uid",
+    request: { node: { name: "n" } },
+    objects: { ...ACCOUNT, "nodes/n": { uid: "u3" } },
+  },
+  { what: "a secret that does not exist", request: { secret: { name: "s", uid: "u4" } }, objects: ACCOUNT },
 ])("a token that names $what is refused", ({ request, objects }) => {
   expect(() => asked(request, { objects })).toThrow("Unauthorized")
 })

@@ -86,7 +86,7 @@ describe("a request through a service's proxy", () => {
 
   test.each([
     { what: "no pod", address: { ip: "10.42.0.5" } },
-    { what: "a pod that is not there", address: ofPod("gone", "10.42.0.5") },
+    { what: "a pod that does not exist", address: ofPod("gone", "10.42.0.5") },
     { what: "a pod with another address", address: ofPod("seven", "10.42.0.5") },
     { what: "a pod of another namespace", address: ofPod("five", "10.42.0.5", "other") },
   ])("never goes to an address that belongs to $what", async ({ address }) => {

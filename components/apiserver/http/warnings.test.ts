@@ -18,11 +18,15 @@ describe("warnings", () => {
   })
 
   test.each<{ readonly what: string; readonly texts: readonly string[]; readonly lengths: readonly number[] }>([
-    { what: "that fit are whole", texts: numbered(4, 1000), lengths: [1000, 1000, 1000, 1000] },
-    { what: "that do not fit are cut", texts: numbered(5, 1000), lengths: [256, 256, 256, 256, 256] },
-    { what: "after some that were cut are cut too", texts: numbered(7, 1000), lengths: Array(7).fill(256) },
-    { what: "are left out once all room is taken", texts: numbered(100, 1000), lengths: Array(16).fill(256) },
-    { what: "that are short are left out too", texts: numbered(5000, 30), lengths: Array(137).fill(30) },
+    { what: "that fit are complete", texts: numbered(4, 1000), lengths: [1000, 1000, 1000, 1000] },
+    { what: "that do not fit are truncated", texts: numbered(5, 1000), lengths: [256, 256, 256, 256, 256] },
+    { what: "that follow truncated ones are truncated too", texts: numbered(7, 1000), lengths: Array(7).fill(256) },
+    { what: "are left out when the limit is reached", texts: numbered(100, 1000), lengths: Array(16).fill(256) },
+    {
+      what: "that are short are left out beyond the limit too",
+      texts: numbered(5000, 30),
+      lengths: Array(137).fill(30),
+    },
   ])("$what", ({ texts, lengths }) => {
     expect(headersOf(texts).map((header) => header.length - '299 - ""'.length)).toEqual([...lengths])
   })

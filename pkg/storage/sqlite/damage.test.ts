@@ -142,7 +142,7 @@ describe("a database that has lost acknowledged writes", () => {
   }
   const CASES: readonly { what: string; lose(file: string): void; found: RegExp }[] = [
     {
-      what: "whose log of changes was cut at the end of a commit",
+      what: "whose log of changes was truncated at the end of a commit",
       lose(file) {
         const page = 8192 + 24 // with its head; a commit here has one or two
         truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length - 2 * page)
@@ -150,17 +150,17 @@ describe("a database that has lost acknowledged writes", () => {
       found: /it ends at revision 1\d, but \S+\.acknowledged says that revision 20 was acknowledged/,
     },
     {
-      what: "whose log of changes was cut to nothing",
+      what: "whose log of changes was emptied",
       lose: (file) => truncateSync(`${file}-wal`, 0),
       found: /it is missing or empty|it ends at revision 0, but/,
     },
     {
-      what: "whose log of changes is gone",
+      what: "whose log of changes is missing",
       lose: (file) => rmSync(`${file}-wal`),
       found: /it is missing or empty|it ends at revision 0, but/,
     },
     {
-      what: "that is gone itself",
+      what: "that is missing itself",
       lose: (file) => [file, `${file}-wal`].forEach((path) => rmSync(path)),
       found: /it is missing or empty, but \S+\.acknowledged shows that a cluster has been here/,
     },

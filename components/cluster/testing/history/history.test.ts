@@ -13,9 +13,14 @@ import {
 
 const CHANGES: readonly { what: string; before: unknown; after: unknown; told: readonly string[] }[] = [
   { what: "nothing", before: { a: 1 }, after: { a: 1 }, told: [] },
-  { what: "a value", before: { spec: { a: 1, b: 2 } }, after: { spec: { a: 3, b: 2 } }, told: ["spec.a: 1 → 3"] },
   {
-    what: "a field that comes and one that goes",
+    what: "a changed value",
+    before: { spec: { a: 1, b: 2 } },
+    after: { spec: { a: 3, b: 2 } },
+    told: ["spec.a: 1 → 3"],
+  },
+  {
+    what: "an added and a removed field",
     before: { spec: { a: 1 } },
     after: { spec: { b: { c: "d" } } },
     told: ['spec.b: nothing → {"c":"d"}', "spec.a: 1 → nothing"],
@@ -37,13 +42,13 @@ const CHANGES: readonly { what: string; before: unknown; after: unknown; told: r
     told: ['conditions[B].status: "True" → "False"'],
   },
   {
-    what: "a list whose items have no names",
+    what: "a list whose items have no keys",
     before: { args: ["a", "b"] },
     after: { args: ["a", "c", "d"] },
     told: ['args[1]: "b" → "c"', 'args[2]: nothing → "d"'],
   },
   {
-    what: "what differs at every write",
+    what: "no fields that differ at every write",
     before: { metadata: { resourceVersion: "1", managedFields: [1] } },
     after: { metadata: { resourceVersion: "2", managedFields: [2] } },
     told: [],

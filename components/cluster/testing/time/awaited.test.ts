@@ -59,13 +59,13 @@ const STATES: readonly {
   readonly options?: ClusterOptions
   begin?(cluster: Cluster): Promise<Fault>
 }[] = [
-  { name: "all is well" },
+  { name: "there are no faults" },
   { name: "the API server is down", begin: (cluster) => cluster.faults.crashed("apiserver") },
   { name: "the controllers are down", begin: (cluster) => cluster.faults.crashed("controller-manager") },
   { name: "there are no controllers", options: { components: { controllers: false } } },
   { name: "all requests are delayed", begin: (cluster) => cluster.faults.requests({ delay: "2s" }) },
-  { name: "requests are delayed for ever", begin: (cluster) => cluster.faults.requests({ delay: "30d" }) },
-  { name: "all is refused", begin: (cluster) => cluster.faults.requests({ error: "Forbidden" }) },
+  { name: "all requests are delayed for ever", begin: (cluster) => cluster.faults.requests({ delay: "30d" }) },
+  { name: "all requests are refused", begin: (cluster) => cluster.faults.requests({ error: "Forbidden" }) },
 ]
 
 const images = {

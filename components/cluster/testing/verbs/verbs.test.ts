@@ -180,9 +180,9 @@ describe("drain", () => {
   })
 
   const IN_THE_WAY = [
-    { what: "a pod of nobody's", object: pod("solo"), says: "declare no controller", mend: { force: true } },
+    { what: "a pod without a controller", object: pod("solo"), says: "declare no controller", mend: { force: true } },
     {
-      what: "a pod with data",
+      what: "a pod with an emptyDir",
       object: pod("solo", { volumes: [{ name: "data", emptyDir: {} }] }),
       says: "local storage",
       mend: { force: true, deleteEmptyDirData: true },

@@ -17,12 +17,12 @@ test.each<{ what: string; elements: string[]; wanted: string[] }>([
     wanted: ['k:{"port":80}', 'k:{"port":443}', 'k:{"port":8080}'],
   },
   {
-    what: "keys of one text by that text, also where one begins with another",
+    what: "keys of one text by that text, also if one is a prefix of another",
     elements: ['k:{"type":"AB"}', 'k:{"type":"A!"}', 'k:{"type":"A"}', 'k:{"type":"A,B"}', 'k:{"type":"A B"}'],
     wanted: ['k:{"type":"A"}', 'k:{"type":"A B"}', 'k:{"type":"A!"}', 'k:{"type":"A,B"}', 'k:{"type":"AB"}'],
   },
   {
-    what: "keys of several fields by the first that differs",
+    what: "keys of several fields by the first field that differs",
     elements: ['k:{"port":80,"protocol":"UDP"}', 'k:{"port":80,"protocol":"TCP"}', 'k:{"port":9,"protocol":"Z"}'],
     wanted: ['k:{"port":9,"protocol":"Z"}', 'k:{"port":80,"protocol":"TCP"}', 'k:{"port":80,"protocol":"UDP"}'],
   },
