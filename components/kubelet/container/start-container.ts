@@ -1,6 +1,7 @@
 import { containerDevices } from "../volumes/container-devices.ts"
 import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Mount } from "../../../pkg/cri/container.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import { containerConfig } from "./container-config.ts"
@@ -21,6 +22,8 @@ import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "../pod/runtime-pod.ts"
 import { verifyRunAsNonRoot } from "./security-context.ts"
 import { StartError } from "./start-error.ts"
+import { nextCount, statusOf } from "../status/container-status.ts"
+import type { StatusManager } from "../status/status-manager.ts"
 import type { MountedVolumes } from "../volumes/mounted-volume.ts"
 import type { VolumeManager } from "../volumes/volume-manager.ts"
 
@@ -30,6 +33,7 @@ export interface StartParts {
   readonly volumes: VolumeManager
   readonly environment: Environment
   readonly dra: DraManager
+  readonly status: Pick<StatusManager, "status">
 }
 
 export interface StartRequest {
@@ -81,7 +85,7 @@ const PULL_REASONS = new Set([
 
 async function tryStart(
   context: KubeletContext,
-  { cache, images, volumes, environment: environments, dra }: StartParts,
+  { cache, images, volumes, environment: environments, dra, status }: StartParts,
   request: StartRequest,
 ): Promise<RuntimeContainer> {
   const { config, runtime: machine, events } = context
@@ -99,7 +103,7 @@ async function tryStart(
   signal.throwIfAborted()
 
   const previous = latest(runtime, container.name)
-  const attempt = previous === undefined ? 0 : previous.notes.restartCount + 1
+  const attempt = previous === undefined ? countOf(status.status(pod), container.name) : previous.notes.restartCount + 1
   verifyRunAsNonRoot(pod, container, image)
   const hostIps = config.nodeIps
   const podIps = pod.spec.hostNetwork === true ? hostIps : sandbox.ips
@@ -179,6 +183,9 @@ async function tryStart(
   }
   return run
 }
+
+const countOf = ({ initContainerStatuses = [], containerStatuses = [] }: PodStatus, name: string): number =>
+  nextCount(statusOf([...initContainerStatuses, ...containerStatuses], name))
 
 /** Returns the mounts that every container gets: /etc/hosts and the file of its termination message. */
 async function ownMounts(

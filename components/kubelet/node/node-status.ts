@@ -10,7 +10,11 @@ import type { Pressure } from "./pressure.ts"
  * The features that this kubelet has, of those that nodes declare. Source: k8s.io/component-helpers
  * nodedeclaredfeatures.
  */
-const DECLARED_FEATURES = ["ExtendWebSocketsToKubelet", "InPlacePodVerticalScalingInitContainers"]
+const DECLARED_FEATURES = [
+  "ExtendWebSocketsToKubelet",
+  "InPlacePodVerticalScalingInitContainers",
+  "RestartAllContainersOnContainerExits",
+]
 const MAX_IMAGES = 50
 const MAX_NAMES = 5
 

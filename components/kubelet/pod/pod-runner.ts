@@ -7,6 +7,7 @@ import { killContainer, killPod } from "./ending/kill.ts"
 import { containerHash } from "./labels.ts"
 import type { ContainerStart, PodPlan } from "./plan.ts"
 import { podFolder } from "./pod-paths.ts"
+import type { Reset } from "./restart-all.ts"
 import { isRunning, latest, latestExited, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 import { podCgroup, podResources } from "../sandbox/sandbox-config.ts"
 import { SandboxMaker, type SandboxParts } from "../sandbox/sandbox-maker.ts"
@@ -56,6 +57,8 @@ export class PodRunner {
   readonly #identity: PodIdentity
   readonly #waker: Waker
   readonly #sandboxes: SandboxMaker
+  /** When the containers ended that made all start again, by their names: the runtime no longer has those runs. */
+  readonly #causes = new Map<string, number>()
 
   constructor(parts: RunnerParts, identity: PodIdentity, waker: Waker) {
     this.#parts = parts
@@ -110,18 +113,37 @@ export class PodRunner {
   }
 
   /**
+   * Stops and removes containers, in this order, so that all start again. Their logs stay until the pod is gone.
+   * Source: kuberuntime_manager.go SyncPod, ContainersToReset.
+   */
+  async reset(pod: Pod, resets: readonly Reset[], signal: AbortSignal): Promise<void> {
+    const { context, cache } = this.#parts
+    const podIp = this.#runtime.sandboxes[0]?.ips[0]
+    for (const { run, isCause } of resets) {
+      if (run.state !== "exited")
+        await killContainer(context, cache, { pod, run, graceSeconds: 0, message: "killing", podIp, signal })
+      await context.runtime.containers.removeContainer(run.id)
+      cache.forget(run.id)
+      this.failures.delete(run.name)
+      if (isCause) this.#causes.set(run.name, run.finishedAt)
+      else this.#causes.delete(run.name)
+    }
+  }
+
+  /**
    * Whether a container must wait before it is restarted, which is recorded as its failure. Source:
-   * kuberuntime_manager.go doBackOff.
+   * kuberuntime_manager.go doBackOff. Differs from upstream: a container that makes all start again waits like one that
+   * is started again alone; otherwise a pod could take the node's processors by that.
    */
   #isBackingOff(pod: Pod, { container, fieldPath }: ContainerStart): boolean {
     const { context, crashes } = this.#parts
     const { uid, name, namespace } = this.#identity
-    const ended = latestExited(this.#runtime, container.name)
-    if (ended === undefined) return false
+    const since = latestExited(this.#runtime, container.name)?.finishedAt ?? this.#causes.get(container.name)
+    if (since === undefined) return false
     const key = `${uid}_${container.name}_${containerHash(container)}`
-    const left = crashes.remaining(key, ended.finishedAt)
+    const left = crashes.remaining(key, since)
     if (left <= 0) {
-      crashes.next(key, ended.finishedAt)
+      crashes.next(key, since)
       return false
     }
     const shown = `${name}_${namespace}(${uid})`

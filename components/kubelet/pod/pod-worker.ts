@@ -18,6 +18,7 @@ import { PodRunner, RETRY_MS, type RunnerParts, type Waker } from "./pod-runner.
 import type { ProbeManager } from "../probes/probe-manager.ts"
 import { PodAllocation } from "./resources/pod-allocation.ts"
 import type { resizeProblem } from "./resources/resize.ts"
+import { isMarkedRestarting, resetsOf } from "./restart-all.ts"
 import { hasRunningContainers, isRunning, type RuntimePod } from "./runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
 import type { Slots } from "./slots.ts"
@@ -275,8 +276,13 @@ export class PodWorker implements Waker {
     })
     volumes.sync(this.identity.uid)
     probes.sync(this.pod, this.#runtime)
-    const { startTime } = this.#report()
+    const { startTime, ...reported } = this.#report()
     if (this.#pastDeadline(startTime)) return
+    if (isMarkedRestarting(reported)) {
+      await this.#runner.reset(this.pod, resetsOf(this.pod, this.#runtime), signal)
+      this.#again = true
+      return
+    }
     const plan = planOf(this.pod, this.#runtime, probes)
     if (!this.#adopted && isRunning(this.#runtime))
       await adoptPod(context, volumes, { pod: this.pod, runtime: this.#runtime, signal })

@@ -1,6 +1,8 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import { couldRestartAll } from "../../../pkg/api/core/v1/container/container-restart.ts"
 import { isSidecar } from "../container/containers.ts"
+import { RESTARTING_CONDITION } from "../pod/restart-all.ts"
 import { statusOf } from "./container-status.ts"
 import type { Phase } from "./phase.ts"
 
@@ -14,12 +16,17 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   "Ready",
   "ContainersReady",
   "PodScheduled",
+  RESTARTING_CONDITION,
   "PodResizePending",
 ])
 
 export interface ConditionsRequest {
   readonly pod: Pod
   readonly phase: Phase
+  /** The conditions that were reported last. */
+  readonly before: readonly PodCondition[]
+  /** Whether containers are being removed, so that all start again. */
+  readonly restartsAll: boolean
   readonly initStatuses: readonly ContainerStatus[]
   readonly statuses: readonly ContainerStatus[]
   /** Whether a ready sandbox with a network exists. */
@@ -35,10 +42,20 @@ export function findings(request: ConditionsRequest): Finding[] {
     readyOf(request, containersReady),
     { ...containersReady, type: "ContainersReady" },
     { type: "PodScheduled", status: "True" },
+    ...(couldRestartAll(request.pod.spec) ? [restarting(request)] : []),
   ]
 }
 
-function initialized({ pod, phase, initStatuses, statuses }: ConditionsRequest): Finding {
+function restarting({ phase, restartsAll }: ConditionsRequest): Finding {
+  const type = RESTARTING_CONDITION
+  if (phase === "Succeeded") return { type, status: "False", reason: "PodCompleted" }
+  if (phase === "Failed") return { type, status: "False", reason: "PodFailed" }
+  if (!restartsAll) return { type, status: "False" }
+  const message = "container exited with restart policy rule"
+  return { type, status: "True", reason: "RestartAllContainersStarted", message }
+}
+
+function initialized({ pod, phase, before, initStatuses, statuses }: ConditionsRequest): Finding {
   const type = "Initialized"
   const unknown: string[] = []
   const incomplete: string[] = []
@@ -52,7 +69,9 @@ function initialized({ pod, phase, initStatuses, statuses }: ConditionsRequest):
     ({ state, lastState }) =>
       state.running !== undefined || state.terminated !== undefined || lastState.terminated !== undefined,
   )
-  if (started) return { type, status: "True" }
+  // A pod that was initialized stays so while its init containers run again.
+  const wasInitialized = before.some((condition) => condition.type === type && condition.status === "True")
+  if (started || wasInitialized) return { type, status: "True" }
   const message = sentences(
     ["containers with unknown status", unknown],
     ["containers with incomplete status", incomplete],

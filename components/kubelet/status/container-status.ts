@@ -11,6 +11,7 @@ import { RecentValues } from "../../../pkg/cache/recent-values.ts"
 import type { ContainerOfPod } from "../container/containers.ts"
 import type { ProbeResults } from "../pod/plan.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
+import { RESTARTING_REASON } from "../pod/restart-all.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 
 /** Why the last attempt to start a container failed. */
@@ -32,11 +33,20 @@ export interface ContainerStatusRequest {
   readonly terminal: boolean
   /** Whether all init containers have finished. */
   readonly initialized: boolean
+  /** Whether all containers are being removed, to be started again. */
+  readonly restartsAll: boolean
 }
 
 /** Returns the status of the container with that name. */
 export const statusOf = (statuses: readonly ContainerStatus[] | undefined, name: string): ContainerStatus | undefined =>
   statuses?.find((status) => status.name === name)
+
+/**
+ * Returns the restart count of the next run of a container that the runtime does not know, or no longer knows. `status`
+ * is the one that was reported last; a status that waits counts the next run already.
+ */
+export const nextCount = (status: ContainerStatus | undefined): number =>
+  status === undefined ? 0 : status.state.waiting === undefined ? status.restartCount + 1 : status.restartCount
 
 /** Returns the status of a container. Source: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses. */
 export function containerStatus(request: ContainerStatusRequest): ContainerStatus {
@@ -107,6 +117,7 @@ function statusWithoutRun({
   failure,
   terminal,
   initialized,
+  restartsAll,
 }: ContainerStatusRequest): ContainerStatus {
   const reported = before?.state.running !== undefined || before?.state.terminated !== undefined
   if (terminal && before?.state.running !== undefined) {
@@ -118,6 +129,20 @@ function statusWithoutRun({
       containerID: before.containerID,
     }
     return { ...before, state: { terminated: lost }, ready: false, started: false }
+  }
+  if (restartsAll && !terminal && reported) {
+    const message = "The container is removed because RestartAllContainers in place"
+    return {
+      name: container.name,
+      image: container.image ?? "",
+      imageID: "",
+      restartCount: before.restartCount + 1,
+      ready: false,
+      started: false,
+      state: { waiting: { reason: RESTARTING_REASON, message } },
+      lastState: { terminated: { reason: RESTARTING_REASON, message, exitCode: 137 } },
+      ...volumeMounts(container),
+    }
   }
   // The container was garbage-collected; the end that was reported remains true.
   if (reported && before.state.terminated !== undefined) return before

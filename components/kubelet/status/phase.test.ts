@@ -3,7 +3,7 @@ import type { ContainerStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { podOf } from "../testing/pod.ts"
 import { phaseOf } from "./phase.ts"
 
-type How = "waiting" | "running" | "started" | number | "crashed"
+type How = "waiting" | "running" | "started" | number | "crashed" | "removed"
 const status = (name: string, how: How): ContainerStatus => ({
   name,
   image: "",
@@ -17,7 +17,12 @@ const status = (name: string, how: How): ContainerStatus => ({
       : typeof how === "number"
         ? { terminated: { exitCode: how } }
         : { waiting: {} },
-  lastState: how === "crashed" ? { terminated: { exitCode: 1 } } : {},
+  lastState:
+    how === "crashed"
+      ? { terminated: { exitCode: 1 } }
+      : how === "removed"
+        ? { terminated: { exitCode: 137, reason: "RestartingAllContainers" } }
+        : {},
 })
 
 const rows: readonly (readonly [string, "Always" | "OnFailure" | "Never", readonly How[], boolean, string])[] = [
@@ -65,5 +70,28 @@ describe("the phase of a pod", () => {
     const pod = podOf({ restartPolicy: "Never", initContainers: [{ name: "s", image: "i", restartPolicy: "Always" }] })
     expect(phaseOf(pod, [status("s", "started")], [status("c", 0)], true)).toBe("Running")
     expect(phaseOf(pod, [status("s", 137)], [status("c", 0)], true)).toBe("Succeeded")
+  })
+
+  // Source: TestPodPhaseWithRestartAllContainers in pkg/kubelet/kubelet_pods_test.go.
+  test.each([
+    ["a container that ended with its code", [], [42], "Running"],
+    ["a container that was removed", [], ["removed"], "Running"],
+    ["an init container that ended with its code", [42], ["waiting"], "Pending"],
+    ["an init container that was removed before a container began", ["removed"], ["waiting"], "Pending"],
+    ["a removed container whose init container succeeded again", [0], ["removed"], "Running"],
+    ["a removed container whose init container failed then", [1], ["removed"], "Failed"],
+    ["both of them removed", ["removed"], ["removed"], "Running"],
+  ] as const)("with the rule RestartAllContainers, %s", (_title, [init], [how], phase) => {
+    const restartPolicyRules = [
+      { action: "RestartAllContainers", exitCodes: { operator: "In", values: [42] } },
+    ] as const
+    const rule = { image: "i", restartPolicy: "Never", restartPolicyRules } as const
+    const pod = podOf({
+      restartPolicy: "Never",
+      containers: [{ name: "c", ...rule }],
+      ...(init === undefined ? {} : { initContainers: [{ name: "i", ...rule }] }),
+    })
+    const initStatuses = init === undefined ? [] : [status("i", init)]
+    expect(phaseOf(pod, initStatuses, [status("c", how)], false)).toBe(phase)
   })
 })

@@ -1,15 +1,16 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { ContainerStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import type { ContainerStateTerminated, ContainerStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { isSidecar } from "../container/containers.ts"
 import { isStaticPod } from "../pod/labels.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
+import { RESTARTING_REASON } from "../pod/restart-all.ts"
 import { statusOf } from "./container-status.ts"
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
 
 /**
  * Returns the phase of a pod from the statuses of its containers. `terminal` means that no container is started any
- * more, whatever the restart policy. Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go
+ * more, whatever the restart policy; `restartsAll` that each is started again, whatever its end. Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go
  * TerminatePod.
  */
 export function phaseOf(
@@ -17,6 +18,7 @@ export function phaseOf(
   initStatuses: readonly ContainerStatus[],
   statuses: readonly ContainerStatus[],
   terminal: boolean,
+  restartsAll = false,
 ): Phase {
   let pendingInit = 0
   let failedInit = 0
@@ -39,8 +41,9 @@ export function phaseOf(
     if (ended === undefined) {
       if (!started) pendingInit++
     } else if (ended.exitCode !== 0) {
-      if (initRestarts(pod, container, ended.exitCode)) pendingInit++
-      else failedInit++
+      if (restartsAll || wasReset(ended) || initRestarts(pod, container, ended.exitCode)) {
+        if (!started) pendingInit++
+      } else failedInit++
     }
   }
 
@@ -58,7 +61,7 @@ export function phaseOf(
     else {
       stopped++
       if (ended.exitCode === 0) succeeded++
-      if (restarts(pod, container, ended.exitCode)) again++
+      if (restartsAll || wasReset(ended) || restarts(pod, container, ended.exitCode)) again++
     }
   }
   const sidecarsRun = (pod.spec.initContainers ?? []).some(
@@ -75,3 +78,6 @@ export function phaseOf(
   if (again > 0 || sidecarsRun) return "Running"
   return stopped === succeeded ? "Succeeded" : "Failed"
 }
+
+/** Whether the container was removed, to be started again with all others. */
+const wasReset = ({ reason }: ContainerStateTerminated): boolean => reason === RESTARTING_REASON

@@ -10,6 +10,7 @@ import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { containersOf, type AnyContainer, type ContainerOfPod } from "../container/containers.ts"
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
 import { qosClass } from "../pod/resources/qos.ts"
+import { resetsOf, restartsAllNow } from "../pod/restart-all.ts"
 import type { RuntimePod } from "../pod/runtime-pod.ts"
 import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
 import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"
@@ -67,6 +68,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
         ({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0,
       ),
   )
+  const restartsAll = restartsAllNow(pod, runtime, before)
   const limit = Math.floor(MAX_MESSAGES_BYTES / all.length)
   const statuses = (of: readonly ContainerOfPod[], old: readonly ContainerStatus[] | undefined) =>
     of.map((each) =>
@@ -80,6 +82,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
           probes: request.probes,
           terminal,
           initialized,
+          restartsAll,
         }),
         limit,
       ),
@@ -98,7 +101,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     before.ephemeralContainerStatuses,
   )
 
-  const phase = finalPhase(before, verdict, phaseOf(pod, seenInit, seen, terminal))
+  const phase = finalPhase(before, verdict, phaseOf(pod, seenInit, seen, terminal, restartsAll))
   const { init, regular } = terminal ? withEnds(pod, before, seenInit, seen) : { init: seenInit, regular: seen }
   const { sandbox } = sandboxState(pod, runtime)
   const ips =
@@ -109,7 +112,15 @@ export function podStatus(request: PodStatusRequest): PodStatus {
       : (sandbox?.ips ?? runtime.sandboxes[0]?.ips ?? [])
   const keepsIps = ips.length === 0 && phase !== "Pending" && before.podIPs !== undefined
   const podIps = keepsIps ? before.podIPs!.map(({ ip }) => ip) : ips
-  const found = findings({ pod, phase, initStatuses: init, statuses: regular, hasSandbox: sandbox !== undefined })
+  const found = findings({
+    pod,
+    phase,
+    before: before.conditions ?? [],
+    restartsAll: restartsAll && resetsOf(pod, runtime).length > 0,
+    initStatuses: init,
+    statuses: regular,
+    hasSandbox: sandbox !== undefined,
+  })
   if (verdict?.condition !== undefined) found.push(verdict.condition)
   if (request.pending !== undefined) found.push(request.pending)
   const why: Pick<PodStatus, "reason" | "message"> = verdict ?? (phase === "Failed" ? before : {})

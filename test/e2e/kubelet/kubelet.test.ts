@@ -111,6 +111,61 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await node.gone("order")
   }, 30_000)
 
+  test("starts all containers again when one ends with the exit code of its rule, init containers first", async () => {
+    // given a pod that must not restart but for this rule, and a volume by which its container knows that it ran
+    const shared = { volumeMounts: [{ name: "shared", mountPath: "/shared" }] }
+    const log = (name: string) => `echo ${name} >> /shared/log`
+    const runs = "trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"
+    const again = `if [ -f /shared/ran ]; then ${runs}; else touch /shared/ran; sleep 2; exit 42; fi`
+    await node.create("again", {
+      restartPolicy: "Never",
+      volumes: [{ name: "shared", emptyDir: {} }],
+      initContainers: [
+        { name: "init", image: IMAGE, command: sh(log("init")), ...shared },
+        { name: "side", image: IMAGE, command: sh(`${log("side")}; ${runs}`), restartPolicy: "Always", ...shared },
+      ],
+      containers: [
+        {
+          name: "source",
+          image: IMAGE,
+          command: sh(`${log("source")}; ${again}`),
+          restartPolicy: "Never",
+          restartPolicyRules: [{ action: "RestartAllContainers", exitCodes: { operator: "In", values: [42] } }],
+          ...shared,
+        },
+        // It waits for the other, so that the order of the two is known.
+        { name: "app", image: IMAGE, command: sh(`sleep 1; ${log("app")}; ${runs}`), ...shared },
+      ],
+    })
+    const all = ({ status: { initContainerStatuses = [], containerStatuses = [] } }: Pod) => [
+      ...initContainerStatuses,
+      ...containerStatuses,
+    ]
+    // when it has ended once
+    const running = await node.pod(
+      "again",
+      (pod) => all(pod).every(({ restartCount }) => restartCount === 1) && isPodReady(pod),
+    )
+    // then all of them have begun again, in the same sandbox with the same address
+    expect(all(running).map(({ lastState }) => lastState.terminated?.reason)).toEqual(
+      Array(4).fill("RestartingAllContainers"),
+    )
+    expect(running.status.conditions).toContainEqual(
+      expect.objectContaining({ type: "AllContainersRestarting", status: "False" }),
+    )
+    expect(await node.events("again")).not.toContain("SandboxChanged")
+    const written = join(
+      node.folder,
+      `data/agent/kubelet/pods/${running.metadata.uid}/volumes/kubernetes.io~empty-dir/shared/log`,
+    )
+    await node.cluster.eventually(() => readFileSync(written, "utf8").trim().split("\n").length === 8)
+    expect(readFileSync(written, "utf8").trim().split("\n")).toEqual(
+      Array(2).fill(["init", "side", "source", "app"]).flat(),
+    )
+    await node.cluster.client.delete(Pod, { name: "again", namespace: "default" })
+    await node.gone("again")
+  }, 60_000)
+
   test("adopts running pods after a restart, and ends those that were deleted while it was down", async () => {
     // given two pods
     const loop = sh("trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done")

@@ -1,5 +1,5 @@
 import { deepEqual } from "../../../../apimachinery/json/equal.ts"
-import type { Container } from "../container/container.ts"
+import { couldRestartAll } from "../container/container-restart.ts"
 import type { PodSpec } from "../pod/podspec.ts"
 
 /**
@@ -30,17 +30,13 @@ const FEATURES: readonly DeclaredFeature[] = [
   },
   {
     name: "RestartAllContainersOnContainerExits",
-    scheduling: ({ containers, initContainers = [] }) =>
-      containers.some(restartsAll) || initContainers.some(restartsAll),
+    scheduling: couldRestartAll,
   },
   {
     name: "UserNamespacesHostNetworkSupport",
     scheduling: ({ hostNetwork, hostUsers }) => hostNetwork === true && hostUsers === false,
   },
 ]
-
-const restartsAll = ({ restartPolicyRules }: Container): boolean =>
-  restartPolicyRules?.some(({ action }) => action === "RestartAllContainers") ?? false
 
 /** Returns the names of the features that a node must declare to get the pod. */
 export const featuresToSchedule = (spec: PodSpec): readonly string[] =>

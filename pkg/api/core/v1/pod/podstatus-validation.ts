@@ -19,7 +19,7 @@ import {
   isUserOrGroupID,
 } from "../../../../apimachinery/validation/names.ts"
 import { addressesFaults } from "../dual-stack.ts"
-import { restarts } from "../container/container-restart.ts"
+import { couldRestartAll, restarts } from "../container/container-restart.ts"
 import type { Container } from "../container/container.ts"
 import { checked } from "../path-validation.ts"
 import type { PodSpec } from "./podspec.ts"
@@ -98,7 +98,7 @@ function revived(list: StatusList, statuses: readonly ContainerStatus[] | undefi
   const before = old.status[list]
   if (statuses === undefined || before === undefined) return NO_CAUSES
   const containers = containersOf(list, old.spec)
-  if (list !== "ephemeralContainerStatuses" && restartsAll(old.spec)) return NO_CAUSES
+  if (list !== "ephemeralContainerStatuses" && couldRestartAll(old.spec)) return NO_CAUSES
   return before.flatMap(({ name, state: { terminated } }, i) => {
     if (terminated === undefined) return []
     const now = statuses.find((status) => status.name === name && status.state.terminated === undefined)
@@ -111,12 +111,6 @@ function revived(list: StatusList, statuses: readonly ContainerStatus[] | undefi
 /** Ephemeral containers are never started again. */
 const containersOf = (list: StatusList, { containers, initContainers = [] }: PodSpec): readonly Container[] =>
   list === "containerStatuses" ? containers : list === "initContainerStatuses" ? initContainers : []
-
-/** Whether the end of one container may restart all containers of the pod, also those that have succeeded. */
-const restartsAll = ({ containers, initContainers = [] }: PodSpec): boolean =>
-  [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
-    restartPolicyRules.some(({ action }) => action === "RestartAllContainers"),
-  )
 
 function claimFaults(statuses: readonly PodResourceClaimStatus[], { resourceClaims = [] }: PodSpec): readonly Cause[] {
   const seen = new Set<string>()
