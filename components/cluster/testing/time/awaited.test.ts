@@ -111,7 +111,7 @@ describe.each([...STATES])("while $name", ({ options = {}, begin }) => {
     const outcome = await outcomeOf(AWAITED[method]!(cluster))
     // then
     expect(outcome).not.toBe("it hangs")
-    if (begin === undefined && options.components === undefined && !/somebody|without|eventually/.test(method))
+    if (begin === undefined && options.components === undefined && !/another user|without|eventually/.test(method))
       expect(outcome).toBe("ended")
     expect(await outcomeOf(fault?.end() ?? Promise.resolve())).toBe("ended")
     expect(await outcomeOf(cluster.stop())).not.toBe("it hangs")
