@@ -6,6 +6,7 @@
 #   hack/setup.sh --test       and what the tests need
 #   hack/setup.sh --bench      and what the benchmarks need
 #   hack/setup.sh --release    what tests and the tests of releases need
+#   hack/setup.sh --vm         what tests need, and those in virtual machines
 #   hack/setup.sh --npm-only   every npm package and nothing else: enough to build, check and run the unit tests
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -14,13 +15,15 @@ with_development=no
 with_test=no
 with_bench=no
 with_release=no
+with_vm=no
 for arg in "$@"; do
   case "$arg" in
     --test) with_test=yes with_development=yes ;;
     --bench) with_bench=yes with_development=yes ;;
     --release) with_release=yes with_test=yes with_development=yes ;;
+    --vm) with_vm=yes with_test=yes with_development=yes ;;
     --npm-only) with_packages=no with_development=yes ;;
-    *) fail "unknown option $arg; known are --test, --bench, --release and --npm-only" ;;
+    *) fail "unknown option $arg; known are --test, --bench, --release, --vm and --npm-only" ;;
   esac
 done
 
@@ -128,6 +131,12 @@ missing_packages() {
     has_command lintian || echo lintian
     has_command mandoc || echo mandoc
     has_command shellcheck || echo shellcheck
+  fi
+  if [ "$with_vm" = yes ]; then
+    has_command qemu-system-x86_64 || echo qemu-system-x86
+    has_command debootstrap || echo debootstrap
+    has_command mkfs.ext4 || echo e2fsprogs
+    has_command xz || echo xz-utils
   fi
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk

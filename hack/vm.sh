@@ -3,5 +3,5 @@
 # test/vm/main.ts.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-hack/setup.sh --test
+hack/setup.sh --vm
 exec "$bun" test/vm/main.ts "$@"

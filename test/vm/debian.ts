@@ -54,12 +54,10 @@ const KERNEL = "linux-image-cloud-amd64"
 /** Returns why this host cannot make a machine, in one sentence; undefined when it can. */
 export function lacking(): string | undefined {
   if (process.getuid?.() !== 0) return "needs root, for debootstrap"
-  const missing = ["qemu-system-x86_64", "debootstrap", "mkfs.ext4", "busybox", "dpkg-deb"].find(
+  const missing = ["qemu-system-x86_64", "debootstrap", "mkfs.ext4", "busybox", "dpkg-deb", "xz"].find(
     (program) => Bun.which(program) === null,
   )
-  return missing === undefined
-    ? undefined
-    : `needs ${missing}: apt-get install qemu-system-x86 debootstrap e2fsprogs busybox-static`
+  return missing === undefined ? undefined : `needs ${missing}: hack/setup.sh --vm`
 }
 
 /**
@@ -161,7 +159,10 @@ export async function makeDisk(folder: string, image: string, size: string): Pro
 
 const DISK_MODULES = ["virtio_pci", "virtio_blk", "ext4"]
 
-/** /dev/vda is Debian's root and /dev/vdb the caller's folder. Then systemd starts the rest, or nothing where there is none. */
+/**
+ * /dev/vda is Debian's root and /dev/vdb the caller's folder. Then systemd starts the rest; or nothing, where there is
+ * none or the kernel was told `services=none`: what the kernel does not know is in the environment of its first process.
+ */
 const INIT = `#!/bin/busybox sh
 busybox=/bin/busybox
 $busybox mount -t devtmpfs dev /dev
@@ -171,7 +172,7 @@ $busybox mkdir -p /root/folder
 $busybox mount --move /dev /root/dev
 $busybox mount -t ext4 /root/dev/vdb /root/folder
 $busybox cp /shell /root/folder/.shell
-if [ -x /root/lib/systemd/systemd ]; then
+if [ -x /root/lib/systemd/systemd ] && [ "$services" != none ]; then
   units=/root/etc/systemd/system
   $busybox mkdir -p $units/multi-user.target.wants
   $busybox cp /shell.service $units
@@ -192,8 +193,8 @@ $busybox mount -t tmpfs run /root/run
 $busybox mkdir -p /root/dev/pts
 $busybox mount -t devpts pts /root/dev/pts
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
-$busybox chroot /root sh -c 'ip link set lo up; sh /folder/.shell'
-$busybox poweroff -f
+# No chroot: containers get a root of their own, which the kernel refuses to processes that were given a false one.
+exec $busybox switch_root /root /bin/sh -c 'ip link set lo up; exec sh /folder/.shell'
 `
 
 /**

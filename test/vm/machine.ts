@@ -13,7 +13,7 @@ const FOLDER_DISK = "folder.ext4"
 const FOLDER_SIZE = "2G"
 
 /** Times the bounds of commands are stretched, for a host that is busy with other things. */
-const PATIENCE = Number(process.env["K3TS_VM_PATIENCE"] ?? 1)
+export const PATIENCE = Number(process.env["K3TS_VM_PATIENCE"] ?? 1)
 const KVM = ["-accel", "kvm", "-cpu", "max", "-smp", "2"]
 /**
  * An emulated machine has the time of the host: with a clock that counts instructions (-icount) one thread runs all of
@@ -28,6 +28,8 @@ export interface MachineOptions {
   readonly state: string
   /** The file with the memory of a machine that is continued. */
   readonly memory?: string | undefined
+  /** `none`: systemd does not run, though the root has it. */
+  readonly services?: "systemd" | "none"
 }
 
 export interface CommandResult {
@@ -57,7 +59,7 @@ export class Machine implements AsyncDisposable {
 
   /** Starts a machine with the disks of `state`, or continues one that had them. */
   static async start(options: MachineOptions): Promise<Machine> {
-    const { images, state, memory } = options
+    const { images, state, memory, services = "systemd" } = options
     const at = (name: string) => join(state, name)
     const disks = [ROOT_DISK, FOLDER_DISK].flatMap((name) => [
       "-drive",
@@ -65,7 +67,7 @@ export class Machine implements AsyncDisposable {
     ])
     // Emulated processors that run at the same time have counters of cycles that differ: Linux 6.12 stops at them.
     // And QEMU 7.2 spoils the flags of the processor at `cmpxchg16b`, with which its kernel crashes.
-    const append = "console=ttyS0 panic=-1 quiet no_timer_check tsc=unstable clearcpuid=cx16"
+    const append = `console=ttyS0 panic=-1 quiet no_timer_check tsc=unstable clearcpuid=cx16 services=${services}`
     const qemu = spawn(
       "qemu-system-x86_64",
       [

@@ -3,8 +3,8 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join, relative } from "node:path"
 import { run } from "../../pkg/process/run.ts"
-import { debian, lacking, PLAIN, withSystemd } from "./debian.ts"
-import { copyDisks, Machine, makeDisks } from "./machine.ts"
+import { debian, lacking, PLAIN, withSystemd, type MachineImages } from "./debian.ts"
+import { copyDisks, Machine, makeDisks, type MachineOptions } from "./machine.ts"
 import { firstApplication, MEMORY } from "./pieces/first-application.ts"
 import type { Piece } from "./pieces/piece.ts"
 import { PIECES } from "./pieces/pieces.ts"
@@ -87,24 +87,44 @@ NO_COLOR=1 node_modules/bun/bin/bun.exe test --timeout ${TEST_TIMEOUT_MS} ${file
   })
 }
 
-async function runPiece({ debian: name, shows, run: runSteps }: Piece): Promise<void> {
+async function runPiece({ debian: name, shows, services, run: runSteps }: Piece): Promise<void> {
   console.log(`    ${shows}`)
   const images = await debian(cache, withSystemd(name))
-  const base = await baseOf(name, images)
   await withFolder(async (state) => {
-    await copyDisks(base, state)
-    await using steps = await Steps.begin(images, state, join(base, MEMORY))
+    const options = services === "none" ? await newMachine(images, state) : await servingMachine(name, images, state)
+    await using steps = await Steps.begin({ ...options, services: services ?? "systemd" })
     await runSteps(steps)
   })
 }
 
-/** The machine with the package of dist/release, which is made once for each package. */
-async function baseOf(debianName: Piece["debian"], images: Awaited<ReturnType<typeof debian>>): Promise<string> {
+/** A machine with the package of dist/release in its folder. */
+async function newMachine(images: MachineImages, state: string): Promise<MachineOptions> {
+  await withFolder(async (folder) => {
+    await repack(await releasedPackage(), join(folder, "k3ts.deb"), "")
+    await makeDisks(state, images.root, folder)
+  })
+  return { images, state }
+}
+
+/** A machine where that package is installed and serves the first application. */
+async function servingMachine(name: Piece["debian"], images: MachineImages, state: string): Promise<MachineOptions> {
+  const base = await baseOf(name, images)
+  await copyDisks(base, state)
+  return { images, state, memory: join(base, MEMORY) }
+}
+
+async function releasedPackage(): Promise<string> {
   const release = join(root, "dist/release")
   const name = (await readdir(release).catch(() => [])).find((one) => one.endsWith("_amd64.deb"))
   if (name === undefined) throw new Error("dist/release has no package for amd64; run: npm run release")
+  return join(release, name)
+}
+
+/** The machine of which others are continued, which is made once for each package. */
+async function baseOf(debianName: Piece["debian"], images: MachineImages): Promise<string> {
+  const released = await releasedPackage()
   const digest = createHash("sha256")
-    .update(await readFile(join(release, name)))
+    .update(await readFile(released))
     .digest("hex")
     .slice(0, 12)
   const base = `first-application-${digest}`
@@ -112,8 +132,8 @@ async function baseOf(debianName: Piece["debian"], images: Awaited<ReturnType<ty
     if (old.startsWith("first-application-") && old !== base)
       await rm(join(cache, debianName, old), { recursive: true })
   return withFolder(async (folder) => {
-    await repack(join(release, name), join(folder, "k3ts.deb"), "")
-    await repack(join(release, name), join(folder, "newer.deb"), "+newer")
+    await repack(released, join(folder, "k3ts.deb"), "")
+    await repack(released, join(folder, "newer.deb"), "+newer")
     return firstApplication(images, join(cache, debianName, base), folder)
   })
 }

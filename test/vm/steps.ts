@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { MachineImages } from "./debian.ts"
-import { Machine } from "./machine.ts"
+import { Machine, PATIENCE, type MachineOptions } from "./machine.ts"
 
 /** From the kernel's start to the shell of the test, of which systemd is ready when the machine is emulated. */
 const BOOT_MS = 180_000
@@ -14,12 +13,14 @@ set -eu
 export HOME=/tmp KUBECONFIG=/etc/k3ts/k3ts.yaml DEBIAN_FRONTEND=noninteractive SYSTEMD_BUS_TIMEOUT=300
 fail() {
   printf 'FAILED: %s\\n' "$*"
-  systemctl status --no-pager --lines=40 k3ts || true
+  systemctl status --no-pager --lines=40 k3ts || tail -n 40 /var/log/k3ts.log || true
   exit 1
 }
+# The bound of a command that takes one: bound SECONDS
+bound() { echo $(($1 * ${Math.ceil(PATIENCE)})); }
 # until_true SECONDS COMMAND…
 until_true() {
-  end=$(($(cut -d. -f1 /proc/uptime) + $1))
+  end=$(($(cut -d. -f1 /proc/uptime) + $(bound "$1")))
   shift
   until "$@"; do
     [ "$(cut -d. -f1 /proc/uptime)" -lt "$end" ] || fail "not within its time: $*"
@@ -29,7 +30,7 @@ until_true() {
 property() { systemctl show --value --property "$1" k3ts; }
 # Of each web server the first process: it has another for each request.
 web_pids() { ps -eo pid=,ppid=,comm= | awk '$3 == "httpd" { parent[$1] = $2 } END { for (p in parent) if (!(parent[p] in parent)) print p }' | sort; }
-page() { curl -sS -m 10 "http://$(kubectl get svc web -o jsonpath='{.spec.clusterIP}')"; }
+page() { curl -sS -m "$(bound 10)" "http://$(kubectl get svc web -o jsonpath='{.spec.clusterIP}')"; }
 serves() { [ "$(page 2>/dev/null)" = "<h1>Hello from k3ts</h1>" ]; }
 node_ready() { kubectl get nodes 2>/dev/null | grep -q ' Ready '; }
 # Rules, interfaces, mounts, cgroups of pods, programs, and files outside of the places of dpkg, apt and logs.
@@ -50,24 +51,19 @@ state() {
 
 /** Runs the steps of a test in a machine, tells each and its time, and ends with the first that fails. */
 export class Steps implements AsyncDisposable {
-  readonly #images: MachineImages
-  readonly #state: string
+  readonly #options: MachineOptions
   #machine: Machine
 
-  private constructor(images: MachineImages, state: string, machine: Machine) {
-    this.#images = images
-    this.#state = state
+  private constructor(options: MachineOptions, machine: Machine) {
+    this.#options = options
     this.#machine = machine
   }
 
-  /**
-   * Starts the machine whose disks are in the folder `state`.
-   * @param memory the file of `save`, with which the machine is continued
-   */
-  static async begin(images: MachineImages, state: string, memory?: string): Promise<Steps> {
-    const machine = await Machine.start({ images, state, memory })
-    const steps = new Steps(images, state, machine)
-    if (memory === undefined) await steps.#timed("Starting the machine", () => machine.up(BOOT_MS))
+  /** Starts a machine, or continues one with the memory that `save` has written. */
+  static async begin(options: MachineOptions): Promise<Steps> {
+    const machine = await Machine.start(options)
+    const steps = new Steps(options, machine)
+    if (options.memory === undefined) await steps.#timed("Starting the machine", () => machine.up(BOOT_MS))
     return steps
   }
 
@@ -108,7 +104,7 @@ export class Steps implements AsyncDisposable {
 
   async #startAgain(): Promise<void> {
     await this.#machine[Symbol.asyncDispose]()
-    this.#machine = await Machine.start({ images: this.#images, state: this.#state })
+    this.#machine = await Machine.start({ ...this.#options, memory: undefined })
     await this.#machine.up(BOOT_MS)
   }
 

@@ -20,7 +20,7 @@ export async function firstApplication(images: MachineImages, cache: string, fil
   await rm(making, { recursive: true, force: true })
   await mkdir(making, { recursive: true })
   await makeDisks(making, images.root, files)
-  await using steps = await Steps.begin(images, making)
+  await using steps = await Steps.begin({ images, state: making })
   await steps.step(
     "Noting what is there before",
     120,
@@ -46,7 +46,7 @@ until_true 300 node_ready`,
     420,
     `
 kubectl apply -f /usr/share/doc/k3ts/examples/web.yaml
-kubectl rollout status deploy/web --timeout=300s
+kubectl rollout status deploy/web --timeout="$(bound 300)s"
 until_true 60 serves`,
   )
   await steps.save(join(making, MEMORY))

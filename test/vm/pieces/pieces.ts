@@ -1,3 +1,4 @@
+import { cgroupfs } from "./cgroupfs.ts"
 import { cgroups } from "./cgroups.ts"
 import type { Piece } from "./piece.ts"
 import { purge } from "./purge.ts"
@@ -8,6 +9,7 @@ import { watchdog } from "./watchdog.ts"
 
 /** By the names that `npm run test:vm -- NAME…` takes. */
 export const PIECES: Readonly<Record<string, Piece>> = {
+  cgroupfs,
   upgrade,
   watchdog,
   settings,

@@ -5,7 +5,7 @@ const SAME_PODS = `
 until_true 300 node_ready
 kubectl get pods -l app=web -o name | sort | diff /folder/pods - || fail "these are other pods"
 until_true 180 serves
-kubectl wait --for=condition=Ready pods -l app=web --timeout=120s`
+kubectl wait --for=condition=Ready pods -l app=web --timeout="$(bound 120)s"`
 
 export const reboot: Piece = {
   debian: "trixie",
