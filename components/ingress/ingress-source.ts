@@ -8,8 +8,8 @@ import { startController, type RunningController } from "../../pkg/controller/st
 import type { Certificates } from "./certificates.ts"
 import type { Problem } from "./routing/compile.ts"
 import type { PortsState, Source, Wanted } from "./source.ts"
-import type { StatusTurn } from "./status-turn.ts"
-import { statusController, type Told } from "./status.ts"
+import type { StatusTurn } from "./status/status-turn.ts"
+import { statusController, type Told } from "./status/status.ts"
 
 export interface IngressSourceConfig {
   readonly turn: Pick<StatusTurn, "isOurs" | "addresses">

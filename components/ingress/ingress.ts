@@ -5,7 +5,7 @@ import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
 import { GatewaySource, type GatewayConfig } from "./gateway/source.ts"
 import { IngressSource } from "./ingress-source.ts"
 import type { Source } from "./source.ts"
-import { StatusTurn } from "./status-turn.ts"
+import { StatusTurn } from "./status/status-turn.ts"
 
 export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "accessLog"> {
   /** The program's metrics. */

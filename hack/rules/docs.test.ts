@@ -12,6 +12,19 @@ const pathsIn = (text: string): readonly string[] =>
     return placeholder < 0 ? path! : dirname(`${path!.slice(0, placeholder)}x`)
   })
 
+/** The part of architecture.md under a heading. */
+const section = (heading: string): string => read("docs/architecture.md").split(`${heading}\n`)[1]!.split("\n## ")[0]!
+
+/** The rows of all tables in a text, without their heads. */
+const rowsOf = (text: string): readonly string[] =>
+  [...text.matchAll(/^\| (?!---|folder |to change ).*$/gm)].map(([row]) => row)
+
+/** The files that a row names without their folder and that none of these folders has. */
+const lackingIn = (row: string, folders: readonly string[]): readonly string[] =>
+  [...row.matchAll(/`([\w./-]+\.(?:ts|sh))`/g)]
+    .map(([, name]) => name!)
+    .filter((name) => !["", ...folders].some((folder) => existsSync(join(root, folder, name))))
+
 describe("the documentation", () => {
   const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
 
@@ -20,18 +33,24 @@ describe("the documentation", () => {
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
-  test("every row of the table of what to open has a path", () => {
-    const table = read("docs/architecture.md").split("| to change | open |")[1]!.split("\n\n")[0]!
-    const rows = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| ---"))
+  test("every row of the table of what to open names a path, and files that are there", () => {
+    const rows = rowsOf(section("## To change something"))
     expect(rows.length).toBeGreaterThan(10)
     expect(rows.filter((row) => pathsIn(row).length === 0)).toEqual([])
+    // A name without its folder is of a file beside or below a path of the same row.
+    const folders = (row: string) => pathsIn(row).flatMap((path) => (path.includes(".") ? [dirname(path)] : [path]))
+    expect(rows.flatMap((row) => lackingIn(row, folders(row)))).toEqual([])
   })
 
-  test("the table of the tree has a row for every component", () => {
-    const table = read("docs/architecture.md").split("| folder | what is in it | start at |")[1]!.split("\n\n")[0]!
-    const lacking = readdirSync(join(root, "components")).filter(
-      (name) => !table.includes(`\n| \`components/${name}\` |`),
+  test("the tree has a row for every component, package and folder of tests, and names files that are there", () => {
+    const rows = rowsOf(section("## The tree"))
+    const told = new Map(rows.map((row) => [row, pathsIn(`${row.split(" | ")[0]} `)]))
+    const folders = ["components", "pkg", "test"].flatMap((top) =>
+      readdirSync(join(root, top), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => `${top}/${name}`),
     )
-    expect(lacking).toEqual([])
+    expect(folders.filter((folder) => ![...told.values()].flat().includes(folder))).toEqual([])
+    expect([...told].flatMap(([row, of]) => lackingIn(row, [...of, "hack"]))).toEqual([])
   })
 })

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test"
 import { connect } from "node:http2"
-import { backend, client, startProxy } from "../../components/ingress/proxy.fixtures.ts"
+import { backend, client, startProxy } from "../../components/ingress/proxy/proxy.fixtures.ts"
 
 const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
 const post = (...fields: readonly string[]) => `POST / HTTP/1.1\r\n${fields.map((each) => `${each}\r\n`).join("")}\r\n`

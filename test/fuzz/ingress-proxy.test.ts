@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { createServer, type AddressInfo } from "node:net"
-import { client, startProxy } from "../../components/ingress/proxy.fixtures.ts"
+import { client, startProxy } from "../../components/ingress/proxy/proxy.fixtures.ts"
 import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 
 const seed = Number(process.env["K3TS_SEED"] ?? 1)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { ANSWER_PORT } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { tableNames } from "../../pkg/netfilter/nft.ts"

@@ -4,7 +4,7 @@
  */
 import { execFile, spawnSync } from "node:child_process"
 import { promisify } from "node:util"
-import { LabAgents } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { LabAgents } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 

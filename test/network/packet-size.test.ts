@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { ANSWER_PORT } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
 import { FAMILIES } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { addressOf, gatewayOf, NodesLab, nodesLabLacks, type NodesLabMember } from "./nodes-lab.fixtures.ts"
 import { networkBetween } from "./nodes.fixtures.ts"

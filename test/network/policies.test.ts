@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { ANSWER_PORT } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
 import { createNetworkPolicy, type NetworkPolicyComponent } from "../../components/network-policy/network-policy.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { ANSWER_PORT } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
 import { createKubeProxy } from "../../components/kube-proxy/proxier.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"

@@ -13,9 +13,9 @@ import type { SnapshotIndex, SnapshotSource } from "../../../pkg/snapshot/format
 import { isFile, type SnapshotObject } from "../../../pkg/snapshot/records.ts"
 import { writeServerFile } from "../../../pkg/snapshot/server-files.ts"
 import { openSnapshot, type OpenSnapshot } from "../../../pkg/snapshot/unpack.ts"
-import { acknowledgedRevision } from "../../../pkg/storage/sqlite/acknowledged.ts"
+import { acknowledgedRevision } from "../../../pkg/storage/sqlite/opening/acknowledged.ts"
 import { createStore } from "../../../pkg/storage/sqlite/create.ts"
-import { syncPath } from "../../../pkg/storage/sqlite/open.ts"
+import { syncPath } from "../../../pkg/storage/sqlite/opening/open.ts"
 import { readObject } from "../../../pkg/storage/sqlite/read.ts"
 import { lockDataDir, lockRestore, restorerOf } from "../process/pid-file.ts"
 

@@ -2,7 +2,7 @@
 import { existsSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import { EtcdConnection } from "../../../pkg/etcd/connection.ts"
-import { acknowledgedPath } from "../../../pkg/storage/sqlite/acknowledged.ts"
+import { acknowledgedPath } from "../../../pkg/storage/sqlite/opening/acknowledged.ts"
 import { EtcdLog } from "../../../pkg/storage/replicated/etcd/etcd-log.ts"
 import { beginAfter } from "../../../pkg/storage/replicated/etcd/revision-base.ts"
 import { SharedObjects } from "../../../pkg/storage/replicated/shared-object.ts"

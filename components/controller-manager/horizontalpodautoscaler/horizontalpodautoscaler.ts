@@ -21,10 +21,10 @@ import {
   stabilized,
   stabilizedByRules,
   type History,
-} from "./limits.ts"
-import { MetricFailure, proposalOf, type Proposal } from "./metric.ts"
-import type { MetricsClient } from "./metrics-client.ts"
-import type { Tolerances } from "./replicas.ts"
+} from "./limits/limits.ts"
+import { MetricFailure, proposalOf, type Proposal } from "./replicas/metric.ts"
+import type { MetricsClient } from "./replicas/metrics-client.ts"
+import type { Tolerances } from "./replicas/replicas.ts"
 import { podsOf, SelectorFailure } from "./selected-pods.ts"
 import { PodSelectors } from "./selectors.ts"
 import { writeScale } from "./write-scale.ts"

@@ -9,7 +9,7 @@ import { ReplicationController } from "../../../pkg/api/core/v1/replicationcontr
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { horizontalPodAutoscaler } from "./horizontalpodautoscaler.ts"
-import type { MetricsClient, PodMetrics } from "./metrics-client.ts"
+import type { MetricsClient, PodMetrics } from "./replicas/metrics-client.ts"
 
 const NOW = Date.parse("2026-01-01T01:00:00Z")
 const LONG_AGO = "2026-01-01T00:00:00Z"

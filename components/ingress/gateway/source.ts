@@ -3,7 +3,7 @@ import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/cust
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Certificates } from "../certificates.ts"
 import type { PortsState, Source, Wanted } from "../source.ts"
-import type { StatusTurn } from "../status-turn.ts"
+import type { StatusTurn } from "../status/status-turn.ts"
 import type { Following } from "./watching/following.ts"
 import { servesGateways } from "./watching/served-kinds.ts"
 

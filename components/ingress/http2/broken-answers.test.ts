@@ -1,7 +1,7 @@
 /** Responses of backends whose bodies are not as long as their heads say. `node:http2` does not check their length. */
 import { expect, test } from "bun:test"
 import { createServer, type AddressInfo } from "node:net"
-import { client, startProxy } from "../proxy.fixtures.ts"
+import { client, startProxy } from "../proxy/proxy.fixtures.ts"
 import { head, last, part, reset, SETTINGS_FRAME } from "./frames.fixtures.ts"
 
 /** `:status` 200 and 204, and the name `content-length`. Source: RFC 7541, appendix A. */

@@ -1,6 +1,6 @@
 /** Requests of clients that end in ways which `node:http2` does not produce. */
 import { expect, test } from "bun:test"
-import { backend, client, startProxy } from "../proxy.fixtures.ts"
+import { backend, client, startProxy } from "../proxy/proxy.fixtures.ts"
 import { head, part, reset, SETTINGS_FRAME } from "./frames.fixtures.ts"
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { connect, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2"
 import type { AddressInfo } from "node:net"
-import { backend, client, startProxy } from "../proxy.fixtures.ts"
+import { backend, client, startProxy } from "../proxy/proxy.fixtures.ts"
 
 /** A proxy with a backend of HTTP/2 that answers with trailers, and what this backend is asked. */
 async function toHttp2() {

@@ -13,7 +13,7 @@ import {
 } from "node:http2"
 import type { AddressInfo } from "node:net"
 import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
-import { backend, startProxy } from "../proxy.fixtures.ts"
+import { backend, startProxy } from "../proxy/proxy.fixtures.ts"
 
 const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
 /** A certificate of an unknown CA, for another name than the backend's: the proxy verifies neither. */

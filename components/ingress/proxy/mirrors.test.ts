@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
-import { backend, client, deadPort, startProxy, type TestProxyOptions } from "../proxy.fixtures.ts"
+import { backend, client, deadPort, startProxy, type TestProxyOptions } from "./proxy.fixtures.ts"
 import type { OutgoingRequest } from "./messages.ts"
 import { Mirrors } from "./mirrors.ts"
 import { Watchdog } from "./watchdog.ts"

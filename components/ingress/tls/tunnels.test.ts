@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { realClock } from "../../../pkg/clock/real.ts"
-import { backend, deadPort, Peer } from "../proxy.fixtures.ts"
+import { backend, deadPort, Peer } from "../proxy/proxy.fixtures.ts"
 import type { Endpoint } from "../proxy/messages.ts"
 import { Watchdog } from "../proxy/watchdog.ts"
 import type { Passthrough } from "../routing/site.ts"

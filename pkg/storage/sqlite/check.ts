@@ -5,13 +5,13 @@
  */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
-import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
+import { acknowledgedPath, acknowledgedRevision } from "./opening/acknowledged.ts"
 import { storageErrorFrom } from "./errors.ts"
 import { COLUMNS, DELETE, FORMAT, formatOf, isLinked, readMeta, rowSum, UPDATE, type Row } from "./format.ts"
-import { loadState } from "./load.ts"
+import { loadState } from "./opening/load.ts"
 import { StorageError } from "../storage.ts"
 import { isSealed, opened, type Place, type ValueTransformer } from "../value-transformer.ts"
-import { walDamage } from "./wal-damage.ts"
+import { walDamage } from "./opening/wal-damage.ts"
 
 export interface StoreReport {
   /** Empty for an intact store. */

@@ -2,7 +2,7 @@ import { openSqlite, SqliteError } from "../../runtime/sqlite.ts"
 import { storageErrorFrom } from "./errors.ts"
 import { damaged, SCHEMA, SELDOM_READ, TRANSIENT, TYPES } from "./format.ts"
 import { FreshRows } from "./fresh.ts"
-import { PAGE_BYTES, syncPath } from "./open.ts"
+import { PAGE_BYTES, syncPath } from "./opening/open.ts"
 
 /** An object as a store keeps it. */
 export interface KeptObject {

@@ -1,6 +1,6 @@
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { writeMeta } from "./format.ts"
-import type { LoadedState } from "./load.ts"
+import type { LoadedState } from "./opening/load.ts"
 import type { StorageEvent } from "../storage.ts"
 
 /** After this many events the list on disk is updated; a start reads at most this many rows more. */

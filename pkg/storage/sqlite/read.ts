@@ -1,13 +1,13 @@
 /** Reads a store that no server has open, and changes nothing. */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
-import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
+import { acknowledgedPath, acknowledgedRevision } from "./opening/acknowledged.ts"
 import type { KeptObject } from "./create.ts"
 import { storageErrorFrom } from "./errors.ts"
 import { checkRow, COLUMNS, damaged, DELETE, FORMAT, formatOf, SELDOM_READ, TRANSIENT, type Row } from "./format.ts"
-import { loadState } from "./load.ts"
+import { loadState } from "./opening/load.ts"
 import { StorageError } from "../storage.ts"
-import { walDamage } from "./wal-damage.ts"
+import { walDamage } from "./opening/wal-damage.ts"
 
 /**
  * Returns the live objects, in the order of their revisions. @throws StorageError damaged, or lost when acknowledged

@@ -4,7 +4,7 @@
  * acknowledged.ts, how a loss of acknowledged writes is found.
  */
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
-import { AcknowledgedFile } from "./acknowledged.ts"
+import { AcknowledgedFile } from "./opening/acknowledged.ts"
 import { LogStorage, type LogStorageOptions, type StagedWrite } from "../log-storage.ts"
 import { storageErrorFrom } from "./errors.ts"
 import {
@@ -22,10 +22,10 @@ import {
 } from "./format.ts"
 import { lastIndex } from "../recent-events.ts"
 import { rowBytes, SqliteHistory } from "./history.ts"
-import { forgetHolder } from "./holder.ts"
+import { forgetHolder } from "./opening/holder.ts"
 import { LiveList } from "./live.ts"
-import { checkChain } from "./load.ts"
-import { openStore, type OpenOptions } from "./open.ts"
+import { checkChain } from "./opening/load.ts"
+import { openStore, type OpenOptions } from "./opening/open.ts"
 import type { StorageError, StorageEvent, StoreImage } from "../storage.ts"
 import { RecentLimits } from "./recent-limits.ts"
 import { reencryptRows, type Reencryption } from "./reencrypt.ts"

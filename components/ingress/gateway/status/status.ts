@@ -10,7 +10,7 @@ import type { HTTPRoute } from "../../../../pkg/gateway-api/httproute.ts"
 import { GATEWAY_CONTROLLER } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import { conditionsOf, fails, holds, type Condition } from "./conditions.ts"
 import { SUPPORTED_FEATURES } from "./features.ts"
-import type { StatusTurn } from "../../status-turn.ts"
+import type { StatusTurn } from "../../status/status-turn.ts"
 import { kindText, type GatewayTold, type Generation, type RouteTold } from "./tell.ts"
 
 type Turn = Pick<StatusTurn, "isOurs">

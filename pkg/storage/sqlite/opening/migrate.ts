@@ -3,9 +3,9 @@
  * copied, with their revisions; the history is not: clients that would go on with it list anew, as after a compaction.
  */
 import { crc32 } from "node:zlib"
-import type { SqliteDatabase } from "../../runtime/sqlite.ts"
-import { FreshRows } from "./fresh.ts"
-import { damaged } from "./format.ts"
+import type { SqliteDatabase } from "../../../runtime/sqlite.ts"
+import { FreshRows } from "../fresh.ts"
+import { damaged } from "../format.ts"
 
 type OldRow = readonly [
   rev: number,

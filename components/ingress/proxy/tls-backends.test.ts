@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
-import { realClock } from "../../pkg/clock/real.ts"
-import { createCa, issueCertificate } from "../../pkg/pki/certificate.ts"
-import { Http1Connector } from "./http1/connector.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
+import { Http1Connector } from "../http1/connector.ts"
 import { backend, client, startProxy } from "./proxy.fixtures.ts"
-import type { Upstream } from "./proxy/messages.ts"
-import { Watchdog } from "./proxy/watchdog.ts"
+import type { Upstream } from "./messages.ts"
+import { Watchdog } from "./watchdog.ts"
 
 const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
 /** A certificate of an unknown CA, for another name than the backend's: the proxy verifies neither. */

@@ -16,12 +16,12 @@ import {
 import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { seededRandom } from "../../clock/random.ts"
-import { realClock } from "../../clock/real.ts"
-import { openSqlite } from "../../runtime/sqlite.ts"
-import { SqliteStorage } from "./sqlite.ts"
-import { StorageError } from "../storage.ts"
-import { object, put } from "./store.fixtures.ts"
+import { seededRandom } from "../../../clock/random.ts"
+import { realClock } from "../../../clock/real.ts"
+import { openSqlite } from "../../../runtime/sqlite.ts"
+import { SqliteStorage } from "../sqlite.ts"
+import { StorageError } from "../../storage.ts"
+import { object, put } from "../store.fixtures.ts"
 
 const root = mkdtempSync(join(tmpdir(), "k3ts-sqlite-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -33,8 +33,8 @@ describe("a store in a file", () => {
   test("is refused to a second server while the first one runs, with the name of that, and is free again after kill -9", async () => {
     // given a process that has the file open
     const file = newFile()
-    const script = `import { SqliteStorage } from ${JSON.stringify(join(import.meta.dir, "sqlite.ts"))}
-      import { realClock } from ${JSON.stringify(join(import.meta.dir, "../../clock/real.ts"))}
+    const script = `import { SqliteStorage } from ${JSON.stringify(join(import.meta.dir, "../sqlite.ts"))}
+      import { realClock } from ${JSON.stringify(join(import.meta.dir, "../../../clock/real.ts"))}
       const store = new SqliteStorage({ clock: realClock, file: ${JSON.stringify(file)} })
       await store.write({ key: "/a/1", object: { apiVersion: "v1", kind: "T", metadata: { name: "1" } }, expected: 0, time: 0, author: "x" })
       console.log("ready")

@@ -1,4 +1,4 @@
-import type { HPAScalingRules } from "../../../pkg/api/autoscaling/v2/metrics.ts"
+import type { HPAScalingRules } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
 
 /**
  * The reasons why an autoscaler does not follow its metrics at once: stabilization windows, and limits on the change

@@ -1,4 +1,4 @@
-import type { HPAScalingRules } from "../../../pkg/api/autoscaling/v2/metrics.ts"
+import type { HPAScalingRules } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
 
 export const NOW = 10_000_000
 export interface Policies {

@@ -6,7 +6,7 @@ import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { promisify } from "node:util"
-import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 
 const run = promisify(execFile)
 

@@ -2,8 +2,8 @@
  * Reads the store on disk at a start: the live objects and the end of the log, and checks that nothing is missing.
  * History is not read.
  */
-import type { SqliteDatabase } from "../../runtime/sqlite.ts"
-import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row } from "./format.ts"
+import type { SqliteDatabase } from "../../../runtime/sqlite.ts"
+import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row } from "../format.ts"
 
 /** The last state of the store. */
 export interface LoadedState {

@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import process from "node:process"
-import { StorageError } from "../storage.ts"
+import { StorageError } from "../../storage.ts"
 
 const pidFile = (file: string): string => `${file}.pid`
 

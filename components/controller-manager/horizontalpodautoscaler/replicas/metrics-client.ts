@@ -1,5 +1,5 @@
-import { milliOf, parseQuantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import type { CrossVersionObjectReference } from "../../../pkg/api/autoscaling/v2/metrics.ts"
+import { milliOf, parseQuantity } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import type { CrossVersionObjectReference } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
 
 /**
  * Asks an aggregated API by GET, e.g. `/apis/metrics.k8s.io/v1beta1/namespaces/default/pods`. Returns what the answer's

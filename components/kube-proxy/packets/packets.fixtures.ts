@@ -1,6 +1,6 @@
 /** What should happen to packets to Services: one table for both address families. */
-import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
-import type { Service } from "../../pkg/api/core/v1/service/service.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { LAB, type LabMember } from "./packet-lab.fixtures.ts"
 
 export type Web = "web-1" | "web-2" | "web-3"

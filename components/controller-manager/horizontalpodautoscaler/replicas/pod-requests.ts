@@ -1,6 +1,6 @@
-import { addQuantities, milliOf, quantity, type Quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isAskedFor, isOfPods, together } from "../../../pkg/api/core/v1/pod/resources/pod-resources.ts"
+import { addQuantities, milliOf, quantity, type Quantity } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { isAskedFor, isOfPods, together } from "../../../../pkg/api/core/v1/pod/resources/pod-resources.ts"
 
 /**
  * Returns what a pod, or one of its containers, requests of a resource, in thousandths. Where the pod as a whole

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { requestOf } from "./pod-requests.ts"
 
 /** Cases like those of TestCalculateRequests in pkg/controller/podautoscaler/replica_calculator_test.go. */

@@ -1,5 +1,5 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isPodReady, podCondition } from "../../../pkg/pods/pod-state.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodReady, podCondition } from "../../../../pkg/pods/pod-state.ts"
 import type { PodMetrics } from "./metrics-client.ts"
 import { requestOf } from "./pod-requests.ts"
 

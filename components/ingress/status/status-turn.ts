@@ -1,8 +1,8 @@
-import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
-import { sleep } from "../../pkg/clock/clock.ts"
-import type { ComponentContext } from "../../pkg/component/component.ts"
-import { runLeaderElected } from "../../pkg/controller/leader-election.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { sleep } from "../../../pkg/clock/clock.ts"
+import type { ComponentContext } from "../../../pkg/component/component.ts"
+import { runLeaderElected } from "../../../pkg/controller/leader-election.ts"
 
 const LEASE = { namespace: "kube-system", name: "k3ts-ingress" }
 /** The nodes beside control planes: these serve Ingresses and Gateways. */

@@ -4,8 +4,8 @@
  */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
-import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
-import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
+import { familyOf, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { hostIn, type Host } from "../../../pkg/netfilter/host.ts"
 import { LabAgents } from "./lab-agents.fixtures.ts"
 
 const run = promisify(execFile)

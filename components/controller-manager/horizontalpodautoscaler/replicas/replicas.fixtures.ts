@@ -1,4 +1,4 @@
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { Tolerances } from "./replicas.ts"
 
 export const NOW = Date.parse("2026-01-01T01:00:00Z")

@@ -1,9 +1,9 @@
-import { isConflict } from "../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
-import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
-import type { Key } from "../../pkg/client/informer.ts"
-import { defineController, type Controller } from "../../pkg/controller/controller.ts"
-import type { Problem } from "./routing/compile.ts"
+import { isConflict } from "../../../pkg/apimachinery/errors.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import type { Key } from "../../../pkg/client/informer.ts"
+import { defineController, type Controller } from "../../../pkg/controller/controller.ts"
+import type { Problem } from "../routing/compile.ts"
 import type { StatusTurn } from "./status-turn.ts"
 
 /** What is reported about an Ingress. */

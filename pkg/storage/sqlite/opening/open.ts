@@ -10,14 +10,14 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { openSqlite, SqliteError, type SqliteDatabase } from "../../runtime/sqlite.ts"
+import { openSqlite, SqliteError, type SqliteDatabase } from "../../../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
-import { storageErrorFrom } from "./errors.ts"
-import { damaged, FORMAT, formatOf, SCHEMA, writeMeta } from "./format.ts"
+import { storageErrorFrom } from "../errors.ts"
+import { damaged, FORMAT, formatOf, SCHEMA, writeMeta } from "../format.ts"
 import { isHeld, lockedBy, noteHolder } from "./holder.ts"
 import { loadState, newestRow, type LoadedState } from "./load.ts"
 import { copyOfFormat1 } from "./migrate.ts"
-import { StorageError } from "../storage.ts"
+import { StorageError } from "../../storage.ts"
 import { walDamage } from "./wal-damage.ts"
 
 export interface OpenOptions {

@@ -1,9 +1,9 @@
-import { formatQuantity, milliOf, type QuantityFormat } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
-import type { LabelSelector } from "../../../pkg/apimachinery/meta.ts"
-import type { MetricSpec, MetricTarget } from "../../../pkg/api/autoscaling/v2/metrics.ts"
-import type { MetricStatus } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { formatQuantity, milliOf, type QuantityFormat } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import { fromLabelSelector } from "../../../../pkg/apimachinery/selectors/labels.ts"
+import type { LabelSelector } from "../../../../pkg/apimachinery/meta.ts"
+import type { MetricSpec, MetricTarget } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
+import type { MetricStatus } from "../../../../pkg/api/autoscaling/v2/metric-status.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { MetricsClient } from "./metrics-client.ts"
 import {
   replicasForAverage,

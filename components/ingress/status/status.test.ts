@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
-import type { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
-import { VirtualClock } from "../../pkg/clock/virtual.ts"
+import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { statusController } from "./status.ts"
 
 /** A controller that serves the Ingress of `stored` at an address. */
