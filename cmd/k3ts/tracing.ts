@@ -21,7 +21,7 @@ export async function tracingOf(
   const { tracingEnvironment } = await import("../../pkg/tracing/otlp/environment.ts")
   const { isOn, warnings, ...told } = tracingEnvironment(env)
   if (path === undefined && !isOn) return undefined
-  for (const warning of warnings) log.warn("A variable of OpenTelemetry is not used", { why: warning })
+  for (const warning of warnings) log.warn("A variable of OpenTelemetry is ignored", { why: warning })
   const { caFile, ...settings } = told.settings
   const [{ startTracing }, { parentBased }] = await Promise.all([
     import("../../pkg/tracing/otlp/start.ts"),

@@ -105,7 +105,11 @@ export class ElectedPart<C extends Component = Component> implements RunningPart
       try {
         await runLeaderElected(election, { ...context, watchLease }, signal, (leading) => this.#lead(leading))
       } catch (err) {
-        context.log.error("Failed to lead; will stand for election again", { lease: name, err, inMs: this.#retryMs })
+        context.log.error("Failed to lead; will try to become the leader again", {
+          lease: name,
+          err,
+          inMs: this.#retryMs,
+        })
         await sleep(context.clock, this.#retryMs, signal).catch(() => undefined)
         this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2)
       }

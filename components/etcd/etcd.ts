@@ -144,7 +144,7 @@ export class ManagedEtcd implements Component {
     try {
       await moveLeader(etcd, own.id)
     } catch (error) {
-      this.#log.debug("Removing the leader of etcd, which does not give that up", { member: member.name, error })
+      this.#log.debug("Removing the leader of etcd, which does not resign", { member: member.name, error })
     } finally {
       etcd.close()
     }
@@ -162,7 +162,7 @@ export class ManagedEtcd implements Component {
   async #join(ask: NonNullable<EtcdOptions["askInvitation"]>, signal: AbortSignal): Promise<void> {
     const { authorities, members } = Invitation.parse(JSON.parse(await ask(signal)))
     const aside = this.#folder.putAside(this.#clock.now())
-    if (aside !== undefined) this.#log.info("Put the data of the removed member aside", { folder: aside })
+    if (aside !== undefined) this.#log.info("Moved the data of the removed member aside", { folder: aside })
     this.#folder.empty("joining")
     keepEtcdAuthorities(this.#options.tlsFolder, authorities)
     this.#issueCertificates()

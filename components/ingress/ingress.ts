@@ -81,7 +81,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   async function follow(): Promise<number> {
     for (const source of sources) await source.prepare()
     if (sources.every((source) => source.isEmpty())) {
-      if (plane !== undefined) log.info("Nothing is left to be served: closed the ports")
+      if (plane !== undefined) log.info("Nothing is left to serve: closed the ports")
       await close()
       for (const source of sources) await source.tell(undefined)
       return 0

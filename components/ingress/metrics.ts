@@ -29,7 +29,7 @@ export class IngressMetrics {
     this.#ingresses = {
       requests: registry.counter(
         "k3ts_ingress_requests_total",
-        "Requests that were answered; without an Ingress where none was for them",
+        "Requests that were answered, by Ingress; without one if no Ingress matched",
         "namespace",
         "ingress",
         "service",

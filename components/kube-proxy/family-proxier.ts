@@ -171,7 +171,7 @@ export class FamilyProxier {
       const tookMs = clock.monotonic() - began
       for (const latency of [this.#metrics.sync, isFull ? this.#metrics.fullSync : this.#metrics.partialSync])
         latency.observe(tookMs / 1000)
-      if (tookMs > LONG_MS) log.warn("Writing Service rules took long", { mode, ms: Math.round(tookMs), isFull })
+      if (tookMs > LONG_MS) log.warn("Writing Service rules took a long time", { mode, ms: Math.round(tookMs), isFull })
     }
   }
 

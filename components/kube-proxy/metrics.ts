@@ -91,13 +91,13 @@ export function iptablesMetrics(registry: Registry, family: Family) {
       registry,
       family,
       "sync_proxy_rules_iptables_restore_failures_total",
-      "Times that iptables-restore did not take the rules",
+      "Times that iptables-restore refused the rules",
     ),
     partialRestoreFailures: counter(
       registry,
       family,
       "sync_proxy_rules_iptables_partial_restore_failures_total",
-      "Times that iptables-restore did not take changed rules, so that all were written anew",
+      "Times that iptables-restore refused changed rules, so that all were written again",
     ),
   }
 }
@@ -108,12 +108,12 @@ export const nftablesMetrics = (registry: Registry, family: Family) => ({
     registry,
     family,
     "sync_proxy_rules_nftables_sync_failures_total",
-    "Times that nft did not take a transaction",
+    "Times that nft refused a transaction",
   ),
   cleanupFailures: counter(
     registry,
     family,
     "sync_proxy_rules_nftables_cleanup_failures_total",
-    "Times that chains nobody uses any more could not be removed",
+    "Times that unused chains could not be removed",
   ),
 })

@@ -56,13 +56,13 @@ export class Folders {
    */
   async remove(path: string): Promise<void> {
     if (path !== this.#pathOf(basename(path)))
-      throw new Error(`${path} is not below ${this.#root}: its volume is not k3ts's own, delete the folder yourself`)
+      throw new Error(`${path} is not below ${this.#root}: it is no volume of k3ts, delete the folder yourself`)
     const found = await lstat(path).catch((err: NodeJS.ErrnoException) => {
       if (err.code === "ENOENT") return undefined
       throw err
     })
     if (found === undefined) return
-    if (!found.isDirectory()) throw new Error(`${path} is no folder: somebody has put something else in its place`)
+    if (!found.isDirectory()) throw new Error(`${path} is no folder: something else is in its place`)
     const mounted = (await mountPoints()).find((point) => point.path === path || point.path.startsWith(`${path}/`))
     if (mounted !== undefined) throw new Error(`${mounted.path} is mounted: unmount it`)
     // It walks by open folders and not by paths, so nobody can lead it elsewhere by exchanging a folder for a link.

@@ -28,7 +28,7 @@ export async function unenforceable(host: Host): Promise<string | undefined> {
     await host.feed("nft", ["--check", "-f", "-"], TRIAL)
     return undefined
   } catch (err) {
-    return `the kernel does not take a trial of the rules: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`
+    return `the kernel refuses a trial of the rules: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`
   }
 }
 

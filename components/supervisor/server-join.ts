@@ -56,7 +56,7 @@ async function ask({ server, token, settings, clock, log }: ServerJoinOptions): 
   if (ca === undefined)
     throw new SupervisorRefused(server, 403, `its authority is not the one that the token names (SHA-256 ${caHash})`)
   if (caHash === undefined)
-    log.warn("The token does not name the authority of the server, so any server is believed", { server })
+    log.warn("The token does not name the authority of the server, so any server is trusted", { server })
   const show = { ...call, ca, headers: { authorization: authorizationOf(credential) } }
   const theirs = AgentConfig.parse(JSON.parse(await askSupervisor({ ...show, path: SUPERVISOR_PATHS.config })))
   const names = Object.keys(FLAGS) as (keyof ClusterSettings)[]

@@ -95,7 +95,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     if (path === SUPERVISOR_PATHS.invitation) {
       expectMethod(req, "GET")
-      if ((await joinerOf(req)) !== "server") throw new ApiError("Forbidden", "this token joins agents and no servers")
+      if ((await joinerOf(req)) !== "server")
+        throw new ApiError("Forbidden", "this token is for agents and not for servers")
       return answer(res, 200, JSON_TYPE, await invite(req))
     }
     const asker = await authenticate(req)
@@ -208,7 +209,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const hasName = serving.checkHost(node) !== undefined || others.has(node)
     const foreign = addresses.find(isServers) ?? (hasName ? node : undefined)
     if (foreign !== undefined)
-      throw new ApiError("Forbidden", `${foreign} is a name or an address of the API server, so no node gets it`)
+      throw new ApiError(
+        "Forbidden",
+        `${foreign} is a name or an address of the API server, which no node's certificate can have`,
+      )
     return addresses
   }
 
@@ -241,7 +245,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const { node } = member
     if (path === SUPERVISOR_PATHS.tunnel) await passwords.verifyLasts(member)
     else if (!options.tunnels.awaits(node, idOf(path)))
-      return refuseUpgrade(socket, 404, "nobody waits for this connection")
+      return refuseUpgrade(socket, 404, "no request waits for this connection")
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL_PROTOCOL}\r\n\r\n`)
     if (path === SUPERVISOR_PATHS.tunnel) return options.tunnels.open(node, socket, head)
     if (!options.tunnels.connected(node, idOf(path), socket, head)) socket.destroy()

@@ -50,7 +50,7 @@ describe("nft", () => {
     }
     expect(await findNft(host, ["IPv4"], "6.1.0")).toMatchObject({
       usable: false,
-      reason: "the kernel does not take a trial: nft failed with code 1: Operation not supported",
+      reason: "the kernel refuses a trial: nft failed with code 1: Operation not supported",
     })
   })
 

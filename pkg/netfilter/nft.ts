@@ -53,7 +53,7 @@ export async function findNft(
     await host.feed("nft", ["--check", "-f", "-"], families.map(trialOf).join(""))
     return judged
   } catch (err) {
-    const reason = `the kernel does not take a trial: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`
+    const reason = `the kernel refuses a trial: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`
     return {
       usable: false,
       reason,

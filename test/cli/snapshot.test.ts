@@ -115,7 +115,7 @@ describe("k3ts snapshot restore", () => {
 
     // then the later object is gone, and the folder that has it is kept
     expect(restored.code).toBe(0)
-    const old = /^What was there is in (\S+)$/m.exec(restored.stdout)?.[1] ?? ""
+    const old = /^The earlier data are in (\S+)$/m.exec(restored.stdout)?.[1] ?? ""
     {
       await using server = await start(dataDir)
       expect([...(await items(server)).keys()]).toEqual(["kube-root-ca.crt", "of-one"])

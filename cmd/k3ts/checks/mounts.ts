@@ -9,7 +9,7 @@ export const judgePropagation = (root: MountPoint | undefined): Finding =>
     : warning(
         "mount propagation",
         "/ is mounted private: a pod that mounts a folder of the machine with mountPropagation Bidirectional fails " +
-          "with `path … is mounted on / but it is not a shared mount`. Folders of k3ts's own are not concerned",
+          "with `path … is mounted on / but it is not a shared mount`. This does not affect the folders of k3ts itself",
         "run at each boot, before the server: mount --make-rshared /",
       )
 

@@ -82,13 +82,17 @@ export const judgeNftables = (support: NftSupport): Finding =>
 /** `why`: the reason why policies cannot be enforced here, `<reason>: <fix>`; undefined when they can. */
 export function judgeNetworkPolicies(why: string | undefined): Finding {
   if (why === undefined) return found("network policies", "can be enforced")
-  return warning("network policies", "they would not be enforced here, which every NetworkPolicy says by an Event", why)
+  return warning(
+    "network policies",
+    "they would not be enforced on this machine; an Event of each NetworkPolicy says so",
+    why,
+  )
 }
 
 /** `why`: the reason why pods cannot be held to their addresses here; undefined when they can. */
 export const judgeSourceGuard = (why: string | undefined): Finding =>
   why === undefined
-    ? found("sources of pods", "pods can be held to their own addresses")
+    ? found("sources of pods", "pods can be restricted to their own addresses")
     : warning(
         "sources of pods",
         `a pod with CAP_NET_RAW could send from addresses of others: ${why}`,

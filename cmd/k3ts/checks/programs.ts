@@ -67,7 +67,7 @@ function cniPlugins(): Finding {
     ? warning(
         "CNI plugins",
         "bridge, host-local, loopback and portmap are in none of /opt/cni/bin, /usr/lib/cni, /usr/libexec/cni: pods " +
-          "with host ports or limits of bandwidth do not start",
+          "with host ports or bandwidth limits do not start",
         "apt-get install containernetworking-plugins",
       )
     : found("CNI plugins", folder)

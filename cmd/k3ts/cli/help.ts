@@ -64,7 +64,7 @@ export function overview(
 ): string {
   return (
     `${summary}\n\nUsage: ${path} COMMAND [flags]\n\nCommands:\n${table(commands)}\n\n\`${path} COMMAND ` +
-    `--help\` tells more of a command.\n`
+    `--help\` shows more about a command.\n`
   )
 }
 

@@ -86,7 +86,7 @@ function whileStopped(dataDir: string, change: () => void): void {
 }
 
 const rotate = defineCommand({
-  summary: "Have the next start make new certificates; authorities stay, and the server must be stopped",
+  summary: "Make the next start issue new certificates; authorities stay, and the server must be stopped",
   details: "The certificates and keys as they are now are copied to server/tls-TIME below the data directory.",
   flags: { ...FLAGS, service: serviceFlag() },
   run({ flags, print }) {
@@ -104,15 +104,15 @@ const rotate = defineCommand({
 })
 
 const rotateCa = defineCommand({
-  summary: "Take new certificate authorities, or a new key of service account tokens; the server must be stopped",
+  summary: "Replace the certificate authorities, or the key of service account tokens; the server must be stopped",
   details:
-    "The folder tls below --path has what is to change: server-ca, client-ca and request-header-ca, each with its .crt " +
+    "The folder tls below --path has the new files: server-ca, client-ca and request-header-ca, each with its .crt " +
     "(the new certificate first, then those up to a root) and .key, and service.key (the new key first, then the old " +
-    "one). A new authority should be signed by the old one too (cross-signed), so that what trusts the old one goes on.",
+    "one). A new authority should be signed by the old one too (cross-signed), so that clients of the old one still work.",
   flags: {
     ...FLAGS,
     path: value(filePath, "Folder with the new files in its folder tls", { placeholder: "DIR", path: true }),
-    force: boolean("Take them although what trusts the old ones would not trust them"),
+    force: boolean("Accept them even if clients that trust the old ones do not trust them"),
   },
   run({ flags, print }) {
     const dataDir = flags["data-dir"]
@@ -134,12 +134,12 @@ function takeNew({ dataDir, path, force, print }: TakeOptions): void {
   const now = realClock.now()
   const { found, unusable, untrusted, take } = newAuthorities(dataDir, path, now)
   if (found.length === 0 && unusable.length === 0)
-    throw new Error(`there is nothing to take in ${path}/tls: put server-ca.crt and server-ca.key there`)
+    throw new Error(`there are no new files in ${path}/tls: put server-ca.crt and server-ca.key there`)
   const problems = [...unusable, ...untrusted]
   if (unusable.length > 0 || (untrusted.length > 0 && !force))
     throw new Error(
       `failed to validate new CA certificates and keys:\n${problems.map((one) => `  ${one}`).join("\n")}` +
-        (unusable.length > 0 ? "" : "\nuse --force to take them all the same"),
+        (unusable.length > 0 ? "" : "\nuse --force to accept them anyway"),
     )
   for (const problem of untrusted) print(`warning: ${problem}\n`)
   const copy = backUp(dataDir, now)

@@ -48,7 +48,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "certificate",
-    summary: "Show certificates and their ends, and take new ones",
+    summary: "Show certificates and when they end, and replace them",
     load: () => import("./certificate.ts"),
   },
   {

@@ -65,7 +65,7 @@ const save = defineCommand({
 const list = defineCommand({
   summary: "List snapshots, each of which is checked",
   details:
-    "Of those in a folder all is read, of those in S3 the index only; restore checks both. The exit code is 1 when one " +
+    "Snapshots in a folder are read as a whole, those in S3 only by their index; restore checks both. The exit code is 1 when one " +
     "of them is damaged.",
   flags: { ...placing, output: oneOf(["text", "json"], "text", "Form of the output") },
   run: ({ flags, print }) =>
@@ -103,7 +103,7 @@ function jsonOf({ name, location, size, content }: ListedSnapshot): object {
 const restore = defineCommand({
   summary: "Put a snapshot in the place of the data of a stopped server",
   details:
-    "What was there is kept beside it, as server-old-<time>. The snapshot is a name in the folder of snapshots, or in " +
+    "The earlier data are kept beside it, as server-old-<time>. The snapshot is a name in the folder of snapshots, or in " +
     "S3 with --s3, or a path. Start the server afterwards; running pods go on.",
   flags: {
     ...placing,
@@ -126,7 +126,7 @@ const restore = defineCommand({
       ).catch((err: unknown) => {
         throw isMissing(err, wanted) ? new Error(`there is no snapshot ${wanted}: k3ts snapshot list shows them`) : err
       })
-      if (old !== undefined) print(`What was there is in ${old}\n`)
+      if (old !== undefined) print(`The earlier data are in ${old}\n`)
       print(
         `Restored ${index.objects} objects of ${formatTime(index.time)} into ${flags["data-dir"]}; revisions go on at ` +
           `${revision}. Start the server now\n`,
@@ -160,7 +160,7 @@ const remove = defineCommand({
 })
 
 const pruneCommand = defineCommand({
-  summary: "Delete the oldest snapshots of a name, beyond those that are to be kept",
+  summary: "Delete all snapshots of a name but the newest",
   flags: {
     ...placing,
     "node-name": nodeName,

@@ -79,7 +79,7 @@ const ANSWERS: ReadonlyMap<string, string> = new Map([
     "eviction-minimum-reclaim",
     "5% of the disk more than the threshold is freed, and of other resources what the next pod had",
   ],
-  ["fail-swap-on", "a node with swap is taken; leave it out"],
+  ["fail-swap-on", "nodes with swap are accepted; leave it out"],
   ["image-gc-max-age", "images are removed when the disk is used as far as image-gc-high-threshold says"],
   ["image-minimum-gc-age", "images are kept for two minutes after their last use"],
   ["rotate-certificates", "certificates are renewed by themselves; leave it out"],

@@ -92,15 +92,15 @@ const logFlags = {
     defaultText: "standard error",
   }),
   alsologtostderr: boolean("Write the log to standard error too if it has a file"),
-  "log-max-size": value(v.byteSize.prefault("100Mi"), "Size at which the log file is put aside for a new one", {
+  "log-max-size": value(v.byteSize.prefault("100Mi"), "Size at which the log file is rotated", {
     placeholder: "SIZE",
     defaultText: "100Mi",
   }),
-  "log-max-files": value(v.count.prefault("5"), "How many such files are kept; 0 for any number", {
+  "log-max-files": value(v.count.prefault("5"), "How many rotated files are kept; 0 for any number", {
     placeholder: "COUNT",
     defaultText: "5",
   }),
-  "log-max-age": value(v.count.prefault("0"), "How many days they are kept; 0 for ever", {
+  "log-max-age": value(v.count.prefault("0"), "How many days rotated files are kept; 0 for ever", {
     placeholder: "DAYS",
     defaultText: "0",
   }),
@@ -129,15 +129,15 @@ export const serverFlags = {
     placeholder: "FILE",
     path: true,
   }),
-  "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which that file is put aside; 0 for any size", {
+  "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which that file is rotated; 0 for any size", {
     placeholder: "MIB",
     defaultText: "100",
   }),
-  "audit-log-maxbackup": value(v.count.prefault("10"), "How many such files are kept; 0 for any number", {
+  "audit-log-maxbackup": value(v.count.prefault("10"), "How many rotated files are kept; 0 for any number", {
     placeholder: "COUNT",
     defaultText: "10",
   }),
-  "audit-log-maxage": value(v.count.prefault("0"), "How many days they are kept; 0 for ever", {
+  "audit-log-maxage": value(v.count.prefault("0"), "How many days rotated files are kept; 0 for ever", {
     placeholder: "DAYS",
     defaultText: "0",
   }),
@@ -166,7 +166,7 @@ export const serverFlags = {
   ...datastoreFlags,
   ...etcdFlags,
   ...snapshotFlags,
-  "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
+  "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are missing"),
   "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),
   "secrets-encryption-provider": oneOf(OWN_PROVIDERS, "secretbox", "How they are encrypted, from the next key on"),
   "encryption-provider-config": value(
@@ -174,14 +174,14 @@ export const serverFlags = {
     "File with an EncryptionConfiguration: what is encrypted on the disk, and how",
     { placeholder: "FILE", path: true },
   ),
-  "encryption-provider-config-automatic-reload": boolean("Follow changes of that file without a restart"),
+  "encryption-provider-config-automatic-reload": boolean("Apply changes of that file without a restart"),
   "request-timeout": value(v.duration.prefault("60s"), "Longest time for a request that is no watch or stream", {
     placeholder: "DURATION",
     defaultText: "60s",
   }),
   "shutdown-delay-duration": value(
     v.duration.optional(),
-    "How long a server that stops takes new connections, while its readiness fails",
+    "How long a server that stops accepts new connections, while its readiness check fails",
     { placeholder: "DURATION", defaultText: "1s with a shared store, otherwise 0s" },
   ),
   "read-header-timeout": value(
@@ -197,15 +197,15 @@ export const serverFlags = {
     defaultText: "90s",
   }),
   "enable-priority-and-fairness": boolean(
-    "Divide what the server can do among requests by FlowSchemas; else requests beyond the limits below are turned away",
+    "Divide the server's capacity among requests by FlowSchemas; else requests beyond the limits below are rejected",
     { defaultText: "true" },
     true,
   ),
-  "max-requests-inflight": value(v.count.prefault("400"), "Reads under way at once; 0 for any number", {
+  "max-requests-inflight": value(v.count.prefault("400"), "Concurrent reads; 0 for any number", {
     placeholder: "COUNT",
     defaultText: "400",
   }),
-  "max-mutating-requests-inflight": value(v.count.prefault("200"), "Writes under way at once; 0 for any number", {
+  "max-mutating-requests-inflight": value(v.count.prefault("200"), "Concurrent writes; 0 for any number", {
     placeholder: "COUNT",
     defaultText: "200",
   }),
@@ -255,7 +255,7 @@ export const serverFlags = {
   "flannel-backend": oneOf(
     BACKENDS,
     "vxlan",
-    "How packets of pods reach other nodes; `none` for another program's way",
+    "How packets of pods reach other nodes; `none` if another program does that",
     {
       placeholder: "NAME",
     },

@@ -27,8 +27,8 @@ export const etcdFlags = {
       defaultText: "none: this server has a cluster of its own",
     },
   ),
-  "cluster-reset": boolean("Make this server's etcd a cluster of one member again, and end"),
-  "cluster-reset-restore-path": value(filePath.optional(), "Snapshot that --cluster-reset brings back", {
+  "cluster-reset": boolean("Make this server's etcd a cluster of one member again, and exit"),
+  "cluster-reset-restore-path": value(filePath.optional(), "Snapshot that --cluster-reset restores", {
     placeholder: "FILE",
     path: true,
   }),

@@ -29,13 +29,13 @@ export const placeFlags = {
   "s3-endpoint": value(v.hostAndPort.default(AWS), "Host of that storage, with a port if need be", {
     placeholder: "HOST[:PORT]",
   }),
-  "s3-endpoint-ca": value(v.filePath.optional(), "File with the authorities of its certificate", {
+  "s3-endpoint-ca": value(v.filePath.optional(), "File with the CA certificates by which the storage is verified", {
     placeholder: "FILE",
     path: true,
     defaultText: "those of the system",
   }),
-  "s3-skip-ssl-verify": boolean("Take its certificate whoever signed it"),
-  "s3-insecure": boolean("Speak to it without TLS"),
+  "s3-skip-ssl-verify": boolean("Do not verify the certificate of the storage"),
+  "s3-insecure": boolean("Connect to the storage without TLS"),
   "s3-access-key": text("KEY", "Access key", { variables: [ACCESS_KEY] }),
   "s3-secret-key": text("KEY", "Secret key", { variables: [SECRET_KEY], secret: true }),
   "s3-session-token": text("TOKEN", "Session token that goes with temporary keys", {

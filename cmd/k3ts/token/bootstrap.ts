@@ -41,12 +41,12 @@ const lifetime = z.union([z.literal("0").transform(() => 0), duration], {
 export const create = defineCommand({
   summary: "Make a bootstrap token by which agents join; the server must be running",
   details:
-    "It prints the whole token, for k3ts agent --token. TOKEN is what it is to be, <id>.<secret> of 6 and 16 letters and " +
-    "digits; without it one is made. For a service account's token, see k3ts token serviceaccount.",
+    "It prints the whole token, for k3ts agent --token. TOKEN is the token to create, <id>.<secret> of 6 and 16 letters and " +
+    "digits; without it a random one is created. For a service account's token, see k3ts token serviceaccount.",
   flags: {
     ...serverPlace,
     description: value(z.string().default(""), "What the token is for", { placeholder: "TEXT", defaultText: "" }),
-    groups: listFlag(group, "Groups of who shows the token", { placeholder: "GROUP" }, [JOIN_GROUP]),
+    groups: listFlag(group, "Groups of the user that the token stands for", { placeholder: "GROUP" }, [JOIN_GROUP]),
     ttl: value(lifetime.prefault("24h"), "How long it is valid; 0 for ever", {
       placeholder: "DURATION",
       defaultText: "24h",
@@ -83,7 +83,7 @@ export const create = defineCommand({
 })
 
 export const generate = defineCommand({
-  summary: "Print a bootstrap token made by chance, without creating it",
+  summary: "Print a random bootstrap token, without creating it",
   flags: {},
   run({ print }) {
     const { id, secret } = newBootstrapToken(systemRandom)

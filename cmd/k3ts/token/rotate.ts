@@ -18,7 +18,7 @@ import { serverCa, serverPlace } from "./admin-client.ts"
 export const rotate = defineCommand({
   summary: "Replace the tokens by which servers and agents join",
   details:
-    "The old tokens join nobody any more, at once and without a restart. Machines that have joined go on, since they " +
+    "The old tokens become invalid at once, without a restart. Machines that have joined keep working, since they " +
     "have certificates. The tokens are in the files node-token and agent-token of <data-dir>/server. Where several " +
     "servers share a store, name it by --datastore-endpoint too, unless it is the etcd that runs beside this one: what they share in it is encrypted anew, and the other " +
     "servers need the new token at their next start.",
@@ -44,7 +44,7 @@ export const rotate = defineCommand({
     writeJoinTokens({ dir, caPem, random: systemRandom, serverToken: server, agentToken: agent })
     print(`The new tokens are in ${join(dir, "node-token")} and ${join(dir, "agent-token")}\n`)
     if (datastore !== undefined)
-      print("Start the other servers with the new token of servers; until then the old tokens join machines there\n")
+      print("Start the other servers with the new token of servers; until then the old tokens are valid there\n")
     return 0
   },
 })

@@ -12,7 +12,7 @@ export const forServiceAccount = defineCommand({
   flags: {
     ...serverPlace,
     ttl: value(duration.prefault("1h"), "How long it is valid", { placeholder: "DURATION", defaultText: "1h" }),
-    audience: list(z.string().min(1, "must not be empty"), "Who is to accept it", {
+    audience: list(z.string().min(1, "must not be empty"), "Audience that accepts it", {
       placeholder: "NAME",
       defaultText: "the API server",
     }),

@@ -66,7 +66,7 @@ function refuseDiffering(own: Readers, theirs: Readers): void {
         : []
     if (reader !== undefined)
       throw new Error(
-        `${reader} could not read the ${kind} that ${writer}: --encryption-provider-config is another one here than at ` +
+        `${reader} could not read the ${kind} that ${writer}: --encryption-provider-config here differs from that of ` +
           "the servers that share the store. Give all the same file. To change it, add a new key behind the first one " +
           "at every server, then make it the first one at every server, then remove the old one; `identity` stands for " +
           "no key",

@@ -49,7 +49,7 @@ async function open(encryption?: Partial<EncryptionConfig>) {
   }
 }
 
-const REWRITTEN = "Wrote the values on the disk anew"
+const REWRITTEN = "Rewrote the values on the disk"
 const change = async (opened: OpenedStorage, what: "enable" | "disable" | "rotateKeys") =>
   (await opened.encryption!())[what]()
 

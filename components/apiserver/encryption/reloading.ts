@@ -98,7 +98,7 @@ export class Reloading implements ValueTransformer {
     } catch (error) {
       if (this.#stopped) return
       metrics?.reloaded("failure")
-      log.error("Failed to load the changed encryption configuration; the last one holds", { file, error })
+      log.error("Failed to load the changed encryption configuration; the last valid one applies", { file, error })
       this.#retry = clock.setTimeout(() => this.#look(), this.#retryMs)
       this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS)
     }

@@ -172,9 +172,9 @@ export class SecretsEncryption {
         return () => log.error("Values cannot be decrypted; they and all keys stay as they are", { failed, failures })
       await this.#dropOldKeys()
       this.#setStage("reencrypt_finished")
-      return () => log.info("Wrote the values on the disk anew", { rewritten })
+      return () => log.info("Rewrote the values on the disk", { rewritten })
     } catch (error) {
-      return () => log.error("Failed to write encrypted values anew; the next start tries again", { error })
+      return () => log.error("Failed to rewrite encrypted values; the next start tries again", { error })
     }
   }
 

@@ -47,7 +47,7 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
   )
   const rejected = registry.counter(
     "apiserver_flowcontrol_rejected_requests_total",
-    "Number of requests that were turned away",
+    "Number of requests that were rejected",
     ...LABELS,
     "reason",
   )

@@ -3,7 +3,7 @@ import type { StorageError } from "../../../pkg/storage/storage.ts"
 
 /** Returns what logs that a part of the server could not take a change; the others have heard of it. */
 export const listenerErrorLog = (log: Logger) => (err: unknown) =>
-  log.error("A part of this server failed at a change of the store", {
+  log.error("A component of this server failed to handle a change of the store", {
     err,
     stack: err instanceof Error ? err.stack : undefined,
   })

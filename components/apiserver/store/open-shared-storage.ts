@@ -40,7 +40,7 @@ export async function openSharedStorage(
     })
   const names = endpoints.map(({ name }) => name)
   for (const { name, isOpen } of endpoints)
-    if (isOpen) log.warn("Everything in the store can be read on the way to it", { endpoint: name })
+    if (isOpen) log.warn("Others on the network can read the data that go to the store", { endpoint: name })
   for (let attempt = 1; ; attempt++) {
     try {
       const storage = await open()

@@ -47,7 +47,7 @@ export class OwnAddresses {
     try {
       this.#end = watch(() => (this.#timer ??= clock.setTimeout(() => this.#look(), SETTLE_MS, "upkeep")))
     } catch (err) {
-      log.warn("Another address of this machine will be noticed at the next start only", { err })
+      log.warn("Cannot watch this machine's addresses; a change applies only at the next start", { err })
     }
   }
 
@@ -62,7 +62,7 @@ export class OwnAddresses {
     const [before, found] = [this.#current, read()]
     const isKept = before.every(isHeld) && found.length <= before.length
     if (isKept || found.length === 0 || deepEqual(before, found)) return
-    log.info("This machine has other addresses", { before, addresses: found })
+    log.info("The addresses of this machine have changed", { before, addresses: found })
     this.#current = found
     for (const listener of this.#listeners) listener()
   }

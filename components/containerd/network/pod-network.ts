@@ -61,7 +61,7 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
   function warnOfPodLimit(ranges: readonly string[]): void {
     const problem = podLimitProblem(maxPods, ranges)
     if (problem !== undefined && problem !== toldProblem)
-      log.warn("The node takes more pods than can start", { maxPods, problem })
+      log.warn("The node accepts more pods than can start", { maxPods, problem })
     toldProblem = problem
   }
 

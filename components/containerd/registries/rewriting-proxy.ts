@@ -110,7 +110,7 @@ export class RewritingProxy {
   #fail(request: IncomingMessage, response: ServerResponse, err: unknown): void {
     const { endpoint, log, secret } = this.#options
     const path = pathAfter(`/${secret}/v2`, request.url ?? "")
-    log.warn("Failed to ask the mirror of a registry", { endpoint: endpoint.origin, path, err })
+    log.warn("Failed to reach the mirror of a registry", { endpoint: endpoint.origin, path, err })
     if (response.headersSent) response.destroy()
     else response.writeHead(502).end()
   }

@@ -118,7 +118,7 @@ export class ClientConnection implements Upstream, Watched {
       while (rest !== undefined && this.#handlers !== undefined) rest = this.#next(rest)
       this.#handlers?.flush()
     } catch {
-      this.#fail("the endpoint's answer is not understood")
+      this.#fail("the endpoint's response is invalid")
     }
   }
 
@@ -147,7 +147,8 @@ export class ClientConnection implements Upstream, Watched {
     const head = parseResponseHead(known.toString("latin1", 0, end), this.#request!.method)
     const rest = end + END_OF_HEAD.length < known.length ? known.subarray(end + END_OF_HEAD.length) : undefined
     if (head.status === 101) {
-      if (this.#request!.upgrade === undefined) throw new Error("the endpoint changes the protocol unasked")
+      if (this.#request!.upgrade === undefined)
+        throw new Error("the endpoint switched protocols without a request to do so")
       this.#isTunnel = true
       this.#handlers!.head(head)
       return rest

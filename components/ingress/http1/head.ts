@@ -62,7 +62,7 @@ const MOST_FIELDS = 200
  * Transfer-Encoding, continued lines, space before a colon, a lone CR or LF. Source: RFC 9112. @throws MalformedMessage
  */
 export function parseRequestHead(text: string): RequestHead {
-  if (FORBIDDEN.test(text)) throw bad("the head has a character that may not stand there")
+  if (FORBIDDEN.test(text)) throw bad("the head has a character that is not allowed")
   const lineEnd = endOfLine(text)
   const first = text.indexOf(" ")
   const second = text.indexOf(" ", first + 1)
@@ -72,7 +72,7 @@ export function parseRequestHead(text: string): RequestHead {
   if (!TOKEN.test(method)) throw bad("the method is no token")
   if (version !== "HTTP/1.1" && version !== "HTTP/1.0") {
     throw /^HTTP\/\d\.\d$/.test(version)
-      ? new MalformedMessage(505, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+      ? new MalformedMessage(505, "only HTTP/1.0 and HTTP/1.1 are supported here")
       : bad("the first line is not that of a request")
   }
   const minorVersion = version === "HTTP/1.1" ? 1 : 0
@@ -97,7 +97,7 @@ export function parseRequestHead(text: string): RequestHead {
 
 /** Parses the head of a response to a request with `method`. @throws MalformedMessage */
 export function parseResponseHead(text: string, method: string): ResponseHead {
-  if (FORBIDDEN.test(text)) throw bad("the head has a character that may not stand there")
+  if (FORBIDDEN.test(text)) throw bad("the head has a character that is not allowed")
   const lineEnd = endOfLine(text)
   const match = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(text.slice(0, lineEnd))
   if (match === null) throw bad("the first line is not that of an answer")
@@ -163,12 +163,12 @@ function readFields(fields: readonly Field[], minorVersion: 0 | 1): About {
         about.host = value
         break
       case "content-length":
-        if (about.framing !== undefined) throw bad("the length of the body is said twice")
+        if (about.framing !== undefined) throw bad("the length of the body is given twice")
         if (!/^\d{1,15}$/.test(value)) throw bad("Content-Length is no number")
         about.framing = { kind: "length", length: Number(value) }
         break
       case "transfer-encoding":
-        if (about.framing !== undefined) throw bad("the length of the body is said twice")
+        if (about.framing !== undefined) throw bad("the length of the body is given twice")
         if (minorVersion === 0) throw bad("HTTP/1.0 has no Transfer-Encoding")
         if (value.toLowerCase() !== "chunked")
           throw new MalformedMessage(501, "only chunked is a Transfer-Encoding here")
@@ -207,7 +207,7 @@ function passedOn(upgrade: string): string | undefined {
  * CONNECT and invalid targets
  */
 function splitTarget(method: string, target: string): { readonly target: string; readonly authority?: string } {
-  if (!TARGET.test(target)) throw bad("the target of the request has a character that may not stand there")
+  if (!TARGET.test(target)) throw bad("the target of the request has a character that is not allowed")
   // After CONNECT a server that takes it passes on bytes, where this proxy would send the next request.
   if (method === "CONNECT") throw bad("CONNECT is not served here")
   if (target.startsWith("/")) return { target }

@@ -304,7 +304,7 @@ class ClientStream implements Upstream {
    * the client's next answer over HTTP/1.1, which may be that of another backend.
    */
   #reject(): void {
-    this.#fail("the endpoint's answer is not understood")
+    this.#fail("the endpoint's response is invalid")
     if (this.#stream !== undefined) cutOff(this.#stream)
   }
 

@@ -88,7 +88,7 @@ export class Exchange implements Watched {
     if (this.#policy.redirectToHttps && !origin.isSecure) return this.#redirect(this.#toHttps())
     if (routed.redirect !== undefined) return this.#redirect(routed.redirect)
     if (framing.kind === "length" && framing.length > this.#policy.maxBodyBytes)
-      return this.#refuse(413, "the body is larger than the Ingress lets through")
+      return this.#refuse(413, "the body is larger than the Ingress allows")
     this.#backend = chooseByWeight(routed.backends, this.#parts.chance())
     this.#try()
   }
@@ -100,7 +100,7 @@ export class Exchange implements Watched {
     if (this.#isOver || this.#upstream === undefined) return
     this.#received += chunk.length
     if (this.#received > this.#policy.maxBodyBytes && this.#status !== 101) {
-      if (this.#status === 0) this.#refuse(413, "the body is larger than the Ingress lets through")
+      if (this.#status === 0) this.#refuse(413, "the body is larger than the Ingress allows")
       else this.#breakOff()
       return
     }

@@ -60,7 +60,7 @@ export class StatusTurn {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#ending = ending
     this.#ended = promise
-    spawn("election of who writes statuses", () => this.#stand(candidate, ending.signal).finally(resolve))
+    spawn("election of the server that writes statuses", () => this.#stand(candidate, ending.signal).finally(resolve))
   }
 
   async stop(): Promise<void> {
@@ -75,7 +75,7 @@ export class StatusTurn {
       try {
         await runLeaderElected({ ...LEASE, identity }, this.#context, signal, (leading) => this.#write(leading))
       } catch (err) {
-        log.warn("Failed to stand for writing statuses", { err })
+        log.warn("Failed to take part in the election of the server that writes statuses", { err })
         await sleep(clock, RETRY_MS, signal).catch(() => undefined)
       }
   }

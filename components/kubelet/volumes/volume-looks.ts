@@ -29,7 +29,7 @@ export class VolumeLooks {
     const hasAny = this.#volumes().some(({ grow }) => grow !== undefined)
     if (this.#timer !== undefined || this.#stopped || !hasAny || config.syncFrequencyMs === 0) return
     const wait = config.syncFrequencyMs * (1 + JITTER * random.next())
-    this.#timer = clock.setTimeout(() => spawn("look at the size of volumes", () => this.#look()), wait, "upkeep")
+    this.#timer = clock.setTimeout(() => spawn("check of the size of volumes", () => this.#look()), wait, "upkeep")
   }
 
   stop(): void {

@@ -72,7 +72,7 @@ export function askSupervisor({
         ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
       },
     })
-    const timer = clock.setTimeout(() => req.destroy(new Error("it does not answer in time")), timeoutMs)
+    const timer = clock.setTimeout(() => req.destroy(new Error("it did not answer in time")), timeoutMs)
     req.once("response", (res: IncomingMessage) => {
       textOf(res).then((text) => {
         timer.cancel()
@@ -135,7 +135,7 @@ export function upgradeAtSupervisor({
     const abort = () => void req.destroy(new Error("the agent stops"))
     const headers = { Connection: "Upgrade", Upgrade: protocol }
     const req = request({ method: "GET", path, ...serverOptions(server, ca, certificate), headers })
-    const timer = clock.setTimeout(() => req.destroy(new Error("it does not answer in time")), TIMEOUT_MS)
+    const timer = clock.setTimeout(() => req.destroy(new Error("it did not answer in time")), TIMEOUT_MS)
     req.once("upgrade", (_answer, socket, head) => {
       done()
       resolve({ socket, head })

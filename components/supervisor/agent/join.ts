@@ -34,7 +34,7 @@ export async function joinCluster({ membership, servers, clock, random, log, sig
       signal.throwIfAborted()
       servers.failed(server)
       if (membership.isComplete && tries >= servers.all.length) {
-        log.warn("No server answers: the node starts with what it knows", { err })
+        log.warn("No server answers: the node starts with its last configuration", { err })
         return false
       }
       log.warn("Cannot join yet; will retry", { err, waitMs: wait })

@@ -138,7 +138,7 @@ export async function reencryptSharedFiles(
   const content = { ...(await opened(stored, password)), agentPassword: passwords.agent }
   const bytes = await sealed(content, passwords.server, random)
   if (!(await cell.write(bytes, stored.revision)))
-    throw new Error("Cannot rotate the tokens: somebody else has done so at the same time. Try again")
+    throw new Error("Cannot rotate the tokens: they were rotated by another command at the same time. Try again")
 }
 
 const sealed = (content: Content, password: string, random: Random): Promise<Uint8Array> =>

@@ -128,7 +128,7 @@ describeOnMachines("an agent", () => {
     // when the agent is killed and starts without a token
     await agent.kill("SIGKILL")
     agent = startAgent({ machine: b, server: address() })
-    const said = ["containerd is ready", "No server answers: the node starts with what it knows"]
+    const said = ["containerd is ready", "No server answers: the node starts with its last configuration"]
     while (!said.every((text) => agent.output().includes(text))) await Bun.sleep(20)
     // then the processes of its pod keep running
     expect(await processes()).toBe(running)

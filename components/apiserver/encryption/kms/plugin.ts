@@ -71,7 +71,7 @@ export class KmsPlugin implements Provider {
   /** Sources that the plugin has not decrypted, and why. */
   readonly #unknown = new Map<string, { readonly source: EncryptedSource; problem: string }>()
   #state: WriteState | undefined
-  #problem: string | undefined = "the plugin has not been asked yet"
+  #problem: string | undefined = "the plugin has not been called yet"
   #askedAt = 0
   #isAsking = false
   #version = ""

@@ -146,7 +146,7 @@ export class NodeRoutes {
     for (const { what, message } of changes)
       await request(socket, [message]).catch((err: Error) => problems.push(`${what}: ${err.message}`))
     if (problems.length > 0) throw new Error(problems.join("; "))
-    if (changes.length > 0) log.info("Told the kernel how to reach the pods of other nodes", { nodes: peers.length })
+    if (changes.length > 0) log.info("Set up the routes to the pods of other nodes", { nodes: peers.length })
     this.#told = ""
     this.#retryMs = RETRY_MS
     this.#runner.requestIn(CHECK_MS)

@@ -93,7 +93,7 @@ describe("WireGuard", () => {
     // when the other node is the first one in the list
     const problems = await made.connect!([peer("evil", 2, 66), peer("two", 2, 12)], self, INDEX)
     // then
-    expect(problems).toEqual(["node two: it announces the key of another node, or another its key"])
+    expect(problems).toEqual(["node two: it announces the same key as another node"])
     expect(generic.sent).toHaveLength(before)
   })
 

@@ -92,7 +92,7 @@ export function wireguard({ key, open }: WireguardOptions): Backend {
         const isKnown = known.get(id) === textOf(made)
         // If two nodes announce the same key, the node that had it first keeps it, so no node can take another one's
         // packets.
-        if (wanted.has(id)) problems.push(`node ${peer.name}: it announces the key of another node, or another its key`)
+        if (wanted.has(id)) problems.push(`node ${peer.name}: it announces the same key as another node`)
         if (!wanted.has(id) || isKnown) wanted.set(id, made)
       }
       for (const id of [...known.keys()].filter((one) => !wanted.has(one))) {

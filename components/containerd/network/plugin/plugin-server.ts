@@ -51,7 +51,8 @@ export class PluginServer {
     rmSync(path, { force: true })
     const released = releaseUnused(join(cniAddresses, NETWORK), attachmentsOf(NETWORK, isPort), isPort)
     this.#guard?.start()
-    if (released.length > 0) this.#log.info("Gave back addresses of pods that are gone", { addresses: released })
+    if (released.length > 0)
+      this.#log.info("Released addresses of pods that do not exist any more", { addresses: released })
     const server = createServer((socket) => {
       this.#sockets.add(socket)
       socket.once("close", () => this.#sockets.delete(socket))

@@ -158,10 +158,10 @@ async function removePort(socket: NetlinkFile, name: string): Promise<boolean> {
 /** Checks that everything that `addPod` made exists. @throws CniError that names what is missing */
 export async function checkPod(process: PluginProcess, call: CniCall, network: NetworkConfig): Promise<void> {
   const given = new PodAddresses(network.addresses).of(ownerOf(call))
-  if (given.length === 0) throw new CniError(CODE.unknownContainer, `no address is kept for ${call.containerId}`)
+  if (given.length === 0) throw new CniError(CODE.unknownContainer, `no address is allocated to ${call.containerId}`)
   const { socket: pod } = await process.enter(call.namespace, NETLINK_ROUTE)
   const found = await findInterface(pod, call.interface)
-  if (found === undefined) throw new CniError(CODE.failed, `${call.interface} is not there`)
+  if (found === undefined) throw new CniError(CODE.failed, `the interface ${call.interface} does not exist`)
   const { index, isUp } = found
   if (!isUp) throw new CniError(CODE.failed, `${call.interface} is down`)
   const present = (await list(pod, listAddresses())).map(addressIn)

@@ -53,10 +53,10 @@ export class SourceGuard {
       isIntact: async () => (await tableNames(host, "bridge")).includes(TABLE),
       flushed: () => {
         if (this.#isWriting) return
-        log.warn("Another program removed the rules that hold pods to their addresses; writing them again")
+        log.warn("Another program removed the rules that restrict pods to their addresses; writing them again")
         this.start()
       },
-      failed: (err) => log.warn("Failed to check the rules that hold pods to their addresses; will retry", { err }),
+      failed: (err) => log.warn("Failed to check the rules that restrict pods to their addresses; will retry", { err }),
     })
   }
 
@@ -82,7 +82,7 @@ export class SourceGuard {
       this.#flushes.start()
       return true
     } catch (err) {
-      this.#options.log.warn("Pods are not held to their own addresses: nftables does not take the rules", { err })
+      this.#options.log.warn("Pods are not restricted to their own addresses: nftables refuses the rules", { err })
       return false
     } finally {
       this.#isWriting = false
@@ -104,7 +104,8 @@ export class SourceGuard {
           if (isThere && isLast) return
           if (!isThere && isLast) {
             // Another program has removed all tables, as `nft flush ruleset` does. Only one pod writes ours again.
-            if (hasWritten) return this.#options.log.warn("A pod is not held to its own addresses", { port: pod.port })
+            if (hasWritten)
+              return this.#options.log.warn("A pod is not restricted to its own addresses", { port: pod.port })
             hasWritten = true
             this.start()
           }
@@ -148,7 +149,7 @@ export const withoutSourceGuard = (log: Logger): Component => ({
   name: "source-guard",
   start: () =>
     removeSourceGuard().catch((err: unknown) =>
-      log.warn("Failed to remove the rules that hold pods to their addresses", { err }),
+      log.warn("Failed to remove the rules that restrict pods to their addresses", { err }),
     ),
   stop: () => Promise.resolve(),
 })

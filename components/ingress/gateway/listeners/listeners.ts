@@ -88,9 +88,9 @@ function refusalOf({ spec }: Gateway): Told | undefined {
       "spec.infrastructure.parametersRef: this controller takes no parameters",
     )
   if (spec.tls?.frontend !== undefined)
-    return fails("Accepted", "Invalid", "spec.tls.frontend: certificates of clients are not verified here")
+    return fails("Accepted", "Invalid", "spec.tls.frontend: verification of client certificates is not supported")
   if (spec.tls?.backend !== undefined)
-    return fails("Accepted", "Invalid", "spec.tls.backend: no certificates are shown to backends")
+    return fails("Accepted", "Invalid", "spec.tls.backend: client certificates for backends are not supported")
   return undefined
 }
 

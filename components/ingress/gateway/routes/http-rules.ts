@@ -30,7 +30,7 @@ interface CommonRule {
   readonly backendRefs?: readonly (Reference & { readonly weight: number; readonly filters?: readonly Filter[] })[]
 }
 
-const UNSUPPORTED: Refusal = { status: 500, reason: "the rule for this request cannot be followed" }
+const UNSUPPORTED: Refusal = { status: 500, reason: "the rule for this request is invalid" }
 /** The path match of a rule that matches all requests. */
 const ALL = { type: "Prefix", value: "/" } as const
 

@@ -80,7 +80,7 @@ function refusalOfClaim(
   const isSame = deepEqual(withoutSelection(asKind(PersistentVolumeClaim, object)), withoutSelection(before))
   return isSame && before.metadata.annotations?.[SELECTED_NODE] === node
     ? undefined
-    : "can only let go of claims that have selected it"
+    : "can only release claims that have selected it"
 }
 
 const isMadeOn = ({ metadata }: PersistentVolume, node: string): boolean =>
