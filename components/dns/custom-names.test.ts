@@ -149,7 +149,7 @@ test("ignored parts of the ConfigMap are reported in an Event", async () => {
   await customise({}, "c.example", [])
 })
 
-test("a ConfigMap that is there at the start is reported once, and those of other namespaces are not read", async () => {
+test("a ConfigMap that exists at the start is reported once, and those of other namespaces are not read", async () => {
   // given
   await using started = await startCluster({ components: { scheduler: false, controllers: false } })
   const write = (namespace: string, plugin: string) =>

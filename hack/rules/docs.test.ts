@@ -33,7 +33,7 @@ describe("the documentation", () => {
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
-  test("every row of the table of what to open names a path, and files that are there", () => {
+  test("every row of the table of what to open names a path, and only files that exist", () => {
     const rows = rowsOf(section("## To change something"))
     expect(rows.length).toBeGreaterThan(10)
     expect(rows.filter((row) => pathsIn(row).length === 0)).toEqual([])
@@ -42,7 +42,7 @@ describe("the documentation", () => {
     expect(rows.flatMap((row) => lackingIn(row, folders(row)))).toEqual([])
   })
 
-  test("the tree has a row for every component, package and folder of tests, and names files that are there", () => {
+  test("the tree has a row for every component, package and folder of tests, and names only files that exist", () => {
     const rows = rowsOf(section("## The tree"))
     const told = new Map(rows.map((row) => [row, pathsIn(`${row.split(" | ")[0]} `)]))
     const folders = ["components", "pkg", "test"].flatMap((top) =>

@@ -221,7 +221,7 @@ describe("k3ts server", () => {
     rmSync(folder, { recursive: true })
   })
 
-  test("takes its flags from a config file, with the file mode for the kubeconfig", async () => {
+  test("reads its flags from a config file, with the file mode for the kubeconfig", async () => {
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     writeFileSync(
       join(folder, "config.yaml"),

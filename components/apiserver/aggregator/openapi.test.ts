@@ -70,7 +70,7 @@ describe("OpenAPI of an extension server", () => {
   })
 })
 
-test("a server without version 3 has a document that is made of its version 2", async () => {
+test("a server without version 3 gets a document that is converted from its version 2", async () => {
   // given
   const older = await startHttpServer({
     extensionServers: () => (request) => {

@@ -173,7 +173,7 @@ describe("a custom object", () => {
       ],
     },
     {
-      title: "an item of a set or a key of a list map is there twice",
+      title: "an item of a set or a key of a list map is duplicate",
       spec: { size: 1, tags: ["a", "a"], ports: [{ port: 1 }, { port: 1 }] },
       wants: ['spec.tags[1]: Duplicate value: "a"', 'spec.ports[1]: Duplicate value: {"port":1}'],
     },

@@ -10,7 +10,7 @@ const managersOf = ({ metadata }: KubeObject) =>
     fields: fieldsV1,
   }))
 
-test("bootstrap objects are managed by the API server, and fields that are applied later by who applied them", async () => {
+test("bootstrap objects are managed by the API server, and fields that are applied later by the manager that applied them", async () => {
   await using cluster = await startCluster()
   const { client } = cluster
   const server = "kube-apiserver Update"

@@ -99,12 +99,12 @@ test.each<{ title: string; yaml: string; wants: object }>([
     },
   },
   {
-    title: "no registry itself is asked if * has mirrors",
+    title: "no registry itself is used if * has mirrors",
     yaml: "mirrors: {'*': {endpoint: [https://a]}}",
     wants: { _default: { server: "https://a", capabilities: ["pull", "resolve"] } },
   },
   {
-    title: "a registry without mirrors is asked itself",
+    title: "a registry without mirrors is used itself",
     yaml: "configs: {x.io: {tls: {insecure_skip_verify: true}}}",
     wants: { "x.io": { server: "https://x.io", skip_verify: true } },
   },

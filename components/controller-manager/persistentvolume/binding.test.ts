@@ -154,7 +154,7 @@ describe("a claim", () => {
       wants: { claims: ["Bound b"], volumes: ["a Available -", "b Bound data"] },
     },
     {
-      title: "gets no filesystem where it asks for a block device",
+      title: "gets no filesystem if its volumeMode is Block",
       given: [volume("a"), claim({ volumeMode: "Block" })],
       wants: { claims: ["Pending -"], volumes: ["a Available -"] },
     },

@@ -46,7 +46,7 @@ test.each([
     given: ["Connection: X-Forwarded-For", "Accept: */*"],
     wants: ["Accept: */*"],
   },
-])("a backend is sent what a client sent without $title", ({ given, wants }) => {
+])("a request is forwarded to the backend without $title", ({ given, wants }) => {
   const sent = requestFields(fields(["Host: shop.example:8443", ...given]), "shop.example:8443", {
     client: "192.0.2.7",
     isSecure: true,

@@ -60,7 +60,7 @@ describe("a pod's worker", () => {
     },
   )
 
-  test("tries every ten seconds to make a sandbox that cannot be made", async () => {
+  test("retries to create a sandbox every ten seconds", async () => {
     // given a node whose network has no address left, and counts how often it is asked
     await using node = await simulatedKubelet({})
     let asked = 0

@@ -38,7 +38,7 @@ async function endsOnce(of: ContainerHandle): Promise<number | void> {
 }
 
 describe("the restart rule RestartAllContainers", () => {
-  test("removes containers before init containers, and the one that was the cause last", () => {
+  test("removes containers before init containers, and the one that caused the restart last", () => {
     // given a pod in which a container ended with the exit code of its rule, after another run
     const runtime = runtimeOf([
       runOf(pod, "source", { id: "source1", exitCode: 42 }),
@@ -54,9 +54,9 @@ describe("the restart rule RestartAllContainers", () => {
 
   test.each([
     ["another exit code", [runOf(pod, "source", { exitCode: 1 })], {}, false],
-    ["a container that has begun again since", [runOf(pod, "source")], { source: 42 }, false],
-    ["an end that was reported, of a container that is gone", [], { source: 42 }, true],
-  ])("looks at the last end of each container: %s", (_title, runs, reported, expected) => {
+    ["a container that has started again since", [runOf(pod, "source")], { source: 42 }, false],
+    ["a reported end of a container that has been removed", [], { source: 42 }, true],
+  ])("applies to the last end of each container: %s", (_title, runs, reported, expected) => {
     const containerStatuses = Object.entries(reported).map(([name, exitCode]) => ({
       name,
       state: { terminated: { exitCode } },
@@ -65,7 +65,7 @@ describe("the restart rule RestartAllContainers", () => {
     expect(restartsAllNow(pod, runtimeOf(runs), before)).toBe(expected)
   })
 
-  test("begins a pod anew in its sandbox: init containers run again, and every restart is counted", async () => {
+  test("restarts a pod in its sandbox: init containers run again, and every restart is counted", async () => {
     // given a pod that must not restart, but for the rule of a container, which ends once with that code
     const order: string[] = []
     const image = (program: (of: ContainerHandle) => Promise<number | void>) => ({
@@ -113,7 +113,7 @@ describe("the restart rule RestartAllContainers", () => {
     expect(seen.map(({ phase }) => phase)).not.toContain("Failed")
   })
 
-  test("runs an init container's rule before any container has begun", async () => {
+  test("of an init container applies before any container has started", async () => {
     // given an init container that ends with the exit code of its rule at first
     await using node = await simulatedKubelet({
       flaky: { run: async ({ attempt }) => (attempt === 0 ? 42 : 0) },
@@ -130,7 +130,7 @@ describe("the restart rule RestartAllContainers", () => {
     expect(counts(node.status("web"))).toEqual({ second: 1, app: 0 })
   })
 
-  test("lets a container that ends so again and again wait longer each time, and no other", async () => {
+  test("delays the restarts of a container that causes them repeatedly, and of no other", async () => {
     // given a container that always ends at once with the exit code of its rule
     await using node = await simulatedKubelet({ source: { runsMs: 1000, exitCode: 42 } })
     await node.create("web", { restartPolicy: "Never", containers: [cause("source"), c("app")] })
@@ -145,7 +145,7 @@ describe("the restart rule RestartAllContainers", () => {
     expect(node.status("web").phase).toBe("Running")
   })
 
-  test("goes on after the kubelet was stopped while it removed containers", async () => {
+  test("continues after the kubelet was stopped while it removed containers", async () => {
     // given a kubelet that cannot remove the last container
     await using node = await simulatedKubelet({ source: { run: endsOnce } })
     const { removeContainer } = node.runtime.containers
@@ -166,7 +166,7 @@ describe("the restart rule RestartAllContainers", () => {
     expect(condition(node.status("web"))).toMatchObject({ status: "False" })
   })
 
-  test("is declared by nodes", async () => {
+  test("is a declared feature of nodes", async () => {
     await using node = await simulatedKubelet({})
     const { status } = await node.cluster.get(Node, "node-0")
     expect(status.declaredFeatures).toContain("RestartAllContainersOnContainerExits")

@@ -196,7 +196,7 @@ describe("decodeObject", () => {
     )
   })
 
-  test("refuses another version, another kind and what is no object", () => {
+  test("refuses another version, another kind and values that are no object", () => {
     expect(problem(() => decodeObject(Widget, { apiVersion: "test/v2", kind: "Widget" }))).toBe(
       'Widget in version "v2" cannot be handled as a Widget: no kind "Widget" is registered for version "test/v2" in scheme "pkg/api/legacyscheme/scheme.go:30"',
     )

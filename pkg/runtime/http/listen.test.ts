@@ -272,7 +272,7 @@ describe("stop", () => {
   })
 })
 
-describe("a taken port", () => {
+describe("a port in use", () => {
   let first: Listener
   beforeAll(async () => void (first = await open()))
   afterAll(() => first.stop())
