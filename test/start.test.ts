@@ -16,7 +16,7 @@ const HEAVY = [
   "node_modules/@noble/ciphers",
 ]
 
-/** What only test clusters do without: a server reads flags and manifests. */
+/** Modules that a server needs and a test cluster does not: a server reads flags and manifests. */
 const HEAVY_IN_TESTS = [...HEAVY, "node_modules/zod", "node_modules/yaml"]
 
 const among =

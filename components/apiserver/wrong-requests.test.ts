@@ -218,7 +218,7 @@ describe("a request that is wrong", () => {
       `GET ${CONFIGMAPS}?watch=1 HTTP/1.1\r\n${upgrade("websocket")}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
       `GET ${CONFIGMAPS}?watch=1 HTTP/1.1\r\n${upgrade("websocket")}\r\n`,
     ]
-    // Who waits for an answer that does not come leaves when the server has answered somebody who came later.
+    // A client that waits for a response in vain disconnects once the server has answered a later client.
     const somebody = () => call("GET", "/readyz", { token: undefined })
     const leave = (text: string, when: "sent" | "answered") =>
       new Promise<void>((left) => {

@@ -262,7 +262,7 @@ describe("Ingresses", () => {
       metadata: { name: "web", namespace: "default" },
       spec: { clusterIP: "None", ports },
     })
-    // What the API refuses to store may come from elsewhere.
+    // The API refuses to store such an address, but another version may have stored one.
     await given.client
       .create(EndpointSlice, {
         metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },

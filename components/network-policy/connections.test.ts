@@ -45,7 +45,7 @@ describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policie
     (timeoutMs: number) =>
     (from: string, address = server, port = 80, protocol: "TCP" | "UDP" = "TCP") =>
       network.pod(from).tell({ address, port, protocol, timeoutMs })
-  /** What is let through is waited for as long as a busy machine may take. */
+  /** How long an allowed connection may take on a busy machine. */
   const reach = within(5000)
   const ask = within(300)
   const enforce = async (policy: PolicyInput) => {

@@ -17,9 +17,9 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
   })
   const { client } = cluster
   const machine = {
-    /** What nft was asked. */
+    /** The commands of nft that only read. */
     asked: [] as string[],
-    /** What was written. */
+    /** The rules that were written. */
     written: [] as string[],
     tables,
     refuses: false,

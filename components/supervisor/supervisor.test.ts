@@ -34,7 +34,7 @@ let server: string
 /** How far the clocks of server and machine are ahead of the real time, in milliseconds. */
 let ahead = 0
 const clock = { ...realClock, now: () => realClock.now() + ahead }
-/** What the verification of a token waits for. */
+/** The verification of a token waits for this promise. */
 let held: (() => Promise<void>) | undefined
 let folder: string
 beforeAll(async () => void (cluster = await clusterWithAnotherServer()))

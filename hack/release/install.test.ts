@@ -32,7 +32,7 @@ interface Machine {
   readonly bin: string
   readonly units: string
   readonly release: string
-  /** What systemctl was asked. */
+  /** The arguments with which systemctl was called. */
   calls(): string
   install(
     env?: Record<string, string>,

@@ -65,7 +65,7 @@ const FUNCTIONS = functionTable(KUBERNETES.functions)
 const MACROS = macroTable([...KUBERNETES.macros, ...BINDINGS.macros])
 const types = (name: string): CelType | undefined => TYPE_NAMES.get(name)
 
-/** What an expression gives: its value, or the words that refuse it. */
+/** Returns the value of an expression, or the message that refuses it. */
 function outcome({ expr, typeEnv, bindings, checkOnly }: Vector): Value {
   const variables = new Map<string, CelType>()
   const activation: Record<string, Value> = {}
@@ -91,7 +91,7 @@ function outcome({ expr, typeEnv, bindings, checkOnly }: Vector): Value {
   }
 }
 
-/** What a vector wants, in words; undefined where any value will do. */
+/** Returns the expected result of a vector as text; undefined if any value is right. */
 function wanted({ resultMatcher: { case: kind, value } }: Vector): Value | undefined {
   if (kind === undefined) return true
   if (kind === "value") return valueOfVector(value)

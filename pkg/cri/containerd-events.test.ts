@@ -24,7 +24,7 @@ const connection = {
   },
 } as unknown as Channel
 
-/** What the CRI answers about a container, one look after the other; the last answer stays. */
+/** A CRI that reports these states of a container, one for each request; the last one is repeated. */
 function criThatSays(...states: readonly (string | undefined)[]): {
   readonly runtime: RuntimeService
   readonly looks: () => number
@@ -40,7 +40,7 @@ function criThatSays(...states: readonly (string | undefined)[]): {
   }
 }
 
-/** What is told first within a minute, if anything. */
+/** Returns the first event within a minute, if there is one. */
 async function firstEvent(runtime: RuntimeService): Promise<ContainerEvent | undefined> {
   const clock = new VirtualClock(0)
   const stop = new AbortController()

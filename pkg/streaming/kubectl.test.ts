@@ -121,7 +121,7 @@ async function onUpgrade(
   await run(session, command)
 }
 
-/** What stands for the container. */
+/** The program that stands in for the container. */
 async function run(session: RemoteCommandSession, [name, argument = ""]: string[]): Promise<void> {
   const { stdin, stdout, stderr } = session
   if (name === "cat" && stdin !== undefined && stdout !== undefined) await pipeline(stdin, stdout, { end: false })

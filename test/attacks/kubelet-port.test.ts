@@ -54,7 +54,7 @@ async function untilRunning(): Promise<void> {
   expect(body.toString()).toContain('"phase":"Running"')
 }
 
-/** Gives the user that is named after the subresource the right on it for nodes, and no other right. */
+/** Gives the user named like the subresource the right on that subresource of nodes, and no other right. */
 async function grant(subresource: string, verbs: readonly string[]): Promise<void> {
   const { administrator } = identities
   const resources = [`nodes/${subresource}`]
@@ -115,7 +115,7 @@ const PATHS: readonly { readonly path: string; readonly opens: readonly string[]
   { path: "//metrics", opens: ["proxy"] },
   { path: "/metricsx", opens: ["proxy"] },
   { path: "/metrics%2fresource", opens: ["proxy"] },
-  // Who may only get starts nothing.
+  // A user with only the right to get cannot start anything.
   { path: "/exec/default/web/c?command=id&output=1", opens: [] },
   { path: "/attach/default/web/c?output=1", opens: [] },
   { path: "/portForward/default/web", opens: [] },

@@ -86,7 +86,7 @@ export async function makeNodeObjects({ administrator }: Identities): Promise<st
       ],
     },
   })
-  // That of the ephemeral volume is made by the controller.
+  // The controller creates the claim of the ephemeral volume.
   for (const name of ["used", "unused"])
     await create(`${CORE}/persistentvolumeclaims`, { metadata: { name }, spec: CLAIM })
   while ((await administrator.request("GET", `${CORE}/persistentvolumeclaims/here-e`)).status !== 200);

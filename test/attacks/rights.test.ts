@@ -93,7 +93,7 @@ async function everyProbe(): Promise<readonly Probe[]> {
 
 /** Returns the code of the answer to a request without a body. The body of the answer is not read. */
 function ask(session: ClientHttp2Session, { headers }: Identity, { letter, path }: Probe): Promise<number> {
-  // Whatever is allowed after all changes nothing and concerns nothing.
+  // With this query an allowed request changes nothing: it is a dry run, or a short watch.
   const query = letter === "w" ? "watch=true&timeoutSeconds=1" : "dryRun=All&labelSelector=none%3Dsuch&limit=1"
   return new Promise((resolve, reject) => {
     const stream = session.request({

@@ -60,7 +60,7 @@ describe("a store whose file was damaged", () => {
 
       try {
         await using server = await startServer({ dataDir })
-        // What is served is what was stored: damage never passes for data.
+        // Every served object is one that was stored: damaged data are never served.
         const answer = await server.get(PATH)
         expect(answer.status).toBe(200)
         const { items } = JSON.parse(answer.body.toString()) as {

@@ -92,7 +92,7 @@ const ABSENT = {} as Loose
 /** Far longer than any change takes in memory; only a failing test waits this long. */
 const PATIENCE_MS = 5_000
 
-/** What runs the cluster under test. */
+/** The components of the cluster under test. */
 export interface Host {
   stop(): Promise<void>
   /** Makes the store forget all history. Undefined when the cluster is a process of its own. */

@@ -1,4 +1,4 @@
-/** What the HTTP API tells: discovery, tables, chunks, watches. Source of the assertions: test/e2e/apimachinery. */
+/** The HTTP API: discovery, tables, chunks, watches. Source of the assertions: test/e2e/apimachinery. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
 import { WANTED } from "./kinds/kinds.ts"

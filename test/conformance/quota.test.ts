@@ -6,7 +6,7 @@ let cluster: ConformanceCluster
 beforeAll(async () => (cluster = await startConformanceCluster({ controllers: true, nodes: 1 })))
 afterAll(() => cluster.stop())
 
-/** As newTestResourceQuota upstream. */
+/** The same quota as that of newTestResourceQuota upstream. */
 const HARD = {
   pods: "5",
   services: "10",

@@ -1,4 +1,4 @@
-/** What people get to read for common mistakes, word for word as kube-apiserver says it. */
+/** The messages about common mistakes, word for word as those of kube-apiserver. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
 

@@ -27,7 +27,7 @@ export function nodesLabLacks(): string | undefined {
   return makes("vxlan", "id", "1", "dstport", "8472") ? undefined : "a kernel with VXLAN"
 }
 
-/** What it lacks for a lab with WireGuard besides. */
+/** What this machine lacks for a lab with WireGuard, in addition; undefined if nothing. */
 export const wireguardLacks = (): string | undefined => (makes("wireguard") ? undefined : "a kernel with WireGuard")
 
 const makes = (...type: readonly string[]): boolean =>

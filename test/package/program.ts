@@ -24,7 +24,7 @@ ending.abort()
 await running
 if (seen.size !== 3) throw new Error("the operator saw " + [...seen])
 
-// What a request is told, and where a failure is shown.
+// The message of a refused request, and the place that a failure shows.
 const refused = await cluster.client.create(Pod, { metadata: { name: "Wrong" }, spec: { containers: [] } }).catch((err) => err)
 if (!(refused instanceof ApiError) || refused.reason !== "Invalid") throw new Error("not refused as invalid: " + refused)
 const late = await cluster.eventually(() => false, { within: "1s" }).catch((err) => err)

@@ -16,7 +16,7 @@ const packageFile = (): string => {
   return name
 }
 
-/** Of the files of a running k3ts, those that everybody may read: the settings and the program of pods' network. */
+/** The files of a running k3ts that every user may read: the settings and the plugin of the pod network. */
 const WITHOUT_SECRETS = ["/var/lib/k3ts/agent/cni/bin/k3ts", "/var/lib/k3ts/agent/etc/cni/net.d/10-k3ts.conflist"]
 
 describe.skipIf(missing !== undefined)("on a bare Debian", () => {

@@ -13,15 +13,15 @@ export interface MachineImages {
   readonly root: string
 }
 
-/** What a root holds. */
+/** The content of a root. */
 export interface RootContent {
-  /** Of its folder in the cache. */
+  /** The name of its folder in the cache. */
   readonly name: string
   /** Debian's name of the release. */
   readonly suite: "bookworm" | "trixie"
   /** What is installed, besides the packages of a minimal Debian. */
   readonly packages: readonly string[]
-  /** Of these the newest of Debian replace those of the release. */
+  /** Packages of these whose newest version in Debian replaces that of the release. */
   readonly fromSid?: readonly string[]
   /** A size of mkfs.ext4. */
   readonly size: string

@@ -24,7 +24,7 @@ const MINUTE = 60_000
 /** The start of an interval of ten minutes, so that the interval before has ended. */
 const START = 1_800_000_000_000
 
-/** What a client sees of a store under a clock that is moved by hand. */
+/** Functions by which a client lists, watches and writes, on a store whose clock the test advances. */
 function stage(clock: VirtualClock, storage: Storage) {
   const history = new ClientHistory({ storage, clock })
   const context = {

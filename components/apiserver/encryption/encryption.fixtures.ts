@@ -13,7 +13,7 @@ export const secret = (bytes: number, seed = 1): string =>
 
 export const PROVIDERS = ["aesgcm", "aescbc", "secretbox"] as const
 
-/** What encrypts Secrets with these providers, in the order of a configuration file. */
+/** Returns the transformer for Secrets with these providers, in the order of a configuration file. */
 export const transformerFor = (
   providers: readonly object[],
   {

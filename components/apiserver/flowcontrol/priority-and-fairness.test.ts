@@ -98,7 +98,7 @@ async function whenHeld(count: number): Promise<void> {
   while (held.length < count) await new Promise<void>((resolve) => (isHeld = resolve))
 }
 
-/** Gives a level of its own to some users: with one seat, and queues of this length. */
+/** Creates a priority level for some users, with one seat and queues of this length. */
 async function limit(name: string, users: readonly string[], queuing: object | undefined, shares = 1): Promise<void> {
   const limitResponse = queuing === undefined ? { type: "Reject" } : { type: "Queue", queuing }
   const made = [

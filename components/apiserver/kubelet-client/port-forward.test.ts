@@ -29,7 +29,7 @@ describe.skipIf(kubectl === undefined)("kubectl, against a simulated pod", () =>
       spawn(kubectl!, ["--kubeconfig", join(folder, "config"), "--cache-dir", folder, ...args], {
         stdio: ["ignore", "pipe", "inherit"],
       })
-    /** What it says, once that matches. */
+    /** Resolves with the output once it matches. */
     const said = (child: ReturnType<typeof start>, pattern: RegExp) =>
       new Promise<RegExpExecArray>((resolve, reject) => {
         let text = ""

@@ -13,7 +13,7 @@ const notHere = () => Promise.reject(new Error("not here"))
 /** A node that refuses every stream: tests say what it does instead. */
 export const NO_STREAMS: NodeConnector = { logs: notHere, exec: notHere, attach: notHere, portForward: notHere }
 
-/** What a node's port says: its number, then what it hears. */
+/** A port of a node: it sends its number, and then the data that it receives. */
 export const TALKING_PORTS: NodeConnector["portForward"] = async (_pod, accept) => {
   for await (const { port, data } of (await accept())!) {
     data.write(`port ${port} says `)
@@ -21,7 +21,7 @@ export const TALKING_PORTS: NodeConnector["portForward"] = async (_pod, accept) 
   }
 }
 
-/** What is heard over a forwarded port when it is told something. */
+/** Sends data over a forwarded port, and returns the data that come back. */
 export async function heardFrom(forward: PortForwardClient, port: number, told: string): Promise<string> {
   const { data } = forward.open(port)
   data.end(told)

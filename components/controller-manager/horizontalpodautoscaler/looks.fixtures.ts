@@ -15,7 +15,7 @@ const NOW = Date.parse("2026-01-01T01:00:00Z")
 const LONG_AGO = "2026-01-01T00:00:00Z"
 const NAMESPACE = "default"
 
-/** What an autoscaler finds when it looks, and what it is told. */
+/** What an autoscaler finds at a reconciliation, and the metrics that it reads. */
 export interface Given {
   /** The workload's replicas; those that are counted are as many, unless told. */
   readonly replicas: number
@@ -30,7 +30,7 @@ export interface Given {
   readonly pods?: string
   /** CPU that the first pods use, in thousandths. */
   readonly cpu?: readonly number[]
-  /** What the other metrics say, in thousandths. */
+  /** The values of the other metrics, in thousandths. */
   readonly says?: readonly number[]
   /** CPU that each pod requests, in thousandths; 0 for none. */
   readonly requests?: readonly number[]
@@ -39,7 +39,7 @@ export interface Given {
   readonly selector?: string
   /** Labels of the pods beside their own. */
   readonly labels?: Readonly<Record<string, string>>
-  /** What fails, with "something went wrong"; `conflict`: the first write of the scale. */
+  /** The request that fails with "something went wrong"; `conflict`: the first write of the scale fails with Conflict. */
   readonly fails?: "metrics" | "external" | "get scale" | "update scale" | "conflict"
   /** How often it looks, six minutes apart; once unless told. */
   readonly looks?: number
@@ -59,7 +59,7 @@ export interface Seen {
   readonly status: HorizontalPodAutoscaler["status"]
 }
 
-/** Lets an autoscaler look at what is given. */
+/** Reconciles an autoscaler once. */
 export async function look(given: Given): Promise<Seen> {
   const { replicas, kind = "Deployment", fails } = given
   const pods = podsOf(given)
@@ -150,7 +150,7 @@ function autoscalerOf(name: string, { least, most, metrics, up, down, kind = "De
   } as unknown as HorizontalPodAutoscaler
 }
 
-/** As the API fills in what a behaviour does not say. */
+/** Adds the API's defaults to a behaviour. */
 const USUAL_UP = {
   stabilizationWindowSeconds: 0,
   selectPolicy: "Max",

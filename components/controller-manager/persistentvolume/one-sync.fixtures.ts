@@ -32,7 +32,7 @@ export interface World {
   readonly others?: readonly KubeObject[]
 }
 
-/** What the controller made of it; what it left as it was is there too. */
+/** The objects after the sync, including unchanged ones. */
 export interface Outcome {
   readonly volumes: readonly string[]
   readonly claim: string | undefined
@@ -40,7 +40,7 @@ export interface Outcome {
   readonly events: readonly string[]
 }
 
-/** Lets the controller look at the object with this key once. */
+/** Reconciles the object with this key once. */
 export async function syncOnce<T extends KubeObject>(
   controller: Controller<T>,
   key: string,

@@ -220,7 +220,7 @@ test("an update of finalizers that fails is tried again", async () => {
   await expect(claimProtection.reconcile("one", context)).rejects.toBe(refused)
 })
 
-/** Lets the controller look at an object once. Returns what it wrote, or what it threw. */
+/** Reconciles an object once. Returns what the controller wrote or threw. */
 async function lookAt(
   controller: Controller,
   one: KubeObject,

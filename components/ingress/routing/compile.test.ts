@@ -15,7 +15,7 @@ const ingress = (key: string, age: number, spec: object): Ingress => {
   return { metadata: { namespace, name, creationTimestamp }, spec, status: { loadBalancer: {} } } as unknown as Ingress
 }
 
-/** Who serves each URL, as `<ingress> → <service>`, and what is told. */
+/** Returns the backend of each URL, as `<ingress> → <service>`, and the reported problems. */
 function compiled(ingresses: readonly Ingress[], urls: readonly string[]) {
   const { table, problems } = compile(ingresses)
   const served = urls.map((url) => {

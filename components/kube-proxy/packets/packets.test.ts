@@ -123,7 +123,7 @@ async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Famil
       await client.delete(Service, metadata)
       await settle()
     },
-    /** As k3ts does when it is started anew, perhaps in another mode or with ranges for node ports. */
+    /** Restarts the proxy as k3ts does, optionally in another mode or with ranges for node ports. */
     async restart(of: ProxyMode, nodePortCidrs?: readonly string[]): Promise<void> {
       await stopProxies()
       await make(of, nodePortCidrs)
@@ -289,7 +289,7 @@ describe
     }, 30_000)
 
     test("leaves no rules of the earlier mode, and no rules at all after the clean-up", async () => {
-      /** As `nftables ip` for each rule or table that is there. */
+      /** Returns an entry like `nftables ip` for each mode and family that has rules. */
       const rules = async () => {
         const saved = async (program: string, family: string) =>
           (await lab.host.run(program, []))

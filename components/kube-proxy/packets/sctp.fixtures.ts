@@ -16,7 +16,7 @@ export const sctpProblem = (): string | undefined =>
     ? undefined
     : "perl and raw sockets are needed"
 
-/** What both programs share: `packet` makes one with a checksum (CRC32c), `parse` reads one without its IP header. */
+/** Code of both programs: `packet` encodes a packet with a checksum (CRC32c), `parse` decodes one without its IP header. */
 const COMMON = `
 use Socket qw(:DEFAULT inet_pton inet_ntop getaddrinfo);
 $| = 1;
@@ -61,7 +61,7 @@ export async function serveSctp(netns: string, address: string, port: number) {
   )
   await ready.promise
   return {
-    /** Who has asked. */
+    /** The addresses of the clients. */
     askedBy,
     async [Symbol.asyncDispose]() {
       server.kill("SIGKILL")

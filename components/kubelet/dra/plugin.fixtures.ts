@@ -39,7 +39,7 @@ export class FakePlugin {
     this.#behaviour = behaviour
   }
 
-  /** Tells the health of its device `gpu-0`. */
+  /** Reports the health of its device `gpu-0`. */
   tell(health: Health, more: { readonly message?: string; readonly healthCheckTimeoutSeconds?: number } = {}): void {
     const device = { poolName: "pool", deviceName: "gpu-0" }
     for (const stream of this.#streams) stream.push({ devices: [{ device, health, ...more }] })

@@ -28,7 +28,7 @@ describe("the value of a key in a file of variables", () => {
     { text: "A= 'x'", key: "A", is: "" },
     { text: "A='1'", key: "B", is: "" },
     { text: "", key: "A", is: "" },
-    // What comes after the key is not looked at.
+    // The text after the key is not parsed.
     { text: "A='1'\nnonsense", key: "A", is: "1" },
     { text: `${"# a comment\n".repeat(20_000)}A='far'`, key: "A", is: "far" },
     { text: `A='${"x".repeat(65_000)}'\nB='2'`, key: "B", is: "2" },

@@ -24,7 +24,7 @@ class Api implements Transport {
   object: ConfigMap | undefined
   revision = 10
   failure: ApiError | undefined
-  /** What a list waits for before it answers. */
+  /** A list responds only after this. */
   held: Promise<void> | undefined
 
   async call() {

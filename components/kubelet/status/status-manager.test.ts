@@ -62,7 +62,7 @@ describe("the status of a pod", () => {
       },
     }
     const clock = new VirtualClock(0)
-    // What the informer has of the pod.
+    // The pod as the informer has it.
     const informer: { pod: Pod | undefined } = { pod: pod as Pod | undefined }
     const informers = { of: () => ({ get: () => informer.pod }) }
     const manager = new StatusManager({ client, clock, informers, log: silent } as unknown as KubeletContext)

@@ -30,7 +30,7 @@ function container({ inputEndsOutput = true, missed = false } = {}) {
     command,
     stdin,
     stdout,
-    /** What the client has got. */
+    /** The output that the client has received. */
     out: () => out,
     end: async () => {
       stdout.end()

@@ -31,7 +31,7 @@ export interface Hammer {
 export type Command = Probe | Hold | Hammer | Broadcast
 export interface Answer {
   readonly id: number
-  /** What the other end sent; undefined when nothing came in time. */
+  /** The text that the other end sent; undefined if none came in time. */
   readonly said?: string | undefined
 }
 

@@ -118,7 +118,7 @@ describe("a database in which a bit has flipped", () => {
   )
 })
 
-/** What a check finds; a file that cannot be read at all is one problem. */
+/** Returns the problems that a check finds; a file that cannot be read at all is one problem. */
 function problemsOf(file: string): readonly string[] {
   try {
     return checkStore(file).problems
@@ -129,7 +129,7 @@ function problemsOf(file: string): readonly string[] {
 }
 
 describe("a database that has lost acknowledged writes", () => {
-  /** What a server left that was killed: its files, with the last commits in the log of changes. */
+  /** Returns the files of a killed server, with the last commits in the log of changes. */
   async function killed(): Promise<{ file: string; revision: number }> {
     const file = newFile()
     const store = open(file)

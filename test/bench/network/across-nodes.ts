@@ -27,7 +27,7 @@ const MS = 500
 /** Each side has a processor, since where the kernel puts them matters more than what lies between. */
 const on = (cpu: number): readonly string[] => ["taskset", "-c", String(cpu % availableParallelism())]
 const STREAM = join(import.meta.dirname, "stream.ts")
-/** Of the raw limit. */
+/** The least share of the raw limit. */
 const GOAL = 0.9
 
 /**

@@ -13,7 +13,7 @@ import { hasPostgres, startPostgres } from "../../harness/postgres.ts"
 import { median, type Benchmark, type Figure } from "../figure.ts"
 
 const ADMIN = { name: "admin", groups: ["system:masters"] }
-/** As many as the server serves at once. */
+/** The number of concurrent writes: as many as the server serves at once. */
 const WRITERS = 200
 const OBJECTS = 40_000
 const RENEWALS = 40_000

@@ -148,7 +148,7 @@ function listSchema(choices: Choices, depth: number, ruleTimes: number): JsonSch
 
 const rule = (text: string, more: object = {}): object => ({ "x-kubernetes-validations": [{ rule: text, ...more }] })
 
-/** What is done to one part of a schema so that a server has something to say. */
+/** Parts of a schema of which a server may refuse some. */
 export const FAULTS: readonly object[] = [
   { type: undefined },
   { type: "foo" },

@@ -6,7 +6,7 @@ import { startConformanceCluster, type ConformanceCluster, type Loose } from "..
 import { NAMED_BY_SPEC, SAMPLES } from "./kinds.ts"
 
 interface Strategy {
-  /** What the answer of a deletion has: the object, or a Status. */
+  /** The body of the response to a deletion: the object, or a Status. */
   readonly deleted: "object" | "status"
   /** What happens to dependents when the deletion has no propagation policy. */
   readonly dependents: "deleted" | "orphaned"

@@ -1,4 +1,4 @@
-/** What mutating policies do beside the mutation: variables, match conditions, parameters, several mutations. */
+/** Features of mutating policies beside the mutation: variables, match conditions, parameters, several mutations. */
 import { applying, mutating, patching, type PolicyCase } from "./builders.ts"
 
 const RULE = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }

@@ -24,7 +24,7 @@ import { ownObjects } from "../../../components/kubelet/objects/own-objects.ts"
 import { busybox, missingHere } from "../../../components/containerd/needs.fixtures.ts"
 import type { PodSpecInput } from "../../../components/kubelet/testing/simulated-kubelet.fixtures.ts"
 
-/** What this machine lacks for a kubelet on a real containerd. */
+/** The reason why this machine cannot run a kubelet on a real containerd. */
 export const MISSING = missingHere()
 if (MISSING.length > 0) console.warn(`SKIPPED: the tests of the kubelet on containerd need ${MISSING.join(", ")}`)
 

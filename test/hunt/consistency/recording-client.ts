@@ -8,7 +8,7 @@ import { valueOf, type AcknowledgedWrite } from "./list-watch.ts"
 export const NAMESPACE = "default"
 export const NAMES = ["a", "b", "c", "d"]
 
-/** What all clients of a run record. */
+/** The operations that all clients of a run record. */
 export class Recording {
   /** The operations on each object. */
   readonly operations = new Map<string, Operation[]>(NAMES.map((name) => [name, []]))

@@ -17,7 +17,7 @@ export class Recorder {
   readonly #watches = new Map<Resource, Watch>()
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   readonly #last = new Map<string, KubeObject>()
-  /** What went wrong with the watches themselves: a server must never forget what it told. */
+  /** Problems of the watches themselves: a server must never lose an event that it has sent. */
   readonly problems: string[] = []
   #ended = false
 

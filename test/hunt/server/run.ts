@@ -24,7 +24,7 @@ const LOOK_MS = 1000
 const MOST_MEGABYTES = 600
 
 export interface ServerVerdict {
-  /** What was wrong, a line each. */
+  /** The problems, one line each. */
   readonly problems: readonly string[]
   readonly faults: number
 }
@@ -47,7 +47,7 @@ export async function runOnServer(program: Program): Promise<ServerVerdict> {
     await player.mend()
     const reader = readerOf(server, node)
     problems.push(...(await wrongAfter(reader, SETTLED_MS)), ...neverHappened(recorder.entries()), ...recorder.problems)
-    // Where pods wait for room, one that ends makes place for the next: rest may come later.
+    // If pods wait for room, a pod that ends makes room for the next one, so the cluster comes to rest later.
     for (let tries = 3; problems.length === 0; tries--) {
       const writes = await restlessIn(reader)
       if (writes.length === 0) break
@@ -65,7 +65,7 @@ export async function runOnServer(program: Program): Promise<ServerVerdict> {
   return { problems, faults: player.faults }
 }
 
-/** What the API says, and what the kubelet says that runs. */
+/** Reads the objects in the API, and the pods that the kubelet reports as running. */
 const readerOf = ({ client, port, token }: HuntedServer, node: string): WorldReader => ({
   list: (resource) => untilAnswered(async () => (await client.list(resource)).items),
   async containers() {
@@ -102,7 +102,7 @@ async function wrongAfter(reader: WorldReader, ms: number): Promise<readonly str
 
 const there = ({ nodes }: World): readonly string[] => (nodes.length === 1 ? [] : [`there are ${nodes.length} nodes`])
 
-/** What the operator outside is to have done: a copy in each namespace, and none without its original. */
+/** Checks the work of the external operator: a copy in each namespace, and none without its original. */
 function shared({ maps, namespaces }: World): readonly string[] {
   const [origin, label] = ["example.com/copied-from", Object.entries(SHARED)[0]!]
   const originals = maps.filter(({ metadata }) => metadata.labels?.[label[0]] === label[1])
@@ -121,7 +121,7 @@ function shared({ maps, namespaces }: World): readonly string[] {
   ]
 }
 
-/** What is written while nothing happens, leases and the node's heartbeats left out. */
+/** The writes while nothing happens, except for leases and the node's heartbeats. */
 async function restlessIn(reader: WorldReader): Promise<readonly string[]> {
   await Bun.sleep(BACKED_OFF_MS)
   const before = byUid(await worldOf(reader))

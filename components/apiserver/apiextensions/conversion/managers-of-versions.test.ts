@@ -102,7 +102,7 @@ interface Entry {
 /** One write: who, how (`apply`, `force` or `merge`), in which version; with what. */
 type Write = readonly [how: string, spec: object, subresource?: string]
 
-/** Says what a write led to: who owns what, or why it was refused. */
+/** Returns the field managers after a write, or the code and message of its refusal. */
 async function told(
   [how, spec, subresource]: Write,
   path: (version: string) => string,

@@ -7,7 +7,7 @@ const wantedNamed = (kind: string, name: string) =>
 
 interface Case {
   readonly title: string
-  /** What the annotation says; null where there is none. */
+  /** The value of the annotation; null if there is none. */
   readonly annotation: string | null
   readonly generation: number
   readonly isChanged: boolean

@@ -34,7 +34,7 @@ interface Load {
   readonly seats?: number
 }
 
-/** Lets clients ask for `ms`, and gives how many seats each flow had on average in the second half. */
+/** Runs the clients for `ms`, and returns the average number of seats of each flow in the second half. */
 function seatsOf(loads: readonly Load[], config: QueuingConfig, limit: number, ms = 20_000): readonly number[] {
   const { time, queues } = start(config, limit)
   const events: { readonly at: number; readonly run: () => void }[] = []

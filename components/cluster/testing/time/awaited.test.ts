@@ -53,7 +53,7 @@ const AWAITED: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>> 
   "a crashed API server and its end": async (cluster) => (await cluster.faults.crashed("apiserver")).end(),
 }
 
-/** What may be wrong meanwhile. */
+/** Faults during the call. */
 const STATES: readonly {
   readonly name: string
   readonly options?: ClusterOptions

@@ -72,7 +72,7 @@ async function evictOne(cluster: Cluster): Promise<void> {
 }
 
 let kept: Promise<string> | undefined
-/** That of one run, for all tests. */
+/** The history of one run, which all tests use. */
 const history = () => (kept ??= mixedWorkload(42))
 
 test("the same seed gives the same history, byte for byte", async () => {

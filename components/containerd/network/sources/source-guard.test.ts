@@ -1,4 +1,4 @@
-/** With real packets between network namespaces: root, ip, nft and busybox are needed. */
+/** Sends real packets between network namespaces. Needs root, ip, nft and busybox. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { hostIn } from "../../../../pkg/netfilter/host.ts"

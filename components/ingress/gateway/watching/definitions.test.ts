@@ -13,7 +13,7 @@ if (!hasUpstream) console.warn(`SKIPPED: the comparison with upstream's definiti
 
 type Json = { readonly [key: string]: Json } | readonly Json[] | string | number | boolean | null | undefined
 
-/** What a definition means: without descriptions, with what is the same unless said, and in one order. */
+/** Normalizes a definition for a comparison: without descriptions and defaults, and in one order. */
 function meaning(value: Json): Json {
   if (Array.isArray(value)) return value.map(meaning)
   if (typeof value !== "object" || value === null) return value

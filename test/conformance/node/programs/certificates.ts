@@ -1,6 +1,6 @@
 import { createCa, issueCertificate } from "../../../../pkg/pki/certificate.ts"
 
-/** What a server in a pod shows, and the authority that vouches for it; all PEM. */
+/** The certificate and key of a server in a pod, and the CA that has signed it; all PEM. */
 export interface ServerCertificate {
   readonly certPem: string
   readonly keyPem: string

@@ -53,7 +53,7 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
   }
 }
 
-/** What another pod answers, or undefined when it does not within five seconds. */
+/** Returns the response of another pod; undefined if there is none within five seconds. */
 function dial(protocol: string, host: string, port: number, what: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     setTimeout(() => resolve(undefined), 5000)

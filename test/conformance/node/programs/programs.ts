@@ -30,7 +30,7 @@ export function program(file: string, env: Readonly<Record<string, string>> = {}
 export const answersHttp = (port = 8080): Partial<ContainerSpec> => ({
   readinessProbe: { httpGet: { path: "/hostname", port }, periodSeconds: 1 },
 })
-/** What most stand-ins of networks talk to, as agnhost's `netexec`. */
+/** The server that most stand-ins about networks use, like agnhost's `netexec`. */
 export const netexec = (env: Readonly<Record<string, string>> = {}): Partial<ContainerSpec> => ({
   ...program("netexec.ts", env),
   ...answersHttp(Number(env["HTTP_PORT"] ?? 8080)),

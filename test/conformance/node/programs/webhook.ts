@@ -27,7 +27,7 @@ const deny = (message: string): Verdict => ({ allowed: false, message })
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const disallowed = (data: Loose["data"]) => data?.["webhook-e2e-test"] === "webhook-disallow"
 
-/** What is done to data that has begun to be changed: the first stage follows the start, the second the first. */
+/** Adds the next stage to data: the first stage follows the start, the second follows the first. */
 function mutated(data: Loose["data"] = {}): Verdict {
   const [before, after] = data["mutation-stage-1"] === undefined ? ["start", "stage-1"] : ["stage-1", "stage-2"]
   if (data[`mutation-${before}`] !== "yes" || data[`mutation-${after}`] !== undefined) return allow

@@ -2,7 +2,7 @@ import type { Random } from "../../../../pkg/clock/random.ts"
 import { pick } from "../../chance.ts"
 import type { Place, ThreeServers } from "../../../harness/three-servers.ts"
 
-/** Something that is wrong until `end`. */
+/** A fault that lasts until `end`. */
 export interface LastingFault {
   readonly what: string
   end(): Promise<void> | void

@@ -7,7 +7,7 @@ import { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
 import type { Stored, Write } from "../../../../../pkg/storage/storage.ts"
 import { keepAddresses } from "./ip-address.ts"
 
-/** As etcd's --max-txn-ops. */
+/** The most writes of one transaction, as with etcd's --max-txn-ops. */
 const MOST_WRITES = 128
 
 class LimitedStorage extends MemoryStorage {
