@@ -1,81 +1,15 @@
 import { describe, expect, test } from "bun:test"
-import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
-import { seededRandom } from "../../pkg/clock/random.ts"
-import { Cache } from "./cache.ts"
+import type { Node } from "../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { diagnosisMessage } from "./framework.ts"
-import { NodeVerdicts } from "./node-verdicts.ts"
-import { Nominations } from "./nominations.ts"
-import { withoutDevices } from "./dynamicresources/device-objects.fixtures.ts"
-import { NO_VOLUMES } from "./plugins/volumes.fixtures.ts"
-import { defaultPlugins } from "./plugins/plugins.ts"
-import { findVictims } from "./preemption.ts"
-import { feasibleToFind, findNode, type CycleContext } from "./schedule-one.ts"
-
-let uid = 0
-const nodeOf = (
-  name: string,
-  more: { labels?: object; spec?: object; allocatable?: object; images?: object[] } = {},
-): Node =>
-  decodeObject(Node, {
-    metadata: { name, labels: more.labels },
-    spec: more.spec ?? {},
-    status: { allocatable: { cpu: "2", memory: "4Gi", pods: "3", ...more.allocatable }, images: more.images ?? [] },
-  }).object as Node
-const podOf = (name: string, spec: object = {}, more: { node?: string; status?: object } = {}): Pod =>
-  decodeObject(Pod, {
-    metadata: { name, namespace: "default", uid: `uid-${uid++}` },
-    status: more.status,
-    spec: { nodeName: more.node, containers: [{ name: "c", image: "web" }], ...spec },
-  }).object as Pod
-const asking = (requests: object) => ({ containers: [{ name: "c", image: "web", resources: { requests } }] })
-
-function place(nodes: readonly Node[], bound: readonly Pod[] = []): CycleContext {
-  const cache = new Cache()
-  for (const node of nodes) cache.setNode(node)
-  for (const pod of bound) cache.setPod(pod)
-  const plugins = defaultPlugins(cache.images, (name) => ({ team: name }), NO_VOLUMES, withoutDevices())
-  const [verdicts, nominations] = [new NodeVerdicts(plugins), new Nominations()]
-  return { cache, plugins, verdicts, random: seededRandom(1), nominations }
-}
+import { feasibleToFind, findNode } from "./schedule-one.ts"
+import { asking, away, labelled, near, nodeOf, place, podOf, spread, term, WEB, zone } from "./schedule-one.fixtures.ts"
 
 /** Returns the chosen node, or the message that `kubectl describe` shows. */
 function outcomeOf(pod: Pod, nodes: readonly Node[], bound: readonly Pod[] = []): string {
   const { outcome } = findNode(pod, place(nodes, bound), 0)
   return "node" in outcome ? outcome.node : diagnosisMessage(outcome.diagnosis, "")
 }
-
-const labelled = (labels: object, spec: object = {}, node?: string, namespace = "default"): Pod =>
-  decodeObject(Pod, {
-    metadata: { name: "l", namespace, uid: `uid-${uid++}`, labels },
-    spec: { nodeName: node, containers: [{ name: "c", image: "web" }], ...spec },
-  }).object as Pod
-const zone = (name: string, value: string) =>
-  nodeOf(name, { labels: { "topology.kubernetes.io/zone": value, "kubernetes.io/hostname": name } })
-const term = (labels: object, more: object = {}) => ({
-  topologyKey: "topology.kubernetes.io/zone",
-  labelSelector: { matchLabels: labels },
-  ...more,
-})
-const near = (...terms: object[]) => ({
-  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
-})
-const away = (...terms: object[]) => ({
-  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
-})
-const spread = (whenUnsatisfiable = "DoNotSchedule", more: object = {}) => ({
-  topologySpreadConstraints: [
-    {
-      maxSkew: 1,
-      topologyKey: "topology.kubernetes.io/zone",
-      whenUnsatisfiable,
-      labelSelector: { matchLabels: { app: "web" } },
-      ...more,
-    },
-  ],
-})
-const WEB = { app: "web" }
 
 const taint = (effect: string) => ({ taints: [{ key: "gpu", value: "yes", effect }] })
 
@@ -354,47 +288,6 @@ describe("filters", () => {
   ]
   test.each(table)("%s", (_title, pod, nodes, bound, outcome) => {
     expect(outcomeOf(pod, nodes, bound)).toBe(outcome)
-  })
-})
-
-describe("preemption", () => {
-  const node = nodeOf("a", { allocatable: { cpu: "1" } })
-  const low = podOf("low", { ...asking({ cpu: "600m" }), priority: 1 }, { node: "a" })
-  const tiny = podOf("tiny", { ...asking({ cpu: "100m" }), priority: 2 }, { node: "a" })
-  const tryFor = (pod: Pod, placement: CycleContext) => {
-    const { outcome } = findNode(pod, placement, 0)
-    if ("node" in outcome) throw new Error("fits as it is")
-    return findVictims(pod, outcome.diagnosis, placement, [])
-  }
-
-  test("evicts no more pods from a node than necessary, those with the lowest priority first", () => {
-    const result = tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10 }), place([node], [low, tiny]))
-    expect("candidate" in result && result.candidate.victims.map(({ metadata }) => metadata.name)).toEqual(["low"])
-  })
-
-  test("evicts the pods that violate an anti-affinity", () => {
-    const inTheWay = podOf("web", { priority: 1 }, { node: "a" })
-    const labels = { ...inTheWay, metadata: { ...inTheWay.metadata, labels: WEB } }
-    const result = tryFor(labelled({}, { ...away(term(WEB)), priority: 10 }), place([zone("a", "1")], [labels, tiny]))
-    expect("candidate" in result && result.candidate.victims.map(({ metadata }) => metadata.name)).toEqual(["web"])
-  })
-
-  test("spares pods of the same or a higher priority", () => {
-    expect(tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 1 }), place([node], [low, tiny]))).toEqual({
-      message: "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
-    })
-  })
-
-  test("is not tried if it would not help", () => {
-    expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low]))).toEqual({
-      message: "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
-    })
-  })
-
-  test("is not done for pods with preemptionPolicy Never", () => {
-    expect(
-      tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10, preemptionPolicy: "Never" }), place([node], [low])),
-    ).toEqual({ message: "preemption: not eligible due to preemptionPolicy=Never." })
   })
 })
 
