@@ -9,7 +9,7 @@ import { isSealed, opened, type ValueTransformer } from "../../../pkg/storage/va
 import type { Beginning } from "../../../pkg/storage/memory.ts"
 import { parseStored } from "../../apiserver/store/parse-stored.ts"
 import { TestClusterError } from "./caller.ts"
-import { nodeSpec, type NodeSpec } from "./node-spec.ts"
+import { nodeSpec, type NodeSpec } from "./options/node-spec.ts"
 
 /** A path or file URL of a snapshot, or its bytes. */
 export type SnapshotInput = string | URL | Uint8Array

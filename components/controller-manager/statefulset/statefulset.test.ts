@@ -1,4 +1,4 @@
-import type { ClusterOptions } from "../../cluster/testing/options.ts"
+import type { ClusterOptions } from "../../cluster/testing/options/options.ts"
 import { describe, expect, test } from "bun:test"
 import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
 import { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"
-import type { NodeOptions } from "../../cluster/testing/node-spec.ts"
+import type { NodeOptions } from "../../cluster/testing/options/node-spec.ts"
 
 const MEMORY = "/var/lib/kubelet/memory"
 const ref = { name: "live", namespace: "default" }

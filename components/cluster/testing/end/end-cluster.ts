@@ -1,7 +1,7 @@
 import { TestClusterError } from "../caller.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
 import { orphans } from "./end-checks.ts"
-import { replay } from "../seed.ts"
+import { replay } from "../options/seed.ts"
 
 export interface EndOptions {
   /** Whether controllers ran, so that an object without its owner is an error. */

@@ -2,7 +2,7 @@ import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import { Lease } from "../../../../pkg/api/coordination/v1/lease.ts"
 import type { Client } from "../../../../pkg/client/client.ts"
 import { microTimestamp, timestamp, type Clock, type Timer } from "../../../../pkg/clock/clock.ts"
-import type { NodeSpec } from "../node-spec.ts"
+import type { NodeSpec } from "../options/node-spec.ts"
 
 export interface BareNodeOptions {
   readonly spec: NodeSpec

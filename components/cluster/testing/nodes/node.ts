@@ -8,7 +8,7 @@ import { simulatedKubelet, simulatedMachine, type SimulatedNodeSpec } from "../.
 import { informersOfNode, type NodePods } from "./node-informers.ts"
 import { HeldPart } from "../faults/held-part.ts"
 import { CLUSTER_DOMAIN, type ClusterAddresses } from "../network/network.ts"
-import type { NodeSpec } from "../node-spec.ts"
+import type { NodeSpec } from "../options/node-spec.ts"
 
 export interface SimulatedNodeOptions {
   readonly spec: NodeSpec

@@ -12,7 +12,7 @@ import type { Driver } from "../time/driver.ts"
 import { SimulatedNode, type SimulatedNodeOptions } from "./node.ts"
 import { PodsOfNodes } from "./node-informers.ts"
 import { followingNode, nodeUser, type Clients } from "../../clients.ts"
-import { type NodeOptions, nodeSpec, type NodeSpec } from "../node-spec.ts"
+import { type NodeOptions, nodeSpec, type NodeSpec } from "../options/node-spec.ts"
 import type { ControlPlane } from "../control-plane.ts"
 
 export interface NodesOptions {

@@ -1,6 +1,6 @@
 import { sleep } from "../../../../pkg/clock/clock.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
-import { replay } from "../seed.ts"
+import { replay } from "../options/seed.ts"
 import { eventually, type Waiting } from "./eventually.ts"
 import type { TestClient } from "./test-client.ts"
 import type { Acting } from "./verbs.ts"

@@ -6,7 +6,7 @@ import { TestClusterError } from "../caller.ts"
 import type { Driver } from "../time/driver.ts"
 import type { LastSeen } from "../history/last-seen.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
-import { replay } from "../seed.ts"
+import { replay } from "../options/seed.ts"
 
 /** Returns true or false, or asserts something (`expect`, `assert`) and does not throw. */
 export type Check = () => boolean | void | Promise<boolean | void>

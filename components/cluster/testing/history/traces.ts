@@ -1,10 +1,10 @@
-import type { Clock } from "../../../pkg/clock/clock.ts"
-import { seededRandom } from "../../../pkg/clock/random.ts"
-import type { FinishedSpan } from "../../../pkg/tracing/finished-span.ts"
-import { parentBased } from "../../../pkg/tracing/sampler.ts"
-import { createTracer } from "../../../pkg/tracing/tracer.ts"
-import type { Tracing } from "../../../pkg/tracing/tracing.ts"
-import { TestClusterError } from "./caller.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { seededRandom } from "../../../../pkg/clock/random.ts"
+import type { FinishedSpan } from "../../../../pkg/tracing/finished-span.ts"
+import { parentBased } from "../../../../pkg/tracing/sampler.ts"
+import { createTracer } from "../../../../pkg/tracing/tracer.ts"
+import type { Tracing } from "../../../../pkg/tracing/tracing.ts"
+import { TestClusterError } from "../caller.ts"
 
 /** What one request, or one operation that nothing else led to, has caused in the cluster. */
 export interface Trace {

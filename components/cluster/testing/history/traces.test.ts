@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
-import { APPLY_PHASES } from "../../../test/harness/applied-trace.ts"
-import { startCluster, type Cluster, type Trace } from "./testing.ts"
+import { APPLY_PHASES } from "../../../../test/harness/applied-trace.ts"
+import { startCluster, type Cluster, type Trace } from "../testing.ts"
 
 const WEB = `
 apiVersion: apps/v1

@@ -1,5 +1,5 @@
-import { systemRandom } from "../../../pkg/clock/random.ts"
-import { TestClusterError } from "./caller.ts"
+import { systemRandom } from "../../../../pkg/clock/random.ts"
+import { TestClusterError } from "../caller.ts"
 
 let ofProcess: number | undefined
 

@@ -1,9 +1,9 @@
-import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
-import { parseQuantity, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import { type Duration, milliseconds } from "./time/duration.ts"
-import type { SimulatedNodeSpec } from "../node/simulated-node.ts"
-import { TestClusterError } from "./caller.ts"
-import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
+import type { Taint } from "../../../../pkg/api/core/v1/node/nodespec.ts"
+import { parseQuantity, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import { type Duration, milliseconds } from "../time/duration.ts"
+import type { SimulatedNodeSpec } from "../../node/simulated-node.ts"
+import { TestClusterError } from "../caller.ts"
+import { SYNC_FREQUENCY_MS } from "../../../kubelet/context.ts"
 
 /** The settings of a node, from which its addresses follow by its index. */
 export type NodeSpec = Omit<SimulatedNodeSpec, "ips">
