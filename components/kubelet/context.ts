@@ -22,6 +22,8 @@ export interface KubeletConfig {
   readonly podLogs: string
   /** Folder of the manifests of static pods. */
   readonly staticPods: string
+  /** Folder of the sockets of device plugins; absent for none. */
+  readonly devicePlugins?: string
   readonly clusterDns: readonly string[]
   readonly clusterDomain: string
   /** The resolv.conf of pods with dnsPolicy Default; `""` for none. */

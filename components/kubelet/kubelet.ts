@@ -1,6 +1,7 @@
 import { join } from "node:path"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
+import { unlessAborted } from "../../pkg/flow/unless-aborted.ts"
 import { livingClock } from "../../pkg/clock/living.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { KUBELET_PORT, type NodeConnector, type NodeConnectors } from "../../pkg/component/node-connector.ts"
@@ -9,6 +10,7 @@ import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { AdmissionGate } from "./admission/gate.ts"
 import { Backoff } from "./pod/backoff.ts"
 import type { KubeletConfig, KubeletContext } from "./context.ts"
+import { DeviceManager } from "./devicemanager/device-manager.ts"
 import { DraManager } from "./dra/dra-manager.ts"
 import { nodeDrivers } from "./dra/node-drivers.ts"
 import { parseResolvConf, type Resolver } from "./sandbox/dns.ts"
@@ -19,6 +21,7 @@ import { VolumeUsages } from "./stats/volume-usage.ts"
 import { ImageManager } from "./images/image-manager.ts"
 import { KubeletMetrics, type KubeletFigures } from "./metrics/kubelet-metrics.ts"
 import { measuredCalls } from "./metrics/measured-calls.ts"
+import type { Observations } from "./node/pressure.ts"
 import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
 import { NodeReporter } from "./node/node.ts"
@@ -158,7 +161,7 @@ class RunningKubelet implements Component {
     await this.#listen(running, connector)
     if (running.stopping.signal.aborted) return
     await running.node.prepare()
-    await Promise.all([running.dra.start(), running.devices.start()])
+    await Promise.all([running.dra.start(), running.drivers.start(), running.devices.start()])
     await running.staticPods.start()
     if (running.stopping.signal.aborted) return
     // The pods and the node start independently of each other.
@@ -179,7 +182,8 @@ class RunningKubelet implements Component {
     this.#unfollow()
     const port = this.#port
     this.#port = undefined
-    const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods, dra, devices } = running
+    const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods, dra } = running
+    const { drivers, devices } = running
     stopping.abort(new Error("the kubelet is being stopped"))
     lease.stop()
     staticPods.stop()
@@ -188,8 +192,8 @@ class RunningKubelet implements Component {
     logs.stop()
     volumes.stop()
     dra.stop()
-    devices.stop()
-    await Promise.all([node.stop(), status.stop(), context.events.stop(), port?.stop()])
+    drivers.stop()
+    await Promise.all([devices.stop(), node.stop(), status.stop(), context.events.stop(), port?.stop()])
   }
 
   /** Opens the kubelet's port. If it is taken, that is logged, and everything else works. */
@@ -255,27 +259,38 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
   const volumeUsages = new VolumeUsages(context, volumes)
-  const node: NodeReporter = new NodeReporter(context, (observations) => {
+  const devices = new DeviceManager({
+    ...context,
+    sockets: runtime.plugins,
+    files: runtime.files,
+    root: config.root,
+    folder: config.devicePlugins,
+    isActive: (uid) => workers.get(uid)?.hasEnded === false,
+    changed: () => node.wake(),
+    healthChanged: (uid) => workers.get(uid)?.wake(),
+  })
+  const measured = (observations: Observations) => {
     context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumeUsages }))
     context.spawn("eviction", () => eviction.relieve(observations))
-  })
+  }
+  const node: NodeReporter = new NodeReporter(context, measured, devices)
   const lease = new NodeLease(
     context,
     () => node.node,
     () => node.doubt(),
   )
   const logs = new LogRotation(context, cache)
-  const devices = nodeDrivers(context)
+  const drivers = nodeDrivers(context, devices.plugins === undefined ? {} : { DevicePlugin: devices.plugins })
   const dra = new DraManager({
     ...context,
-    drivers: devices.drivers,
-    healths: devices.healths,
+    drivers: drivers.drivers,
+    healths: drivers.healths,
     healthChanged: (uid) => workers.get(uid)?.wake(),
     files: runtime.files,
     root: config.root,
   })
   let resolver: Promise<Resolver> | undefined
-  const gate = new AdmissionGate({ context, node, workers: () => workers })
+  const gate = new AdmissionGate({ context, node, workers: () => workers, devices })
   const workers: PodWorkers = new PodWorkers({
     context,
     cache,
@@ -284,6 +299,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     volumes,
     environment,
     dra,
+    devices,
     probes,
     logs,
     crashes: new Backoff(() => clock.now()),
@@ -294,14 +310,15 @@ function assemble(context: KubeletContext, stopping: AbortController) {
         config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)
       ).then((text) => parseResolvConf(text ?? ""))),
     runtimeHandler: async (name) => (await context.client.get(RuntimeClass, { name })).handler,
-    admit: (pod, taken, signal) => gate.admit(pod, taken, signal),
+    admit: async (pod, taken, signal) =>
+      (await gate.admit(pod, taken, signal)) ?? unlessAborted(devices.admit(pod), signal),
     resizeProblem: (pod) => resizeProblem(pod, workers.othersThan(pod), node.nodeAnyWay?.status.allocatable ?? {}),
   })
   const eviction = new EvictionManager({ context, cache, workers, lastUsedImages: images.lastUsed })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.wake())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())
-  devices.drivers.onRegistered(() => {
+  drivers.drivers.onRegistered(() => {
     for (const worker of workers.all()) if (usesDevices(worker.pod)) worker.wake()
   })
   return {
@@ -320,6 +337,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     logs,
     staticPods,
     dra,
+    drivers,
     devices,
   }
 }

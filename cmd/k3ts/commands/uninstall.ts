@@ -1,6 +1,11 @@
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline/promises"
+import {
+  DEVICE_PLUGINS_FOLDER,
+  DEVICE_PLUGINS_SOCKET,
+} from "../../../components/kubelet/devicemanager/plugin-socket.ts"
+import { socketAnswers } from "../../../components/kubelet/runtime/cri/socket-answers.ts"
 import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
@@ -46,6 +51,9 @@ export default defineCommand({
       clock: realClock,
       tell: (what) => print(`${what}\n`),
     })
+    const socket = join(DEVICE_PLUGINS_FOLDER, DEVICE_PLUGINS_SOCKET)
+    // A server that was killed leaves it; another kubelet may serve it by now.
+    if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
     for (const path of [...folders, ...logs]) rmSync(path, { recursive: true, force: true })
     for (const folder of new Set([dirname(kubeconfig), dirname(config), ...SHARED_FOLDERS])) removeIfEmpty(folder)
     print(`Removed ${folders.join(", ") || "nothing: there was no data"}\n`)
@@ -64,6 +72,7 @@ const POD_LOGS = "/var/log/pods"
 /** Folders that a node, the shims of containerd and CNI plugins make, and that other programs may use too. */
 const SHARED_FOLDERS = [
   ...["/run/k3ts/cni", "/run/k3ts", POD_LOGS, "/var/log/containers"],
+  ...[DEVICE_PLUGINS_FOLDER, dirname(DEVICE_PLUGINS_FOLDER)],
   ...["/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni"],
 ]
 

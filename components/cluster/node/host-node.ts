@@ -20,6 +20,7 @@ import {
   type NetworkPolicyComponent,
 } from "../../network-policy/network-policy.ts"
 import { createLocalStorage } from "../../local-storage/local-storage.ts"
+import { DEVICE_PLUGINS_FOLDER } from "../../kubelet/devicemanager/plugin-socket.ts"
 import { createKubelet, kubeletFolders } from "../../kubelet/kubelet.ts"
 import type { KubeletTuning } from "../../kubelet/tuning.ts"
 import { criRuntime } from "../../kubelet/runtime/cri/cri-runtime.ts"
@@ -137,6 +138,7 @@ export function hostNode(
           externalIps: config.externalIps,
           ...kubeletFolders(config.dataDir),
           podLogs: "/var/log/pods",
+          devicePlugins: DEVICE_PLUGINS_FOLDER,
           clusterDns: dns?.addresses ?? [],
           clusterDomain: config.clusterDomain,
           resolvConf: config.resolvConf,

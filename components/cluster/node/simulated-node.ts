@@ -3,6 +3,7 @@ import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import type { Informers } from "../../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import { DEVICE_PLUGINS_FOLDER } from "../../kubelet/devicemanager/plugin-socket.ts"
 import { createKubelet, kubeletFolders, type KubeletOptions } from "../../kubelet/kubelet.ts"
 import type { KubeletTuning } from "../../kubelet/tuning.ts"
 import { ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
@@ -86,6 +87,7 @@ export function simulatedKubelet(
     nodeIps: spec.ips,
     externalIps: spec.externalIps ?? [],
     podLogs: "/var/log/pods",
+    devicePlugins: DEVICE_PLUGINS_FOLDER,
     resolvConf: "",
     maxPods: spec.maxPods,
     cgroupDriver: "cgroupfs",

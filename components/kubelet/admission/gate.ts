@@ -1,6 +1,7 @@
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"
+import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import type { NodeReporter } from "../node/node.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { Verdict } from "../status/pod-status.ts"
@@ -10,6 +11,7 @@ export interface GateParts {
   readonly context: KubeletContext
   readonly node: NodeReporter
   readonly workers: () => PodWorkers
+  readonly devices: Pick<DeviceManager, "nodeFor">
 }
 
 const PREEMPTED: Verdict = {
@@ -53,12 +55,13 @@ export class AdmissionGate {
   }
 
   #look(pod: Pod): Promise<Rejection | undefined> {
-    const { context, node, workers } = this.#parts
+    const { context, node, workers, devices } = this.#parts
+    const seen = node.nodeAnyWay
     const { client, config, events, runtime } = context
     return admit({
       pod,
       others: () => workers().othersThan(pod),
-      node: node.nodeAnyWay,
+      node: seen === undefined ? undefined : devices.nodeFor(pod, seen),
       pressure: node.pressure,
       hasAppArmor: runtime.machine.hasAppArmor,
       operatingSystem: runtime.machine.info.operatingSystem,

@@ -24,6 +24,8 @@ export interface ContainerRequest {
   readonly devices: readonly Device[]
   /** Names of CDI devices: `vendor.com/class=name`. */
   readonly cdiDevices: readonly string[]
+  /** Annotations for the runtime, beside the kubelet's own. */
+  readonly annotations: Readonly<Record<string, string>>
   readonly memoryCapacity: number
   /** For an ephemeral container that shares the processes of another one. */
   readonly targetContainerId?: string | undefined
@@ -44,7 +46,7 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
     devices,
     cdiDevices: request.cdiDevices.map((name) => ({ name })),
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, attempt),
+    annotations: { ...request.annotations, ...containerAnnotations(pod, container, attempt) },
     logPath: containerLogPath(container.name, attempt),
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,

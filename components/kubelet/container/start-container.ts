@@ -1,4 +1,5 @@
 import { containerDevices } from "../volumes/container-devices.ts"
+import { unlessAborted } from "../../../pkg/flow/unless-aborted.ts"
 import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
@@ -7,6 +8,8 @@ import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import { containerConfig } from "./container-config.ts"
 import type { KubeletContext } from "../context.ts"
 import { containerCdiDevices } from "../dra/container-cdi-devices.ts"
+import type { ContainerAllocation } from "../devicemanager/device-plugin-service.ts"
+import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import type { DraManager } from "../dra/dra-manager.ts"
 import type { Environment } from "../env/environment.ts"
 import { hostNetworkHostsFile, hostsFile } from "../sandbox/hosts-file.ts"
@@ -21,7 +24,7 @@ import { etcHosts, podLogFolder, terminationFile } from "../pod/pod-paths.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "../pod/runtime-pod.ts"
 import { verifyRunAsNonRoot } from "./security-context.ts"
-import { StartError } from "./start-error.ts"
+import { configError, StartError } from "./start-error.ts"
 import { nextCount, statusOf } from "../status/container-status.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { MountedVolumes } from "../volumes/mounted-volume.ts"
@@ -33,6 +36,7 @@ export interface StartParts {
   readonly volumes: VolumeManager
   readonly environment: Environment
   readonly dra: DraManager
+  readonly devices: Pick<DeviceManager, "prepare">
   readonly status: Pick<StatusManager, "status">
 }
 
@@ -85,7 +89,7 @@ const PULL_REASONS = new Set([
 
 async function tryStart(
   context: KubeletContext,
-  { cache, images, volumes, environment: environments, dra, status }: StartParts,
+  { cache, images, volumes, environment: environments, dra, devices, status }: StartParts,
   request: StartRequest,
 ): Promise<RuntimeContainer> {
   const { config, runtime: machine, events } = context
@@ -112,6 +116,7 @@ async function tryStart(
     volumes.containerMounts(pod, container, mounted, environment),
     ownMounts(context, request, podIps, attempt),
   ])
+  const given = await unlessAborted(preparedDevices(devices, pod, container), signal)
   const target =
     "targetContainerName" in container && container.targetContainerName
       ? latest(runtime, container.targetContainerName)?.id
@@ -122,11 +127,16 @@ async function tryStart(
     attempt,
     image,
     config,
-    environment,
+    environment: [...Object.entries(given.envs).map(([key, value]) => ({ key, value })), ...environment],
     expand: (text) => environments.expand(text, environment),
-    mounts: [...mounts, ...own],
-    devices: containerDevices(container, mounted),
-    cdiDevices: await containerCdiDevices(dra, machine.containers, pod, container),
+    mounts: [
+      ...given.mounts.map(({ containerPath, hostPath, readOnly }) => ({ containerPath, hostPath, readonly: readOnly })),
+      ...mounts,
+      ...own,
+    ],
+    devices: [...given.devices, ...containerDevices(container, mounted)],
+    cdiDevices: await containerCdiDevices(dra, machine.containers, pod, container, given.cdiDevices),
+    annotations: given.annotations,
     memoryCapacity: machine.machine.memoryBytes,
     targetContainerId: target,
   })
@@ -182,6 +192,19 @@ async function tryStart(
     }
   }
   return run
+}
+
+/** Returns what the container gets with its devices of device plugins. @throws StartError */
+async function preparedDevices(
+  devices: StartParts["devices"],
+  pod: Pod,
+  container: ContainerStart["container"],
+): Promise<ContainerAllocation> {
+  try {
+    return await devices.prepare(pod, container)
+  } catch (err) {
+    throw configError(messageOf(err), err)
+  }
 }
 
 const countOf = ({ initContainerStatuses = [], containerStatuses = [] }: PodStatus, name: string): number =>

@@ -5,8 +5,9 @@ import { configError } from "../container/start-error.ts"
 import type { DraManager } from "./dra-manager.ts"
 
 /**
- * Returns the names of the CDI devices that the container gets by its claims. Differs from upstream: a containerd that
- * does not know CDI would start the container without its devices, so the start is refused.
+ * Returns the names of the CDI devices that the container gets by its claims, and of those that device plugins give it.
+ * Differs from upstream: a containerd that does not know CDI would start the container without its devices, so the
+ * start is refused.
  * @throws StartError CreateContainerConfigError
  */
 export async function containerCdiDevices(
@@ -14,10 +15,11 @@ export async function containerCdiDevices(
   runtime: RuntimeService,
   pod: Pod,
   container: AnyContainer,
+  given: readonly { readonly name: string }[],
 ): Promise<readonly string[]> {
   let names: readonly string[]
   try {
-    names = dra.cdiDevices(pod, container)
+    names = [...new Set([...dra.cdiDevices(pod, container), ...given.map(({ name }) => name)])]
   } catch (err) {
     throw configError(err instanceof Error ? err.message : String(err), err)
   }

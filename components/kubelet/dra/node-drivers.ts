@@ -1,6 +1,6 @@
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { KubeletConfig } from "../context.ts"
-import { PluginRegistry, registryFolder } from "../plugins/plugin-registry.ts"
+import { PluginRegistry, registryFolder, type PluginHandler } from "../plugins/plugin-registry.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
 import { DeviceHealths } from "./device-health.ts"
 import { instantDrivers, type DraDrivers } from "./dra-driver.ts"
@@ -22,10 +22,13 @@ export interface NodeDriversContext extends Pick<ComponentContext, "client" | "c
 }
 
 /**
- * Returns the drivers whose plugins register with this kubelet. A simulated machine has no plugins: every driver works
+ * Returns the drivers whose plugins register with this kubelet; `others` are the handlers of other types of plugins. A simulated machine has no plugins: every driver works
  * at once.
  */
-export function nodeDrivers(context: NodeDriversContext): NodeDrivers {
+export function nodeDrivers(
+  context: NodeDriversContext,
+  others: Readonly<Record<string, PluginHandler>> = {},
+): NodeDrivers {
   const { runtime, config, clock, log, spawn } = context
   const { plugins: sockets, files } = runtime
   const healths = new DeviceHealths(clock)
@@ -34,7 +37,14 @@ export function nodeDrivers(context: NodeDriversContext): NodeDrivers {
   const changed = (driver: string, usable: boolean) => wiper.note(driver, usable)
   const drivers = new DraPlugins({ sockets, clock, spawn, healths, changed })
   const folder = registryFolder(config.root)
-  const registry = new PluginRegistry({ sockets, folder, clock, log, spawn, handlers: { DRAPlugin: drivers } })
+  const registry = new PluginRegistry({
+    sockets,
+    folder,
+    clock,
+    log,
+    spawn,
+    handlers: { ...others, DRAPlugin: drivers },
+  })
   return {
     drivers,
     healths,

@@ -141,6 +141,9 @@ export class FakePlugins implements PluginSockets {
     return () => this.#watchers.delete(changed)
   }
 
+  answers = () => Promise.resolve(false)
+  serve = () => Promise.resolve({ close: () => Promise.resolve() })
+
   connect(path: string): Channel {
     const plugin = this.#plugins.get(path)
     return {

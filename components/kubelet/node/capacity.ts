@@ -1,6 +1,7 @@
 import type { NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { isExtendedResource, isHugePages } from "../../../pkg/api/core/v1/resources/resource-names.ts"
 import { formatQuantity, fromMilli, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
+import type { DeviceAmounts } from "../devicemanager/device-plugins.ts"
 import type { FilesystemSpace, Machine } from "../runtime/runtime.ts"
 import type { KubeletTuning } from "../tuning.ts"
 import { limitOf } from "./thresholds.ts"
@@ -18,8 +19,10 @@ export interface NodeResourcesRequest {
   readonly disk: Pick<FilesystemSpace, "capacityBytes">
   readonly maxPods: number
   readonly tuning: Pick<KubeletTuning, "eviction" | "reserved">
-  /** The stored status: device plugins and users may have added resources that the kubelet does not know. */
+  /** The stored status: others may have added resources that the kubelet does not know. */
   readonly before: Pick<NodeStatus, "capacity" | "allocatable">
+  /** The resources of device plugins. */
+  readonly devices?: DeviceAmounts
 }
 
 /**
@@ -28,7 +31,14 @@ export interface NodeResourcesRequest {
  * resource that is removed from the capacity is no longer allocatable. Source: pkg/kubelet/nodestatus/setters.go
  * MachineInfo, reconcileHugePageResource in pkg/kubelet/kubelet_node_status.go.
  */
-export function nodeResources({ machine, disk, maxPods, tuning, before }: NodeResourcesRequest): NodeResources {
+export function nodeResources({
+  machine,
+  disk,
+  maxPods,
+  tuning,
+  before,
+  devices,
+}: NodeResourcesRequest): NodeResources {
   const hugepages = Object.fromEntries(
     Object.entries(machine.hugepages).map(([size, bytes]) => [`hugepages-${size}`, binary(bytes)]),
   )
@@ -41,8 +51,14 @@ export function nodeResources({ machine, disk, maxPods, tuning, before }: NodeRe
   const milli = Math.max(0, machine.cpus * 1000 - reserved.cpuMilli)
   const common = { cpu: String(machine.cpus), pods: String(maxPods), ...hugepages }
   const own: NodeResources = {
-    capacity: { ...common, memory: binary(machine.memoryBytes), "ephemeral-storage": binary(disk.capacityBytes) },
+    capacity: {
+      ...devices?.capacity,
+      ...common,
+      memory: binary(machine.memoryBytes),
+      "ephemeral-storage": binary(disk.capacityBytes),
+    },
     allocatable: {
+      ...devices?.allocatable,
       ...common,
       cpu: formatQuantity(fromMilli(milli)),
       memory: binary(Math.max(0, Math.floor(memory - kept("memory.available", machine.memoryBytes)))),

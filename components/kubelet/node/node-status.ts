@@ -1,6 +1,7 @@
 import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
 import type { KubeletContext } from "../context.ts"
+import type { DeviceAmounts } from "../devicemanager/device-plugins.ts"
 import { nodeResources } from "./capacity.ts"
 import { nodeConditions } from "./conditions.ts"
 import { tuningOf } from "../tuning.ts"
@@ -40,6 +41,7 @@ export async function readNodeStatus(
   context: KubeletContext,
   before: NodeStatus,
   pressure: Pressure,
+  devices: DeviceAmounts,
 ): Promise<Partial<NodeStatus>> {
   const { runtime, config, clock } = context
   const [{ problems, version, handlers, features }, images, disk] = await Promise.all([
@@ -53,7 +55,14 @@ export async function readNodeStatus(
       ...config.externalIps.map((address) => ({ type: "ExternalIP", address })),
       { type: "Hostname", address: config.nodeName },
     ],
-    ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, tuning: tuningOf(config), before }),
+    ...nodeResources({
+      machine: runtime.machine,
+      disk,
+      maxPods: config.maxPods,
+      tuning: tuningOf(config),
+      before,
+      devices,
+    }),
     conditions: nodeConditions({ pressure, problems, before: before.conditions ?? [], now: clock.now() }),
     declaredFeatures: DECLARED_FEATURES,
     daemonEndpoints: { kubeletEndpoint: { Port: context.port() } },

@@ -6,6 +6,7 @@ import type { Informer } from "../../../pkg/client/informer.ts"
 import { sleep, type Timer } from "../../../pkg/clock/clock.ts"
 import { SyncRunner } from "../../../pkg/component/sync-runner.ts"
 import type { KubeletContext } from "../context.ts"
+import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { LastingPressure } from "./lasting-pressure.ts"
@@ -36,6 +37,7 @@ const NOT_READY_MS = 100
 export class NodeReporter {
   readonly #context: KubeletContext
   readonly #stopping = new AbortController()
+  readonly #devices: Pick<DeviceManager, "amounts">
   readonly #onMeasured: (observations: Observations) => void
   readonly #informer: Informer<Node>
   /** The Node as the kubelet would create it, for pod admission before the API has it. */
@@ -52,8 +54,13 @@ export class NodeReporter {
   #reported = -Infinity
 
   /** `onMeasured` is called after each measurement of the node. */
-  constructor(context: KubeletContext, onMeasured: (observations: Observations) => void) {
+  constructor(
+    context: KubeletContext,
+    onMeasured: (observations: Observations) => void,
+    devices: Pick<DeviceManager, "amounts">,
+  ) {
     this.#context = context
+    this.#devices = devices
     this.#onMeasured = onMeasured
     // The informer starts early, so that the Node is known when the first pod is checked.
     this.#informer = context.informers.of(Node)
@@ -190,7 +197,10 @@ export class NodeReporter {
         providerID: `k3ts://${config.nodeName}`,
         ...(config.taints.length === 0 ? {} : { taints: config.taints }),
       },
-      status: { ...before, ...(await readNodeStatus(this.#context, before, this.#pressure)) },
+      status: {
+        ...before,
+        ...(await readNodeStatus(this.#context, before, this.#pressure, this.#devices.amounts(undefined))),
+      },
     }
   }
 
@@ -214,7 +224,7 @@ export class NodeReporter {
     const { client, clock, config } = this.#context
     const known = this.node!
     const before = known.status
-    const status = await readNodeStatus(this.#context, before, this.#pressure)
+    const status = await readNodeStatus(this.#context, before, this.#pressure, this.#devices.amounts(before.capacity))
     const now = clock.now()
     this.#lookAgainUntilReady(status, now)
     const same = deepEqual(comparable(before), comparable({ ...before, ...status }))

@@ -5,6 +5,7 @@ import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import { endingWith, traced } from "../../../pkg/tracing/tracing.ts"
 import type { Rejection } from "../admission/admission.ts"
+import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import { DEADLINE_EXCEEDED, millisecondsLeft } from "./ending/active-deadline.ts"
 import { adoptPod } from "./adopt-pod.ts"
 import { clearAll, clearRemains, hasRemains } from "./ending/garbage.ts"
@@ -29,6 +30,7 @@ import type { PodIdentity } from "./pod-identity.ts"
 
 /** What the workers share. */
 export interface WorkerParts extends RunnerParts {
+  readonly devices: DeviceManager
   readonly status: StatusManager
   readonly probes: ProbeManager
   readonly logs: LogRotation
@@ -239,7 +241,7 @@ export class PodWorker implements Waker {
 
   /** Reports the pod's status. */
   #report(terminal = false): PodStatus {
-    const { context, status, probes, dra } = this.#parts
+    const { context, status, probes, dra, devices } = this.#parts
     const computed = podStatus({
       pod: this.pod,
       before: status.status(this.pod),
@@ -252,7 +254,10 @@ export class PodWorker implements Waker {
       // alone it might have succeeded. Source: status_manager.go mergePodStatus.
       verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
       pending: this.#allocation.pending,
-      devices: (container) => dra.resourceStatuses(this.pod, container),
+      devices: (container) => [
+        ...dra.resourceStatuses(this.pod, container),
+        ...devices.resourceStatuses(this.pod, container),
+      ],
       nodeIps: context.config.nodeIps,
       now: context.clock.now(),
     })

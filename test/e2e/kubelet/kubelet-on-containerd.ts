@@ -104,6 +104,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       root,
       podLogs: join(folder, "pods"),
       staticPods: join(folder, "data/agent/pod-manifests"),
+      devicePlugins: join(folder, "device-plugins"),
       clusterDns: ["10.43.0.10"],
       clusterDomain: "cluster.local",
       resolvConf: "/etc/resolv.conf",

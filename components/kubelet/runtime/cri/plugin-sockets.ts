@@ -4,6 +4,8 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { openChannel } from "../../../../pkg/cri/channel.ts"
 import { watchFolder } from "../../../../pkg/process/watch-folder.ts"
 import type { PluginSocket, PluginSockets } from "../runtime.ts"
+import { serveSocket } from "./serve-socket.ts"
+import { socketAnswers } from "./socket-answers.ts"
 import { unlessMissing } from "./volumes/missing.ts"
 
 /** The delays between attempts to connect, in milliseconds, as in gRPC: a plugin may be stopped for days. */
@@ -20,6 +22,8 @@ export const hostPluginSockets = (clock: Clock): PluginSockets => ({
   },
   watch: (folder, changed) => watchFolder(folder, () => changed(), { clock, recursive: true, mode: 0o755 }),
   connect: (path) => openChannel(path, clock, { reconnectMs: RECONNECT_MS }),
+  answers: socketAnswers,
+  serve: serveSocket,
 })
 
 async function socketAt(path: string): Promise<PluginSocket | undefined> {
