@@ -1,5 +1,5 @@
-/** Services and cluster DNS, as used by pods and by the machine. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+/** Services, as used by pods and by the machine. */
+import { beforeAll, describe, expect, test } from "bun:test"
 import { createSocket } from "node:dgram"
 import { once } from "node:events"
 import { createServer, type AddressInfo } from "node:net"
@@ -7,73 +7,20 @@ import { networkInterfaces } from "node:os"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
-import { BUSYBOX, describeOnNode, serviceRules, startCluster, stay, WEB, type Cluster } from "../../harness/cluster.ts"
+import { describeOnNode, WEB, type Cluster } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
+import { CLIENT, webPods } from "./web-pods.ts"
 
-const CLIENT = "client"
 /** An address that no device has, from the range for documentation. */
 const EXTERNAL = "203.0.113.77"
 
 const bridgeAddress = () => networkInterfaces()["cni0"]!.find(({ family }) => family === "IPv4")!.address
 
-describeOnNode("Services and DNS", () => {
+describeOnNode("Services", () => {
+  const { started, pods, names, inside, wget, curl, service, rules, whoAnswers } = webPods()
   let cluster: Cluster
   let nodeIp: string
-  const pods = new Map<string, string>()
-  const names = ["a", "b"] as const
-  /** Runs a shell command in the client pod and returns its output. */
-  const inside = (script: string) => cluster.kubectl.sh(CLIENT, script)
-  const wget = (url: string) => inside(`timeout 5 wget -q -O - http://${url}/`)
-  const curl = async (url: string) => (await run("curl", ["-s", "-m", "3", `http://${url}/`])).out
-  const service = (name: string, spec: NonNullable<InputOfResource<typeof Service>["spec"]>) =>
-    cluster.create(Service, {
-      metadata: { name, namespace: "default" },
-      spec: { selector: { app: "web" }, ports: [{ port: 80 }], ...spec },
-    })
-  /** Resolves when kube-proxy has written a rule that contains `text`, or has none any more. */
-  const rules = async (text: string, there = true) => {
-    const deadline = performance.now() + 10_000
-    while ((await serviceRules()).includes(text) !== there) {
-      if (performance.now() > deadline)
-        throw new Error(
-          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n` + `${await serviceRules()}`,
-        )
-      await Bun.sleep(20)
-    }
-  }
-  /** Returns the name of the pod that answers each of `count` requests. */
-  const whoAnswers = async (ask: () => Promise<string>, count = 12) =>
-    new Set((await Promise.all(Array.from({ length: count }, ask))).map((answer) => answer.trim()))
-
-  beforeAll(async () => {
-    cluster = await startCluster({ flags: ["--service-node-port-range", "30000-30100"] })
-    const server = (name: string) =>
-      cluster.runPod(
-        name,
-        {
-          hostname: name,
-          subdomain: "headless",
-          containers: [
-            {
-              name: "c",
-              image: WEB,
-              command: stay(`echo ${name} > /www/index.html; httpd -p 80 -h /www`),
-              ports: [{ name: "http", containerPort: 80 }],
-              readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
-            },
-          ],
-        },
-        { labels: { app: "web", name } },
-      )
-    const started = await Promise.all([
-      ...names.map(server),
-      cluster.runPod(CLIENT, { containers: [{ name: "c", image: BUSYBOX, command: stay() }] }),
-    ])
-    for (const pod of started) pods.set(pod.metadata.name!, pod.status.podIP!)
-    nodeIp = started[0]!.status.hostIP!
-  }, 60_000)
-  afterAll(() => cluster?.[Symbol.asyncDispose]())
+  beforeAll(() => void ({ cluster, nodeIp } = started()))
 
   describe("a Service", () => {
     test("spreads requests to its address over its pods, from pods and from the machine, also for named ports", async () => {
@@ -339,104 +286,5 @@ describeOnNode("Services and DNS", () => {
     for (const address of [nodeIp, "127.0.0.1"]) expect(await curl(`${address}:31999`)).toContain("k3ts web 1")
     await cluster.kubectl.ok("delete pod host-port --grace-period=1")
     expect((await run("curl", ["-s", "-m", "1", `http://127.0.0.1:31999`])).code).not.toBe(0)
-  })
-
-  describe("cluster DNS", () => {
-    const answers = async (name: string, type?: "srv" | "cname" | "a") => {
-      const out = (
-        await cluster.kubectl.run([
-          "exec",
-          CLIENT,
-          "--",
-          "nslookup",
-          ...(type === undefined ? [] : [`-type=${type}`]),
-          name,
-        ])
-      ).out
-      return out.slice(out.indexOf("\n\n") + 2).trim()
-    }
-
-    test("gives a pod the search domains of its namespace", async () => {
-      expect(await inside("cat /etc/resolv.conf")).toMatch(
-        /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.43\.0\.10\noptions ndots:5\n/,
-      )
-    })
-
-    test("resolves every form of a Service's name", async () => {
-      await service("named", {})
-      await rules("default/named -> ")
-      for (const name of [
-        "named",
-        "named.default",
-        "named.default.svc",
-        "named.default.svc.cluster.local",
-        "named.default.svc.cluster.local.",
-      ])
-        expect(names as readonly string[]).toContain((await wget(name)).trim())
-    })
-
-    test("resolves names for the programs of the example image, with a time limit, and with or without a shell", async () => {
-      await service("tools", { selector: { name: "a" } })
-      await rules("default/tools -> ")
-      const direct = async (...command: string[]) =>
-        (await cluster.kubectl.run(["exec", CLIENT, "--", ...command])).out.trim()
-      for (const target of ["tools", "tools.default.svc.cluster.local", pods.get("a")!]) {
-        const url = `http://${target}/`
-        expect(await direct("wget", "-T", "3", "-q", "-O", "-", url)).toBe("a")
-        expect((await inside(`wget -T 3 -qO- ${url}`)).trim()).toBe("a")
-        expect(await inside(`printf 'GET / HTTP/1.0\r\n\r\n' | nc -w 3 ${target} 80`)).toEndWith("a\n")
-      }
-      expect(await direct("nslookup", "tools.default.svc.cluster.local")).toContain("Address: 10.43.")
-      expect(await inside("ping -c 1 -w 3 localhost")).toContain("0% packet loss")
-      expect(await direct("ping", "-c", "1", "-w", "3", pods.get("a")!)).toContain("0% packet loss")
-    })
-
-    test("answers for headless Services with the addresses of their pods, and for the host names of these pods", async () => {
-      await service("headless", { clusterIP: "None", ports: [{ name: "http", port: 80 }] })
-      await cluster.until(
-        EndpointSlice,
-        (
-          await cluster.kubectl.ok([
-            "wait",
-            "--for=create",
-            "endpointslice",
-            "-l",
-            "kubernetes.io/service-name=headless",
-            "--timeout=10s",
-            "-o",
-            "jsonpath={.metadata.name}",
-          ])
-        ).trim(),
-        ({ endpoints }) => endpoints?.length === 2,
-      )
-      const all = await answers("headless.default.svc.cluster.local")
-      for (const name of names) expect(all).toContain(pods.get(name)!)
-      expect(await wget("a.headless")).toBe("a\n")
-      const srv = await answers("_http._tcp.headless.default.svc.cluster.local", "srv")
-      expect(srv).toMatch(/service = 0 \d+ 80 a\.headless\.default\.svc\.cluster\.local/)
-    })
-
-    test("answers reverse queries, queries for ExternalNames and pods, and that a name does not exist", async () => {
-      const { spec } = await service("reversed", {})
-      await service("alias", { type: "ExternalName", externalName: "named.default.svc.cluster.local", ports: [] })
-      await rules("default/reversed -> ")
-      expect(await answers(spec.clusterIP!)).toContain("name = reversed.default.svc.cluster.local")
-      expect(await answers("alias.default.svc.cluster.local", "cname")).toContain(
-        "canonical name = named.default.svc.cluster.local",
-      )
-      expect(names as readonly string[]).toContain((await wget("alias")).trim())
-      expect(await answers(`${pods.get("a")!.replaceAll(".", "-")}.default.pod.cluster.local`)).toContain(
-        pods.get("a")!,
-      )
-      expect(
-        (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "nothing.default.svc.cluster.local"])).out,
-      ).toContain("NXDOMAIN")
-    })
-
-    test("answers queries of the machine too", async () => {
-      expect((await run("/bin/busybox", ["nslookup", "named.default.svc.cluster.local", "10.43.0.10"])).out).toMatch(
-        /Address.*: 10\.43\./,
-      )
-    })
   })
 })
