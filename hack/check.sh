@@ -18,7 +18,7 @@ step() {
 # machine.
 step types "$bun" node_modules/typescript/bin/tsc --noEmit -p .
 step lint "$bun" node_modules/oxlint/bin/oxlint --deny-warnings --report-unused-disable-directives
-# The whole tree takes a quarter of a second. `npm run format` writes what this asks for.
+# The whole tree takes half a second. `npm run format` writes what this asks for.
 step format "$bun" node_modules/oxfmt/bin/oxfmt --check
 step rules "$bun" hack/rules/tree.ts
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `npm test`: sets up, builds, and runs every test; `npm test -- PATH…` only those under the paths. Each part (a room of
-# units, a folder of test/) is a `bun test` of its own, so a part that crashes hides no other. The last line is always
-# `N passed, N failed`, with `, N skipped` where some were.
+# units, a folder of test/, a folder of test/e2e) is a `bun test` of its own, so a part that crashes hides no other. The
+# last line is always `N passed, N failed`, with `, N skipped` where some were.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # Test clusters freeze all that they store, not only what they give to tests: a component of ours that changes a shared
 # object fails where it does so.
@@ -14,6 +14,8 @@ readonly UNIT_LIMIT=600 TEST_LIMIT=900
 readonly UNIT_TIMEOUT=10000 TEST_TIMEOUT=120000
 # The folders of test/ that run containers on this machine.
 readonly NEED_ROOT=(e2e)
+# The folders of test/ whose folders are parts, since together they would take longer than a part may.
+readonly PARTED=(e2e)
 
 passed=0
 failed=0
@@ -112,13 +114,28 @@ run_folder() {
   name=$(basename "$folder")
   if [ "$(id -u)" != 0 ] && [[ " ${NEED_ROOT[*]} " == *" $name "* ]]; then
     local files
-    files=$(find "$folder" -name '*.test.ts' | wc -l)
-    printf '\n!!! SKIPPED: %s (%d files) needs root and containerd. Run: sudo npm test\n' "$folder" "$files"
+    files=$(find "${paths[@]}" -name '*.test.ts' | wc -l)
+    printf '\n!!! SKIPPED: %s (%d files) needs root and containerd. Run: sudo npm test\n' "${paths[*]#./}" "$files"
     skipped=$((skipped + files))
     return
   fi
   build_once || return
-  run_part "$folder" "$TEST_LIMIT" "$TEST_TIMEOUT" "${paths[@]}"
+  run_part "${paths[*]#./}" "$TEST_LIMIT" "$TEST_TIMEOUT" "${paths[@]}"
+}
+
+# Runs a whole folder of test/, in one part or in several.
+run_whole() {
+  local folder=$1 part files
+  if [[ " ${PARTED[*]} " != *" $(basename "$folder") "* ]]; then
+    run_folder "$folder" "./$folder"
+    return
+  fi
+  for part in "$folder"/*/; do
+    part=${part%/}
+    if has_tests "$part"; then run_folder "$folder" "./$part"; fi
+  done
+  files=("$folder"/*.test.ts)
+  if [ -e "${files[0]}" ]; then run_folder "$folder" "${files[@]/#/./}"; fi
 }
 
 if can_install; then
@@ -135,7 +152,7 @@ if [ $# -gt 0 ]; then
     case "$path" in
       test/*/*) run_folder "$(cut -d/ -f1-2 <<<"$path")" "./$path" ;;
       test/*.test.ts) run_unit "$path" "./$path" ;;
-      test/*) run_folder "$path" "./$path" ;;
+      test/*) run_whole "$path" ;;
       *) run_unit "$path" "./$path" ;;
     esac
   done
@@ -149,6 +166,6 @@ rules=(test/*.test.ts)
 if [ -e "${rules[0]}" ]; then run_unit "test/*.test.ts" "${rules[@]/#/./}"; fi
 for folder in test/*/; do
   folder=${folder%/}
-  if has_tests "$folder"; then run_folder "$folder" "./$folder"; fi
+  if has_tests "$folder"; then run_whole "$folder"; fi
 done
 finish
