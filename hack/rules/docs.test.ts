@@ -19,9 +19,9 @@ const section = (heading: string): string => read("docs/architecture.md").split(
 const rowsOf = (text: string): readonly string[] =>
   [...text.matchAll(/^\| (?!---|folder |to change ).*$/gm)].map(([row]) => row)
 
-/** The files that a row names without their folder and that none of these folders has. */
-const lackingIn = (row: string, folders: readonly string[]): readonly string[] =>
-  [...row.matchAll(/`([\w./-]+\.(?:ts|sh))`/g)]
+/** The files that a text names and that are neither at their path nor below one of these folders. */
+const lackingIn = (text: string, folders: readonly string[]): readonly string[] =>
+  [...text.matchAll(/`([\w./-]+\.(?:ts|sh))`/g)]
     .map(([, name]) => name!)
     .filter((name) => !["", ...folders].some((folder) => existsSync(join(root, folder, name))))
 
@@ -31,6 +31,13 @@ describe("the documentation", () => {
   test.each(["README.md", ...pages.map((name) => `docs/${name}`)])("%s names only files that exist", (page) => {
     const paths = pathsIn(read(page))
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  test("the way of a request in the README names only files that exist", () => {
+    const way = read("README.md").split("## Reading the source\n")[1]!.split("\n## ")[0]!
+    const of = ["apiserver", "controller-manager", "kubelet", "kubelet/pod"].map((name) => `components/${name}`)
+    expect(way.match(/`[^`]+\.ts`/g)!.length).toBeGreaterThan(10)
+    expect(lackingIn(way, of)).toEqual([])
   })
 
   test("every row of the table of what to open names a path, and only files that exist", () => {

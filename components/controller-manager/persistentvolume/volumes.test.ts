@@ -109,7 +109,7 @@ const rows: readonly Row[] = [
     given: { volumes: ["a 1Gi Available Block for=data/u chosen"], claim: "1Gi Pending Block" },
   },
   // Deletion. Nothing here deletes volumes that k3ts has not made: 8-1, 8-2, 8-4 to 8-7, 8-9, 8-13 and 9-1 are about
-  // drivers inside of upstream's controller, and stand for local-path in pkg/provisioner/reclaimer.test.ts.
+  // drivers inside of upstream's controller. Volumes of local-path are deleted by pkg/provisioner/reclaimer.ts.
   {
     title: "with reclaim policy Delete fails if nothing can delete it",
     from: "4-10, 8-3",

@@ -2,7 +2,7 @@ import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts
 import { listBeside } from "../dual-stack.ts"
 import { ResourceRequirements } from "../resources/resources.ts"
 
-/** Kubelets report what they see, and only a few rules apply to it: those in pod-status-validation.ts. */
+/** Kubelets report what they see, and only a few rules apply to it: those in podstatus-validation.ts. */
 const AS_REPORTED = { unchecked: true }
 
 export const PodCondition = message(
