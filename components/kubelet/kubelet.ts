@@ -265,7 +265,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     files: runtime.files,
     root: config.root,
     folder: config.devicePlugins,
-    isActive: (uid) => workers.get(uid)?.hasEnded === false,
+    isActive: (uid) => workers.get(uid)?.isOver === false,
     changed: () => node.wake(),
     healthChanged: (uid) => workers.get(uid)?.wake(),
   })

@@ -219,6 +219,22 @@ describe("a pod that wants devices", () => {
     expect(node.devicesOf("b")).toEqual(["gpu-0"])
   })
 
+  test("gives them back as soon as its status says that it has ended", async () => {
+    // given a pod whose sandbox takes long to stop
+    await using node = await nodeWith(new FakeDeviceSockets())
+    await node.register(new FakeDevicePlugin({ "gpu-0": "Healthy" }))
+    const { stopPodSandbox } = node.runtime.containers
+    node.runtime.containers.stopPodSandbox = () => new Promise(() => {})
+    await node.create("one", { restartPolicy: "Never", containers: [c("a", "work")] })
+    await node.cluster.advance(2000)
+    expect(node.status("one").phase).toBe("Succeeded")
+    // when another one comes, which the scheduler places by that
+    await node.create("two", { containers: [c("b")] })
+    // then
+    expect(node.devicesOf("b")).toEqual(["gpu-0"])
+    node.runtime.containers.stopPodSandbox = stopPodSandbox
+  })
+
   test("is rejected when the plugin fails", async () => {
     await using node = await nodeWith(new FakeDeviceSockets())
     await node.register(

@@ -103,6 +103,10 @@ export class PodWorker implements Waker {
   get hasEnded(): boolean {
     return this.#stage === "terminated" || this.#stage === "finished"
   }
+  /** Whether its containers have ended for good, as its status says or is about to say. What it had is free then. */
+  get isOver(): boolean {
+    return this.#hasEnded || this.hasEnded
+  }
   /** Resolves when all containers have ended. */
   get ended(): Promise<void> {
     return this.#whenEnded.promise

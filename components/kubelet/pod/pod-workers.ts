@@ -47,7 +47,7 @@ export class PodWorkers {
   othersThan({ metadata: { uid } }: Pod): readonly Pod[] {
     const pods: Pod[] = []
     for (const worker of this.#workers.values())
-      if (worker.isAdmitted && !worker.hasEnded && worker.identity.uid !== uid) pods.push(worker.pod)
+      if (worker.isAdmitted && !worker.isOver && worker.identity.uid !== uid) pods.push(worker.pod)
     return pods
   }
 
