@@ -7,7 +7,7 @@ import type { NodeFlags } from "./config/server-flags.ts"
 const DEBUG_VERBOSITY = 4
 const DAY_MS = 86_400_000
 
-/** Returns the logger that the flags ask for: to standard error, or to a file that is put aside when it is large. */
+/** Returns the logger that the flags ask for: to standard error, or to a file that is rotated when it is large. */
 export function loggerOf(flags: NodeFlags): Logger {
   const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)
   const { debug, v, log: path } = flags

@@ -24,7 +24,7 @@ export interface KubeletTuning {
    * at once. Source: nodeStatusUpdateFrequency.
    */
   readonly measureMs: number
-  /** Size at which a container's log is put aside, in bytes. */
+  /** Size at which a container's log is rotated, in bytes. */
   readonly containerLogMaxBytes: number
   /** How many files of one container's log there are at most, at least 2. */
   readonly containerLogMaxFiles: number

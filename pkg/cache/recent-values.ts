@@ -1,10 +1,10 @@
-/** After this many new values the older half is forgotten. */
+/** After this many new values the older half of the values is dropped. */
 const GENERATION = 4096
 
 /**
- * Values worked out for objects, kept for those that were asked for last. A WeakMap would keep those of every object
- * that is alive, and the engine visits each entry of a WeakMap in every collection, also of new objects only: with some
- * hundred thousand entries that is most of what such a collection costs.
+ * Caches values that were calculated for objects, for the objects that were asked for last. A WeakMap would keep the
+ * values of every live object, and the engine visits each entry of a WeakMap in every collection, even one of young
+ * objects only: with some hundred thousand entries that is most of the cost of such a collection.
  */
 export class RecentValues<K extends object, V> {
   #young = new WeakMap<K, V>()

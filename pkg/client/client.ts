@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict"
 }
 export interface PatchOptions extends WriteOptions {
-  /** For server-side apply: takes over fields of other managers. */
+  /** For server-side apply: takes fields over from other managers. */
   readonly force?: boolean
 }
 export interface DeleteCallOptions {
@@ -24,7 +24,7 @@ export interface DeleteCallOptions {
   readonly dryRun?: boolean
 }
 export interface ListOptions {
-  /** All namespaces when absent. */
+  /** Absent: all namespaces. */
   readonly namespace?: string | undefined
   readonly labelSelector?: string
   readonly fieldSelector?: string
@@ -56,7 +56,8 @@ export interface ObjectList<T> {
 export type WatchEvent<T = KubeObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
   /**
-   * No more events of this kind up to object.metadata.resourceVersion; also marks the end of requested initial events.
+   * There are no more events of this kind up to object.metadata.resourceVersion. Also marks the end of requested
+   * initial events.
    */
   | { readonly type: "BOOKMARK"; readonly object: KubeObject }
   | { readonly type: "ERROR"; readonly error: ApiError }
@@ -66,7 +67,7 @@ export interface WatchHandlers<T> {
    * Called with events in the order of their revisions, one at a time. The objects are shared and must not be changed.
    */
   onEvent(event: WatchEvent<T>): void
-  /** Called once when the watch ends for any reason except `close`: timeout, connection lost, 410 (in `error`). */
+  /** Called once when the watch ends, unless `close` ended it: timeout, connection lost, 410 (in `error`). */
   onEnd(error: ApiError | undefined): void
 }
 export interface Watch {
@@ -74,8 +75,8 @@ export interface Watch {
 }
 
 /**
- * One request to the API as a value: the HTTP codec makes it from a request, an in-process client passes it directly.
- * `object` and results are decoded; over HTTPS the transport encodes them.
+ * One request to the API as a value: the HTTP codec makes it from an HTTP request; a client in the same process passes
+ * it directly. `object` and results are decoded; over HTTPS the transport encodes them.
  */
 export interface ApiCall {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection"

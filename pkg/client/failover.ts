@@ -1,4 +1,4 @@
-/** A transport to several servers of one cluster: it uses the first that works. */
+/** A transport to several servers of one cluster. It uses one server until that fails, then the next. */
 import { ApiError } from "../apimachinery/errors.ts"
 import type { Clock } from "../clock/clock.ts"
 import type { HttpsSender, HttpsTransport } from "./https.ts"
@@ -8,21 +8,21 @@ import type { ServerList } from "./server-list.ts"
 export interface FailoverOptions {
   readonly servers: ServerList
   readonly clock: Clock
-  /** Opens connections to one server. */
+  /** Opens a sender of requests to one server. */
   readonly connect: (server: string) => HttpsSender
-  /** Called when a server does not take the credentials. */
+  /** Called when a server refuses the credentials. */
   readonly unauthorized?: () => void
 }
 
 export interface FailoverTransport extends HttpsTransport {
-  /** Ends all connections, for instance because the certificate that they began with has been replaced. */
+  /** Ends all connections, for instance because the client certificate has been replaced since they began. */
   reconnect(): void
 }
 
-/** A request that is not answered after this time puts its server in doubt. */
+/** When a request is not answered after this many milliseconds, its server is probed. */
 const SLOW_MS = 3000
 
-/** Errors of a connection that never was, so that the server cannot have seen the request. */
+/** Error codes of connections that were never made, so that the server cannot have received the request. */
 const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -35,10 +35,11 @@ const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Sends each request to the current server of the list. One that cannot be reached, or that breaks off, is left for the
- * next; a request is sent again only if the first server has not seen it, or if it changes nothing. A server that
- * refuses with 503 and Retry-After, as one that starts or has lost its store does, has done nothing, so the next one is
- * asked. Source: client-go rest/with_retry.go, which sends such a request again whatever its verb.
+ * Returns a transport that sends each request to the current server of the list. When that server cannot be reached, or
+ * breaks the connection, the next one becomes the current server. A request is sent again only if the first server
+ * cannot have received it, or if it only reads. A server that refuses with 503 and Retry-After, as one does that is
+ * starting or has lost its store, has done nothing, so the next server is asked. Source: client-go rest/with_retry.go,
+ * which sends such a request again whatever its verb.
  */
 export function createFailoverTransport({ servers, clock, connect, unauthorized }: FailoverOptions): FailoverTransport {
   const senders = new Map<string, HttpsSender>()
@@ -71,7 +72,7 @@ export function createFailoverTransport({ servers, clock, connect, unauthorized 
         sent.abort()
       } catch (err) {
         if (isAborted || call.signal?.aborted === true) throw err
-        // A request that was ended because its server had failed says nothing new of it.
+        // A request that was ended because its server had already failed says nothing new about that server.
         if (senders.get(server) === sender) servers.failed(server)
         if (triesLeft > 1 && servers.current !== server && mayRepeat(call, err)) return await attempt(triesLeft - 1)
         throw err

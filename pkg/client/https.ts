@@ -19,16 +19,16 @@ import { onUnwantedUpgrade } from "../runtime/http/unwanted-upgrade.ts"
 
 export interface HttpsTransportOptions {
   readonly config: ClientConfig
-  /** The User-Agent; its first part is the manager in managedFields. */
+  /** The User-Agent header. Its first part becomes the manager in managedFields. */
   readonly userAgent: string
   /**
-   * After how many milliseconds of silence the kernel begins to ask whether the server is still there: a connection to
-   * a machine without power ends some ten seconds later. Never unless given.
+   * After this many milliseconds of silence the kernel sends keep-alive probes: a connection to a machine without power
+   * ends some ten seconds later. Without it no probes are sent.
    */
   readonly keepAliveMs?: number
 }
 
-/** A transport that can be closed, because its idle connections would keep the process alive. */
+/** A transport that can be closed. Until then its idle connections keep the process alive. */
 export interface HttpsTransport extends Transport {
   close(): void
 }
@@ -38,10 +38,10 @@ export function createHttpsTransport(options: HttpsTransportOptions): HttpsTrans
   return { ...jsonTransport({ server: options.config.server, send }), close }
 }
 
-/** What sends the requests of a transport, over connections of its own. */
+/** Sends the requests of a transport, over its own connections. */
 export interface HttpsSender {
   send(call: HttpCall): Sent
-  /** Ends all connections, with the requests that they carry. */
+  /** Ends all connections and the requests on them. */
   close(): void
 }
 
@@ -83,7 +83,7 @@ export function createHttpsSender({ config, userAgent, keepAliveMs }: HttpsTrans
     if (keepAliveMs !== undefined) request.once("socket", (socket) => void socket.setKeepAlive(true, keepAliveMs))
     const answer = new Promise<HttpAnswer>((resolve, reject) => {
       request.once("response", (incoming: IncomingMessage) => {
-        // An abort can cause an error after the reader has left, when no listener is there any more.
+        // After an abort the stream can raise an error when its reader, and so its listener, is gone.
         incoming.on("error", () => undefined)
         const wait = incoming.headers["retry-after"] ?? ""
         const retryAfterSeconds = /^\d{1,9}$/.test(wait) ? { retryAfterSeconds: Number(wait) } : {}

@@ -3,8 +3,8 @@
  * server no longer has the events since then (410) is the kind listed again, and handlers are called for the
  * differences. Source: client-go tools/cache reflector.go, shared_informer.go.
  *
- * Between the update of the copy and the calls of the handlers nothing awaits, so a handler that reads the copy finds
- * the state of its event. Handlers must not block. In process, a handler gets the stored object itself.
+ * There is no await between the update of the copy and the calls of the handlers, so a handler that reads the copy
+ * finds the state of its event. Handlers must not block. In process, a handler gets the stored object itself.
  */
 import { ApiError, isReason } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
@@ -20,18 +20,20 @@ export interface InformersOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Field selectors of kinds of which the client's user may read only some objects. */
+  /**
+   * Field selectors of kinds of which the client's user may read only some objects: the informer asks for no others.
+   */
   readonly fieldSelectors?: ReadonlyMap<Resource, string>
 }
 
 /** First and longest delay before another attempt. Source: reflector.go NewReflectorWithOptions. */
 const FIRST_BACKOFF_MS = 800
 const LONGEST_BACKOFF_MS = 30_000
-/** After a connection of this duration the next failure starts with a short delay again. */
+/** When a connection has lasted this many milliseconds, the delay after its failure is the first one again. */
 const GOOD_AFTER_MS = 10_000
 
 export interface RetryingInformers extends Informers {
-  /** Ends all waits before another attempt: the server is there again. */
+  /** Ends all waits before another attempt, because the server can be reached again. */
   retryNow(): void
 }
 
@@ -78,7 +80,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #stopped = false
   #backoff = FIRST_BACKOFF_MS
   #connectedAt = 0
-  /** Whether the history did not reach back to the last list, and no watch has worked since. */
+  /** Whether the last watch failed because its revision was compacted, and no watch has worked since. */
   #forgotten = false
 
   constructor(resource: Resource<T>, options: InformersOptions) {
@@ -125,7 +127,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#handlers.clear()
   }
 
-  /** Tries again now if it waits, and begins with short waits. */
+  /** Ends the wait before another attempt, if there is one, and resets the delay. */
   retryNow(): void {
     if (this.#retry === undefined) return
     this.#retry.timer.cancel()
@@ -193,12 +195,12 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     if (isReason(error, "Expired", "Gone")) {
       const again = this.#forgotten && this.#options.clock.monotonic() - this.#connectedAt < GOOD_AFTER_MS
       this.#forgotten = true
-      // A server whose history expires right after a list is failing.
+      // A server that has compacted the revision it just listed is failing.
       if (again) this.#failed(error, true)
       else this.start()
       return
     }
-    // Servers close watches regularly; one that closes them at once is treated as failing.
+    // Servers close watches regularly. A server that closes one right after its start is treated as failing.
     if (error === undefined && this.#options.clock.monotonic() - this.#connectedAt >= GOOD_AFTER_MS) this.#follow()
     else this.#failed(error, false)
   }
@@ -227,13 +229,13 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     for (const handlers of this.#handlers) this.#call(handlers, what, object, old)
   }
 
-  /** An error of one handler is logged: other handlers, and the writer that caused the event, continue. */
+  /** Calls a handler. Its error is only logged: other handlers, and the writer that caused the event, continue. */
   #call(handlers: InformerHandlers<T>, what: keyof InformerHandlers<T>, object: T, old = object): void {
     try {
       if (what === "updated") handlers.updated?.(object, old)
       else handlers[what]?.(object)
     } catch (err) {
-      this.#options.log.error("An informer's handler failed", { resource: this.resource.plural, error: err })
+      this.#options.log.error("Informer handler failed", { resource: this.resource.plural, error: err })
     }
   }
 }

@@ -1,4 +1,4 @@
-/** A transport over HTTP, whoever carries the requests: JSON bodies, watches as streams of lines. */
+/** A transport over HTTP, with any implementation of HTTP beneath it: JSON bodies, watches as streams of lines. */
 import { StringDecoder } from "node:string_decoder"
 import { ApiError, type Status } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
@@ -7,7 +7,7 @@ import { bodyOf, METHOD, PATCH_TYPE, pathOf, queryOf } from "./paths.ts"
 
 export interface HttpCall {
   readonly method: string
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string
   readonly body?: { readonly text: string; readonly contentType: string }
   readonly signal?: AbortSignal | undefined
@@ -16,23 +16,23 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly code: number
   readonly body: AsyncIterable<Uint8Array>
-  /** From the header Retry-After, where it is a number. */
+  /** The value of the header Retry-After, where it is a number. */
   readonly retryAfterSeconds?: number
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface Sent {
-  /** Rejects with an ApiError where no answer comes. */
+  /** The response. Rejects with an ApiError when none arrives. */
   readonly answer: Promise<HttpAnswer>
-  /** Ends the request or its answer; nothing is heard of it any more. */
+  /** Aborts the request or the reading of its response. No callback is called after that. */
   abort(): void
 }
 
 export interface JsonTransportOptions {
-  /** How errors name the server. */
+  /** The name of the server in errors. */
   readonly server: string
   send(call: HttpCall): Sent
-  /** The longest answer, and the longest event of a watch, that is read, in characters; any unless given. */
+  /** The most characters of a response, and of one event of a watch, that are read; unlimited by default. */
   readonly longest?: number
 }
 
@@ -57,7 +57,7 @@ export function jsonTransport({ server, send, longest = Infinity }: JsonTranspor
   }
 
   function startWatch(resource: Resource, options: WatchOptions, handlers: WatchHandlers<KubeObject>): Watch {
-    // Torn down by hand: an abort signal raises errors on streams that nobody reads any more.
+    // Aborted by hand, because an abort signal raises errors on streams that have no listener any more.
     let sent: Sent | undefined
     let ended = false
     const end = (error: ApiError | undefined) => {
@@ -80,7 +80,7 @@ export function jsonTransport({ server, send, longest = Infinity }: JsonTranspor
       }
       end(undefined)
     }
-    // A connection that breaks off in the middle of a watch is how most of them end.
+    // An error here is usual: most watches end because their connection breaks.
     follow().catch((err: unknown) => end(err instanceof ApiError ? err : unreachable(server, err)))
     return {
       close() {
@@ -118,7 +118,7 @@ export function jsonTransport({ server, send, longest = Infinity }: JsonTranspor
     } catch (cause) {
       throw new ApiError(
         "InternalError",
-        `Cannot read the answer of ${server}: it is no JSON`,
+        `Cannot read the answer of ${server}: it is not JSON`,
         { causes: [{ reason: "UnexpectedServerResponse", message: text.slice(0, 200) }] },
         { cause },
       )
@@ -130,7 +130,7 @@ export function jsonTransport({ server, send, longest = Infinity }: JsonTranspor
   }
 }
 
-/** Items of a list carry no kind on the wire. */
+/** Returns the list with apiVersion and kind in each item, which the wire leaves out. */
 function withKinds({ apiVersion, kind }: Resource, list: unknown): unknown {
   const { items, ...rest } = list as { readonly items?: readonly KubeObject[] | null }
   return {
@@ -142,16 +142,16 @@ function withKinds({ apiVersion, kind }: Resource, list: unknown): unknown {
 function errorOf({ code }: HttpAnswer, text: string): ApiError {
   try {
     const status = JSON.parse(text) as Status
-    // Servers answer requests whose time is up with a Status without a kind.
+    // Servers answer requests that exceeded their time limit with a Status without a kind.
     if (status.kind === "Status" || (status.kind === undefined && status.status === "Failure"))
       return ApiError.fromStatus(status)
   } catch {
-    // Not from an API server, or a proxy's page: said below.
+    // The body is not from an API server, or is an error page of a proxy. The error below says so.
   }
   return new ApiError("InternalError", `the server answered ${code}: ${text.slice(0, 200)}`, undefined, { code })
 }
 
-/** What is told where a server cannot be reached. */
+/** Returns the error for a server that cannot be reached. */
 export const unreachable = (server: string, cause: unknown): ApiError =>
   new ApiError(
     "ServiceUnavailable",

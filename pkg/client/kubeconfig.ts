@@ -4,18 +4,18 @@ import { dirname, resolve } from "node:path"
 import { parse } from "yaml"
 import { z } from "zod"
 
-/** How to reach a server and who to be: one context of a kubeconfig, with everything read in. */
+/** How to reach a server, and as which user: one context of a kubeconfig, with all files it names read in. */
 export interface ClientConfig {
-  /** Such as `https://127.0.0.1:6443`. */
+  /** A URL such as `https://127.0.0.1:6443`. */
   readonly server: string
-  /** PEM; the system's authorities when absent. */
+  /** The cluster's authorities as PEM; absent: those of the system. */
   readonly ca?: string
   readonly insecureSkipTlsVerify?: boolean
-  /** Name the server's certificate has to be for, when not that of the address. */
+  /** The name that the server's certificate must be valid for, when it is not that of the address. */
   readonly tlsServerName?: string
   readonly certificate?: { readonly cert: string; readonly key: string }
   readonly token?: string
-  /** File with the token, which is read for each request: tokens in pods change. */
+  /** The file with the token. It is read for each request, because tokens in pods are replaced. */
   readonly tokenFile?: string
   /** Namespace of the context. */
   readonly namespace?: string
@@ -66,9 +66,9 @@ const Kubeconfig = z.object({
 })
 
 /**
- * Reads one context of a kubeconfig, the current one unless named.
- * @param directory What relative file names in it are relative to.
- * @throws Error that names what is missing or wrong.
+ * Reads one context of a kubeconfig: the named one, or the current one.
+ * @param directory Relative file names in the kubeconfig are relative to this folder.
+ * @throws Error that names what is missing or wrong
  */
 export function parseKubeconfig(
   text: string,

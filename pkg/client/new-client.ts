@@ -1,7 +1,7 @@
 import type { KubeObject, KubeObjectInput, Resource } from "../apimachinery/resource.ts"
 import type { ApiCall, Client, ObjectList, ObjectRef, Transport, WatchHandlers, WriteOptions } from "./client.ts"
 
-/** The typed client over a transport: turns methods into calls and knows nothing else. */
+/** Returns the typed client over a transport. It only turns its methods into calls of the transport. */
 export function newClient(transport: Transport): Client {
   const write =
     (verb: "create" | "update", subresource?: string) =>
@@ -66,7 +66,7 @@ export function newClient(transport: Transport): Client {
       options: NonNullable<ApiCall["options"]>,
       handlers: WatchHandlers<T>,
     ) =>
-      // What a watch of this resource gives are objects of it.
+      // A watch of this resource returns objects of its type.
       transport.watch(resource, options, handlers as unknown as WatchHandlers<KubeObject>),
   }
 }

@@ -14,7 +14,10 @@ const BY_NAMESPACE: Index<KubeObject> = {
   of: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]),
 }
 
-/** Objects by key, and by any index that has been asked for. Lists are arrays made at most once between two changes. */
+/**
+ * Objects by key, and by each index that has been requested. The array of a list is made at most once between two
+ * changes.
+ */
 export class ObjectCache<T extends KubeObject> {
   readonly #objects = new Map<Key, T>()
   readonly #indexes = new Map<Index<T>, Map<string, Group<T>>>()
@@ -42,7 +45,7 @@ export class ObjectCache<T extends KubeObject> {
     return groups.get(value)?.list() ?? []
   }
 
-  /** Gives what was there before. */
+  /** Stores the object. Returns the one that it replaced. */
   set(object: T): T | undefined {
     const key = keyFrom(object.metadata)
     const old = this.#objects.get(key)
@@ -51,7 +54,7 @@ export class ObjectCache<T extends KubeObject> {
     for (const [index, groups] of this.#indexes) {
       const values = index.of(object)
       const before = old === undefined ? NO_VALUES : index.of(old)
-      // An object seldom leaves its groups; in them it keeps its place.
+      // An object seldom changes its index values. Where a value stays, the object keeps its position in the group.
       for (const value of before) if (!values.includes(value)) take(groups, value, key)
       for (const value of values) put(groups, value, key, object)
     }

@@ -1,7 +1,7 @@
 import type { Resource } from "../apimachinery/resource.ts"
 import type { ApiCall, Patch, WatchOptions } from "./client.ts"
 
-/** The path of a collection, an object or a subresource. */
+/** Returns the path of a collection, an object or a subresource. */
 export function pathOf(
   { group, version, plural, scope }: Resource,
   { namespace, name, subresource }: Pick<ApiCall, "namespace" | "name" | "subresource">,
@@ -15,7 +15,7 @@ export function pathOf(
   return parts.join("/")
 }
 
-/** Options that go into the query; those of a deletion go into its body. */
+/** Returns the options that go into the query. Those of a deletion go into its body. */
 export function queryOf({
   namespace: _namespace,
   dryRun,
@@ -49,7 +49,7 @@ export const PATCH_TYPE: Readonly<Record<Patch["type"], string>> = {
   apply: "application/apply-patch+yaml",
 }
 
-/** What a call sends, as a value; nothing for reads. */
+/** Returns the body of a call as a value; undefined for reads. */
 export function bodyOf({ verb, resource, subresource, object, patch, options }: ApiCall): unknown {
   switch (verb) {
     case "create":

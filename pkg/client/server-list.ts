@@ -1,21 +1,27 @@
-/** How long a server may take to show that it is alive, in milliseconds. */
+/** How long a probed server may take to answer, in milliseconds. */
 const PROBE_MS = 2000
 
-/** What can be asked of a server in doubt. Resolves when it answers, whatever it says; rejects when it does not. */
+/**
+ * Sends a request to a server that may have failed. Resolves when the server answers, with any status; rejects when it
+ * does not.
+ */
 export type Probe = (server: string, timeoutMs: number) => Promise<void>
 
 /**
- * The servers of one cluster, of which all transports of this process use the same one, until it fails. Addresses are
- * URLs such as `https://192.0.2.1:6443`.
+ * The servers of one cluster. All transports of this process use the same server until it fails. Addresses are URLs
+ * such as `https://192.0.2.1:6443`.
  */
 export class ServerList {
-  /** The address that the user gave: it stays, though no server may know it, as that of a load balancer. */
+  /**
+   * The address that the user gave. It stays in the list even when the cluster does not name it, as that of a load
+   * balancer.
+   */
   readonly #given: string
   readonly #probe: Probe
   readonly #listeners = new Set<(server: string) => void>()
   readonly #returnListeners = new Set<() => void>()
   readonly #inDoubt = new Set<string>()
-  /** Whether a server has failed since one has answered. */
+  /** Whether a server has failed since the last answer of any server. */
   #hasFailed = false
   #known: readonly string[] = []
   #current: string
@@ -26,7 +32,7 @@ export class ServerList {
     this.#current = given
   }
 
-  /** The server to ask now. */
+  /** The server to send requests to. */
   get current(): string {
     return this.#current
   }
@@ -35,32 +41,38 @@ export class ServerList {
     return this.#known.includes(this.#given) ? this.#known : [...this.#known, this.#given]
   }
 
-  /** Takes the servers that the cluster names now. The current one stays if it is among them, or was given. */
+  /**
+   * Replaces the servers by those that the cluster names now. The current one stays if it is among them, or if the user
+   * gave it.
+   */
   set(known: readonly string[]): void {
     this.#known = known
     if (!this.all.includes(this.#current)) this.#current = this.all[0]!
   }
 
-  /** Goes on to the next server if this is the current one, and tells those who use it. */
+  /** Makes the next server the current one if `server` is the current one, and calls the listeners of `onFailed`. */
   failed(server: string): void {
     this.refused(server)
     for (const listener of this.#listeners) listener(server)
   }
 
-  /** Goes on to the next server if this is the current one; what it is still answering may go on. */
+  /**
+   * Makes the next server the current one if `server` is the current one. Requests to `server` that are in progress
+   * continue.
+   */
   refused(server: string): void {
     this.#hasFailed = true
     if (server === this.#current) this.#current = this.all[(this.all.indexOf(server) + 1) % this.all.length]!
   }
 
-  /** Called for each request that a server has answered: tells those who wait for a server, if one had failed. */
+  /** Called for each request that a server has answered. Calls the listeners of `onReturned` if a server had failed. */
   answered(): void {
     if (!this.#hasFailed) return
     this.#hasFailed = false
     for (const listener of this.#returnListeners) listener()
   }
 
-  /** Asks a server that is slow whether it is alive; it has failed if it is not. */
+  /** Probes a server that is slow. If the probe fails, the server has failed. */
   suspect(server: string): void {
     if (this.#inDoubt.has(server)) return
     this.#inDoubt.add(server)
@@ -70,12 +82,12 @@ export class ServerList {
       .catch(() => undefined)
   }
 
-  /** Calls `listener` for each server that fails, until the function that it returns is called. */
+  /** Calls `listener` for each server that fails. Returns a function that ends this. */
   onFailed(listener: (server: string) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
-  /** Calls `listener` when a server answers after one has failed, until the function that it returns is called. */
+  /** Calls `listener` when a server answers after one has failed. Returns a function that ends this. */
   onReturned(listener: () => void): () => void {
     this.#returnListeners.add(listener)
     return () => void this.#returnListeners.delete(listener)

@@ -14,18 +14,18 @@ export type TimerKind = "work" | "upkeep" | "watchdog"
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds from an arbitrary start, never going back, with fractions: for measuring how long something took. */
+  /** Milliseconds since an arbitrary start, with fractions. Never goes back: for measuring how long something took. */
   monotonic(): number
   /**
    * Calls `run` once, `ms` milliseconds from now. Delays over 24.8 days, the limit of the platform's timers, work too.
-   * An `upkeep` timer, such as a heartbeat, may run late without anybody noticing, as long as it runs before any timer
-   * of kind `work`. A `watchdog` timer checks that upkeep was done, so it runs after all upkeep that is due. The virtual
-   * clock skips over both kinds while no `work` is due, so that a quiet day costs nothing.
+   * An `upkeep` timer, such as a heartbeat, may run late, as long as it runs before any timer of kind `work`. A
+   * `watchdog` timer checks that upkeep was done, so it runs after all upkeep that is due. The virtual clock skips over
+   * both kinds while no `work` is due, so that a quiet day costs nothing.
    */
   setTimeout(run: () => void, ms: number, kind?: TimerKind): Timer
   /**
-   * Calls `run` at the end of the present turn of the event loop, after all microtasks. Group commit and the coalescing
-   * of updates use it.
+   * Calls `run` at the end of the present turn of the event loop, after all microtasks. Used for group commit and to
+   * combine several updates into one.
    */
   afterTurn(run: () => void): void
 }

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from "./clock.ts"
 
 /**
- * The deadlines of many items, nearly all of which are done long before. One timer serves all of them, because a timer
- * for each request costs as much as a whole step of serving it. Items are kept in an array whose free indexes are used
- * again: a Map that items enter and leave all the time makes garbage that keeps them in memory.
+ * The deadlines of many items, nearly all of which are done long before their deadline. One timer serves all items,
+ * because a timer for each request costs as much as a whole step of serving it. Items are kept in an array whose free
+ * indexes are reused: a Map to which items are added and removed all the time makes garbage that keeps them in memory.
  */
 export class Deadlines<T> {
   readonly #clock: Clock
@@ -14,7 +14,7 @@ export class Deadlines<T> {
   readonly #free: number[] = []
   #timer: { readonly at: number; readonly handle: Timer } | undefined
 
-  /** `overdue` is called with items that are not done in time, and are dropped here. */
+  /** `overdue` is called with each item that has passed its deadline. The item is removed first. */
   constructor(clock: Clock, overdue: (thing: T) => void) {
     this.#clock = clock
     this.#overdue = overdue
@@ -32,7 +32,7 @@ export class Deadlines<T> {
     return place
   }
 
-  /** Removes the item at this index, which is done or was overdue. */
+  /** Removes the item at this index: call it once for each item, also for one that was overdue. */
   delete(place: number): void {
     this.#things[place] = undefined
     this.#free.push(place)

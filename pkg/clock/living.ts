@@ -3,8 +3,8 @@ import type { Clock, Timer } from "./clock.ts"
 const NONE: Timer = { cancel() {} }
 
 /**
- * Returns a clock for work that ends with `signal`: after that it sets no timers, so that work in progress leaves none
- * behind.
+ * Returns a clock for work that ends with `signal`. Once `signal` has aborted, the clock sets no timers, so that work
+ * which still runs leaves none behind.
  */
 export const livingClock = (clock: Clock, signal: AbortSignal): Clock => ({
   now: () => clock.now(),

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto"
 
 /** The only source of random numbers in k3ts, so that a seed makes a whole cluster repeatable. */
 export interface Random {
-  /** Returns a number in [0, 1). */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number
-  /** Returns `count` bytes. Those of the system are fit for secrets. */
+  /** Returns `count` bytes. The bytes of the system's source are fit for secrets. */
   bytes(count: number): Uint8Array
 }
 
@@ -16,7 +16,10 @@ export const systemRandom: Random = {
 /** Bytes fetched at once, because each call of the system takes over a microsecond, and each uid needs one. */
 const POOL_BYTES = 4096
 
-/** Returns random bytes from a pool, which overwrites what it has returned: it may become a key. */
+/**
+ * Returns a function that takes random bytes from a pool. The pool overwrites the bytes it has returned, because they
+ * may be a key.
+ */
 function pooledBytes(): (count: number) => Uint8Array {
   let pool = new Uint8Array(0)
   let used = 0
@@ -32,7 +35,9 @@ function pooledBytes(): (count: number) => Uint8Array {
   }
 }
 
-/** Returns a repeatable source: the same seed gives the same sequence. (mulberry32; not fit for secrets.) */
+/**
+ * Returns a repeatable source: the same seed gives the same sequence. The algorithm is mulberry32; not fit for secrets.
+ */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   const next32 = () => {
@@ -70,8 +75,8 @@ const HYPHEN = "-".charCodeAt(0)
 const DIGITS = Buffer.from("0123456789abcdef")
 
 /**
- * Without vowels and similar characters, so that no words appear and none is misread. Source: apimachinery
- * pkg/util/rand.
+ * Has no vowels and no characters that look alike, so that names contain no words and are not misread. Source:
+ * apimachinery pkg/util/rand.
  */
 const ALPHANUMS = "bcdfghjklmnpqrstvwxz2456789"
 

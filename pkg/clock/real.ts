@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "./clock.ts"
 
-/** The longest delay of setTimeout, which treats a longer one as zero. */
+/** The longest delay of setTimeout, in milliseconds. The platform treats a longer delay as zero. */
 const LONGEST = 2 ** 31 - 1
 
 /** The system's time. */

@@ -1,48 +1,50 @@
 import type { Clock, Timer, TimerKind } from "./clock.ts"
 
 /**
- * Resolves when all promises that can run now have run. The clock waits for that before it decides that nothing is left
- * to do at this instant.
+ * Resolves when all promises that can run now have run. Only then does the clock decide that no work is left at this
+ * instant.
  */
 const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Number of turns that are traced once an instant has had too many, to find their origin. */
+/** Number of turns that are traced, to find their origin, after an instant has had too many turns. */
 const WATCHED_TURNS = 500
-/** Number of origins in the error. */
+/** Number of origins that the error names. */
 const NAMED = 3
 
-/** An instant of virtual time that does not end: its work causes more work at the same instant, and so on. */
+/** Thrown when an instant of virtual time does not end: its work causes more work at the same instant, and so on. */
 export class EndlessInstantError extends Error {
   override readonly name = "EndlessInstantError"
-  /** The origins of the work, the busiest first: lines of the stack, nearest first. */
+  /** The origins of the work, the most frequent first. Each is some lines of the stack, innermost first. */
   readonly origins: readonly string[]
 
   constructor(turns: number, origins: readonly string[]) {
     super(
-      `Time stands still: one instant has had ${turns} turns and does not end. What runs in it is set off by\n` +
-        `${origins.map((origin) => `    ${origin}`).join("\n") || "    nobody that could be seen"}`,
+      `Time stands still: one instant has had ${turns} turns and does not end. Its work was started by\n` +
+        `${origins.map((origin) => `    ${origin}`).join("\n") || "    code outside the traced stack frames"}`,
     )
     this.origins = origins
   }
 }
 
 export interface VirtualClockOptions {
-  /** Returns the most turns of one instant; called when there were many. */
+  /** Returns the largest number of turns that one instant may have. Called when an instant has had many. */
   readonly mostTurns?: () => number
-  /** Called before time moves to another instant; a returned promise is awaited. */
+  /** Called before time moves to another instant. A returned promise is awaited. */
   readonly turn?: () => Promise<void> | undefined
 }
 
-/** Most requests in one turn, for each turn that an instant may have. */
+/** Factor: one turn may have this many requests for each turn that an instant may have. */
 const ASKS_OF_TURN = 10
 
-/** Frames that do not show the origin: those of the clock, and of the store's commits, which all writers share. */
+/**
+ * Stack frames that do not show the origin: those of the clock, and of the store's commits, which all writers share.
+ */
 const IDLE_FRAMES = /pkg\/clock\/(?!virtual\.test)|pkg\/storage\//
 
-/** Fewer turns are never too many. */
+/** An instant with fewer turns than this is never treated as endless. */
 const FEW_TURNS = 1000
 
-/** A set timer; `state` says whether it still counts. */
+/** A timer that was set. `state` says whether it will still run. */
 class Pending implements Timer {
   readonly due: number
   readonly order: number
@@ -63,26 +65,29 @@ class Pending implements Timer {
 }
 
 /**
- * A clock that stands still until it is advanced. Timers run in the order of their due time and then of their setting,
- * so that the same program always runs in the same order. Between two instants all promises run to their end.
+ * A clock that stands still until it is advanced. Timers run in the order of their due time; timers due at the same
+ * time run in the order in which they were set. So the same program always runs in the same order. Between two instants
+ * all promises run to their end.
  */
 export class VirtualClock implements Clock {
-  /** Milliseconds since the epoch, without jumps of the wall clock. */
+  /** Milliseconds since the epoch, without the jumps of the wall clock. */
   private time: number
-  /** By how many milliseconds the wall clock was set forward. */
+  /** How far `jump` has set the wall clock forward, in milliseconds; negative when back. */
   private wrong = 0
   private order = 0
   private readonly work = new Heap()
   private readonly upkeep = new Heap()
   private readonly watchdogs = new Heap()
-  /** Whether upkeep timers run at their own instants, like all others. For tests that disturb what the upkeep keeps. */
+  /**
+   * Whether upkeep timers run at their own instants, like all others. Set by tests that stop what upkeep keeps alive.
+   */
   exact = false
   private turns: (() => void)[] = []
   private flushing = false
-  /** Turns of the present instant since its end was last awaited. */
+  /** Number of turns of the present instant since `settle` or `advanceTo` last waited for its end. */
   private count = 0
   private settling = 0
-  /** Requests in the present turn. */
+  /** Number of requests in the present turn. */
   private asks = 0
   private stuck: EndlessInstantError | undefined
   private readonly mostTurns: () => number
@@ -102,8 +107,8 @@ export class VirtualClock implements Clock {
   setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
     const heap = kind === "work" ? this.work : kind === "upkeep" ? this.upkeep : this.watchdogs
     if (this.origins !== undefined) this.note()
-    // Whole milliseconds, as of the system's clock; rounded up, because a timer that ran early would find that it is
-    // not due, and be set again for ever.
+    // In whole milliseconds, as the system's clock counts. Rounded up, because a timer that ran early would find that
+    // it is not due, and be set again for ever.
     const pending = new Pending(this.time + Math.ceil(Math.max(0, ms)), this.order++, run, heap)
     heap.push(pending)
     return pending
@@ -129,8 +134,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * When the next timer to which time is advanced is due, in milliseconds since the epoch. Upkeep and watchdogs count
-   * only if `exact` is set.
+   * When the next timer is due to which time can be advanced, in milliseconds since the epoch. Upkeep and watchdog
+   * timers count only if `exact` is set.
    */
   get nextDue(): number | undefined {
     const due = (this.exact ? this.next() : this.work.peek())?.due
@@ -143,8 +148,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Runs everything that is due now, and what follows from it; time does not move. @throws EndlessInstantError when it
-   * does not end
+   * Runs everything that is due now, and the work that follows from it. Time does not move.
+   * @throws EndlessInstantError when that work does not end
    */
   async settle(): Promise<void> {
     if (this.settling++ === 0) this.startCount()
@@ -165,11 +170,12 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances time to `target`, stopping at each due timer of work. Upkeep that is due by then runs first at each stop.
+   * Advances time to `target`, and stops at each timer of kind `work` on the way. At each stop upkeep that is due runs
+   * first.
    */
   async advanceTo(target: number): Promise<void> {
     await this.settle()
-    // Computed before the wall clock may jump.
+    // Computed first, because a timer that runs on the way may let the wall clock jump.
     const end = Math.round(target) - this.wrong
     for (let due = this.nextDue; due !== undefined && due - this.wrong <= end; due = this.nextDue) {
       this.moveTo(due - this.wrong)
@@ -187,7 +193,7 @@ export class VirtualClock implements Clock {
     const work = this.work.peek()
     const upkeep = this.upkeep.peek()
     const watchdog = this.watchdogs.peek()
-    // After a skip all skipped timers are late, so their kind decides which comes first.
+    // After a skip all skipped timers are late, so their kind and not their due time decides which runs first.
     if (!this.exact) {
       if (this.isLate(upkeep)) return upkeep
       if (this.isLate(watchdog)) return watchdog
@@ -200,8 +206,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Counts a request in the present turn. Promises that cause each other end no turn, so nothing else could detect
-   * them. @throws EndlessInstantError when there are too many; the call that advances time throws it too
+   * Counts a request in the present turn. Promises that cause each other never end a turn, so only this count detects
+   * that they go on for ever.
+   * @throws EndlessInstantError when there are too many; the call that advances time throws it too
    */
   asked(): void {
     if (++this.asks <= ASKS_OF_TURN * this.mostTurns()) return
@@ -213,7 +220,7 @@ export class VirtualClock implements Clock {
     throw this.stuck
   }
 
-  /** Waits until no promise and no end of a turn is left to run; due timers stay. */
+  /** Waits until no promise and no callback of `afterTurn` is left to run. Timers that are due are not run. */
   async quiet(): Promise<void> {
     do {
       this.turn()
@@ -222,7 +229,7 @@ export class VirtualClock implements Clock {
     this.tellStuck()
   }
 
-  /** Reports the endless instant once, to the caller that advances time. */
+  /** Throws the error of an endless instant once, to the caller that advances time. */
   private tellStuck(): void {
     const { stuck } = this
     this.stuck = undefined
@@ -257,7 +264,7 @@ export class VirtualClock implements Clock {
     )
   }
 
-  /** Records the origin of a piece of work. */
+  /** Records the stack that started the present piece of work. */
   private note(): void {
     const frames = (new Error().stack ?? "")
       .split("\n")
@@ -272,10 +279,13 @@ export class VirtualClock implements Clock {
 
 const MOST_CANCELLED = 256
 
-/** A binary heap by due time, then order. Removal marks an item, which is skipped when it comes up. */
+/**
+ * A binary heap, ordered by due time and then by `order`. A removed item is only marked, and is skipped when it comes
+ * to the top.
+ */
 class Heap {
   private readonly items: Pending[] = []
-  /** The number of unmarked items. */
+  /** The number of items that are not marked. */
   size = 0
 
   push(item: Pending): void {
@@ -304,7 +314,7 @@ class Heap {
     if (item.state !== "set") return
     item.state = "cancelled"
     this.size--
-    // Many timers are cancelled long before they are due: marked items must not pile up.
+    // Many timers are cancelled long before they are due: their marked items must not accumulate.
     if (this.items.length > 2 * this.size + MOST_CANCELLED) {
       const left = this.items.filter(({ state }) => state === "set").sort((a, b) => (before(a, b) ? -1 : 1))
       this.items.splice(0, this.items.length, ...left)

@@ -5,7 +5,7 @@ import type { Random } from "../clock/random.ts"
 import type { Logger } from "../log/log.ts"
 import type { Tracing } from "../tracing/tracing.ts"
 
-/** What every component gets: everything that it may use besides its own configuration. Built in components/cluster. */
+/** What every component gets: everything that it may use besides its own configuration. components/cluster makes it. */
 export interface ComponentContext {
   /** Acts as the component's own user, e.g. system:kube-scheduler. */
   readonly client: Client
@@ -13,10 +13,11 @@ export interface ComponentContext {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** @internal Traces what the component does; absent unless traces are wanted. */
+  /** @internal Records spans of what the component does; absent when tracing is off. */
   readonly tracing?: Tracing | undefined
   /**
-   * Runs background work: a failure is logged and fails the component. Every promise must be awaited or run by this.
+   * Runs background work: a failure is logged and fails the component. Every promise must be awaited or passed to this
+   * method.
    */
   spawn(name: string, run: () => Promise<void>): void
 }
@@ -27,7 +28,7 @@ export interface ComponentContext {
  */
 export interface Component {
   readonly name: string
-  /** Resolves when the component works; throws when it cannot start. `signal` aborts a start in progress. */
+  /** Resolves when the component is ready to work; throws when it cannot start. `signal` aborts a start in progress. */
   start(signal: AbortSignal): Promise<void>
   /** Stops the component, and resolves when it has ended. May be called twice, and before `start` has ended. */
   stop(): Promise<void>

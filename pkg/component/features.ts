@@ -1,34 +1,39 @@
 /**
- * What Kubernetes has behind a feature gate and k3ts can do without as well, by upstream's names. On is what is on in
+ * The feature gates of Kubernetes that k3ts can turn off too, by upstream's names, with their defaults: those of
  * Kubernetes 1.36. Source: pkg/features/kube_features.go, apiserver pkg/features.
  */
 const DEFAULTS = {
-  /** `restartPolicyRules` of containers, and a `restartPolicy` of their own. */
+  /** `restartPolicyRules` of containers, and a container's own `restartPolicy`. */
   ContainerRestartRules: true,
   /** `lifecycle.stopSignal` of containers. */
   ContainerStopSignals: false,
-  /** Variables out of a file in a volume: `fileKeyRef`. */
+  /** Environment variables from a file in a volume: `fileKeyRef`. */
   EnvFiles: true,
   /** `hostnameOverride` of pods. */
   HostnameOverride: true,
   /** `maxUnavailable` of StatefulSets' rolling updates. */
   MaxUnavailableStatefulSet: false,
-  /** Scaling down heeds the annotation `controller.kubernetes.io/pod-deletion-cost`. */
+  /**
+   * The ReplicaSet controller heeds the annotation `controller.kubernetes.io/pod-deletion-cost` when it scales down.
+   */
   PodDeletionCost: true,
   /** `resources` of a pod as a whole. */
   PodLevelResources: true,
-  /** Watches that begin with what there is, and say when that is over: `sendInitialEvents`. */
+  /** Watches that begin with the existing objects and mark the end of them with a bookmark: `sendInitialEvents`. */
   WatchList: true,
 } as const
 
 export type FeatureName = keyof typeof DEFAULTS
-/** Which features are on. Components are given them with their configuration. */
+/** Which feature gates are on. Components get them with their configuration. */
 export type Features = Readonly<Record<FeatureName, boolean>>
 
 export const FEATURE_NAMES = Object.keys(DEFAULTS) as readonly FeatureName[]
 export const DEFAULT_FEATURES: Features = DEFAULTS
 
-/** The features with some of them set otherwise. @throws Error that names the gates there are, for any other */
+/**
+ * Returns the default feature gates with those of `given` set. @throws Error for an unknown gate, with the names of all
+ * gates
+ */
 export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
   for (const [name, on] of Object.entries(given)) {
     if (!(name in DEFAULTS))
@@ -40,8 +45,8 @@ export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
 }
 
 /**
- * `Name=true,Other=false`, as Kubernetes writes them. @throws Error for what is no such list, and for gates that there
- * are not
+ * Parses `Name=true,Other=false`, the format of Kubernetes' `--feature-gates`.
+ * @throws Error when the text has another format, or names an unknown gate
  */
 export function parseFeatureGates(text: string): Features {
   const given = text

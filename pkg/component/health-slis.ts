@@ -3,12 +3,13 @@ import { Registry } from "../metrics/registry.ts"
 /** The metrics of `/metrics/slis`: the results of the health checks, recorded at each request to a health endpoint. */
 export interface HealthSlis {
   readonly registry: Registry
-  /** `endpoint`: healthz, livez or readyz. */
+  /** `endpoint` is healthz, livez or readyz. */
   observe(endpoint: string, name: string, isWell: boolean): void
 }
 
 /**
- * `startedAt`: start of the process, in ms since the epoch. Source: component-base metrics/prometheus/slis/metrics.go.
+ * `startedAt`: start of the process, in milliseconds since the epoch. Source: component-base
+ * metrics/prometheus/slis/metrics.go.
  */
 export function createHealthSlis(startedAt: number): HealthSlis {
   const registry = new Registry()

@@ -1,18 +1,18 @@
-/** One of the things that must be well for a server to be healthy. */
+/** A check that must pass for a server to be healthy. */
 export interface HealthCheck {
   readonly name: string
-  /** Why it is not well, or nothing. Answers at once. */
+  /** Returns why the check fails; undefined when it passes. Must not wait for anything. */
   problem(): string | undefined
 }
 
 export interface HealthQuery {
-  /** Names of checks that are not to count. */
+  /** Names of checks that are left out. */
   readonly excluded: readonly string[]
-  /** Tell of each check also when all are well. */
+  /** Whether the answer lists each check also when all pass. */
   readonly verbose: boolean
-  /** Whether the sender may know why a check fails. */
+  /** Whether the caller may read why a check fails. */
   mayKnow(check: HealthCheck): boolean
-  /** Told of each check that has been made. */
+  /** Called with the result of each check. */
   observe?(name: string, isWell: boolean): void
 }
 
@@ -21,7 +21,7 @@ export interface HealthReport {
   readonly text: string
 }
 
-/** What a health endpoint answers. Source: apiserver pkg/server/healthz/healthz.go. */
+/** Returns the answer of a health endpoint. Source: apiserver pkg/server/healthz/healthz.go. */
 export function reportAll(
   endpoint: string,
   checks: readonly HealthCheck[],
@@ -52,7 +52,7 @@ export function reportAll(
   return { status: 200, text: verbose ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok" }
 }
 
-/** What the endpoint of one check answers. */
+/** Returns the answer of the endpoint of one check. */
 export function reportOne(check: HealthCheck): HealthReport {
   const problem = check.problem()
   return problem === undefined

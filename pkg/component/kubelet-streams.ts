@@ -14,19 +14,20 @@ export interface KubeletStreamTarget {
   readonly container: string
 }
 
-/** The raw connection of a client that asked to leave HTTP. */
+/** The raw connection of a client that asked for a protocol upgrade. */
 export interface StreamUpgrade {
   readonly req: UpgradeRequest
   readonly socket: Duplex
-  /** What the client has sent already after the head of the request. */
+  /** The bytes that the client has sent after the head of its request. */
   readonly head: Buffer
-  /** Called when the connection is handed over: nothing can be answered over HTTP after that. */
+  /** Called when the connection is handed over: after that no HTTP answer can be sent. */
   upgraded(): void
 }
 
 /**
  * Reads `/exec/NAMESPACE/POD[/UID]/CONTAINER`, the same with `attach`, and `/portForward/NAMESPACE/POD[/UID]`, from a
- * path that is still percent-encoded. Undefined for every other path. @throws ApiError BadRequest
+ * path that is still percent-encoded. Returns undefined for every other path.
+ * @throws ApiError BadRequest
  */
 export function streamTargetOf(path: string): KubeletStreamTarget | undefined {
   if (!/^\/(exec|attach|portForward)\//.test(path)) return undefined
@@ -46,10 +47,10 @@ function decoded(segment: string): string {
 }
 
 /**
- * Serves exec, attach and port forwarding as a kubelet does on its own paths. The parameters have other names than
- * those of the pods' subresources. `pod` is undefined where the node has no such pod. Source:
+ * Serves exec, attach and port forwarding as a kubelet does on its own paths. The query parameters have other names
+ * than those of the pods' subresources. `pod` is undefined when the node has no such pod. Source:
  * pkg/kubelet/server/server.go getExec, getAttach, getPortForward.
- * @throws ApiError while an answer can still be given
+ * @throws ApiError while an HTTP answer can still be sent
  */
 export async function serveKubeletStream(
   { kind, container, uid }: KubeletStreamTarget,
@@ -90,13 +91,13 @@ export async function serveKubeletStream(
     : connector.exec(target, { container, command: query.getAll("command"), streams }, accept)
 }
 
-/** The kubelet takes it for its own failure when nobody asked to leave HTTP. */
+/** Returns the upgrade. Without one the kubelet answers 500 InternalError, not 400. */
 function wanted(upgrade: StreamUpgrade | undefined): StreamUpgrade {
   if (upgrade === undefined) throw new ApiError("InternalError", "Upgrade request required")
   return upgrade
 }
 
-/** Source: k8s.io/cri-streaming pkg/streaming/remotecommand NewOptions. */
+/** Returns the streams that the query asks for. Source: k8s.io/cri-streaming pkg/streaming/remotecommand NewOptions. */
 function streamsOf(query: URLSearchParams): CommandStreams {
   const on = (name: string): boolean => query.get(name) === "1"
   const tty = on("tty")

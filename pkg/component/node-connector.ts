@@ -1,12 +1,10 @@
 import type { PortForwardSession } from "../streaming/port-forward.ts"
 import type { CommandStreams, RemoteCommandSession } from "../streaming/remote-command.ts"
 
-/**
- * The port of a kubelet's own API unless told otherwise. Source: pkg/cluster/ports/ports.go KubeletPort.
- */
+/** The default port of a kubelet's own API. Source: pkg/cluster/ports/ports.go KubeletPort. */
 export const KUBELET_PORT = 10250
 
-/** A pod that is meant to be on the node. */
+/** A pod that should run on the node. */
 export interface PodTarget {
   readonly namespace: string
   readonly name: string
@@ -17,36 +15,37 @@ export interface PodTarget {
 export interface LogOptions {
   readonly container: string
   readonly follow: boolean
-  /** The logs of the container's last run before this one. */
+  /** Reads the log of the container's previous run. */
   readonly previous: boolean
   readonly timestamps: boolean
   readonly sinceSeconds?: number
-  /** RFC 3339. */
+  /** A time as RFC 3339. */
   readonly sinceTime?: string
   readonly tailLines?: number
   readonly limitBytes?: number
-  /** `All` unless given. */
+  /** `All` by default. */
   readonly stream?: "All" | "Stdout" | "Stderr"
 }
 
 /**
- * The way from the API server to what runs on a node: the one thing that does not go through objects. The kubelet in
- * this process is one, a kubelet elsewhere is reached over HTTPS. All methods throw ApiError while an answer can still
- * be given.
+ * The connection from the API server to what runs on a node: the only communication that does not go through objects.
+ * It is a kubelet in this process, or a kubelet elsewhere that is reached over HTTPS. All methods throw ApiError while
+ * an answer can still be sent.
  */
 export interface NodeConnector {
-  /** The log as it stands, then, with `follow`, as it grows until the container ends or `signal` aborts. */
+  /** Returns the log so far, then, with `follow`, what is added until the container ends or `signal` aborts. */
   logs(pod: PodTarget, options: LogOptions, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /**
-   * Runs a command in a container. `accept` completes the client's upgrade and gives its streams: call it once the
-   * command is known to be startable; undefined when the client is gone. Resolves when all is over.
+   * Runs a command in a container. `accept` completes the client's upgrade and returns its streams, or undefined when
+   * the client is gone: call it once the command is known to be startable. Resolves when the command and its streams
+   * have ended.
    */
   exec(
     pod: PodTarget,
     options: { readonly container: string; readonly command: readonly string[]; readonly streams: CommandStreams },
     accept: () => Promise<RemoteCommandSession | undefined>,
   ): Promise<void>
-  /** Joins the streams of a container's first process. */
+  /** Connects the client to the streams of a container's first process. */
   attach(
     pod: PodTarget,
     options: { readonly container: string; readonly streams: CommandStreams },
@@ -55,12 +54,12 @@ export interface NodeConnector {
   /** Carries connections to ports of the pod until the client leaves. */
   portForward(pod: PodTarget, accept: () => Promise<PortForwardSession | undefined>): Promise<void>
   /**
-   * Sends a request to an address of the node's pods, where the machine's own network does not lead there: pods that
-   * are simulated.
-   * @throws Error in the words of a dialer
+   * Sends a request to an address of the node's pods that this machine's network does not reach: addresses of simulated
+   * pods.
+   * @throws Error in the words of Go's net.Dialer
    */
   fetch?(request: Request, to: { readonly host: string; readonly port: number }): Promise<Response>
-  /** Answers requests to the kubelet's own HTTP paths (`/logs/`, `/stats/summary` …), where it has some. */
+  /** Answers requests to the kubelet's own HTTP paths (`/logs/`, `/stats/summary` …), if the kubelet has them. */
   proxy?(request: Request): Promise<Response>
 }
 
@@ -73,7 +72,7 @@ export class NodeConnectors {
     return this.#byNode.get(node) ?? this.#elsewhere(node)
   }
 
-  /** Gives what takes it away again, if it is still there. */
+  /** Adds a connector. Returns a function that removes it, unless another connector has replaced it. */
   register(node: string, connector: NodeConnector): () => void {
     this.#byNode.set(node, connector)
     return () => {
@@ -81,7 +80,7 @@ export class NodeConnectors {
     }
   }
 
-  /** `find` returns the way to a node whose kubelet is not in this process. */
+  /** Sets `find`, which returns the connector of a node whose kubelet is not in this process. */
   findElsewhere(find: (node: string) => NodeConnector | undefined): void {
     this.#elsewhere = find
   }

@@ -3,23 +3,23 @@ import type { Clock, Timer } from "../clock/clock.ts"
 export interface SyncRunnerOptions {
   readonly clock: Clock
   /**
-   * Brings what the owner keeps in step with what is wanted now. Called by the runner only, never twice at once. May
+   * Brings what the owner manages in line with the desired state. Called by the runner only, never twice at once. May
    * return for how many milliseconds it kept the process from other work, for `maxShare`.
    */
   sync(): Promise<number> | Promise<void>
   /** Called after each run that failed, for the log. Returns the wait before the next try, in milliseconds. */
   failed(err: unknown): number
   /**
-   * The largest share of the time, above 0, in which `sync` may keep the process busy, if others can ask for runs
-   * without end: after a run the next one waits. A run that fails counts with the time that it took, at most
-   * `FAILED_MS`. The first run after a quiet time begins at once. 1, the default, is no limit.
+   * The largest share of the time, above 0 and up to 1, in which `sync` may keep the process busy. Needed where others
+   * can ask for runs without end: after a run the next one waits. A run that fails counts with the time that it took,
+   * at most `FAILED_MS`. The first run after a quiet time begins at once. 1, the default, is no limit.
    */
   readonly maxShare?: number
 }
 
-/** The longest wait for the sake of `maxShare`, in milliseconds. */
+/** The longest pause that `maxShare` causes, in milliseconds. */
 const LONGEST_PAUSE_MS = 10_000
-/** Milliseconds of a failed run that count for `maxShare`: in longer ones the process has mostly waited. */
+/** The most milliseconds of a failed run that count for `maxShare`: a longer run has mostly waited. */
 const FAILED_MS = 100
 
 /**
@@ -34,7 +34,7 @@ export class SyncRunner {
   #requested = false
   #running: Promise<void> | undefined
   #retry: Timer | undefined
-  /** Runs before this time on the monotonic clock would take more than the share. */
+  /** A run before this time, on the monotonic clock, would exceed `maxShare`. */
   #notBefore = -Infinity
   #pause: Timer | undefined
   #problem: string | undefined
@@ -43,7 +43,7 @@ export class SyncRunner {
     this.#options = options
   }
 
-  /** The message of the last run if it failed; undefined when it succeeded, and before the first. */
+  /** The error message of the last run if it failed; undefined when it succeeded, and before the first run. */
   get problem(): string | undefined {
     return this.#problem
   }
@@ -54,7 +54,7 @@ export class SyncRunner {
 
   /**
    * Asks for a run that begins after this call: at the end of the turn, after the present run, or with `start`. Returns
-   * whether no such run was asked for yet.
+   * false when such a run was already asked for.
    */
   request(): boolean {
     if (this.#requested) return false
@@ -69,7 +69,10 @@ export class SyncRunner {
     this.#retry = this.#started ? this.#options.clock.setTimeout(() => this.request(), ms) : undefined
   }
 
-  /** Begins to run. Resolves when what has been requested so far was tried, and never rejects: see `problem`. */
+  /**
+   * Starts the runner. Resolves after the first attempt of what has been requested so far, and never rejects: see
+   * `problem`.
+   */
   async start(): Promise<void> {
     this.#started = true
     this.#notBefore = -Infinity
@@ -77,7 +80,7 @@ export class SyncRunner {
     await this.#run()
   }
 
-  /** Begins no run any more. Resolves when the present one has ended. */
+  /** Starts no further run. Resolves when the present run has ended. */
   async stop(): Promise<void> {
     this.#started = false
     this.#requested = false
@@ -87,7 +90,10 @@ export class SyncRunner {
     await this.#running
   }
 
-  /** Runs while runs are requested. Returns at once during a run, because the loop around it serves what is requested meanwhile. */
+  /**
+   * Runs `sync` while runs are requested. Returns at once during a run, because the loop that made this run serves
+   * later requests too.
+   */
   async #run(): Promise<void> {
     while (this.#requested && this.#started && this.#running === undefined) {
       if (this.#mustPause()) return
@@ -98,7 +104,7 @@ export class SyncRunner {
     }
   }
 
-  /** Returns whether a run has to wait, and has it begin afterwards. */
+  /** Returns whether `maxShare` makes the next run wait. If so, sets the timer that starts it. */
   #mustPause(): boolean {
     const { clock } = this.#options
     const waitMs = this.#notBefore - clock.monotonic()

@@ -6,7 +6,7 @@ import type { Random } from "../clock/random.ts"
 import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
 
-/** What a reconcile may use. */
+/** What a controller's `reconcile` may use. */
 export interface ReconcileContext {
   readonly client: Client
   readonly informers: Informers
@@ -17,14 +17,14 @@ export interface ReconcileContext {
   readonly events: EventRecorder
 }
 
-/** Maps events on another kind to the keys that they concern. */
+/** Maps events of another kind to the keys that they concern. */
 export interface Watched {
   readonly resource: Resource
   /** `old` is given for updates only; for a deletion `deleted` is true. */
   keys(object: KubeObject, context: ReconcileContext, old: KubeObject | undefined, deleted: boolean): readonly Key[]
 }
 
-/** Watches a kind in its type; a Watched has the type left out. */
+/** Returns a Watched whose `keys` gets objects of the kind's type. A Watched by itself does not name the type. */
 export const watching = <T extends KubeObject>(
   resource: Resource<T>,
   keys: (object: T, context: ReconcileContext, old: T | undefined, deleted: boolean) => readonly Key[],
@@ -46,20 +46,20 @@ interface TypedWatch<T extends KubeObject> {
  */
 export interface Controller<T extends KubeObject = KubeObject> {
   readonly name: string
-  /** The source of its Events, where upstream's controller of this name has another one. */
+  /** The source of the controller's Events, where upstream's differs from the controller's name. */
   readonly eventSource?: string
   readonly reconciles: Resource<T>
   readonly watches?: readonly Watched[]
   /**
-   * Whether an event on the reconciled kind matters. By default all do. The deletion of an object whose key is being
-   * reconciled or waits always matters. For kinds with very many objects, such as pods.
+   * Returns whether an event of the reconciled kind concerns the controller. All do by default. The deletion of an
+   * object whose key is being reconciled or waits always does. For kinds with very many objects, such as pods.
    */
   concerns?(object: T, context: ReconcileContext): boolean
-  /** Keys that are reconciled at once; 5 unless given. */
+  /** The number of keys that are reconciled at once; 5 by default. */
   readonly workers?: number
   /**
    * Returns nothing, or when to reconcile again (with kind `upkeep` if that only checks that nothing has happened; see
-   * Clock). A thrown error is retried with backoff; `terminal(err)` is not.
+   * Clock). A thrown error is retried with backoff, except one made by `terminal`.
    */
   reconcile(
     key: Key,

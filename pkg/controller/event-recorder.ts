@@ -7,11 +7,11 @@ import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
 import { ToldEvents, type Told } from "./told-events.ts"
 
-/** Most events that wait to be written; more are dropped, as by upstream's broadcaster. */
+/** The number of events that may wait to be written. Further ones are dropped, as by upstream's broadcaster. */
 const MAX_WAITING = 1000
-/** Most names that are tried for an Event: an API that refuses this many refuses all. */
+/** The number of names that are tried for an Event: an API that refuses this many would refuse every name. */
 const MOST_NAMES = 100
-/** Events written together: they share a commit, and do not block the event loop for long. */
+/** The number of events that are written together: they share a commit, and do not block the event loop for long. */
 const TOGETHER = 50
 
 /** An event that waits to be written. */
@@ -21,10 +21,10 @@ interface Waiting {
   readonly reason: string
   readonly fieldPath: string | undefined
   readonly first: string
-  /** The message and time of the last of several equal events. */
+  /** The message and time of the latest of several equal events. */
   message: string
   last: string
-  /** The number of equal events that came while it waited. */
+  /** The number of equal events that arrived while this one waited. */
   times: number
 }
 
@@ -59,7 +59,7 @@ export function createEventRecorder(
     }
   }
 
-  /** Raises the count of the Event that was written before; false if it has expired. */
+  /** Raises the count of the Event that was written before. Returns false if that Event has expired. */
   async function raised(
     told: Told,
     name: string,
@@ -73,7 +73,7 @@ export function createEventRecorder(
     }: Waiting,
   ): Promise<boolean> {
     const count = told.count + times
-    // What has no name is not packed, so the new count is not lost.
+    // Objects whose Events have no name are not packed (see ToldEvents), so the new count is not lost.
     told.name = undefined
     try {
       await client.patch(Event, { name, namespace }, { type: "merge", body: { count, message, lastTimestamp: last } })

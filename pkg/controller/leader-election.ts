@@ -12,14 +12,14 @@ export interface LeaderElectionOptions {
   readonly namespace: string
   /** Must differ between all candidates. */
   readonly identity: string
-  /** How long candidates wait after the last renewal that they saw; 15 s unless given. */
+  /** How long candidates wait after the last renewal that they saw, in milliseconds; 15 s by default. */
   readonly leaseDurationMs?: number
-  /** How long the leader tries to renew the Lease before it stops; 10 s unless given. */
+  /** How long the leader tries to renew the Lease before it stops, in milliseconds; 10 s by default. */
   readonly renewDeadlineMs?: number
-  /** Delay between two attempts; 2 s unless given. */
+  /** Delay between two attempts, in milliseconds; 2 s by default. */
   readonly retryPeriodMs?: number
   /**
-   * Whether a leader that stops releases the Lease, so that another candidate need not wait. True unless given;
+   * Whether a leader that stops releases the Lease, so that another candidate need not wait. True by default;
    * client-go's default is false.
    */
   readonly releaseOnCancel?: boolean
@@ -31,21 +31,25 @@ export interface LeaderElectionContext {
   readonly random: Random
   readonly log: Logger
   /**
-   * Calls `seen` with the Lease now and at each change, undefined when it was deleted, until the returned function is
-   * called. With it, candidates wait for the end of the Lease and do not ask for it every few seconds.
+   * Calls `seen` with the Lease now and at each change, with undefined when the Lease was deleted, until the returned
+   * function is called. If this option is given, candidates wait for the end of the Lease instead of reading it every
+   * few seconds.
    */
   readonly watchLease?: (seen: (lease: Lease | undefined) => void) => () => void
 }
 
-/** Candidates wait the retry period and up to this many times as long in addition, so that they do not try at once. */
+/**
+ * Candidates wait the retry period and up to this many times that period in addition, so that they do not all try at
+ * once.
+ */
 const JITTER_FACTOR = 1.2
-/** The duration in a released Lease. */
+/** The leaseDurationSeconds of a released Lease. */
 const RELEASED_SECONDS = 1
 
 /**
  * Waits until this candidate leads, then runs `lead` until `signal` aborts or the Lease is lost; the signal passed to
- * `lead` aborts then. Resolves when `lead` has ended, with "cancelled" or "lost". @throws Error for timings that
- * contradict each other, and what `lead` throws
+ * `lead` aborts then. Resolves when `lead` has ended, with "cancelled" or "lost". @throws Error when the timings
+ * contradict each other; what `lead` throws is thrown too
  */
 export async function runLeaderElected(
   options: LeaderElectionOptions,
@@ -63,7 +67,7 @@ export async function runLeaderElected(
   await elector.renew(over)
   leading.abort(new Error("no longer the leader"))
   await watched
-  // Released after `lead` has ended, so that no other candidate leads before.
+  // The Lease is released only after `lead` has ended, so that no other candidate leads before.
   await elector.release()
   await work
   return signal.aborted ? "cancelled" : "lost"
@@ -72,11 +76,11 @@ export async function runLeaderElected(
 class LeaderElector {
   readonly #options: Required<LeaderElectionOptions>
   readonly #context: LeaderElectionContext
-  /** The Lease as last seen, and when it was seen: the times in it are of another clock. */
+  /** The Lease as last seen, and when it was seen by this clock: the times in the Lease are of another clock. */
   #observed: { readonly lease: Lease; readonly at: number } | undefined
   /**
-   * When the last successful attempt began. Candidates see its Lease later than that, so a leader that counts its
-   * deadline from here ends before they begin, however long the answer took.
+   * When the last successful attempt began. Other candidates see the Lease later than that. So a leader that counts its
+   * deadline from this time stops before they begin, however long the answer took.
    */
   #renewed = 0
   /** Aborted when the watched Lease has changed. */
@@ -128,13 +132,13 @@ class LeaderElector {
     const { clock, random, watchLease } = this.#context
     const { retryPeriodMs } = this.#options
     const jitter = random.next() * JITTER_FACTOR
-    // Without a valid Lease of another candidate the attempt has failed: the API could not be reached.
+    // Without a valid Lease of another candidate the attempt has failed, because the API could not be reached.
     if (watchLease === undefined || this.#leftMs() <= 0) return pause(clock, retryPeriodMs * (1 + jitter), signal)
     for (let left = this.#leftMs(); left > 0 && !signal.aborted; left = this.#leftMs()) {
       this.#changed = new AbortController()
       await pause(clock, left, AbortSignal.any([signal, this.#changed.signal]))
     }
-    // All candidates see the end of a Lease at the same time.
+    // All candidates see the end of a Lease at the same time, so each waits a random time.
     await pause(clock, (retryPeriodMs / 4) * jitter, signal)
   }
 
@@ -150,7 +154,10 @@ class LeaderElector {
     return Number(metadata.resourceVersion) > Number(this.#observed?.lease.metadata.resourceVersion ?? 0)
   }
 
-  /** Resolves when the Lease could not be renewed in time, belongs to another candidate, or `signal` aborted. */
+  /**
+   * Resolves when the Lease could not be renewed in time, when it belongs to another candidate, or when `signal`
+   * aborted.
+   */
   async renew(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#context
     const { renewDeadlineMs, retryPeriodMs, name } = this.#options

@@ -13,19 +13,19 @@ import type {
 } from "../client/client.ts"
 import { keyFrom, type Informer } from "../client/informer.ts"
 
-/** A write of a reconcile that the informer of its kind does not show yet. */
+/** A write of a reconcile that the informer of the written kind does not show yet. */
 export interface PendingWrite {
   readonly resource: Resource
   seenBy(informer: Informer<KubeObject>): boolean
 }
 
 /**
- * A client that records its writes, one for each reconcile. The store has one rising revision, so an informer shows a
- * write exactly when it has reached its revision, and a deletion when the object is gone or marked for deletion.
+ * A client that records the writes of one reconcile. The store has one rising revision, so an informer shows a write
+ * when it has reached the write's revision, and a deletion when the object is gone or marked for deletion.
  */
 export class NotingClient implements Client {
   readonly #deleted: PendingWrite[] = []
-  /** The newest revision written, by kind: an informer that has reached it shows all earlier writes. */
+  /** The newest revision written, by kind. An informer that has reached it shows all earlier writes too. */
   readonly #newest = new Map<Resource, number>()
   /** Whether a write was refused, for any reason. */
   refused = false

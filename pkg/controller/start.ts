@@ -9,7 +9,7 @@ import { createEventRecorder } from "./event-recorder.ts"
 import { NotingClient, type PendingWrite } from "./own-writes.ts"
 import { WorkQueue, type QueueObserver } from "./workqueue.ts"
 
-/** An error that a retry cannot solve: `throw terminal(err)`. The key waits for its next event. */
+/** An error that a retry cannot solve: `throw terminal(err)`. Its key is reconciled again only after the next event. */
 export class TerminalError extends Error {
   override readonly name = "TerminalError"
 }
@@ -26,15 +26,15 @@ export interface ControllerObserver {
 
 export interface RunningController {
   readonly name: string
-  /** Adds a key from outside, e.g. after a timer of the controller. */
+  /** Adds a key, for instance after a timer of the controller. */
   enqueue(key: Key, afterMs?: number): void
-  /** No key is waiting or being reconciled. */
+  /** Whether no key is waiting or being reconciled. */
   readonly idle: boolean
-  /** Takes no more keys, and resolves when the running reconciles have ended. */
+  /** Takes no more keys. Resolves when the running reconciles have ended. */
   stop(): Promise<void>
 }
 
-/** Adds the keys that an event concerns; `old` is given for updates only. */
+/** Adds the keys that an event concerns. `old` is given for updates only. */
 type Enqueue = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => void
 
 /** A kind whose events concern the controller, with the functions that enqueue keys. */
@@ -43,7 +43,7 @@ interface WatchedKind {
   readonly enqueues: Enqueue[]
 }
 
-/** Keys of a controller that are reconciled at once, as by most of upstream's controllers. */
+/** The number of keys that a controller reconciles at once by default, as most of upstream's controllers. */
 const DEFAULT_WORKERS = 5
 
 /**
@@ -113,7 +113,7 @@ export async function startController<T extends KubeObject>(
     }
   }
 
-  /** Reconciles one key, as part of the trace of what led to it. */
+  /** Reconciles one key, in a span of the trace that led to it. */
   function inSpan(key: Key): Promise<void> {
     if (tracing === undefined) return reconcile(key)
     const span = tracing.root(`${controller.name} reconcile`, {
@@ -132,8 +132,8 @@ export async function startController<T extends KubeObject>(
     let outcome: "success" | "error" | "requeue" = "success"
     try {
       const result = await controller.reconcile(key, { ...shared, client, log: child })
-      // The controller may have ignored a refused write, such as that of a deleted object: the next reconcile shows
-      // whether it was right.
+      // The controller may have ignored a refused write, such as that of a deleted object. The next reconcile shows
+      // whether it was right to.
       if (client.refused) queue.retry(key)
       else queue.forget(key)
       if (result !== undefined) {
@@ -149,7 +149,7 @@ export async function startController<T extends KubeObject>(
         child.debug("What is reconciled is going away", { err })
         queue.forget(key)
       } else {
-        // Conflicts are common: the informer will bring the newer object.
+        // Conflicts are common, and solve themselves: the informer will receive the newer object.
         child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
           err,
           reason: err instanceof ApiError ? err.reason : undefined,
@@ -163,8 +163,8 @@ export async function startController<T extends KubeObject>(
   }
 
   /**
-   * Whether a write failed because its namespace, or the reconciled object itself, is being deleted: then nothing is
-   * left to do.
+   * Returns whether a write failed because its namespace, or the reconciled object itself, is being deleted: then
+   * nothing is left to do.
    */
   function isGoing(err: unknown, key: Key): boolean {
     if (isNamespaceEnding(err)) return true

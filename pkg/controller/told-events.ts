@@ -4,19 +4,22 @@ const SIMILAR_WINDOW_MS = 600_000
 const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 const CACHE_SIZE = 4096
-/** Objects whose events are kept unpacked: at least so many, and at most so many while their Events are written. */
+/**
+ * Objects whose events are kept unpacked: at least `FRESH`, and at most `MOST_FRESH` while some of their Events are
+ * being written.
+ */
 const FRESH = 32
 const MOST_FRESH = 192
-/** After so many more objects it is looked which can be packed. */
+/** After this many more objects the oldest are packed, if they can be. */
 const PACKED_AT_ONCE = 32
 
-/** An event that is reported again and again. */
+/** An event that may be reported repeatedly. */
 export interface Told {
   readonly message: string
   /** The name of the Event that was written for it. */
   name: string | undefined
   count: number
-  /** Start of the time window in which it was last reported. */
+  /** Start of the time window in which the event was last reported. */
   window: number
 }
 
@@ -27,11 +30,11 @@ interface Similar {
   readonly fieldPath: string | undefined
   window: number
   told: Told[]
-  /** Stands for all events of a window when they have become too many. */
+  /** Replaces all events of a window when they have become too many. */
   combined: Told | undefined
 }
 
-/** The events about one object, and how many more are allowed. Can be written as JSON. */
+/** The events about one object, and how many more may be written. Can be serialized as JSON. */
 interface About {
   tokens: number
   at: number
@@ -48,8 +51,8 @@ export class ToldEvents {
   readonly #fresh = new Map<string, About>()
   /**
    * Earlier objects, as JSON. After a busy time there are thousands, most of which are never reported again. As small
-   * objects they would keep ten times their size in memory, because they lie between garbage. For the same reason many
-   * are packed together, with copies of their uids: what is made at once lies at one place.
+   * objects they would take ten times the memory, because they lie between garbage in the heap. For the same reason
+   * many are packed at once, with copies of their uids: what is allocated together lies together.
    */
   readonly #packed = new Map<string, string>()
 
@@ -75,7 +78,9 @@ export class ToldEvents {
     return folded(similar, message, now)
   }
 
-  /** The objects that were not reported for the longest time are dropped first. */
+  /**
+   * Returns the entry of an object. Of packed entries, those that were not used for the longest time are dropped first.
+   */
   #about(uid: string, now: number): About {
     const packed = this.#packed.get(uid)
     const about = this.#fresh.get(uid) ??
@@ -87,7 +92,10 @@ export class ToldEvents {
     return about
   }
 
-  /** Packs the oldest but for those whose Events have no name yet, which the recorder sets once they are written. */
+  /**
+   * Packs the oldest entries, except those with Events that have no name yet: the recorder sets the name after the
+   * write.
+   */
   #pack(): void {
     let left = this.#fresh.size - FRESH
     for (const [uid, about] of this.#fresh) {
@@ -100,7 +108,7 @@ export class ToldEvents {
   }
 }
 
-/** Events that became too many have no names of their own. */
+/** Whether all events have the name of their Event. Events that were combined have no names of their own. */
 const isNamed = ({ told, combined }: Similar): boolean =>
   combined === undefined ? told.every(({ name }) => name !== undefined) : combined.name !== undefined
 

@@ -2,7 +2,7 @@ import type { Clock, Timer, TimerKind } from "../clock/clock.ts"
 
 /** Receives what a queue reports, for metrics. */
 export interface QueueObserver {
-  /** Called when a key was added that was not waiting. */
+  /** Called when a key was added that was not waiting yet. */
   added(): void
   /** Called when a key was taken, with the time it had waited. */
   taken(milliseconds: number): void
@@ -12,16 +12,13 @@ export interface QueueObserver {
 /**
  * Keys waiting to be worked on. Source of the semantics: client-go util/workqueue.
  *
- * A key is in one of these states at a time:
- *  - waiting:    in `order`, once, however often it was added;
- *  - working:    handed out by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more
- *    after `done`;
- *  - delayed:    has a timer; adding it at once or earlier replaces the timer.
- * So no key is ever worked on twice at the same time, and no addition is lost.
- * No step here awaits: every method runs to its end before anything else happens.
+ * A key is in one of these states: - waiting:    in `order`, once, however often it was added; - working:    handed out
+ * by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more after `done`; - delayed:
+ * has a timer; adding it at once or earlier replaces the timer. So no key is ever worked on twice at the same time, and
+ * no addition is lost. No step here awaits: every method runs to its end before anything else happens.
  */
 export class WorkQueue {
-  /** Key → when it was added, on the monotonic clock. */
+  /** When each waiting key was added, on the monotonic clock. */
   private readonly order = new Map<string, number>()
   private readonly working = new Set<string>()
   private readonly again = new Set<string>()
@@ -81,12 +78,12 @@ export class WorkQueue {
     this.failures.delete(key)
   }
 
-  /** Whether the key is waiting, being reconciled or delayed. */
+  /** Returns whether the key is waiting, being reconciled or delayed. */
   expects(key: string): boolean {
     return this.order.has(key) || this.working.has(key) || this.delayed.has(key)
   }
 
-  /** Returns the next key, which is being reconciled until `done`. */
+  /** Returns the next key. It counts as being reconciled until `done`. */
   take(): string | undefined {
     for (const [key, since] of this.order) {
       this.order.delete(key)
@@ -102,7 +99,7 @@ export class WorkQueue {
     if (this.again.delete(key)) this.add(key)
   }
 
-  /** Drops all keys, and ignores further ones. */
+  /** Drops all keys, and ignores keys that are added later. */
   stop(): void {
     this.stopped = true
     for (const { timer } of this.delayed.values()) timer.cancel()
@@ -119,5 +116,8 @@ export class WorkQueue {
   }
 }
 
-/** 5 ms, doubling, at most 1000 s. Source: workqueue.DefaultControllerRateLimiter. */
+/**
+ * Returns the delay after this many failures: 5 ms, doubled with each, at most 1000 s. Source:
+ * workqueue.DefaultControllerRateLimiter.
+ */
 const backoff = (failures: number): number => Math.min(5 * 2 ** failures, 1_000_000)

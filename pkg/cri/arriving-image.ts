@@ -2,15 +2,15 @@ import type { Image } from "./image.ts"
 import { unlessAborted } from "../flow/unless-aborted.ts"
 import type { ImageService } from "./service.ts"
 
-/** A store of images, some of which may come without a pull. */
+/** The runtime's images, some of which may be imported instead of pulled. */
 export interface ArrivingImages {
   readonly images: ImageService
-  /** Resolves when images came in that nobody pulled; undefined while none are under way. */
+  /** Resolves when an import has added images; undefined while no import is in progress. */
   readonly moreImages?: () => Promise<void> | undefined
 }
 
 /**
- * The image, also if it is only about to come without a pull: then when it is there. Undefined when it has to be
+ * Returns the image if the runtime has it, or once an import in progress has added it. Undefined when it has to be
  * pulled.
  */
 export async function presentImage(
@@ -19,7 +19,7 @@ export async function presentImage(
   signal?: AbortSignal,
 ): Promise<Image | undefined> {
   for (;;) {
-    // Asked before the look, so that nothing comes unnoticed between the two.
+    // Called before the look-up, so that an import that ends between the two is noticed.
     const more = moreImages?.()
     const image = await images.imageStatus(name)
     if (image !== undefined || more === undefined) return image

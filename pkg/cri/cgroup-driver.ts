@@ -1,7 +1,7 @@
-/** Who makes the cgroups of pods: the runtime itself, or systemd for it. */
+/** Who makes the cgroups of pods: the runtime itself, or systemd on its behalf. */
 export type CgroupDriver = "cgroupfs" | "systemd"
 
-/** What is read of containerd's configuration. Source: containerd internal/cri/config/config.go. */
+/** The part of containerd's configuration that is read. Source: containerd internal/cri/config/config.go. */
 interface ContainerdConfig {
   readonly containerd?: {
     readonly defaultRuntimeName?: string

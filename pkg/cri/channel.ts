@@ -7,16 +7,16 @@ import type { Rpc } from "../grpc/rpc.ts"
 
 export interface CallOptions {
   /**
-   * How long the call may take; Infinity for as long as it likes. Default: two minutes, the kubelet's
+   * How long the call may take, in milliseconds; Infinity for no limit. Default: two minutes, the kubelet's
    * runtimeRequestTimeout.
    */
   timeoutMs?: number
-  /** Ends the call. The runtime learns of it and stops what it can. */
+  /** Cancels the call. The runtime is told, and stops what it can. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * One gRPC connection. It comes back by itself after the server was killed; calls made meanwhile fail with
+ * One gRPC connection. It reconnects by itself after the server was killed; calls made meanwhile fail with
  * `Unavailable`.
  */
 export interface Channel {
@@ -26,7 +26,11 @@ export interface Channel {
     request: Init<Req>,
     options?: CallOptions,
   ): Promise<Decoded<Res>>
-  /** The messages of a server's stream until it ends, `signal` aborts (no error) or it breaks. @throws CriError */
+  /**
+   * Returns the messages of a server's stream until the stream ends, `signal` aborts (no error) or the connection
+   * breaks.
+   * @throws CriError
+   */
   stream<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,
     request: Init<Req>,
@@ -42,14 +46,14 @@ export interface Channel {
 
 export interface StreamOptions {
   signal?: AbortSignal | undefined
-  /** The request has been handed to the connection. */
+  /** Called when the request has been handed to the connection. */
   onSent?: () => void
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000
 
 export interface ChannelOptions {
-  /** Returns the `traceparent` of a call, by which the server can continue its trace; undefined for none. */
+  /** Returns the `traceparent` of a call, with which the server can continue its trace; undefined for none. */
   readonly traceparent?: (() => string | undefined) | undefined
   /** Sent with every call. */
   readonly metadata?: Readonly<Record<string, string>>
@@ -58,22 +62,23 @@ export interface ChannelOptions {
 }
 
 /**
- * A containerd that was killed is back within a fraction of a second; gRPC's own pauses of 1 s to 120 s would be felt
- * in every pod.
+ * A containerd that was killed is back within a fraction of a second; gRPC's own pauses of 1 s to 120 s would delay
+ * every pod.
  */
 const SOON = { first: 50, longest: 250 }
 
-/** @param socketPath of the server, absolute, without `unix://` */
+/** @param socketPath of the server: absolute, without `unix://` */
 export function openChannel(socketPath: string, clock: Clock, options: ChannelOptions = {}): Channel {
   const { metadata = {}, reconnectMs = SOON } = options
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
-    // The kubelet's limit for answers (maxMsgSize in cri-client): a list of all containers may pass grpc's own 4 MiB.
+    // The kubelet's limit for responses (maxMsgSize in cri-client): a list of all containers may exceed grpc's own 4
+    // MiB.
     "grpc.max_receive_message_length": 16 * 1024 * 1024,
     "grpc.initial_reconnect_backoff_ms": reconnectMs.first,
     "grpc.min_reconnect_backoff_ms": reconnectMs.first,
     "grpc.max_reconnect_backoff_ms": reconnectMs.longest,
     "grpc.enable_http_proxy": 0,
-    // Each client its own connection: closing one must not touch another to the same socket.
+    // Each client gets its own connection: closing one must not close another to the same socket.
     "grpc.use_local_subchannel_pool": 1,
   })
   const headers = new Metadata()

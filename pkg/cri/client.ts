@@ -14,8 +14,9 @@ export interface CriClient {
 }
 
 /**
- * A client of the container runtime at `endpoint`: an absolute path of a unix socket, with or without `unix://`. It
- * connects with the first call and reconnects by itself. `tracing` tells the runtime the span of each call.
+ * A client of the container runtime at `endpoint`: an absolute path of a unix socket, with or without `unix://`. The
+ * client connects with the first call and reconnects by itself. With `tracing` each call carries its span to the
+ * runtime.
  */
 export function connectCri(endpoint: string, clock: Clock, tracing?: Pick<Tracing, "traceparent">): CriClient {
   const path = endpoint.replace(/^unix:\/\//, "")
@@ -23,7 +24,7 @@ export function connectCri(endpoint: string, clock: Clock, tracing?: Pick<Tracin
     throw new Error(
       `Cannot connect to the container runtime at "${endpoint}": give the absolute path of its unix socket`,
     )
-  // The namespace is for containerd's own event service; the CRI does not look at it.
+  // The namespace is for containerd's own event service; its CRI ignores it.
   const channel = openChannel(path, clock, {
     metadata: { "containerd-namespace": CRI_NAMESPACE },
     traceparent: tracing === undefined ? undefined : () => tracing.traceparent(),

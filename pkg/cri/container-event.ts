@@ -1,9 +1,9 @@
-/** What a container or sandbox did, or, with `Relist`, that the connection is new and events may have been missed. */
+/** What happened to a container or sandbox. `Relist`: the connection is new, so events may have been missed. */
 export type ContainerEvent =
   | { readonly type: "Relist" }
   | {
       readonly type: "Created" | "Started" | "Stopped" | "Deleted" | "OutOfMemory"
-      /** Of a container, or of a sandbox: a sandbox that dies is told in the same way. */
+      /** The id of a container or a sandbox: the death of a sandbox is reported in the same way. */
       readonly containerId: string
       readonly podSandboxId?: string
     }

@@ -38,7 +38,7 @@ const EVENT_TYPES = {
   CONTAINER_DELETED_EVENT: "Deleted",
 } as const
 
-/** The CRI's own stream. containerd 1.6 has none. */
+/** Events of the CRI's own stream, which containerd 1.6 does not have. */
 const criEvents = (channel: Channel): EventSource =>
   async function* (signal, onSent) {
     for await (const event of channel.stream(GetContainerEvents, {}, { signal, onSent })) {
@@ -54,9 +54,9 @@ const criEvents = (channel: Channel): EventSource =>
 /**
  * RuntimeService.subscribeContainerEvents for a runtime behind gRPC.
  *
- * containerd is asked for the events of its own event service: every version has it. Its CRI stream came with 1.7,
- * where all subscribers share one channel, so that a stream left behind by a killed kubelet takes an event away
- * (pkg/cri/sbserver/container_events.go there). Other runtimes are asked for the CRI's.
+ * containerd's own event service is used, because every version has it. Its CRI stream came with 1.7, where all
+ * subscribers share one channel, so that the abandoned stream of a killed kubelet receives an event instead of the
+ * living one (pkg/cri/sbserver/container_events.go there). With other runtimes the CRI's stream is used.
  */
 export async function* subscribeContainerEvents(
   channel: Channel,
@@ -82,13 +82,13 @@ export async function* subscribeContainerEvents(
       }
       if (!(err instanceof CriError) || !BROKEN.has(err.code)) throw err
     }
-    // The runtime is being started again. No event tells of that here, so its socket is tried.
+    // The runtime is being started again. No event reports that here, so the socket is tried at intervals.
     await sleep(clock, delay, signal).catch(() => undefined)
     delay = Math.min(delay * 2, LAST_DELAY_MS)
   }
 }
 
-/** How a stream looks whose server has ended, by the state it was in. */
+/** The codes with which a stream ends when its server has ended. Which one comes depends on the state it was in. */
 const BROKEN = new Set<GrpcCode>(["Unavailable", "Internal", "Cancelled", "Unknown"])
 
 const FIRST_DELAY_MS = 50
@@ -101,7 +101,7 @@ async function sourcesOf(channel: Channel, runtime: RuntimeService, clock: Clock
     : [criEvents(channel)]
 }
 
-/** `Relist` once the subscription stands, then its events. */
+/** Yields `Relist` once the subscription is active, then its events. */
 async function* oneConnection(
   source: EventSource,
   runtime: RuntimeService,
@@ -110,8 +110,8 @@ async function* oneConnection(
   const ended = new AbortController()
   const signal = AbortSignal.any([outer, ended.signal])
   const events = new Mailbox<ContainerEvent>()
-  // gRPC sends no answer to a subscription before the first event. A call made after it on the same connection is
-  // answered after the server has taken up the subscription.
+  // gRPC sends no answer to a subscription before the first event. A later call on the same connection is answered only
+  // after the server has accepted the subscription.
   const onSent = () => {
     runtime.version({ signal }).then(
       () => events.push({ type: "Relist" }),

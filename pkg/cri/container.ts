@@ -25,7 +25,7 @@ export const Mount = message({
 })
 export interface Mount extends InitOf<typeof Mount> {}
 
-/** `permissions` is cgroup's: letters of `rwm`. */
+/** `permissions` are those of cgroups: letters of `rwm`. */
 export const Device = message({
   containerPath: field(1, "string"),
   hostPath: field(2, "string"),
@@ -42,9 +42,9 @@ const LinuxContainerConfig = message({
 
 export const ContainerConfig = message({
   metadata: field(1, ContainerMetadata),
-  /** `image` is the reference or id the image service gave. */
+  /** `image` is the reference or id that the image service returned. */
   image: field(2, ImageSpec),
-  /** Replaces the image's entrypoint; `args` its command. */
+  /** Replaces the image's entrypoint. `args` replaces its command. */
   command: repeated(3, "string"),
   args: repeated(4, "string"),
   workingDir: field(5, "string"),
@@ -94,14 +94,14 @@ export const ContainerStatus = message({
   id: field(1, "string"),
   metadata: field(2, ContainerMetadata),
   state: field(3, ContainerState),
-  /** Nanoseconds since 1970; 0 while it has not happened. */
+  /** Nanoseconds since 1970; 0 before it happens. */
   createdAt: field(4, "int64"),
   startedAt: field(5, "int64"),
   finishedAt: field(6, "int64"),
   exitCode: field(7, "int32"),
   image: field(8, ImageSpec),
   imageRef: field(9, "string"),
-  /** `Completed`, `Error`, `OOMKilled` … in containerd's words, empty while it runs. */
+  /** `Completed`, `Error`, `OOMKilled` … in containerd's words; empty while the container runs. */
   reason: field(10, "string"),
   message: field(11, "string"),
   labels: map(12, "string"),

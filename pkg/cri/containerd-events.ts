@@ -6,7 +6,7 @@ import type { ContainerEvent, EventSource } from "./container-event.ts"
 import { Mailbox } from "./mailbox.ts"
 import type { RuntimeService } from "./service.ts"
 
-/** containerd's namespace of everything made through the CRI. Source: containerd pkg/cri/constants. */
+/** The namespace in which containerd keeps everything made through the CRI. Source: containerd pkg/cri/constants. */
 export const CRI_NAMESPACE = "k8s.io"
 
 const Timestamp = message({ seconds: field(1, "int64"), nanos: field(2, "int32") })
@@ -24,8 +24,8 @@ const Subscribe = service("containerd.services.events.v1.Events")(
 )
 
 /**
- * What is told, by topic. All these events have the container's id as field 1. Source: containerd
- * api/events/task.proto, container.proto.
+ * The topics that are subscribed to, with their event. All these events have the container's id as field 1. Source:
+ * containerd api/events/task.proto, container.proto.
  */
 const TOPICS = {
   "/tasks/start": "Started",
@@ -36,7 +36,7 @@ const TOPICS = {
 
 const FILTERS = Object.keys(TOPICS).map((topic) => `namespace==${CRI_NAMESPACE},topic=="${topic}"`)
 
-/** `id` differs from `containerId` when a process that was executed in the container exits. */
+/** `id` differs from `containerId` when the process that exited was started by exec. */
 const TaskExit = message({ containerId: field(1, "string"), id: field(2, "string") })
 const AnyTask = message({ containerId: field(1, "string") })
 
@@ -44,8 +44,8 @@ const AnyTask = message({ containerId: field(1, "string") })
  * The events of containerd's own event service, on the same socket as its CRI.
  *
  * The CRI plugin listens to the same events and changes its status a little after: it deletes the task first. So a
- * `Stopped` is held back until the status shows it, mostly some 10 ms; else who is woken by it would read that the
- * container runs.
+ * `Stopped` is held back until the status shows it, mostly some 10 ms. Otherwise its receiver would read that the
+ * container still runs.
  */
 export const containerdEvents = (channel: Channel, runtime: RuntimeService, clock: Clock): EventSource =>
   async function* (signal, onSent) {
@@ -60,7 +60,8 @@ export const containerdEvents = (channel: Channel, runtime: RuntimeService, cloc
         if (type === undefined || event === undefined) continue
         if (type === "Stopped") {
           const { containerId, id } = TaskExit.decode(event.value)
-          // A failure means that the connection is gone: the stream ends too, and what was missed is listed again.
+          // A failure means that the connection is gone. The stream ends too, and the next `Relist` covers what was
+          // missed.
           if (id === containerId) settle(containerId).catch((err: unknown) => events.fail(err))
         } else events.push({ type, containerId: AnyTask.decode(event.value).containerId })
       }
@@ -72,12 +73,12 @@ export const containerdEvents = (channel: Channel, runtime: RuntimeService, cloc
     yield* events
   }
 
-/** The longest pause between two looks at a container whose end the CRI does not show yet. */
+/** The longest pause between two checks of a container whose end the CRI does not show yet, in milliseconds. */
 const LONGEST_PAUSE_MS = 1000
 
 /**
- * Resolves when the CRI says that the container or sandbox has ended, or has it no more. Before that it may say
- * "running" or, of a process that ended while its StartContainer was under way, "created". There is no second event, so
+ * Resolves when the CRI shows that the container or sandbox has ended, or does not know it any more. Before that the
+ * CRI may say "running" or, for a process that ended during its StartContainer, "created". There is no second event, so
  * this never gives up.
  */
 async function stopIsVisible(id: string, runtime: RuntimeService, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -1,14 +1,15 @@
 import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
 
 /**
- * A call to the container runtime failed. `message` is the runtime's own; `code` says what a caller may do:
- * `Unavailable` the runtime is not running, try again when it is; `Unimplemented` it is too old; `DeadlineExceeded` it
- * took longer than the call allows, and may still finish it; `NotFound` the sandbox, container or image is gone.
+ * A failed call to the container runtime. `message` is the runtime's own; `code` says what a caller may do:
+ * `Unavailable`: the runtime is not running, so try again when it is. `Unimplemented`: it is too old.
+ * `DeadlineExceeded`: it took longer than the call allows, and may still finish it. `NotFound`: the sandbox, container
+ * or image is gone.
  */
 export class CriError extends Error {
   override readonly name = "CriError"
   readonly code: GrpcCode
-  /** The call, `RunPodSandbox` for one. */
+  /** The name of the call, such as `RunPodSandbox`. */
   readonly method: string
 
   constructor(code: GrpcCode, method: string, message: string, options?: ErrorOptions) {
@@ -29,7 +30,7 @@ export class CriError extends Error {
 
 export const isCriError = (err: unknown, code: GrpcCode): boolean => err instanceof CriError && err.code === code
 
-/** The result of `call`, or undefined when what it asks for does not exist. */
+/** Returns the result of `call`, or undefined when the object that it asks for does not exist. */
 export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call

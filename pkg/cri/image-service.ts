@@ -26,10 +26,10 @@ const RPC = {
   ),
 }
 
-/** A pull has no natural limit. An hour ends one whose registry has gone silent. */
+/** A pull has no natural limit. After an hour its registry is taken to have gone silent. */
 const PULL_TIMEOUT_MS = 3_600_000
 
-/** The image store behind `channel`. */
+/** Returns the image service that is reached over `channel`. */
 export function imageService(channel: Channel): ImageService {
   return {
     listImages: async (image, options) =>

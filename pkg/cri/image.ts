@@ -3,7 +3,7 @@ import { field, map, message, repeated, type DecodedOf, type InitOf } from "../p
 import { Int64Value } from "./security.ts"
 
 export const ImageSpec = message({
-  /** A reference, an id or a digest, as the runtime knows it. */
+  /** A reference, an id or a digest that the runtime knows. */
   image: field(1, "string"),
   annotations: map(2, "string"),
   userSpecifiedImage: field(18, "string"),
@@ -13,17 +13,17 @@ export const ImageSpec = message({
 export interface ImageSpec extends InitOf<typeof ImageSpec> {}
 
 export const Image = message({
-  /** `sha256:…` of the image's config. */
+  /** The digest of the image's config: `sha256:…`. */
   id: field(1, "string"),
   repoTags: repeated(2, "string"),
   repoDigests: repeated(3, "string"),
-  /** Bytes. */
+  /** In bytes. */
   size: field(4, "uint64"),
-  /** The user the image asks for: a number, or a name in `username`. */
+  /** The user that the image sets: a number here, or a name in `username`. */
   uid: field(5, Int64Value),
   username: field(6, "string"),
   spec: field(7, ImageSpec),
-  /** Must not be garbage collected. */
+  /** Whether the image must not be garbage collected. */
   pinned: field(8, "bool"),
 })
 export interface Image extends DecodedOf<typeof Image> {}

@@ -1,4 +1,4 @@
-/** A queue between callbacks and one `for await`. What was pushed before `end` or `fail` is still delivered. */
+/** A queue between callbacks and one `for await`. Items that were pushed before `end` or `fail` are still delivered. */
 export class Mailbox<T> implements AsyncIterable<T> {
   readonly #items: T[] = []
   #closed = false
@@ -17,7 +17,7 @@ export class Mailbox<T> implements AsyncIterable<T> {
     this.#wake?.()
   }
 
-  /** Ends with an error. The first end counts. */
+  /** Ends the queue with an error. Only the first `end` or `fail` counts. */
   fail(reason: unknown): void {
     if (this.#closed) return
     this.#error = { reason }

@@ -115,10 +115,10 @@ const RPC = {
  * allows.
  */
 const RUN_SANDBOX_TIMEOUT_MS = 240_000
-/** What stopping and executing may take beyond their own time. */
+/** Time that a stop or an exec may take in addition to its own timeout, in milliseconds. */
 const MARGIN_MS = 120_000
 
-/** The container runtime behind `channel`. */
+/** Returns the runtime service that is reached over `channel`. */
 export function runtimeService(
   channel: Channel,
   subscribeContainerEvents: (signal: AbortSignal) => AsyncIterable<ContainerEvent>,
@@ -194,7 +194,7 @@ export function runtimeService(
   }
 }
 
-/** containerd knows RuntimeConfig since 2.0; an older one has its configuration in the verbose status. */
+/** Asks containerd for its cgroup driver: by RuntimeConfig since 2.0; an older one shows it in its verbose status. */
 async function askCgroupDriver(channel: Channel, options?: CallOptions): Promise<CgroupDriver | undefined> {
   try {
     const { linux } = await channel.call(RPC.runtimeConfig, {}, options)

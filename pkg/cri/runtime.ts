@@ -10,7 +10,7 @@ export const VersionResponse = message({
 export interface VersionResponse extends DecodedOf<typeof VersionResponse> {}
 
 export const RuntimeCondition = message({
-  /** `RuntimeReady` and `NetworkReady` are the two every runtime reports. */
+  /** Every runtime reports the two conditions `RuntimeReady` and `NetworkReady`. */
   type: field(1, "string"),
   status: field(2, "bool"),
   reason: field(3, "string"),
@@ -29,7 +29,7 @@ const RuntimeHandler = message({
 
 export const StatusResponse = message({
   status: field(1, message({ conditions: repeated(1, RuntimeCondition) })),
-  /** Only when asked for verbosely: JSON by topic, in the runtime's own form. */
+  /** Present only in a verbose status: JSON by topic, in the runtime's own form. */
   info: map(2, "string"),
   runtimeHandlers: repeated(3, RuntimeHandler),
   features: field(

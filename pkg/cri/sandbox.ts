@@ -20,7 +20,7 @@ export const PortMapping = message({
 })
 export interface PortMapping extends InitOf<typeof PortMapping> {}
 
-/** The four together name a sandbox: a runtime refuses a second one with the same. */
+/** These four fields together name a sandbox: a runtime refuses a second one with the same values. */
 export const PodSandboxMetadata = message({
   name: field(1, "string"),
   uid: field(2, "string"),

@@ -1,4 +1,7 @@
-/** What a sandbox or container may do and whom it runs as. Source: kubernetes/cri-api pkg/apis/runtime/v1/api.proto. */
+/**
+ * The rights of a sandbox or container, and the user it runs as. Source: kubernetes/cri-api
+ * pkg/apis/runtime/v1/api.proto.
+ */
 import { enumeration, field, message, repeated, type InitOf } from "../protobuf/message.ts"
 
 export const Int64Value = message({ value: field(1, "int64") })
@@ -41,7 +44,7 @@ export const SupplementalGroupsPolicy = enumeration({ Merge: 0, Strict: 1 })
 
 export const SecurityProfile = message({
   profileType: field(1, enumeration({ RuntimeDefault: 0, Unconfined: 1, Localhost: 2 })),
-  /** A path for seccomp, a profile's name for AppArmor; only with Localhost. */
+  /** A path for seccomp, a profile's name for AppArmor. Set only with Localhost. */
   localhostRef: field(2, "string"),
 })
 export interface SecurityProfile extends InitOf<typeof SecurityProfile> {}

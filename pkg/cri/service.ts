@@ -15,29 +15,32 @@ import type {
 } from "./stats.ts"
 
 /**
- * What a container runtime does for the kubelet, shaped as the CRI's RuntimeService. All methods throw CriError. What
- * asks for one thing answers undefined when it is not there; stopping and removing what is not there succeeds. Times
- * are in nanoseconds since 1970.
+ * What a container runtime does for the kubelet, shaped as the CRI's RuntimeService. All methods throw CriError.
+ * Methods that ask for one object return undefined when that does not exist; stopping and removing an object that does
+ * not exist succeeds. Times are in nanoseconds since 1970.
  */
 export interface RuntimeService {
   version(options?: CallOptions): Promise<VersionResponse>
   /** @param verbose also fills `info` */
   status(verbose?: boolean, options?: CallOptions): Promise<StatusResponse>
-  /** Returns who makes the cgroups of pods; undefined when the runtime does not tell. */
+  /** Returns who makes the cgroups of pods; undefined when the runtime does not say. */
   cgroupDriver(options?: CallOptions): Promise<CgroupDriver | undefined>
   /** Tells the runtime the node's pod CIDR. containerd uses it only with a `conf_template`. */
   updateRuntimeConfig(podCidr: string, options?: CallOptions): Promise<void>
 
   /** Creates and starts a sandbox with its network. Returns its id. */
   runPodSandbox(config: PodSandboxConfig, runtimeHandler?: string, options?: CallOptions): Promise<string>
-  /** Ends what runs in the sandbox and gives its network back. May be called again. */
+  /** Stops all containers of the sandbox and releases its network. May be called again. */
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>
   /** Removes the sandbox and its containers, by force if they run. May be called again. */
   removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>
   podSandboxStatus(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStatus | undefined>
   listPodSandboxes(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]>
 
-  /** Creates a container and does not start it. Returns its id. `sandboxConfig` is what the sandbox was run with. */
+  /**
+   * Creates a container and does not start it. Returns its id. `sandboxConfig` is the configuration that the sandbox
+   * was created with.
+   */
   createContainer(
     podSandboxId: string,
     config: ContainerConfig,
@@ -51,12 +54,13 @@ export interface RuntimeService {
   listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>
   containerStatus(containerId: string, options?: CallOptions): Promise<ContainerStatus | undefined>
   updateContainerResources(containerId: string, linux: LinuxContainerResources, options?: CallOptions): Promise<void>
-  /** Makes the runtime open the log file anew, after it was renamed. */
+  /** Makes the runtime reopen the log file after it was renamed. */
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>
 
-  /** Runs a command in the container and waits for it.
-   *  @param timeoutSeconds 0 for none; past it the command is killed and CriError `DeadlineExceeded` thrown (by some
-   * versions `Unknown`)
+  /**
+   * Runs a command in the container and waits for its end.
+   * @param timeoutSeconds 0 for none. When it is exceeded, the command is killed and CriError `DeadlineExceeded` thrown
+   * (by some versions `Unknown`)
    */
   execSync(
     containerId: string,
@@ -64,7 +68,10 @@ export interface RuntimeService {
     timeoutSeconds: number,
     options?: CallOptions,
   ): Promise<ExecResult>
-  /** The three below prepare a stream and return the URL where the runtime serves it (SPDY/3.1 or WebSocket). */
+  /**
+   * `exec`, `attach` and `portForward` prepare a stream and return the URL where the runtime serves it (SPDY/3.1 or
+   * WebSocket).
+   */
   exec(request: ExecRequest, options?: CallOptions): Promise<string>
   attach(request: AttachRequest, options?: CallOptions): Promise<string>
   portForward(podSandboxId: string, ports: readonly number[], options?: CallOptions): Promise<string>
@@ -75,20 +82,20 @@ export interface RuntimeService {
   listPodSandboxStats(filter?: PodSandboxStatsFilter, options?: CallOptions): Promise<readonly PodSandboxStats[]>
 
   /**
-   * What happens to containers and sandboxes, until `signal` aborts. The first event is `Relist`, and so is the first
-   * after each break of the connection: events may have been missed, so list everything. An event comes when the
-   * runtime's status shows what it tells.
-   * @throws CriError `Unimplemented` where the runtime tells no events: list from time to time instead
+   * Yields events of containers and sandboxes, until `signal` aborts. The first event is `Relist`, and so is the first
+   * after each break of the connection: events may have been missed, so list everything. An event is yielded when the
+   * runtime's status shows its change.
+   * @throws CriError `Unimplemented` when the runtime has no events: list from time to time instead
    */
   subscribeContainerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent>
 }
 
 /** The CRI's ImageService; errors as above. */
 export interface ImageService {
-  /** @param image only images of that reference */
+  /** @param image returns only images of this reference */
   listImages(image?: string, options?: CallOptions): Promise<readonly Image[]>
   imageStatus(image: string, options?: CallOptions): Promise<Image | undefined>
-  /** Returns the reference of what was pulled, to be used in ContainerConfig.image. May take long: give a signal. */
+  /** Returns the reference of the pulled image, for ContainerConfig.image. May take long: pass a signal. */
   pullImage(
     image: ImageSpec,
     auth?: AuthConfig,
@@ -112,7 +119,7 @@ export interface ExecRequest {
   readonly tty?: boolean
   readonly stdin?: boolean
   readonly stdout?: boolean
-  /** Must be false with a tty: there is but one stream. */
+  /** Must be false with a tty, which has only one output stream. */
   readonly stderr?: boolean
 }
 

@@ -2,8 +2,8 @@
 import { enumeration } from "../protobuf/message.ts"
 
 /**
- * `SIGNAL_` and the name as Kubernetes' `lifecycle.stopSignal` spells it, `+` and `-` as words. The numbers are the
- * CRI's own, not Linux's.
+ * `SIGNAL_` and the name as in Kubernetes' `lifecycle.stopSignal`, with `+` and `-` as words. The numbers are the CRI's
+ * own, not Linux's.
  */
 export const Signal = enumeration({
   SIGNAL_RUNTIME_DEFAULT: 0,

@@ -1,4 +1,7 @@
-/** What containers, sandboxes and image stores use. Source: kubernetes/cri-api pkg/apis/runtime/v1/api.proto. */
+/**
+ * The resources that containers, sandboxes and image stores use. Source: kubernetes/cri-api
+ * pkg/apis/runtime/v1/api.proto.
+ */
 import { field, map, message, repeated, type DecodedOf, type InitOf } from "../protobuf/message.ts"
 import { ContainerMetadata } from "./container.ts"
 import { PodSandboxMetadata } from "./sandbox.ts"
@@ -13,7 +16,7 @@ const PsiData = message({
 })
 const PsiStats = message({ full: field(1, PsiData), some: field(2, PsiData) })
 
-/** Times in nanoseconds since 1970. A wrapped number that is absent was not measured. */
+/** Times are in nanoseconds since 1970. A wrapped number that is absent was not measured. */
 export const CpuUsage = message({
   timestamp: field(1, "int64"),
   usageCoreNanoSeconds: field(2, UInt64Value),

@@ -3,23 +3,26 @@ import { offsetAt } from "./zone.ts"
 
 const MINUTE = 60_000
 const DAY = 86_400_000
-/** Beyond this a schedule is taken never to come, as the 31st of February is. Source: robfig/cron SpecSchedule.Next. */
+/**
+ * A schedule without a time in this many years never comes, as the 31st of February. Source: robfig/cron
+ * SpecSchedule.Next.
+ */
 const YEARS_AHEAD = 5
-/** No zone's clocks are further from UTC. */
+/** The largest offset from UTC of any time zone, in milliseconds. */
 const FARTHEST_OFFSET = 15 * 3_600_000
 
 /**
- * The first instant after `after` (milliseconds since the epoch) at which clocks in `zone` show a time of the schedule;
- * undefined if there is none within five years. Where clocks are put forward, times that are left out do not come;
- * where they are put back, times that are shown twice come twice. Source of these rules: robfig/cron, which upstream
- * uses.
+ * Returns the first instant after `after` (milliseconds since the epoch) at which clocks in `zone` show a time of the
+ * schedule; undefined if there is none within five years. Where clocks are set forward, the times that are left out do
+ * not run; where they are set back, the times that are shown twice run twice. Source of these rules: robfig/cron, which
+ * upstream uses.
  */
 export function nextRun(schedule: CronSchedule | CronInterval, after: number, zone = "UTC"): number | undefined {
   if ("every" in schedule) return Math.floor(after / 1000) * 1000 + schedule.every
-  // Wall clock times are counted like UTC ones.
+  // Wall clock times are calculated as if they were UTC.
   const first = Math.floor((after + offsetAt(zone, after)) / DAY) * DAY
   const lastYear = new Date(first).getUTCFullYear() + YEARS_AHEAD
-  // The day before counts too: where clocks go back over midnight it comes once more.
+  // The day before is searched too: where clocks are set back over midnight, its last times come again.
   for (let day = first - DAY; new Date(day).getUTCFullYear() <= lastYear; day += DAY) {
     if (!includesDay(schedule, new Date(day))) continue
     const run = firstOfDay(schedule, day, after, zone)
@@ -46,8 +49,8 @@ function firstOfDay({ hours, minutes }: CronSchedule, day: number, after: number
       for (const offset of offsets) {
         const instant = wall - offset
         if (instant <= after || (earliest !== undefined && instant >= earliest)) continue
-        // On the day of a change each time has one, two or no instants: those at which the offset is the one reckoned
-        // with.
+        // On a day on which the offset changes a wall clock time has no, one or two instants: those whose real offset
+        // is the one that was used to calculate them.
         if (offsets.size === 1 || offsetAt(zone, instant) === offset) earliest = instant
       }
     }

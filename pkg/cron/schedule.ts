@@ -2,7 +2,7 @@ import { parseDuration } from "../apimachinery/scalars/time.ts"
 import { isTimeZone } from "./zone.ts"
 
 /**
- * Schedules of CronJobs: five fields of cron, or a shorthand. Source of the grammar: robfig/cron ParseStandard, which
+ * A schedule of a CronJob: five fields of cron, or a shorthand. Source of the grammar: robfig/cron ParseStandard, which
  * upstream uses.
  */
 export interface CronSchedule {
@@ -12,7 +12,7 @@ export interface CronSchedule {
   readonly months: ReadonlySet<number>
   /** 0 is Sunday. */
   readonly daysOfWeek: ReadonlySet<number>
-  /** A day has to match one of the two day fields when both say something, else both. */
+  /** When both day fields restrict the days, a day has to match one of them; else it has to match both. */
   readonly anyDayOfMonth: boolean
   readonly anyDayOfWeek: boolean
 }
@@ -47,8 +47,8 @@ const FIELDS: readonly Range[] = [
 ]
 
 /**
- * A schedule that may name its own zone: `CRON_TZ=Europe/Berlin 0 6 * * *`, or with `TZ=`. In words what is wrong with
- * the text, else.
+ * Parses a schedule that may name its own zone: `CRON_TZ=Europe/Berlin 0 6 * * *`, or with `TZ=`. For an invalid text
+ * returns a sentence that says what is wrong with it.
  */
 export function parseZonedCron(
   text: string,
@@ -59,7 +59,7 @@ export function parseZonedCron(
   return typeof schedule === "string" ? schedule : { schedule, ...(zone === undefined ? {} : { zone }) }
 }
 
-/** The schedule, or in words what is wrong with the text. */
+/** Parses a schedule. For an invalid text returns a sentence that says what is wrong with it. */
 export function parseCron(text: string): CronSchedule | CronInterval | string {
   if (text.startsWith("@")) {
     const every = /^@every (.+)$/.exec(text)
@@ -103,7 +103,7 @@ function parseField(text: string, range: Range): Set<number> | string {
     const every = low === "*" || low === "?"
     const start = every ? range.min : valueOf(low, range)
     if (typeof start === "string") return start
-    // a single number with a step runs to the end: 5/15 is 5, 20, 35, 50
+    // A single number with a step runs to the end of its range: 5/15 is 5, 20, 35, 50.
     const end =
       every || (high === undefined && step !== undefined)
         ? range.max

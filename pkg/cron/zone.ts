@@ -1,4 +1,4 @@
-/** Wall clocks of time zones, by the platform's own zone data (Intl). */
+/** Wall clocks of time zones, from the platform's own zone data (Intl). */
 
 /** Caches formats by the name of the zone. Emptied when full, since clients can write a name in thousands of ways. */
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -23,10 +23,10 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** Intl takes offsets for names too, and does not mind how a name is written. */
+/** Intl also takes offsets as names of zones. Letter case does not matter to it. */
 const OFFSET = /^[+-]\d/
 
-/** Does the platform know an IANA zone of this name? */
+/** Returns whether the platform knows an IANA zone of this name. */
 export function isTimeZone(zone: string): boolean {
   try {
     const { timeZone } = formatOf(zone).resolvedOptions()
@@ -40,7 +40,8 @@ export function isTimeZone(zone: string): boolean {
 export const systemZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /**
- * How far the zone's clocks are ahead of UTC at an instant, in milliseconds. Throws a RangeError for an unknown zone.
+ * Returns by how many milliseconds the zone's clocks are ahead of UTC at an instant.
+ * @throws RangeError for an unknown zone
  */
 export function offsetAt(zone: string, instant: number): number {
   if (zone === "UTC") return 0
@@ -50,7 +51,7 @@ export function offsetAt(zone: string, instant: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / 1000) * 1000
 }
 
-/** An instant as RFC 3339 in the zone's time: `2026-03-29T03:00:00+02:00`, or with Z where that is UTC. */
+/** Formats an instant as RFC 3339 in the zone's time: `2026-03-29T03:00:00+02:00`, or with Z where the zone is UTC. */
 export function formatInZone(zone: string, instant: number): string {
   const offset = offsetAt(zone, instant)
   const wall = new Date(instant + offset).toISOString().slice(0, 19)

@@ -8,7 +8,7 @@ import type { Rpc } from "../grpc/rpc.ts"
 import type { Decoded, Fields, Init } from "../protobuf/message.ts"
 import { RPC, type WatchAnswer } from "./messages.ts"
 
-/** The CA of etcd's certificates and this client's own certificate and key, as PEM. */
+/** The authority of etcd's certificates and this client's own certificate and key, as PEM. */
 export interface EtcdTls {
   readonly caPem?: string | undefined
   readonly certPem?: string | undefined
@@ -20,11 +20,13 @@ export interface EtcdOptions {
   readonly endpoints: readonly string[]
   readonly tls?: EtcdTls | undefined
   readonly clock: Clock
-  /** Returns what the administrator can do about an error, as a sentence without its full stop. */
+  /**
+   * Returns what the administrator can do about an error, as a sentence without its full stop; undefined when unknown.
+   */
   readonly explain?: ((message: string) => string | undefined) | undefined
 }
 
-/** A call to etcd failed. `message` is etcd's own if it has answered. */
+/** A failed call to etcd. `message` is etcd's own if etcd has answered. */
 export class EtcdError extends Error {
   override readonly name = "EtcdError"
   constructor(
@@ -80,8 +82,9 @@ export class EtcdConnection {
   }
 
   /**
-   * Calls one member. Where that has no leader, it has done nothing, and the next one is called a moment later: a
-   * leader that ends in order has a successor within milliseconds. @throws EtcdError
+   * Calls one member. A member that has no leader has done nothing, so the next one is called a moment later: when a
+   * leader stops in order, another is elected within milliseconds.
+   * @throws EtcdError
    */
   async call<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,
@@ -126,8 +129,9 @@ export class EtcdConnection {
   }
 
   /**
-   * Calls one member after another until one answers. Only for calls that change nothing. One that a change of the
-   * leader has interrupted is sent again, since there is a new leader then. @throws EtcdError
+   * Calls one member after another until one answers. Only for calls that change nothing. A call that a change of the
+   * leader has interrupted is sent again, since there is a new leader then.
+   * @throws EtcdError
    */
   async ask<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,
@@ -203,10 +207,10 @@ export class EtcdConnection {
 /** Source of the words: etcd api/v3rpc/rpctypes/error.go ErrGRPCNoLeader, ErrGRPCLeaderChanged. */
 const NO_LEADER = /etcdserver: no leader/
 const LEADER_CHANGED = /etcdserver: leader changed/
-/** How long a call waits for a leader, and how long between two attempts, in milliseconds. */
+/** How long a call waits for a leader, and the delay between two attempts, in milliseconds. */
 const LEADERLESS_MS = 2000
 const LEADERLESS_PAUSE_MS = 25
-/** How often one call may be interrupted by changes of the leader before it fails. */
+/** How many changes of the leader may interrupt one call before it fails. */
 const MOST_CHANGES = 5
 
 const MAY_WORK_ELSEWHERE: ReadonlySet<GrpcCode> = new Set<GrpcCode>(["Unavailable", "DeadlineExceeded"])
@@ -221,7 +225,7 @@ function clientOf({ protocol, host, hostname }: URL, { caPem, certPem, keyPem }:
   if (isIP(address) === 0)
     return new Client(host, credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem)), CHANNEL)
   // grpc-js sends the host as the server name, which TLS does not allow for an IP address. So another name is sent, and
-  // the certificate is checked against the address here.
+  // the certificate is checked against the IP address here.
   const verify = {
     checkServerIdentity: (_: string, certificate: PeerCertificate) => checkServerIdentity(address, certificate),
   }

@@ -5,7 +5,7 @@ import { RPC, TARGET } from "./messages.ts"
 const TIMEOUT_MS = 10_000
 
 /**
- * A cell that is one key of an etcd. Its methods throw EtcdError; when `write` throws, the value may have been written.
+ * A cell that is one key in etcd. Its methods throw EtcdError. When `write` throws, the value may have been written.
  */
 export class EtcdCell implements Cell {
   readonly #etcd: EtcdConnection

@@ -10,7 +10,7 @@ const Member = message({
   name: field(2, "string"),
   peerURLs: repeated(3, "string"),
   clientURLs: repeated(4, "string"),
-  /** Whether it follows without a vote. */
+  /** Whether the member has no vote. */
   isLearner: field(5, "bool"),
 })
 export type EtcdMember = DecodedOf<typeof Member>
@@ -37,7 +37,10 @@ const TIMEOUT_MS = 5000
 export const listMembers = async (etcd: EtcdConnection): Promise<readonly EtcdMember[]> =>
   (await etcd.ask(RPC.list, {}, TIMEOUT_MS)).members
 
-/** Adds a member without a vote, which is to run at `peerUrl`. Resolves to it and to all members. @throws EtcdError */
+/**
+ * Adds a member without a vote, whose peers will reach it at `peerUrl`. Resolves to it and to all members.
+ * @throws EtcdError
+ */
 export async function addLearner(
   etcd: EtcdConnection,
   peerUrl: string,
@@ -47,12 +50,15 @@ export async function addLearner(
   return { member, members }
 }
 
-/** Gives a member its vote; nothing happens to one that has it. @throws EtcdError while it has too little of the log */
+/**
+ * Gives a member its vote. A member that has one stays as it is.
+ * @throws EtcdError while the member has too little of the log
+ */
 export async function promote(etcd: EtcdConnection, id: bigint): Promise<void> {
   await etcd.ask(RPC.promote, { id }, TIMEOUT_MS).catch(unless(/can only promote a learner member$/))
 }
 
-/** Removes a member; nothing happens where there is none of this id. @throws EtcdError */
+/** Removes a member. Does nothing when there is none of this id. @throws EtcdError */
 export async function removeMember(etcd: EtcdConnection, id: bigint): Promise<void> {
   await etcd.ask(RPC.remove, { id }, TIMEOUT_MS).catch(unless(/member not found$/))
 }

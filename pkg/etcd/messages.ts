@@ -29,7 +29,7 @@ const RangeResponse = message({ header: field(1, Header), kvs: repeated(2, KeyVa
 const PutRequest = message({ key: field(1, "bytes"), value: field(2, "bytes"), lease: field(3, exact) })
 const DeleteRangeRequest = message({ key: field(1, "bytes") })
 
-/** What a comparison compares. It always tests for equality. */
+/** The field that a comparison compares. k3ts always tests for equality. */
 export const TARGET = { version: 0, mod: 2 } as const
 const Compare = message({
   target: field(2, "int32"),
@@ -39,7 +39,7 @@ const Compare = message({
 })
 
 const operations = { range: field(1, RangeRequest), put: field(2, PutRequest), delete: field(3, DeleteRangeRequest) }
-/** A transaction inside another one. The outer one succeeds whether the comparisons of the inner one hold or not. */
+/** A transaction inside another one. The outer one succeeds even when the comparisons of the inner one fail. */
 const InnerTxn = message({ compare: repeated(1, Compare), success: repeated(2, message(operations)) })
 const TxnRequest = message({
   compare: repeated(1, Compare),
@@ -80,7 +80,7 @@ const WatchResponse = message({
    */
   compactRevision: field(5, "int64"),
   cancelReason: field(6, "string"),
-  /** More fragments of the same message follow. */
+  /** Whether more fragments of the same message follow. */
   fragment: field(7, "bool"),
   events: repeated(11, Event),
 })

@@ -1,4 +1,4 @@
-/** Files that are read and written whole, with errors that name the file, what is wrong with it and what to do. */
+/** Reads and writes whole files, with errors that name the file, what is wrong with it and what to do. */
 import {
   closeSync,
   fchmodSync,
@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs"
 
-/** What is wrong, and the mend. */
+/** What is wrong and how to mend it, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied; run as its owner or as root",
   EPERM: "it is not permitted; run as its owner or as root",
@@ -25,14 +25,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its name is too long; choose another path",
 }
 
-/** An error about a file: `Cannot read /x: it is a folder; move it away`. `action` is a verb. */
+/** Returns an error about a file: `Cannot read /x: it is a folder; move it away`. `action` is a verb. */
 export function fileError(action: string, path: string, cause: unknown): Error {
   const { code = "" } = cause as NodeJS.ErrnoException
   const reason = REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause))
   return new Error(`Cannot ${action} ${path}: ${reason}`, { cause })
 }
 
-/** The content of a file, or undefined when it does not exist. Any other failure is thrown. */
+/** Returns the content of a file, or undefined when it does not exist. Any other failure is thrown. */
 export function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8")
@@ -44,8 +44,8 @@ export function readIfExists(path: string): string | undefined {
 
 /**
  * Replaces `path` with `content` so that a reader sees the old or the new file and never a part. With `sync` it also
- * survives a power cut. When it fails, nothing of the content is left behind, which may be a key. Mode and owner are
- * those of the file that was opened, so nobody who may write to the folder can have them set on another file.
+ * survives a power cut. When it fails, no part of the content is left behind, because it may be a key. Mode and owner
+ * are set through the open file, so that another user who may write to the folder cannot have them set on another file.
  */
 export function replaceFile(
   path: string,
@@ -54,11 +54,11 @@ export function replaceFile(
 ): void {
   const aside = `${path}.tmp`
   try {
-    removeIfPossible(aside) // what a killed run left may have another mode
+    removeIfPossible(aside) // the file that a killed run left may have another mode
     const fd = openSync(aside, "wx", mode)
     try {
       if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid)
-      fchmodSync(fd, mode) // whatever the umask
+      fchmodSync(fd, mode) // whatever the umask is
       writeFileSync(fd, content)
       if (sync) fsyncSync(fd)
     } finally {
@@ -72,13 +72,13 @@ export function replaceFile(
 }
 
 /**
- * Removes a file or folder that should not be there. That it cannot be removed is told by what is tried next, or has
- * been tried before.
+ * Removes a file or folder that should not be there. A failure is ignored: the step before or after this one reports
+ * it.
  */
 export function removeIfPossible(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true })
   } catch {
-    // see above
+    // ignored, see above
   }
 }

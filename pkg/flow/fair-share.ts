@@ -1,6 +1,6 @@
 /**
- * A user who finds nobody else may take three quarters; two greedy users three sevenths each; and so on. Something is
- * always left for who comes next.
+ * A user may hold this many times as many places as are free. So a single user may take three quarters, each of two
+ * greedy users three sevenths, and so on. Some places always stay free for the next user.
  */
 const OF_FREE = 3
 
@@ -14,12 +14,14 @@ export class FairShare {
   readonly #held = new Map<string, number>()
   #taken = 0
 
-  /** `places`: 0 for any number. */
+  /** `places`: the number of places; 0 for no limit. */
   constructor(places: number) {
     this.#places = places
   }
 
-  /** Takes `count` places for `user`. False when the user's share or the whole is used up; nothing is taken then. */
+  /**
+   * Takes `count` places for `user`. Returns false, and takes none, when the user's share or all places are used up.
+   */
   take(user: string, count = 1): boolean {
     const held = this.held(user)
     const free = this.#places - this.#taken
@@ -29,12 +31,12 @@ export class FairShare {
     return true
   }
 
-  /** How many places a user holds. */
+  /** Returns how many places a user holds. */
   held(user: string): number {
     return this.#held.get(user) ?? 0
   }
 
-  /** Gives back what `take` took. */
+  /** Returns places that `take` took. */
   giveBack(user: string, count = 1): void {
     const left = this.held(user) - count
     if (left > 0) this.#held.set(user, left)

@@ -1,4 +1,7 @@
-/** The result of `work`, or the reason of `signal` when it aborts before; what `work` does then is nobody's concern. */
+/**
+ * Resolves to the result of `work`, or rejects with the reason of `signal` when that aborts first. What `work` does
+ * after that, an error too, is ignored.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason as Error)

@@ -1,8 +1,8 @@
 import { message, type Fields, type MessageType } from "../protobuf/message.ts"
 
-/** A procedure of a gRPC service and how its messages look on the wire. */
+/** A procedure of a gRPC service, with the messages that it sends and receives. */
 export interface Rpc<Req extends Fields, Res extends Fields> {
-  /** `/package.Service/Method` */
+  /** The HTTP path: `/package.Service/Method`. */
   readonly path: string
   readonly request: MessageType<Req>
   readonly response: MessageType<Res>

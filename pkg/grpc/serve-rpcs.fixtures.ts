@@ -4,8 +4,9 @@ import type { Fields } from "../protobuf/message.ts"
 import type { Rpc } from "./rpc.ts"
 
 /**
- * Serves procedures by gRPC on a unix socket. `answer` gets the method and the request; what it throws is the response,
- * and a call for which it returns undefined is never answered. Each of `streams` sends `first`, and stays open.
+ * Serves procedures by gRPC on a unix socket. `answer` gets the method and the request and returns the response. When
+ * it throws, the call fails; when it returns undefined, the call is never answered. Each of `streams` sends `first`,
+ * and stays open.
  */
 export async function serveRpcs(
   socket: string,

@@ -1,10 +1,11 @@
-/** Which tokens are ours, and what they say. Source: pkg/serviceaccount/jwt.go. */
+/** Decides which tokens this cluster signed, and reads their claims. Source: pkg/serviceaccount/jwt.go. */
 import { ClaimFault } from "./claims.ts"
 import { isSignedBy, type JsonObject, parseCompact } from "./jws.ts"
 import type { VerifyingKey } from "./signing-key.ts"
 
 /**
- * `malformed` and `unknown issuer` mean "not one of ours": another authenticator may know it. The others are refusals.
+ * `malformed` and `unknown issuer` mean that the token is not of this cluster: another authenticator may know it. The
+ * others are refusals.
  */
 export type TokenRefusal =
   | "malformed"
@@ -19,26 +20,28 @@ export type TokenRefusal =
 export interface Refused {
   readonly ok: false
   readonly reason: TokenRefusal
-  /** Upstream's words. */
+  /** The error in upstream's words. */
   readonly message: string
 }
 
 export const refuse = (reason: TokenRefusal, message: string): Refused => ({ ok: false, reason, message })
 
 /**
- * Every request of a pod carries the same token for an hour, and a signature costs more to check than the rest of the
- * request: so those found good are
- *  remembered. Times and audiences are looked at anew each time. */
+ * Every request of a pod carries the same token for an hour, and checking its signature costs more than the rest of the
+ * request. So tokens with a good signature are cached, this many. Times and audiences are checked at each request.
+ */
 const REMEMBERED = 4096
 
 export interface AuthenticOptions<T> {
   readonly keys: readonly VerifyingKey[]
   readonly issuers: readonly string[]
-  /** Reads a payload whose signature is good. Throws ClaimFault when it is not as it should be. */
+  /**
+   * Reads the payload of a token with a good signature. Throws ClaimFault when a claim is missing or has a wrong type.
+   */
   claimsOf(payload: JsonObject): T
 }
 
-/** Gives what a token says when one of the issuers signed it. The same token gives the same claims. */
+/** Returns the claims of a token that one of the issuers signed. The same token returns the same claims. */
 export function authentic<T>({
   keys,
   issuers,
@@ -68,7 +71,7 @@ export function authentic<T>({
   }
 }
 
-/** Those of a token's audiences that are asked for. One without any is for the API server. */
+/** Returns those of a token's audiences that the caller asks for. A token without audiences is for the API server. */
 export function commonAudiences(
   of: readonly string[],
   asked: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * The claims of service account tokens, read strictly: one of another type than it should have is a fault, as in Go,
- * and never a claim left out.
- *  Sources: RFC 7519 4.1, pkg/serviceaccount/claims.go, go-jose jwt/claims.go. */
+ * Reads the claims of service account tokens strictly: a claim of a wrong type is an error, as in Go, and is never
+ * treated as absent. Sources: RFC 7519 4.1, pkg/serviceaccount/claims.go, go-jose jwt/claims.go.
+ */
 import { isObject, type Json, type JsonObject } from "./jws.ts"
 
 export interface ObjectRef {
@@ -9,12 +9,12 @@ export interface ObjectRef {
   readonly uid: string
 }
 
-/** What a verified token says. Times are seconds since the epoch. */
+/** The claims of a verified token. Times are seconds since the epoch. */
 export interface ServiceAccountClaims {
   readonly issuer: string
-  /** `system:serviceaccount:NAMESPACE:NAME` of the namespace and the account that the token names for Kubernetes. */
+  /** `system:serviceaccount:NAMESPACE:NAME`, of the namespace and the account in the token's `kubernetes.io` claim. */
   readonly subject: string
-  /** Empty in legacy tokens, which are meant for the API server. */
+  /** Empty in legacy tokens, whose audience is the API server. */
   readonly audiences: readonly string[]
   readonly id: string | undefined
   readonly issuedAt: number | undefined
@@ -34,8 +34,8 @@ const LEEWAY_SECONDS = 60
 export const usernameOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`
 
 /**
- * The claims in a payload whose signature is good.
- * @throws ClaimFault when one has a wrong type, when the account is not named, or when the subject is somebody else
+ * Returns the claims in a payload whose signature is good.
+ * @throws ClaimFault when one has a wrong type, when the account is not named, or when the subject is not that account
  */
 export function claimsOf(payload: JsonObject): ServiceAccountClaims {
   const bound = payload["kubernetes.io"]
@@ -45,7 +45,7 @@ export function claimsOf(payload: JsonObject): ServiceAccountClaims {
   if (namespace === "" || serviceAccount === undefined || serviceAccount.name === "")
     throw new ClaimFault("kubernetes.io", "must name a namespace and a service account")
   const subject = usernameOf(namespace, serviceAccount.name)
-  // Upstream does not look at it; a signer that names two accounts is not to be trusted with either.
+  // Upstream does not check it. A token that names two different accounts must not authenticate either.
   if (text(payload, "sub") !== subject) throw new ClaimFault("sub", `must be ${subject}`)
   return {
     issuer: text(payload, "iss") ?? "",
@@ -64,7 +64,10 @@ export function claimsOf(payload: JsonObject): ServiceAccountClaims {
   }
 }
 
-/** Why a token does not count at a time, in upstream's words, or nothing. `now` is in seconds since the epoch. */
+/**
+ * Returns why a token is not valid at a time, in upstream's words; undefined when it is. `now` is in seconds since the
+ * epoch.
+ */
 export function outOfTime(
   { notBefore, expiresAt, issuedAt }: ServiceAccountClaims,
   now: number,
@@ -78,7 +81,7 @@ export function outOfTime(
   return undefined
 }
 
-/** A claim that is not as it should be. */
+/** A claim that is missing, of a wrong type or contradictory. */
 export class ClaimFault extends Error {
   override readonly name = "ClaimFault"
   constructor(claim: string, why: string) {
@@ -86,7 +89,7 @@ export class ClaimFault extends Error {
   }
 }
 
-/** Null is absence, as Go reads it. */
+/** Returns a claim. Null counts as absent, as in Go. */
 const given = (of: JsonObject, claim: string): Json | undefined =>
   Object.hasOwn(of, claim) ? (of[claim] ?? undefined) : undefined
 
@@ -103,7 +106,7 @@ function seconds(of: JsonObject, claim: string): number | undefined {
   return Math.trunc(value)
 }
 
-/** One audience may stand as a bare string (RFC 7519 4.1.3). */
+/** Returns the audiences. A single one may be a bare string (RFC 7519 4.1.3). */
 export function audiences(of: JsonObject): readonly string[] {
   const value = given(of, "aud")
   if (value === undefined) return []

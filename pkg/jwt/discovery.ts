@@ -1,4 +1,7 @@
-/** What relying parties outside the cluster read to verify its tokens. Source: pkg/serviceaccount/openidmetadata.go. */
+/**
+ * The documents with which relying parties outside the cluster verify its tokens. Source:
+ * pkg/serviceaccount/openidmetadata.go.
+ */
 import type { VerifyingKey } from "./signing-key.ts"
 
 const JWKS_PATH = "/openid/v1/jwks"
@@ -11,7 +14,7 @@ export interface Jwk {
   readonly [member: string]: string
 }
 
-/** The public keys, served at `/openid/v1/jwks` as `application/jwk-set+json`. */
+/** Returns the public keys, served at `/openid/v1/jwks` as `application/jwk-set+json`. */
 export function jwks(keys: readonly VerifyingKey[]): { readonly keys: readonly Jwk[] } {
   return {
     keys: keys.map(({ publicKey, keyId, algorithm }) => {
@@ -33,7 +36,7 @@ export interface OpenIdConfiguration {
 }
 
 /**
- * The document at `/.well-known/openid-configuration`. `server` is how the API server is reached from outside,
+ * Returns the document at `/.well-known/openid-configuration`. `server` is the API server's URL outside the cluster,
  * `https://host:port`.
  */
 export function openIdConfiguration({

@@ -1,14 +1,16 @@
-/** Compact signed tokens (RFC 7515, 7519), synchronously.
+/**
+ * Compact signed tokens (RFC 7515, 7519), synchronously.
  *
- *  Why not `jose`: it signs through WebCrypto and therefore always yields to the event loop, so that in a cluster on
- *  virtual time the order of
- *  events would hang on real threads. For these two algorithms the format is three base64url parts. */
+ * Why not `jose`: it signs through WebCrypto and therefore always yields to the event loop, so that in a cluster on
+ * virtual time the order of events would depend on real threads. For these two algorithms the format is three base64url
+ * parts.
+ */
 import { signBytes, type SigningKey, verifyBytes, type VerifyingKey } from "./signing-key.ts"
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
-/** The compact form of `payload`, signed. */
+/** Returns `payload` as a signed token in compact form. */
 export function signCompact(key: SigningKey, payload: JsonObject): string {
   const head = encode({ alg: key.algorithm, kid: key.keyId })
   const input = `${head}.${encode(payload)}`
@@ -23,9 +25,9 @@ export interface Unverified {
 }
 
 /**
- * The parts of a compact token, nothing checked but the form; undefined when it is no such token. One that names
- * extensions as critical is none for
- *  us, who know of no extension (RFC 7515 4.1.11). */
+ * Parses a compact token and checks only its form; undefined when it is not a compact token. A token that marks
+ * extensions as critical counts as none, because no extension is supported (RFC 7515 4.1.11).
+ */
 export function parseCompact(token: string): Unverified | undefined {
   const parts = token.split(".")
   if (parts.length !== 3) return undefined
@@ -38,9 +40,9 @@ export function parseCompact(token: string): Unverified | undefined {
 }
 
 /**
- * Whether one of `keys` signed the token. A `kid` narrows them to those of that id. The algorithm is the key's: what
- * the token claims must agree,
- *  which is what keeps `none` and mixed-up key types out. */
+ * Returns whether one of `keys` signed the token. With a `kid` only keys of that id are tried. The algorithm is the
+ * key's, and the token must name the same one: this refuses `none` and signatures of another type of key.
+ */
 export function isSignedBy(
   { header, input, signature }: Unverified,
   keys: readonly VerifyingKey[],
@@ -63,7 +65,9 @@ function decode(part: string): JsonObject | undefined {
   }
 }
 
-/** base64url without padding, and nothing else; Buffer alone passes over what it cannot read. */
+/**
+ * Decodes base64url without padding; undefined for anything else. Buffer alone skips characters that it cannot read.
+ */
 function bytesOf(part: string): Buffer | undefined {
   if (!/^[\w-]+$/.test(part) || part.length % 4 === 1) return undefined
   return Buffer.from(part, "base64url")

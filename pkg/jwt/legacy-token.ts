@@ -1,5 +1,5 @@
 /**
- * Tokens that a Secret holds, without an end. They count as long as the Secret is there. Source:
+ * Tokens in Secrets, which do not expire. They are valid as long as the Secret exists. Source:
  * pkg/serviceaccount/legacy.go.
  */
 import { authentic, commonAudiences, type Refused } from "./authentic.ts"
@@ -12,7 +12,7 @@ export const LEGACY_ISSUER = "kubernetes/serviceaccount"
 export interface LegacyClaims {
   /** `system:serviceaccount:NAMESPACE:NAME`. */
   readonly subject: string
-  /** Empty in all that are issued here. */
+  /** Empty in all tokens that this cluster issues. */
   readonly audiences: readonly string[]
   readonly namespace: string
   readonly serviceAccount: ObjectRef
@@ -20,7 +20,7 @@ export interface LegacyClaims {
   readonly secretName: string
 }
 
-/** Which Secret a token is for, and whom it speaks for. */
+/** The Secret that will hold the token, and the account that the token authenticates. */
 export type LegacyTokenRequest = Pick<LegacyClaims, "namespace" | "serviceAccount" | "secretName">
 
 const CLAIM = {
@@ -30,7 +30,7 @@ const CLAIM = {
   uid: "kubernetes.io/serviceaccount/service-account.uid",
 } as const
 
-/** The token for a Secret. */
+/** Returns the token for a Secret. */
 export const signLegacyToken = (
   key: SigningKey,
   { namespace, serviceAccount, secretName }: LegacyTokenRequest,
@@ -45,14 +45,17 @@ export const signLegacyToken = (
   })
 
 export interface LegacyTokenVerifier {
-  /** `audiences`: for whom the caller asks; the API server itself when left out. */
+  /** `audiences`: the audiences that the caller asks for; the API server itself when left out. */
   verify(
     token: string,
     audiences?: readonly string[],
   ): { readonly ok: true; readonly claims: LegacyClaims; readonly audiences: readonly string[] } | Refused
 }
 
-/** A token that verifies was signed by this cluster. Whether its Secret still holds it is for the caller to ask. */
+/**
+ * Returns a verifier of legacy tokens. A token that verifies was signed by this cluster. The caller must check that its
+ * Secret still holds it.
+ */
 export function createLegacyTokenVerifier({
   keys,
   apiAudiences,

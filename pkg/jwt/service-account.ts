@@ -1,11 +1,10 @@
 /**
- * Service account tokens: what is in them, issuing and verifying. Sources: pkg/serviceaccount/claims.go and jwt.go,
- * KEP-1205 (bound tokens),
- *  KEP-4193 (jti, node).
+ * Issues and verifies service account tokens. Sources: pkg/serviceaccount/claims.go and jwt.go, KEP-1205 (bound
+ * tokens), KEP-4193 (jti, node).
  *
- *  A token that verifies here was signed by this cluster for these audiences and is in its time. Whether the account,
- *  pod, secret or node it is
- *  bound to still exists (same uid) is asked by the API server's authenticator, which has them. */
+ * A token that verifies here was signed by this cluster for these audiences and has not expired. The API server's
+ * authenticator checks that the account, pod, secret or node that it is bound to still exists (with the same uid).
+ */
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import { authentic, commonAudiences, refuse, type Refused } from "./authentic.ts"
@@ -22,11 +21,11 @@ export interface TokenRequest {
   readonly expirationSeconds: number
   readonly pod?: ObjectRef
   readonly secret?: ObjectRef
-  /** For a pod's token the node it runs on; alone, the node the token is bound to. */
+  /** In a pod's token the node that the pod runs on. Without a pod, the node that the token is bound to. */
   readonly node?: { readonly name: string; readonly uid?: string }
   /**
-   * Seconds from now after which use of the token is reported as stale: for tokens whose life was extended beyond what
-   * was asked.
+   * Seconds from now after which use of the token is reported as stale: for tokens that are valid longer than was asked
+   * for.
    */
   readonly warnAfterSeconds?: number
 }
@@ -35,7 +34,7 @@ export type TokenVerdict =
   | {
       readonly ok: true
       readonly claims: ServiceAccountClaims
-      /** Those of the asked audiences that the token is for. */ readonly audiences: readonly string[]
+      /** Those of the requested audiences that the token is for. */ readonly audiences: readonly string[]
     }
   | Refused
 
@@ -92,15 +91,15 @@ export function createTokenIssuer({
 
 export interface TokenVerifierOptions {
   readonly keys: readonly VerifyingKey[]
-  /** The first is the one tokens are issued under now. */
+  /** Tokens are issued under the first; tokens of the others are accepted. */
   readonly issuers?: readonly string[]
-  /** What the API server answers to; also the audiences of tokens without any. */
+  /** The audiences of the API server; also those of tokens without any. */
   readonly apiAudiences?: readonly string[]
   readonly clock: Clock
 }
 
 export interface TokenVerifier {
-  /** `audiences`: for whom the caller asks; the API server itself when left out. */
+  /** `audiences`: the audiences that the caller asks for; the API server itself when left out. */
   verify(token: string, audiences?: readonly string[]): TokenVerdict
 }
 

@@ -1,12 +1,12 @@
-/** Keys that sign service account tokens.
+/**
+ * Keys that sign service account tokens.
  *
- *  New keys are P-256 (ES256), where k3s makes RSA 2048: making one takes 10 µs and not 20–100 ms of a start that has
- *  250 ms, and a
- *  signature 15 µs and not 450 µs, on the one thread that also answers requests. Kubernetes and OIDC relying parties
- *  accept both.
- *  An RSA key brought along signs RS256. Clusters on virtual time take an Ed25519 key from their seed: its signatures
- *  repeat, where
- *  those of ECDSA hang on chance; nobody outside such a cluster reads its tokens. */
+ * New keys are P-256 (ES256), where k3s makes RSA 2048: making one takes 10 µs and not 20–100 ms of a start that has
+ * 250 ms, and a signature 15 µs and not 450 µs, on the one thread that also answers requests. Kubernetes and OIDC
+ * relying parties accept both. An RSA key of an administrator signs RS256. Clusters on virtual time make an Ed25519 key
+ * from their seed: its signatures are repeatable, while those of ECDSA need random numbers. Nothing outside such a
+ * cluster reads its tokens.
+ */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
 import type { Random } from "../clock/random.ts"
 import { newPrivateKey, seededPrivateKey } from "../pki/certificate.ts"
@@ -15,7 +15,7 @@ import { readIfExists, replaceFile } from "../files/files.ts"
 export type Algorithm = "ES256" | "RS256" | "EdDSA"
 
 export interface VerifyingKey {
-  /** base64url of the SHA-256 of the public key's DER (SubjectPublicKeyInfo), as upstream's keyIDFromPublicKey. */
+  /** SHA-256 of the public key's DER (SubjectPublicKeyInfo), as base64url. Source: upstream's keyIDFromPublicKey. */
   readonly keyId: string
   readonly algorithm: Algorithm
   readonly publicKey: KeyObject
@@ -25,21 +25,24 @@ export interface SigningKey extends VerifyingKey {
   readonly privateKey: KeyObject
 }
 
-/** A fresh P-256 key. */
+/** Returns a new P-256 key. */
 export const newSigningKey = (): SigningKey => signingKey(newPrivateKey())
 
-/** A key that follows from `random` alone, and whose tokens do too: for clusters on virtual time. */
+/** Returns a key that depends only on `random`, as do its tokens: for clusters on virtual time. */
 export const seededSigningKey = (random: Random): SigningKey => signingKey(seededPrivateKey(random))
 
-/** A signing key from PEM (PKCS #8, PKCS #1 or SEC 1). Throws TypeError for anything but P-256, RSA and Ed25519. */
+/**
+ * Reads a signing key from PEM (PKCS #8, PKCS #1 or SEC 1).
+ * @throws TypeError for types other than P-256, RSA and Ed25519
+ */
 export function signingKey(pem: string): SigningKey {
   const privateKey = createPrivateKey(pem)
   return { ...describe(createPublicKey(privateKey)), privateKey }
 }
 
 /**
- * The key in the file `path`, made at first use. Synced to disk: with it lost, every token would be, so one that cannot
- * be read is not replaced.
+ * Reads the key from the file `path`, which is created at first use and synced to disk. A file that cannot be read is
+ * never replaced, because all tokens would become invalid.
  * @throws Error that names the file
  */
 export function loadOrCreateSigningKey(path: string): SigningKey {
@@ -51,8 +54,9 @@ export function loadOrCreateSigningKey(path: string): SigningKey {
 }
 
 /**
- * The keys that verify tokens: of each private and each public key of a PEM text, in their order. The first is the one
- * that signs, later ones are those that have signed before. @throws Error for a text without keys
+ * Returns the keys that verify tokens: of each private and each public key of a PEM text, in their order. The first one
+ * signs; the later ones signed earlier tokens.
+ * @throws Error for a text without keys
  */
 export function verifyingKeysIn(pem: string): readonly VerifyingKey[] {
   const blocks = pem.match(/-----BEGIN [A-Z ]*KEY-----[\s\S]*?-----END [A-Z ]*KEY-----/g) ?? []
@@ -60,7 +64,7 @@ export function verifyingKeysIn(pem: string): readonly VerifyingKey[] {
   return blocks.map((block) => describe(createPublicKey(block)))
 }
 
-/** The keys of the file `path`, which must be there. @throws Error that names the file */
+/** Returns the keys in the file `path`, which must exist. @throws Error that names the file */
 export function loadVerifyingKeys(path: string): readonly VerifyingKey[] {
   try {
     return verifyingKeysIn(readIfExists(path) ?? "")
@@ -69,17 +73,17 @@ export function loadVerifyingKeys(path: string): readonly VerifyingKey[] {
   }
 }
 
-// JOSE wants the two numbers of an ECDSA signature side by side (RFC 7518 3.4), not in DER.
+// JOSE wants the two numbers of an ECDSA signature one after the other (RFC 7518 3.4), not as DER.
 const ENCODING = { dsaEncoding: "ieee-p1363" } as const
 
-/** The signature over `input`. */
+/** Returns the signature of `input`. */
 export const signBytes = (key: SigningKey, input: Buffer): Buffer =>
   sign(digestOf(key), input, { key: key.privateKey, ...ENCODING })
 
 export const verifyBytes = (key: VerifyingKey, input: Buffer, signature: Buffer): boolean =>
   verify(digestOf(key), input, { key: key.publicKey, ...ENCODING }, signature)
 
-/** Ed25519 brings its own. */
+/** Ed25519 has its own digest. */
 const digestOf = ({ algorithm }: VerifyingKey): "sha256" | null => (algorithm === "EdDSA" ? null : "sha256")
 
 function signingKeyOf(path: string, pem: string): SigningKey {
@@ -94,7 +98,7 @@ function unusableKey(path: string, err: unknown): Error {
   const reason = err instanceof TypeError ? err.message : "it holds no private key in PEM"
   return new Error(
     `Cannot use the key of service account tokens ${path}: ${reason}; restore the file, or remove it to ` +
-      "start with a new key, with which all tokens so far are void",
+      "start with a new key, which makes all existing tokens invalid",
     { cause: err },
   )
 }

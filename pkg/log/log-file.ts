@@ -1,21 +1,21 @@
 import type { Clock } from "../clock/clock.ts"
 import { RotatingFile, type RotationLimits } from "./rotating-file.ts"
 
-/** How long the file is left alone after it could not be written, in milliseconds. */
+/** How long no write is tried after one has failed, in milliseconds. */
 const RETRY_MS = 1000
 
 export interface LogFileOptions extends RotationLimits {
   readonly path: string
   readonly clock: Clock
-  /** Takes the lines that the file cannot take, without their end. */
+  /** Called with each line that cannot be written to the file, without its line end. */
   readonly otherwise: (line: string) => void
-  /** Is told once that the file cannot be written, and why. */
+  /** Called once when the file cannot be written, with the reason. */
   readonly complain: (message: string) => void
 }
 
 /**
- * Returns what writes log lines to a file. A file that cannot be written, because its disk is full or it may not be
- * opened, stops nobody: the lines go elsewhere meanwhile, and the file is tried again after a second.
+ * Returns a function that writes log lines to a file. When the file cannot be written, because its disk is full or it
+ * may not be opened, the program goes on: lines go to `otherwise`, and the file is tried again after a second.
  */
 export function logFile({ path, clock, otherwise, complain, ...limits }: LogFileOptions): (line: string) => void {
   const file = new RotatingFile(path, limits, clock)

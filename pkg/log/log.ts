@@ -3,13 +3,15 @@ import type { Clock } from "../clock/clock.ts"
 export type Level = "debug" | "info" | "warn" | "error"
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Constant messages, then fields with fixed names: `log.info("Bound pod", { pod, node })`. */
+/**
+ * Writes log lines. A line is a constant message, then fields with fixed names: `log.info("Bound pod", { pod, node })`.
+ */
 export interface Logger {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** A logger that adds `fields` to each of its lines. */
+  /** Returns a logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger
 }
 
@@ -41,15 +43,15 @@ export function createLogger(options: LoggerOptions, inherited: LogFields = {}):
   }
 }
 
-/** A logger that says nothing. */
+/** A logger that writes nothing. */
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
-/** The verbosity (`-v`) from which Kubernetes writes such a line; it has none for errors. */
+/** The verbosity (`-v`) at which Kubernetes writes lines of a level. Its errors have none. */
 const VERBOSITY: Record<Level, number | undefined> = { debug: 4, info: 0, warn: 0, error: undefined }
 
 /**
- * An object with upstream's keys: `ts` in milliseconds, `msg`, `v` unless it is an error, `err`; and `level`, which
- * upstream leaves out. A field cannot replace them. Source: component-base logs/json/json.go.
+ * Returns a line as a JSON object with upstream's keys: `ts` in milliseconds, `msg`, `v` unless it is an error, `err`;
+ * and `level`, which upstream leaves out. A field cannot replace them. Source: component-base logs/json/json.go.
  */
 function json(now: number, level: Level, message: string, { error: err, ...fields }: LogFields): string {
   const own = { ts: now, level, msg: message, v: VERBOSITY[level] }

@@ -12,22 +12,25 @@ import {
 import { basename, dirname, extname, join } from "node:path"
 import type { Clock } from "../clock/clock.ts"
 
-/** When a log file is put aside, and how long such files are kept. */
+/** When a log file is rotated, and how long rotated files are kept. */
 export interface RotationLimits {
-  /** A file that would become larger is put aside, and a new one is begun; 0 for any size. */
+  /**
+   * A file that would become larger than this many bytes is rotated: it is renamed, and a new one is begun. 0: no
+   * limit.
+   */
   readonly mostBytes: number
-  /** How many files that were put aside are kept; 0 for any number. */
+  /** The number of rotated files that are kept; 0: no limit. */
   readonly mostFiles: number
-  /** How long they are kept, in milliseconds; 0 for ever. */
+  /** How long rotated files are kept, in milliseconds; 0: for ever. */
   readonly mostAgeMs: number
 }
 
-/** The time in the name of a file that was put aside: `k3ts-2026-01-01T00-00-00.000.log`. Source: lumberjack. */
+/** Matches the time in the name of a rotated file: `k3ts-2026-01-01T00-00-00.000.log`. Source: lumberjack. */
 const ASIDE = /^-(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3})$/
 
 /**
- * A file to which text is appended, and which is put aside when it is large. Files that are too many or too old are
- * removed when one is put aside, and when the file is opened. Nobody but the owner can read them.
+ * A file to which text is appended, and which is rotated when it is large. Rotated files that are too many or too old
+ * are removed at each rotation, and when the file is opened. Only the owner can read the files.
  */
 export class RotatingFile {
   readonly #path: string
@@ -35,7 +38,7 @@ export class RotatingFile {
   readonly #clock: Clock
   #fd: number | undefined
   #bytes = 0
-  /** The time in the name of the last file that was put aside, in milliseconds since the epoch. */
+  /** The time in the name of the newest rotated file, in milliseconds since the epoch. */
   #lastAside = 0
 
   constructor(path: string, limits: RotationLimits, clock: Clock) {
@@ -44,7 +47,7 @@ export class RotatingFile {
     this.#clock = clock
   }
 
-  /** Appends whole lines. @throws Error of the file system; the next call tries anew */
+  /** Appends whole lines. @throws Error of the file system; the next call tries again */
   append(text: string): void {
     const bytes = Buffer.from(text)
     const { mostBytes } = this.#limits
@@ -105,7 +108,7 @@ export class RotatingFile {
       if (time < oldest || (mostFiles > 0 && index >= mostFiles)) rmSync(join(folder, name), { force: true })
   }
 
-  /** Returns when a file of this name was put aside; undefined for other files. */
+  /** Returns when the file of this name was rotated; undefined for other files. */
   #timeIn(name: string): number | undefined {
     const extension = extname(this.#path)
     if (!name.startsWith(this.#stem) || !name.endsWith(extension)) return undefined

@@ -1,8 +1,8 @@
-/** One figure of a family. Those with a time were measured then, and not when they are read. */
+/** One sample of a family. A sample with a time was measured then, and not when it is read. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
-  /** Milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   readonly at?: number
 }
 
@@ -14,8 +14,8 @@ export interface MetricFamily {
 }
 
 /**
- * Figures of things that come and go, in Prometheus' text format: made anew whenever somebody asks, where a registry's
- * stay. Families without figures are left out.
+ * Returns samples in Prometheus' text format. For objects that come and go: the text is made from what exists at each
+ * request, while the families of a Registry stay. Families without samples are left out.
  */
 export function exposition(families: readonly MetricFamily[]): string {
   const lines: string[] = []
@@ -28,12 +28,12 @@ export function exposition(families: readonly MetricFamily[]): string {
   return lines.map((line) => `${line}\n`).join("")
 }
 
-/** By name, as Prometheus' own library has them. */
+/** Labels are in the order of their names, as in Prometheus' own library. */
 function labelsText(labels: Readonly<Record<string, string>>): string {
   const names = Object.keys(labels).sort()
   return names.length === 0 ? "" : `{${names.map((name) => `${name}="${escaped(labels[name]!)}"`).join(",")}}`
 }
 
-/** A label's value as it stands between quotes. */
+/** Returns a label's value as it is written between quotes. */
 export const escaped = (value: string): string =>
   value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs"
 import type { Registry } from "./registry.ts"
 
 /**
- * What every Prometheus client tells of its process, read when asked. `startedAt`: milliseconds since the epoch.
- * Source: prometheus client_golang process collector.
+ * Registers the metrics that every Prometheus client has of its process; they are read at each request. `startedAt`:
+ * milliseconds since the epoch. Source: prometheus client_golang process collector.
  */
 export function registerProcessMetrics(registry: Registry, startedAt: number): void {
   registry.read("counter", "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", () => {
@@ -30,7 +30,7 @@ export function registerProcessMetrics(registry: Registry, startedAt: number): v
   )
 }
 
-/** Zero where the system has no /proc. */
+/** Returns zero on a system without /proc. */
 function counted(read: () => number): number {
   try {
     return read()

@@ -4,11 +4,10 @@ import { escaped } from "./exposition.ts"
  * Metrics in Prometheus' text format (version 0.0.4), which /metrics answers with.
  *
  * Why not prom-client: it hashes the labels at every observation (2 µs for the two series of a request, on the thread
- * that answers it, where this takes
- * 0.5), and costs 80 ms to load from source, a third of what a start may take.
+ * that answers it; this takes 0.5 µs), and costs 80 ms to load from source, a third of what a start may take.
  */
 
-/** One time series that rises, or is set. */
+/** One time series of a counter or a gauge. */
 export class Value {
   value = 0
   inc(by = 1): void {
@@ -22,12 +21,12 @@ export class Value {
   }
 }
 
-/** One time series of observations, counted by upper bound. */
+/** One time series of a histogram. */
 export class Distribution {
   sum = 0
   count = 0
   readonly buckets: readonly number[]
-  /** Observations in each bucket alone; the text sums them up. */
+  /** The number of observations in each bucket alone; the text adds up those of smaller buckets. */
   readonly counts: number[]
   constructor(buckets: readonly number[]) {
     this.buckets = buckets
@@ -45,7 +44,7 @@ export class Distribution {
   }
 }
 
-/** All series of one name, told apart by the values of its labels. */
+/** All series of one name. They differ in the values of their labels. */
 export class Family<Child> {
   readonly labels: readonly string[]
   readonly children = new Map<string, { readonly values: readonly string[]; readonly child: Child }>()
@@ -54,7 +53,7 @@ export class Family<Child> {
     this.labels = labels
     this.make = make
   }
-  /** The series with these label values, in the order of the labels. Hold on to it where it is used often. */
+  /** Returns the series with these label values, in the order of the labels. Keep it where it is used often. */
   with(...values: readonly string[]): Child {
     const key = keyOf(values)
     const known = this.children.get(key)
@@ -63,18 +62,18 @@ export class Family<Child> {
     this.children.set(key, { values, child })
     return child
   }
-  /** Every series with its labels as the text shows them. */
+  /** Yields every series with its labels as text. */
   *series(): Iterable<{ readonly text: string; readonly child: Child }> {
     for (const { values, child } of this.children.values())
       yield { text: this.labels.map((label, i) => `${label}="${escaped(values[i] ?? "")}"`).join(","), child }
   }
-  /** Forgets a series, for instance of an object that is gone. */
+  /** Removes a series, for instance of an object that was deleted. */
   remove(...values: readonly string[]): void {
     this.children.delete(keyOf(values))
   }
 }
 
-/** Most families have one label, for which nothing has to be joined. */
+/** Most families have one label, so that nothing has to be joined. */
 const keyOf = (values: readonly string[]): string => (values.length === 1 ? values[0]! : values.join("\0"))
 
 type Kind = "counter" | "gauge" | "histogram"
@@ -85,7 +84,7 @@ export class Registry {
     { readonly kind: Kind; readonly help: string; write(lines: string[], name: string): void; readonly family: unknown }
   >()
 
-  /** The same name gives the same family, whoever asks. */
+  /** Returns the counter of this name; the same name always returns the same family. */
   counter(name: string, help: string, ...labels: readonly string[]): Family<Value> {
     return this.values("counter", name, help, labels)
   }
@@ -104,11 +103,13 @@ export class Registry {
     this.metrics.set(name, { kind: "histogram", help, family, write: (lines) => writeHistogram(lines, name, family) })
     return family
   }
-  /** A figure that is read when somebody asks. */
+  /** Registers a value that is read at each request for the metrics. */
   read(kind: "counter" | "gauge", name: string, help: string, value: () => number): void {
     this.metrics.set(name, { kind, help, family: undefined, write: (lines) => void lines.push(`${name} ${value()}`) })
   }
-  /** Several figures that are read when somebody asks, by the value of one label. */
+  /**
+   * Registers several values of one metric, by the value of one label, that are read at each request for the metrics.
+   */
   readEach(
     kind: "counter" | "gauge",
     name: string,
@@ -138,7 +139,7 @@ export class Registry {
     return family
   }
 
-  /** Everything, in the order of names. */
+  /** Returns all metrics as text, in the order of their names. */
   text(): string {
     const lines: string[] = []
     for (const [name, { kind, help, write }] of [...this.metrics].sort(([a], [b]) => (a < b ? -1 : 1))) {

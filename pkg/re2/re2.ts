@@ -2,8 +2,8 @@ import { createRequire } from "node:module"
 import type * as re2js from "re2js"
 
 /**
- * `re2js` is loaded with the first pattern: it takes some 10 ms, and most clusters have none. See pkg/cel/compile.ts
- * for why there are two ways.
+ * Loads `re2js` with the first pattern: it takes some 10 ms, and most clusters have none. pkg/cel/compile.ts says why
+ * there are two ways.
  */
 const load = (): typeof re2js =>
   typeof require === "function"
@@ -11,8 +11,8 @@ const load = (): typeof re2js =>
     : createRequire(import.meta.url)("re2js")
 
 /**
- * Compiles a regular expression in the syntax of Go's regexp package, which matches in time that grows with the length
+ * Compiles a regular expression in the syntax of Go's regexp package. Its matching time grows linearly with the length
  * of the text, whatever the pattern.
- * @throws Error in Go's words where it is none
+ * @throws Error in Go's words when the pattern is invalid
  */
 export const compileRe2 = (source: string): re2js.RE2JS => load().RE2JS.compile(source)

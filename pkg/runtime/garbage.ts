@@ -1,20 +1,22 @@
 import type * as Jsc from "bun:jsc"
 
-/** The engine under Bun. Test clusters run under Deno too, which has another and leaves garbage to it. */
+/**
+ * The API of Bun's JavaScript engine. Undefined under Deno, where test clusters run too and the engine decides alone.
+ */
 const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
 
 /**
- * All is looked at when this much more than at the last time is left, and at least so many bytes: of a small heap it is
- * not worth it.
+ * A full collection runs when the heap has grown by this factor, and by at least `LEAST_BYTES`, since the last one: for
+ * a small heap it is not worth its time.
  */
 const GROWTH = 1.25
 const LEAST_BYTES = 32 * 2 ** 20
 
 /**
- * Gives what keeps garbage little beside what is alive, each time it is called: new objects are looked at, and now and
- * then all. The engine by itself lets the heap become twice what is alive before it looks at all of it; its pages then
- * hold a little of each and are never given back, which for a very large heap is what decides how much memory the
- * process needs.
+ * Returns a function that keeps garbage small in proportion to the live heap. Each call collects young objects; a call
+ * after enough growth collects the whole heap. The engine by itself lets the heap become twice the live heap before a
+ * full collection. Its pages then hold a few live objects each and are never given back, which decides how much memory
+ * a process with a very large heap needs.
  */
 export function garbageCollector(): () => void {
   if (engine === undefined) return () => {}

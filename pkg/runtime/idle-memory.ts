@@ -2,33 +2,33 @@ import process from "node:process"
 import type * as Jsc from "bun:jsc"
 import type { Clock } from "../clock/clock.ts"
 
-/** The engine under Bun; another one sees to its memory by itself. */
+/** The API of Bun's JavaScript engine. Undefined under other runtimes, whose engines give memory back by themselves. */
 const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
 
 const INTERVAL_MS = 30_000
-/** Share of a core below which the process counts as idle: an idle server uses a hundredth. */
+/** Share of a core below which the process counts as idle. An idle server uses a hundredth. */
 const IDLE = 0.1
-/** So often in a row, as caches are emptied by and by when there is no load any more. */
+/** The number of collections in a row after a load, because caches become empty only gradually. */
 const ROUNDS = 3
-/** Memory is looked through when it has grown by so much since the last time. */
+/** Factor: memory is collected when it has grown by this much since the last time. */
 const GROWTH = 1.1
 
 /**
- * Memory is also looked through when this share of a core less is used than at the last time, which was under a light
- * load then: what that held is garbage once it has ended. An idle server's use changes by less.
+ * Memory is also collected when the process uses less of a core, by this share, than at the last time, which was then
+ * under a light load: what that load held is garbage once it has ended. The use of an idle server changes by less.
  */
 const QUIETER = 0.02
 
-/** What is asked of the process, and done to it. */
+/** What is measured of the process, and how its memory is given back. */
 export interface ProcessMemory {
-  /** Microseconds of processor time used so far. */
+  /** Returns the microseconds of processor time used so far. */
   cpuMicros(): number
   residentBytes(): number
-  /** Collects garbage and lets compiled code go: some tens of milliseconds. */
+  /** Collects garbage and drops compiled code: takes some tens of milliseconds. */
   giveBack(): void
 }
 
-/** This process. Undefined where the engine is another than Bun's. */
+/** Returns the memory of this process; undefined when the engine is not Bun's. */
 export function ownMemory(): ProcessMemory | undefined {
   if (engine === undefined) return undefined
   const { fullGC } = engine
@@ -46,19 +46,19 @@ export function ownMemory(): ProcessMemory | undefined {
 }
 
 /**
- * Gives memory back when there is little to do. The engine collects garbage when it needs room, and so keeps what a
- * time of load has left for as long as nothing new comes; the code it compiled under load stays, too. Both are let go
- * here, once after each such time. It costs some tens of milliseconds then, and as much again when the code is needed
- * again. Returns what ends it.
+ * Gives memory back to the system when the process is idle. The engine collects garbage when it needs room, and so
+ * keeps what a time of load has left while nothing new is allocated; it keeps the code compiled under load too. This
+ * drops both, once after each such time. That costs some tens of milliseconds, and as much again when the code is
+ * needed again. Returns a function that ends it.
  */
 export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () => void {
   if (memory === undefined) return () => {}
   let used = memory.cpuMicros()
-  /** Resident bytes when nothing more could be given back. */
+  /** Resident bytes after the last collection that freed memory. */
   let least = memory.residentBytes()
-  /** Share of a core that was used then. */
+  /** Share of a core that was used at that time. */
   let shareThen = 0
-  /** How many have been made since the load ended. */
+  /** The number of collections since the load ended. */
   let rounds = 0
   const look = () => {
     const usedBefore = used
@@ -67,7 +67,7 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
     const resident = memory.residentBytes()
     if (share >= IDLE) rounds = 0
     else if (rounds === ROUNDS) {
-      // The pages of a round are given back after it.
+      // The engine gives the pages of a collection back to the system after it has returned.
       least = resident
       shareThen = share
       rounds = 0

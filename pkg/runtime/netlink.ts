@@ -27,8 +27,8 @@ const openLibc = () =>
 type Libc = ReturnType<typeof openLibc>
 
 /**
- * Opens a netlink socket of this process, with the calls of the C library, since Node has no such sockets. `netns` is
- * the name of a network namespace instead of the process's own: the thread enters it for the call only.
+ * Opens a netlink socket of this process, through the C library, since the node: modules have no such sockets. `netns`
+ * is the name of a network namespace instead of the process's own: the thread enters it for the call only.
  * @throws KernelError when the machine does not allow it
  */
 export function openNetlink(protocol: number, netns?: string): NetlinkFile & { close(): void } {
@@ -61,12 +61,12 @@ export function openNetlink(protocol: number, netns?: string): NetlinkFile & { c
 function socketOf(libc: Libc, protocol: number, flags = 0): number {
   const socket = libc.symbols.socket(AF_NETLINK, SOCK_RAW_CLOEXEC | flags, protocol)
   if (socket < 0) throw lastError(libc, "socket")
-  // Errors need not repeat the message that they are about.
+  // The answer to a failed message need not contain the message.
   libc.symbols.setsockopt(socket, SOL_NETLINK, NETLINK_CAP_ACK, Buffer.from([1, 0, 0, 0]), 4)
   return socket
 }
 
-/** Does something, without a pause in between, in another network namespace. */
+/** Runs `action`, which must not await, with the thread in another network namespace. */
 function within<T>(libc: Libc, netns: string, action: () => T): T {
   const [own, other] = [openSync("/proc/thread-self/ns/net", "r"), openSync(`/run/netns/${netns}`, "r")]
   const enter = (file: number) => {
@@ -86,8 +86,8 @@ function within<T>(libc: Libc, netns: string, action: () => T): T {
 }
 
 /**
- * Calls `heard` when the kernel tells the multicast groups of NETLINK_ROUTE in `groups`, a bit for each, of something,
- * and when it has told more than could be kept. Nothing runs in between. Returns what ends the calls.
+ * Calls `heard` when the kernel reports a change in one of the multicast groups of NETLINK_ROUTE in `groups` (one bit
+ * each), and when it had more reports than its buffer holds. Returns a function that ends the calls.
  * @throws KernelError when the machine does not allow it
  */
 export function hearNetlink(groups: number, heard: () => void, netns?: string): () => void {
@@ -95,18 +95,19 @@ export function hearNetlink(groups: number, heard: () => void, netns?: string): 
   try {
     const open = () => socketOf(libc, NETLINK_ROUTE, SOCK_NONBLOCK)
     const socket = netns === undefined ? open() : within(libc, netns, open)
-    // `struct sockaddr_nl`: family, padding, a port of the kernel's choice, groups.
+    // `struct sockaddr_nl`: family, padding, port (0: the kernel chooses it), groups.
     const address = Buffer.alloc(12)
     address.writeUInt16LE(AF_NETLINK, 0)
     address.writeUInt32LE(groups, 8)
     if (libc.symbols.bind(socket, address, address.length) < 0) throw lastError(libc, "bind")
     let isOver = false
     let reader: ReadableStreamDefaultReader<Uint8Array>
-    // Bun waits in its event loop for sockets that it is given as files.
+    // Bun's event loop waits for a socket that is opened as a file.
     const read = () => (reader = Bun.file(socket).stream().getReader())
     const follow = async (): Promise<void> => {
       read()
-      // ENOBUFS says that the kernel has dropped something; a socket that fails twice in a row has no more to say.
+      // ENOBUFS says that the kernel has dropped reports; the socket still works. After two failures in a row it is
+      // given up.
       for (let failures = 0; !isOver && failures < 2;) {
         const isGood = await reader.read().then(
           ({ done }) => !done,

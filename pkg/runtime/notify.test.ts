@@ -42,6 +42,6 @@ test.skipIf(!python)("a datagram reaches the socket completely", async () => {
 
 test("a socket on which no process listens is an error", () => {
   const sender = unixDatagrams("/nonexistent/socket")
-  expect(() => sender.send("READY=1")).toThrow("Cannot send to /nonexistent/socket: nobody listens there")
+  expect(() => sender.send("READY=1")).toThrow("Cannot send to /nonexistent/socket: no program receives there")
   sender.close()
 })

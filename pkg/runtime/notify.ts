@@ -7,17 +7,18 @@ const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000
 const MSG_FLAGS = 0x4000 | 0x40
 const MAX_PATH = 108
 
-/** A socket for datagrams to one unix socket. */
+/** A socket that sends datagrams to one unix socket. */
 export interface DatagramSender {
-  /** @throws Error when it cannot be sent */
+  /** @throws Error when the text cannot be sent */
   send(text: string): void
   close(): void
 }
 
 /**
- * Opens a socket for datagrams to the unix socket at `path`, as service managers are told of a service's state
- * (sd_notify(3)). Node has no unix datagrams, hence the calls of the C library. A path that starts with `@` is in the
- * abstract namespace. @throws Error when the path cannot be that of a unix socket
+ * Opens a socket that sends datagrams to the unix socket at `path`: this is how a service manager is told the state of
+ * a service (sd_notify(3)). The node: modules have no unix datagrams, hence the calls of the C library. A path that
+ * starts with `@` is in the abstract namespace.
+ * @throws Error when the path cannot be that of a unix socket
  */
 export function unixDatagrams(path: string): DatagramSender {
   const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : path)
@@ -36,13 +37,13 @@ export function unixDatagrams(path: string): DatagramSender {
   const socket = libc.symbols.socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0)
   if (socket < 0) {
     libc.close()
-    throw new Error(`Cannot send to ${path}: no socket`)
+    throw new Error(`Cannot send to ${path}: the system gave no unix socket`)
   }
   return {
     send(text) {
       const body = Buffer.from(text)
       const sent = Number(libc.symbols.sendto(socket, body, body.length, MSG_FLAGS, address, address.length))
-      if (sent !== body.length) throw new Error(`Cannot send to ${path}: nobody listens there`)
+      if (sent !== body.length) throw new Error(`Cannot send to ${path}: no program receives there`)
     },
     close() {
       libc.symbols.close(socket)

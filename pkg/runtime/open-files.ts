@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs"
 
-/** Assumed where there is no /proc. */
+/** The limit that is assumed on a system without /proc. */
 const USUAL = 256
 
 /**
- * How many files, sockets among them, this process may have open. Bun raises the soft limit to the hard one before any
- * of our code runs, which needs no rights; `test/attacks/connections.test.ts` holds it to that.
+ * Returns how many files, sockets among them, this process may have open. Bun raises the soft limit to the hard one
+ * before any of our code runs, which needs no rights; `test/attacks/connections.test.ts` checks that it does.
  */
 export function openFilesLimit(): number {
   try {

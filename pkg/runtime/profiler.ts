@@ -1,22 +1,25 @@
 import { sleep, type Clock } from "../clock/clock.ts"
 
-/** Looks into the running program. Each method throws `ProfilerBusy` while one of them is at work. */
+/** Makes profiles of this process. Each method throws `ProfilerBusy` while a profile is being made. */
 export interface Profiler {
-  /** Returns what the processor did for `seconds`, as the JSON of a `.cpuprofile`; less where `signal` aborts. */
+  /**
+   * Returns what the processor did for `seconds`, as the JSON of a `.cpuprofile`; a shorter profile when `signal`
+   * aborts.
+   */
   cpu(seconds: number, signal: AbortSignal): Promise<string>
-  /** Returns all that is in memory, as the JSON of a `.heapsnapshot`. The program stands still meanwhile. */
+  /** Returns all objects in memory, as the JSON of a `.heapsnapshot`. The process stands still meanwhile. */
   heap(): Promise<Uint8Array>
 }
 
-/** Another profile is being made. */
+/** Thrown when another profile is being made. */
 export class ProfilerBusy extends Error {
   override readonly name = "ProfilerBusy"
 }
 
-/** Go takes 100 samples a second; these are finer, and cost some percent of the processor while the profile is made. */
+/** Time between two samples. Go takes 100 samples a second; ten times as many cost some percent of the processor. */
 const SAMPLE_MICROSECONDS = 1000
 
-/** Returns the profiler of this process, by the inspector's protocol, which Bun, Deno and Node.js have. */
+/** Returns the profiler of this process. It uses the inspector's protocol, which Bun, Deno and Node.js have. */
 export function processProfiler(clock: Clock): Profiler {
   let isBusy = false
   const alone = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -4,13 +4,13 @@ import { constants, Database, SQLiteError, type SQLQueryBindings } from "bun:sql
 /** What SQLite takes and gives: text, numbers (integers up to 2^53), bytes and null. */
 export type SqliteValue = string | number | Uint8Array | null
 
-/** A prepared statement; the same text gives the same one again. `Row` is the row as a tuple of its columns. */
+/** A prepared statement; the same text returns the same one again. `Row` is the row as a tuple of its columns. */
 export interface SqliteStatement<Row extends readonly SqliteValue[] = readonly SqliteValue[]> {
   run(...values: SqliteValue[]): void
   rows(...values: SqliteValue[]): Row[]
 }
 
-/** A database file. Every method is synchronous and throws SqliteError. */
+/** An open database file. Every method is synchronous and throws SqliteError. */
 export interface SqliteDatabase {
   exec(sql: string): void
   prepare<Row extends readonly SqliteValue[] = readonly SqliteValue[]>(sql: string): SqliteStatement<Row>
@@ -28,13 +28,13 @@ export class SqliteError extends Error {
 }
 
 /**
- * How a file is opened. write: it is made if it is absent. read: nothing in it is changed, but SQLite puts an index of
- * the write-ahead log beside it. frozen: nobody has it open and no write-ahead log is beside it, so nothing at all is
- * written.
+ * How a file is opened. write: the file is created if it is absent. read: the file is not changed, but SQLite creates
+ * an index of the write-ahead log beside it. frozen: no process has the file open and no write-ahead log is beside it,
+ * so nothing at all is written.
  */
 export type SqliteMode = "write" | "read" | "frozen"
 
-/** Opens a database file. SQLite on Bun; this file is the only one that knows. */
+/** Opens a database file with Bun's SQLite. No other file imports that. */
 export function openSqlite(path: string, mode: SqliteMode = "write"): SqliteDatabase {
   const db = guarded(() => {
     if (mode === "write") return new Database(path, { create: true, readwrite: true })

@@ -39,7 +39,7 @@ describe("the service manager", () => {
 
   test("that does not listen does not prevent the start", async () => {
     const { manager, lines } = managerOf({ ...NOTIFIED }, () => {
-      throw new Error("nobody listens there")
+      throw new Error("no program receives there")
     })
     await manager.ready()
     expect(lines.join("\n")).toContain("Failed to notify the service manager")

@@ -92,7 +92,7 @@ export class LogRotation {
     const rotated = (await files.list(folder))
       .filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith(".tmp"))
       .sort()
-    // The newest is put aside below, and the container begins another.
+    // The newest is rotated below, and the container begins another.
     const left = Math.max(0, rotated.length - (this.#tuning.containerLogMaxFiles - 2))
     for (const name of rotated.slice(0, left)) await files.remove(join(folder, name))
     for (const name of rotated.slice(left))

@@ -1,9 +1,9 @@
 import type { ListenOptions, Server } from "node:net"
 
 /**
- * Resolves when the server listens. @throws the kernel's error when it cannot.
- * The listener of errors stays: later ones, such as that of a connection which cannot be accepted because the process
- * has too many open files, concern one connection and would end the process without a listener.
+ * Resolves when the server listens; rejects with the kernel's error when it cannot. The error listener stays, because
+ * later errors, such as that of a connection which cannot be accepted because the process has too many open files,
+ * concern one connection and would otherwise end the process.
  */
 export const beginListening = (server: Pick<Server, "on" | "listen">, where: ListenOptions): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http"
 
-/** A body that fits into the stream's own buffer needs no holding back. */
+/** A body that fits into the stream's own buffer is read without pauses. */
 const SMALL_BYTES = 16 * 1024
 
 /**
- * Stops reading from the connection of an HTTP/1.1 request while nobody takes its body. Bun reads on whatever happens,
- * so that the body of a request that is passed on slowly would gather in memory. The connection goes on when the body
- * is read, or when the request has been answered: call what is given then.
+ * Stops reading from the connection of an HTTP/1.1 request while nothing reads its body. Bun reads on in any case, so
+ * that the body of a request that is forwarded slowly would fill the memory. Reading continues when the body is read.
+ * Returns a function to call when the request has been answered: reading then continues too.
  */
 export function holdBack(req: IncomingMessage): () => void {
   const { socket } = req
@@ -22,7 +22,7 @@ export function holdBack(req: IncomingMessage): () => void {
   }
   req.push = (chunk, encoding) => {
     const wantsMore = push(chunk, encoding)
-    // The end of the body is no reason to wait: the next request may stand behind it.
+    // At the end of the body reading goes on, because the next request may follow it.
     if (!wantsMore && chunk !== null) {
       held = true
       socket.pause()

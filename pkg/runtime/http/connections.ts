@@ -2,9 +2,9 @@
  * The connections of a listener: how long each may be silent, and how many there may be. Bun keeps none of the timeouts
  * of `node:http` on connections that are handed to it, so they are kept here, for HTTP/1.1 and HTTP/2 alike.
  *
- * A connection is one of three: in use (a request is under way), idle and owned (somebody has been authenticated on
- * it), or a stranger (nobody has yet: it may be in its handshake, or in the middle of the head of its first request). A
- * connection in use is never closed here.
+ * A connection is in one of three states: in use (a request is in progress), idle and owned (a user has been
+ * authenticated on it), or a stranger (no user has been authenticated yet: it may be in its handshake, or in the middle
+ * of the head of its first request). A connection in use is never closed here.
  */
 import type { ServerHttp2Session } from "node:http2"
 import type { TLSSocket } from "node:tls"
@@ -16,24 +16,27 @@ import type { PeerCertificate } from "./peer-certificate.ts"
 /** Times in milliseconds. */
 export interface ConnectionLimits {
   /**
-   * For the TLS handshake, and after it for the head of the first request of somebody who is known. Source:
-   * kube-apiserver's ReadHeaderTimeout.
+   * For the TLS handshake, and after it for the head of the first request of a stranger. Source: kube-apiserver's
+   * ReadHeaderTimeout.
    */
   readonly headMs: number
   /** From the end of one request to the head of the next. Source: kube-apiserver's IdleTimeout. */
   readonly idleMs: number
-  /** For a client to read an answer that is complete. */
+  /** For a client to read a response that is complete. */
   readonly unreadMs: number
   /**
-   * For a client to read an answer that came before the end of a large body, after which the connection is closed.
-   * Source: Go's net/http rstAvoidanceDelay.
+   * For a client to read a response that was sent before the end of a large request body, after which the connection is
+   * closed. Source: Go's net/http rstAvoidanceDelay.
    */
   readonly lingerMs: number
-  /** Connections at once. */
+  /** The number of open connections. */
   readonly most: number
 }
 
-/** Of the files that may be open a quarter is left for everything else: the store, logs, connections to containers. */
+/**
+ * Returns the default limits. A quarter of the files that may be open is left for the store, logs and connections to
+ * containers.
+ */
 export const defaultLimits = (): ConnectionLimits => ({
   headMs: 32_000,
   idleMs: 90_000,
@@ -42,30 +45,34 @@ export const defaultLimits = (): ConnectionLimits => ({
   most: Math.floor(0.75 * openFilesLimit()),
 })
 
-/** Strangers at once, whatever the number of connections: each costs about 10 KB, in its handshake more. */
+/**
+ * The number of strangers, whatever the limit of connections: each takes about 10 KB, and more during its handshake.
+ */
 const MOST_STRANGERS = 4096
 
-/** The shortest wait between two looks at all connections. */
+/** The shortest time between two checks of all connections, in milliseconds. */
 const SWEEP_MS = 50
 
 export class Connection {
   readonly socket: TLSSocket
   session: ServerHttp2Session | undefined
-  /** Who was authenticated on it first. */
+  /** The user who was authenticated first on this connection. */
   owner: string | undefined
-  /** It counts in its owner's share of all connections. */
+  /** Whether the connection counts in its owner's share of all connections. */
   isShared = false
-  /** What the client's certificate says; null when there is none that counts, undefined before anybody has asked. */
+  /** The client's certificate; null when it has none that is valid, undefined before it was first read. */
   peer: PeerCertificate | null | undefined
-  /** Since when no request has been under way, by `performance.now()`. */
+  /** Since when no request has been in progress, by `performance.now()`. */
   idleSince = performance.now()
-  /** When it is to be cut, because it has been ended; Infinity before. */
+  /** When the connection is closed by force, because `end` was called on it; Infinity before. */
   closeAt = Infinity
-  /** Answers under way, with the time at which they were first seen complete but not taken by the client; 0 before. */
+  /**
+   * Responses in progress, each with the time at which it was first seen complete but not read by the client; 0 before.
+   */
   readonly answers = new Map<ServerAnswer, number>()
-  /** Its TLS handshake is over. */
+  /** Whether the TLS handshake is complete. */
   isSecure = false
-  /** It has left HTTP, for instance for a WebSocket. */
+  /** Whether the connection has left HTTP, for instance for a WebSocket. */
   upgraded = false
   readonly #all: Connections
   constructor(socket: TLSSocket, all: Connections) {
@@ -74,8 +81,8 @@ export class Connection {
   }
 
   /**
-   * Notes who has been authenticated on it. False when that user has its share of all connections already; a user that
-   * is `isExempt` has no share.
+   * Records who was authenticated on the connection. Returns false when that user has used up its share of all
+   * connections; a user that is `isExempt` has no share.
    */
   claim(owner: string, isExempt: boolean): boolean {
     return this.owner !== undefined || this.#all.own(this, owner, isExempt)
@@ -85,21 +92,21 @@ export class Connection {
     return this.upgraded || this.answers.size > 0
   }
 
-  /** Ends it in order, over HTTP/2 with GOAWAY; at once where there is no order yet. */
+  /** Ends the connection gracefully, over HTTP/2 with GOAWAY; at once while its TLS handshake is not complete. */
   end(): void {
     if (!this.isSecure) this.cut()
     else if (this.session === undefined) this.socket.end()
     else this.session.close()
   }
 
-  /** Ends it at once. */
+  /** Closes the connection at once. */
   cut(): void {
     this.session?.destroy()
     this.socket.destroy()
   }
 }
 
-/** Whether an answer has told its client that the connection closes. */
+/** Whether a response has told its client that the connection closes. */
 const isLastOf = (answer: ServerAnswer): boolean => "shouldKeepAlive" in answer && !answer.shouldKeepAlive
 
 const bySocket = new WeakMap<object, Connection>()
@@ -108,11 +115,11 @@ export class Connections {
   readonly #limits: ConnectionLimits
   readonly #mostStrangers: number
   readonly #owned: FairShare
-  /** In the order in which they came. */
+  /** Open connections, in the order in which they arrived. */
   readonly #open = new Set<Connection>()
   #strangers = 0
   #timer: { readonly due: number; readonly handle: NodeJS.Timeout } | undefined
-  /** Connections end with their last request; "lingering": with one whose answer has said so. */
+  /** "yes": connections end after their last request. "lingering": after a response that has told its client so. */
   #stopping: "no" | "lingering" | "yes" = "no"
 
   constructor(limits: ConnectionLimits) {
@@ -122,8 +129,8 @@ export class Connections {
   }
 
   /**
-   * The connection of a socket, from its first byte on. Closes another one where there are too many, or this one where
-   * all others are in use.
+   * Returns the connection of a socket, and counts it from its first byte on. When there are too many connections,
+   * closes another one, or this one when all others are in use.
    */
   of(socket: TLSSocket): Connection {
     const known = bySocket.get(socket)
@@ -139,13 +146,13 @@ export class Connections {
     return connection
   }
 
-  /** Lets a connection be found by its HTTP/2 session. */
+  /** Makes a connection findable by its HTTP/2 session. */
   setSession(connection: Connection, session: ServerHttp2Session): void {
     connection.session = session
     bySocket.set(session, connection)
   }
 
-  /** See `Connection.claim`, which calls this. */
+  /** Implements `Connection.claim`. */
   own(connection: Connection, owner: string, isExempt: boolean): boolean {
     if (!this.#open.has(connection)) return true
     while (!isExempt && !this.#owned.take(owner)) {
@@ -159,14 +166,14 @@ export class Connections {
     return true
   }
 
-  /** A request has come whose answer is `answer`. */
+  /** Records that a request has begun, whose response is `answer`. */
   began(connection: Connection, answer: ServerAnswer): void {
     connection.answers.set(answer, 0)
   }
 
   /**
-   * The answer has been taken by the client, or given up. `isLate`: a large part of the request's body has not come
-   * yet.
+   * Records that the client has read the response, or that the response was abandoned. `isLate`: a large part of the
+   * request's body has not arrived yet.
    */
   ended(connection: Connection, answer: ServerAnswer, isLate: boolean): void {
     connection.answers.delete(answer)
@@ -178,8 +185,8 @@ export class Connections {
   }
 
   /**
-   * Ends connections that are not in use, and the others with their last request. With `isLingering` idle connections
-   * of HTTP/1.1 stay open, until `stop` is called again.
+   * Ends connections that are not in use now, and the others after their last request. With `isLingering` idle
+   * connections of HTTP/1.1 stay open, until `stop` is called again.
    */
   stop(isLingering: boolean): void {
     this.#stopping = isLingering ? "lingering" : "yes"
@@ -189,7 +196,7 @@ export class Connections {
     }
   }
 
-  /** Whether a connection of HTTP/1.1 ends after this answer. */
+  /** Returns whether a connection of HTTP/1.1 ends after this response. */
   #endsWith(answer: ServerAnswer): boolean {
     return this.#stopping === "yes" || (this.#stopping === "lingering" && isLastOf(answer))
   }
@@ -198,7 +205,7 @@ export class Connections {
     for (const connection of this.#open) connection.cut()
   }
 
-  /** Ends the connections of the client certificates that `isOut` names, with what is under way on them. */
+  /** Closes the connections whose client certificate satisfies `isOut`, with the requests in progress on them. */
   cutPeers(isOut: (peer: PeerCertificate) => boolean): void {
     for (const connection of [...this.#open])
       if (connection.peer !== undefined && connection.peer !== null && isOut(connection.peer)) this.#cut(connection)
@@ -214,8 +221,8 @@ export class Connections {
   }
 
   /**
-   * What the client still sends is not read: it could be any amount. It gets the time to read its answer, which a reset
-   * would take from it.
+   * Closes the connection after `lingerMs`. What the client still sends is not read, because it could be any amount.
+   * The wait lets the client read its response, which a reset would discard.
    */
   #closeSoon(connection: Connection): void {
     connection.socket.pause()
@@ -225,7 +232,10 @@ export class Connections {
 
   #patienceWith = ({ owner }: Connection): number => (owner === undefined ? this.#limits.headMs : this.#limits.idleMs)
 
-  /** Not waiting for the socket to say that it is closed: many connections can come before it does. */
+  /**
+   * Closes the connection and forgets it at once. Does not wait for the socket's event: many connections can arrive
+   * before that.
+   */
   #cut(connection: Connection): void {
     connection.cut()
     this.#closed(connection)
@@ -237,8 +247,8 @@ export class Connections {
   }
 
   /**
-   * A stranger goes before a connection of somebody known, of these the one that has been idle longest; `newest` where
-   * all others are in use.
+   * Returns the connection to close first: a stranger, else the owned connection that has been idle longest, else
+   * `newest` when all others are in use.
    */
   #leastNeeded(newest: Connection): Connection {
     const stranger = this.#oldestStranger()
@@ -249,7 +259,7 @@ export class Connections {
     return least
   }
 
-  /** An idle connection of the user who holds most, if that is more than `owner` does. */
+  /** Returns an idle connection of the user who holds most connections, if that user holds more than `owner`. */
   #idleOfGreedier(owner: string): Connection | undefined {
     let [found, most]: [Connection | undefined, number] = [undefined, this.#owned.held(owner)]
     for (const one of this.#open) {
@@ -259,7 +269,7 @@ export class Connections {
     return found
   }
 
-  /** Has all connections looked at when the first of them is due, and not before. */
+  /** Schedules a check of all connections for the time `due`, unless one comes earlier. */
   #lookAt(due: number): void {
     if (this.#timer !== undefined) {
       if (this.#timer.due <= due) return
@@ -281,9 +291,7 @@ export class Connections {
     if (next < Infinity) this.#lookAt(next)
   }
 
-  /**
-   * Ends a connection in order and, where that has not helped, at once. Gives the time at which to look at it again.
-   */
+  /** Ends a connection gracefully, or by force when that has not helped. Returns the time of the next check of it. */
   #close(connection: Connection, now: number): number {
     if (connection.inUse || connection.closeAt <= now) {
       this.#cut(connection)
@@ -298,8 +306,8 @@ export class Connections {
   }
 
   /**
-   * A client that does not read leaves its answers in our memory. Those that go on by design, as watches do, look after
-   * that themselves.
+   * Returns until when the client has to read its responses, which are in our memory until then. Endless responses,
+   * such as watches, are excepted: their writers limit what they keep in memory.
    */
   #unreadUntil(connection: Connection, now: number): number {
     const { answers, upgraded, socket } = connection
@@ -314,7 +322,7 @@ export class Connections {
 }
 
 /**
- * The connection that a socket or an HTTP/2 session belongs to. Undefined for one that no listener of ours has
+ * Returns the connection that a socket or an HTTP/2 session belongs to; undefined for one that no listener of ours
  * accepted.
  */
 export const connectionOf = (socket: object): Connection | undefined => bySocket.get(socket)

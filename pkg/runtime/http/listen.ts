@@ -23,57 +23,60 @@ export interface Certificates {
   /** PEM: the serving certificate, with intermediates, and its key. */
   readonly cert: string
   readonly key: string
-  /** PEM bundle of the authorities whose client certificates count. */
+  /** The authorities whose client certificates are accepted, as a bundle of PEM. */
   readonly clientCa: string
 }
 
 export interface ListenOptions extends Certificates {
   readonly host: string
-  /** 0 takes a free one: read it from `port` of the result. */
+  /** 0: the kernel chooses a free port, which is in `port` of the result. */
   readonly port: number
   readonly onRequest: (req: ServerRequest, res: ServerAnswer) => void
   /**
-   * A request with `Connection: Upgrade`: HTTP/1.1 only. The socket is the callee's from here on. Without it such
-   * requests are answered 400.
+   * Handles a request with `Connection: Upgrade`, of HTTP/1.1 only. The function owns the socket from then on. Without
+   * it such requests are answered with 400.
    */
   readonly onUpgrade?: (req: ServerRequest, socket: Duplex, head: Buffer) => void
-  /** Upstream's times unless given, and as many connections as the limit of open files allows. */
+  /** By default upstream's times, and as many connections as the limit of open files allows. */
   readonly limits?: Partial<ConnectionLimits>
 }
 
 export interface Listener {
   readonly port: number
-  /** New connections get these; open ones go on with what they have. */
+  /** Sets the certificates of new connections. Open connections keep theirs. */
   setCertificates(certificates: Certificates): void
-  /** Ends the connections of the client certificates that `isOut` names, with what is under way on them. */
+  /** Closes the connections whose client certificate satisfies `isOut`, with the requests in progress on them. */
   cutPeers(isOut: (peer: PeerCertificate) => boolean): void
   /**
-   * Tells the clients of HTTP/1.1 with each answer that the connection closes behind it, and takes new connections all
-   * the same. So most connections are closed at a moment when nothing is under way on them.
+   * From now on every HTTP/1.1 response tells its client that the connection closes after it; new connections are still
+   * accepted. So most connections are closed while no request is in progress on them.
    */
   announceEnd(): void
   /**
-   * Takes no more connections, lets requests under way finish (GOAWAY, `Connection: close`) for `graceMs`, then cuts
-   * what is left. Idle connections of HTTP/1.1 are ended after `lingerMs`, at once unless given: a client that sends a
-   * request meanwhile, as it cannot know of the end, gets its answer.
+   * Accepts no more connections, lets requests in progress finish (GOAWAY, `Connection: close`) for `graceMs`, then
+   * closes what is left. Idle connections of HTTP/1.1 are closed after `lingerMs`, by default at once: until then a
+   * client that does not know of the end, and sends a request, gets its response.
    */
   stop(options?: { graceMs?: number; lingerMs?: number }): Promise<void>
 }
 
 /**
- * How long a silent TCP connection may be before the other side is asked whether it is still there. Source: apiserver
+ * After this many milliseconds of silence TCP keep-alive probes are sent. Source: apiserver
  * pkg/server/secure_serving.go.
  */
 const PROBE_AFTER_MS = 180_000
-/** Streams a client may have open at once; Go's clients open another connection for more. Source: secure_serving.go. */
+/**
+ * The number of streams that a client may have open on one connection; Go's clients open another connection for more.
+ * Source: secure_serving.go.
+ */
 const MAX_STREAMS = 100
 
-/** Starts listening. Rejects with a message that names address and cause. */
+/** Starts listening. Rejects with an error that names the address and the cause. */
 export async function listenTls(options: ListenOptions): Promise<Listener> {
   const { host, port, onRequest, onUpgrade } = options
   const limits: ConnectionLimits = { ...defaultLimits(), ...options.limits }
   const connections = new Connections(limits)
-  /** Answers say that their connection closes. */
+  /** Whether responses say that their connection closes. */
   let ending = false
   let stopping = false
   let lingering = false
@@ -89,7 +92,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     })
     onRequest(req, res)
   })
-  // Bun does not keep this time, `connections` does; clients are told of it.
+  // Bun does not enforce this timeout, `connections` does; it is set because clients are told it.
   http1.keepAliveTimeout = limits.idleMs
   http1.on("clientError", (_err, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
@@ -107,7 +110,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
       connections.began(connection, res)
       res.once("close", () => connections.ended(connection, res, false))
     }
-    // A client that resets its stream is no error of ours: `close` of the answer tells whoever writes it.
+    // A stream that the client resets is not an error of the server: `close` of the response tells its writer.
     req.stream.on("error", () => {})
     onRequest(req, res)
   })
@@ -124,17 +127,18 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     key: certificates.key,
     ca: certificates.clientCa,
     requestCert: true,
-    rejectUnauthorized: false, // other ways to authenticate exist; `peerCertificate` counts verified certificates only
+    // clients may authenticate in other ways; `peerCertificate` returns verified certificates only
+    rejectUnauthorized: false,
     minVersion: "TLSv1.2" as const,
   })
   const tls = { ...secure(options), ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headMs }
   const server = createTls(tls, (socket) => {
     const connection = connections.of(socket)
     connection.isSecure = true
-    socket.on("error", () => socket.destroy()) // a connection cut by the other side
+    socket.on("error", () => socket.destroy()) // the other side has closed the connection
     socket.setNoDelay(true)
     socket.setKeepAlive(true, PROBE_AFTER_MS)
-    // What was still in its handshake when `stop` was called; an HTTP/2 session is told by GOAWAY above.
+    // The connection was still in its handshake when `stop` was called. An HTTP/2 session was sent GOAWAY above.
     if (stopping && !lingering && socket.alpnProtocol !== "h2") socket.end()
     else if (socket.alpnProtocol === "h2") {
       arriving = connection
@@ -142,7 +146,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
       arriving = undefined
     } else http1.emit("connection", socket)
   })
-  // Bun gives the TLS socket here, before its handshake.
+  // Under Bun the argument is the TLS socket, before its handshake.
   server.on("connection", (socket) => connections.of(socket as TLSSocket))
   server.on("tlsClientError", (_err, socket) => socket.destroy())
 
@@ -164,7 +168,8 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     async stop({ graceMs = 0, lingerMs = 0 } = {}) {
       ending = stopping = true
       lingering = lingerMs > 0
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve())) // when every connection is
+      // resolves when every connection is closed
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
       connections.stop(lingering)
       const endIdle = () => {
         lingering = false
@@ -180,8 +185,8 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
 }
 
 /**
- * Writes a whole answer at once: the fast way for one that is at hand. An answer that comes before the end of a large
- * body says that the connection closes, so that the client sends no other request on it.
+ * Sends a whole response at once: the fast way for a body that is complete. A response that is sent before the end of a
+ * large request body says that the connection closes, so that the client sends no other request on it.
  */
 export function answer(
   res: ServerAnswer,
@@ -192,12 +197,13 @@ export function answer(
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength
   if (res instanceof ServerResponse && isLate(res.req)) {
     res.shouldKeepAlive = false
-    // It would be closed at once, and the reset of what the client still sends would take the answer from it:
-    // `connections` gives it time to read.
+    // node:http would destroy the socket at once, and the reset would discard the response, because the client is still
+    // sending. `connections` closes the socket after the client had time to read.
     res.req.socket.destroySoon = () => undefined
   }
   const isShort = length <= MOST_CORKED_BYTES
-  // Bun writes head and body apart, each a TLS record and a system call of its own: corked, both are one.
+  // Bun writes head and body separately, each as a TLS record and with a system call: a corked socket writes both as
+  // one.
   const socket = res instanceof ServerResponse && isShort ? res.socket : null
   socket?.cork()
   res.writeHead(status, { ...headers, "content-length": String(length) })
@@ -205,7 +211,10 @@ export function answer(
   socket?.uncork()
 }
 
-/** Streams make a view of bytes that are no Buffer, and with it an ArrayBuffer, which stays with a stored object. */
+/**
+ * Returns the bytes as a Buffer. A stream converts other bytes itself, and so makes an ArrayBuffer, which stays in
+ * memory with the stored object.
+ */
 function asBuffer(body: Uint8Array): Buffer {
   if (Buffer.isBuffer(body)) return body
   const copy = Buffer.allocUnsafe(body.byteLength)
@@ -213,16 +222,18 @@ function asBuffer(body: Uint8Array): Buffer {
   return copy
 }
 
-/** From twice as much on, copying the body behind the head would cost more than a system call of its own. */
+/** From about twice this size on, copying the body behind the head would cost more than a second system call. */
 const MOST_CORKED_BYTES = 32 * 1024
 
 /**
- * A body of which more is still to come is read to its end and dropped, so that its connection can be used again; no
- * more than this. Source: Go net/http maxPostHandlerReadBytes.
+ * When a response is sent before the whole request body has arrived, the rest of the body is read and dropped, so that
+ * the connection can be reused: up to this many bytes. Source: Go net/http maxPostHandlerReadBytes.
  */
 const MOST_DROPPED_BYTES = 256 * 1024
 
-/** Whether a large part of a request's body has not come, or may not have: its end is not waited for. */
+/**
+ * Returns whether a large part of a request's body has not arrived, or may not have: the server does not wait for it.
+ */
 function isLate({ complete, headers }: ServerRequest): boolean {
   return (
     !complete &&
@@ -231,8 +242,9 @@ function isLate({ complete, headers }: ServerRequest): boolean {
 }
 
 /**
- * Stops receiving a request that has been answered before its end. Over HTTP/2 its stream would else stay open for as
- * long as the client likes; over HTTP/1.1 the listener sees to it. Source: RFC 9113, 8.1 (RST_STREAM with NO_ERROR).
+ * Stops receiving the body of a request that was answered before its end. Over HTTP/2 the stream would otherwise stay
+ * open for as long as the client likes; over HTTP/1.1 the listener closes the connection. Source: RFC 9113, 8.1
+ * (RST_STREAM with NO_ERROR).
  */
 export function stopReceiving(req: ServerRequest, res: ServerAnswer): void {
   if (req instanceof Http2ServerRequest && !req.complete && res.writableEnded && !req.stream.endAfterHeaders)
@@ -242,13 +254,13 @@ export function stopReceiving(req: ServerRequest, res: ServerAnswer): void {
 const ofSession = (req: Http2ServerRequest): Connection | undefined =>
   req.stream.session === undefined ? undefined : connectionOf(req.stream.session)
 
-/** The connection that a request came on, as long as it is open. */
+/** Returns the connection that a request came on, while that is open. */
 const ofRequest = (req: ServerRequest): Connection | undefined =>
   req instanceof Http2ServerRequest ? ofSession(req) : connectionOf((req as unknown as { socket: TLSSocket }).socket)
 
 /**
- * Who the client's certificate says it is, if it showed one that an authority of ours has signed and that was in its
- * time then. Anything else is none.
+ * Returns the client's certificate, if an authority of the listener has signed it and it was in its validity period
+ * when the connection began; undefined otherwise.
  */
 export function peerCertificate(req: ServerRequest): PeerCertificate | undefined {
   const connection = ofRequest(req)
@@ -258,18 +270,19 @@ export function peerCertificate(req: ServerRequest): PeerCertificate | undefined
 }
 
 /**
- * Notes who was authenticated by a request, for its connection: one of somebody known may be idle longer than a
- * stranger's. False when that user has its share of all connections already; a user that is `isExempt` has no share.
+ * Records on a request's connection which user it authenticated: such a connection may be idle longer than a
+ * stranger's. Returns false when that user has used up its share of all connections; a user that is `isExempt` has no
+ * share.
  */
 export const ownConnection = (req: ServerRequest, user: string, isExempt: boolean): boolean =>
   ofRequest(req)?.claim(user, isExempt) ?? true
 
-/** The address the connection comes from, undefined once it is closed. */
+/** Returns the client's IP address; undefined once the connection is closed. */
 export function remoteAddress(req: ServerRequest): string | undefined {
   const socket =
     req instanceof Http2ServerRequest ? req.stream.session?.socket : (req as unknown as { socket: TLSSocket }).socket
   return socket?.remoteAddress
 }
 
-/** Whether the answer goes over HTTP/2, where `Connection` and `Transfer-Encoding` headers are not allowed. */
+/** Whether the response goes over HTTP/2, where `Connection` and `Transfer-Encoding` headers are not allowed. */
 export const isHttp2 = (res: ServerAnswer): boolean => res instanceof Http2ServerResponse

@@ -13,8 +13,8 @@ export const drained = (stream: Writable): Promise<void> =>
   })
 
 /**
- * Writes an answer's body as its parts come, at the pace of the client, and ends it. Stops where the client has gone.
- * The head is sent at once: a log that is followed may say nothing for long.
+ * Writes the parts of a response body as they arrive, at the pace of the client, and ends it. Stops when the client has
+ * gone. The head is sent at once, because the first part may take long, as in a log that is followed.
  */
 export async function passOn(parts: AsyncIterable<Uint8Array>, to: Writable): Promise<void> {
   to.write("")

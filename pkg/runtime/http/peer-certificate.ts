@@ -2,22 +2,20 @@ import type { DetailedPeerCertificate, TLSSocket } from "node:tls"
 import { type Subject, subjectOf } from "../../pki/der/subject.ts"
 
 /**
- * A client's certificate. When the connection began, it was within its time and led to an authority of the listener.
+ * A client's certificate. When the connection began, it was in its validity period and signed, directly or through
+ * intermediates, by an authority of the listener.
  */
 export interface PeerCertificate extends Subject {
-  /** DER. */
+  /** The certificate as DER. */
   readonly raw: Buffer
-  /**
-   * DER of the further certificates that the client sent, in any order: authorities between its own and one that the
-   * server knows.
-   */
+  /** The further certificates that the client sent, as DER, in any order: intermediate authorities. */
   readonly intermediates: readonly Buffer[]
 }
 
-/** No chain is longer; a client may send what it likes. */
+/** Longer chains are refused, since a client may send any number of certificates. */
 const LONGEST_CHAIN = 10
 
-/** The certificate that a client showed, if TLS has found it good. Anything else counts as none. */
+/** Returns the certificate that a client sent, if TLS has verified it; undefined otherwise. */
 export function verifiedPeer(socket: TLSSocket): PeerCertificate | undefined {
   if (!socket.authorized) return undefined
   const shown = socket.getPeerCertificate(true) as DetailedPeerCertificate | null

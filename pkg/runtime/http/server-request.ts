@@ -1,20 +1,20 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http"
 import type { Readable, Writable } from "node:stream"
 
-/** A request of either protocol version. Header names are in lower case. */
+/** A request over HTTP/1.1 or HTTP/2. Header names are in lower case. */
 export interface ServerRequest extends Readable {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders
-  /** Name and value in turn, as they came; headers that came several times are kept apart here. */
+  /** Header names and values in turn, as received. A header that was sent several times is there several times. */
   readonly rawHeaders: readonly string[]
   readonly httpVersion: string
   readonly httpVersionMajor: number
-  /** Whether all of the body has come. */
+  /** Whether the whole body has arrived. */
   readonly complete: boolean
 }
 
-/** The answer to a `ServerRequest`. `close` is emitted when it is done with, also when the client goes away first. */
+/** The response to a `ServerRequest`. `close` is emitted when it is complete, and when the client goes away first. */
 export interface ServerAnswer extends Writable {
   statusCode: number
   readonly headersSent: boolean

@@ -3,9 +3,8 @@ import { Writable, type Duplex } from "node:stream"
 import type { ServerAnswer } from "./server-request.ts"
 
 /**
- * The answer to a request that asked to leave HTTP and does not get to: plain HTTP/1.1 on the raw socket, ended by
- * closing the connection. Where the upgrade goes through, whoever carries it out has the socket and this is never
- * written to.
+ * The response to an upgrade request that is refused: plain HTTP/1.1 on the raw socket, which is then closed. When the
+ * upgrade succeeds, its handler owns the socket and this is never written to.
  */
 export class UpgradeAnswer extends Writable implements ServerAnswer {
   statusCode = 200
@@ -15,13 +14,13 @@ export class UpgradeAnswer extends Writable implements ServerAnswer {
   constructor(socket: Duplex) {
     super()
     this.#socket = socket
-    // A client that is gone needs no answer, whether the socket or a write to it says so.
+    // A client that is gone needs no response. Its absence may show on the socket or in the callback of a write.
     this.on("error", () => {})
     socket.on("error", () => this.destroy())
     socket.once("close", () => this.destroy())
   }
 
-  /** For the log and the metrics: the socket now speaks another protocol. */
+  /** Sets the status to 101, for the log and the metrics: the socket now carries another protocol. */
   upgraded(): void {
     this.statusCode = 101
     this.headersSent = true

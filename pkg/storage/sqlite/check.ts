@@ -122,7 +122,7 @@ function valueProblem(value: Uint8Array, place: Place, transformer: ValueTransfo
   if (transformer === undefined && isSealed(value)) return undefined
   try {
     const { json } = transformer === undefined ? { json: value } : opened(transformer, value, place)
-    return isJson(json) ? undefined : "it is no JSON"
+    return isJson(json) ? undefined : "it is not JSON"
   } catch (err) {
     if (err instanceof StorageError) return err.message
     throw err

@@ -57,7 +57,7 @@ test("a request that is retried for ever without a delay is reported, although v
   )
   // then
   expect(err?.message).toContain("what happens at this instant never ends")
-  expect(err?.message).toContain("set off by")
+  expect(err?.message).toContain("its work was started by")
   await cluster.stop()
 })
 

@@ -30,7 +30,7 @@ export function endlessInstant(
       ...busiest.map(([who, { length }]) => `${who}: ${length} times`),
       ...(writes.length === 0 ? ["nothing was written"] : ["the last writes:"]),
       ...writes.slice(-LAST_WRITES).map((event) => `  ${inWords(event)}`),
-      "set off by:",
+      "its work was started by:",
       ...err.origins.map((origin) => `  ${origin}`),
     ].join("\n  "),
     { reason: "EndlessInstant" },
