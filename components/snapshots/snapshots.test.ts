@@ -165,5 +165,5 @@ test("the socket sends a snapshot to two clients at once, and refuses a third on
     .catch((err: unknown) => String(err))
   await Promise.all(two.map((parts) => parts.return(undefined)))
   await component.stop()
-  expect(third).toContain("2 snapshots are being taken already")
+  expect(third).toContain("2 snapshots are in progress")
 })

@@ -2,18 +2,20 @@ import type { Clock, Timer } from "../clock/clock.ts"
 
 export interface FlushWatchOptions {
   readonly clock: Clock
-  /** Returns whether the rules are in the kernel. */
+  /** Returns whether the rules are still in the kernel. */
   isIntact(): Promise<boolean>
-  /** Called when they are not, at every look. */
+  /** Called at each check that finds the rules gone. */
   flushed(): void
-  /** Called when a look has failed, for the log. The rules are taken to be intact. */
+  /** Called with the error of a check that failed, for the log. The rules are then assumed to be intact. */
   failed(err: unknown): void
 }
 
-/** Milliseconds between two looks. Source: --iptables-sync-period of kube-proxy. */
+/** Milliseconds between two checks. Source: --iptables-sync-period of kube-proxy. */
 const CHECK_MS = 30_000
 
-/** Looks whether another program has flushed rules of this one, which the kernel does not report. */
+/**
+ * Checks at intervals whether another program has flushed the rules of this one, because the kernel does not report it.
+ */
 export class FlushWatch {
   readonly #options: FlushWatchOptions
   #timer: Timer | undefined
@@ -22,7 +24,7 @@ export class FlushWatch {
     this.#options = options
   }
 
-  /** Looks for the first time 30 seconds after this call, or after a later one. */
+  /** Starts the checks. The first one follows 30 seconds after this call; another call starts that time again. */
   start(): void {
     this.stop()
     const timer = this.#options.clock.setTimeout(() => void this.#look(timer), CHECK_MS)
@@ -40,7 +42,7 @@ export class FlushWatch {
       failed(err)
       return true
     })
-    if (this.#timer !== timer) return // stopped, or started anew, since the rules were asked for
+    if (this.#timer !== timer) return // stopped or started again while the rules were read
     this.start()
     if (!found) flushed()
   }

@@ -3,29 +3,35 @@ import { promisify } from "node:util"
 
 const run = promisify(execFile)
 
-/** Runs the kernel's programs (iptables, nft, conntrack, ip); a test gives one that acts in a network namespace. */
+/**
+ * Runs the system's network programs (iptables, nft, conntrack, ip). Tests pass one that runs them in a network
+ * namespace.
+ */
 export interface Host {
-  /** Runs a command and gives what it prints; throws when it fails. */
+  /** Runs a command and returns its standard output. Throws when the command fails. */
   run(command: string, args: readonly string[]): Promise<string>
-  /** The same with something on its standard input. */
+  /** Runs a command with `input` on its standard input. Throws when the command fails. */
   feed(command: string, args: readonly string[], input: string): Promise<void>
 }
 
 /**
- * A program that takes longer is ended and counts as failed: what hangs for ever would keep the rules as they are,
- * without a word.
+ * A program that takes longer, in milliseconds, is killed and has failed. Otherwise a program that hangs would keep old
+ * rules in place without an error.
  */
 const LIMIT_MS = 30_000
-/** And how much longer for each KiB of input: `iptables-restore` on nf_tables needs minutes for 10,000 Services. */
+/** Additional milliseconds for each KiB of input: `iptables-restore` on nf_tables needs minutes for 10,000 Services. */
 const LIMIT_MS_PER_KIB = 60
 
-/** Milliseconds that a program may take for an input of so many characters. */
+/** Returns how many milliseconds a program may take for an input of `inputLength` characters. */
 export const timeLimit = (inputLength: number): number => LIMIT_MS + Math.ceil(inputLength / 1024) * LIMIT_MS_PER_KIB
 
-/** Characters of a program's complaint that are kept: `nft` prints three lines for every line that it does not take. */
+/**
+ * The number of characters of a program's standard error that an error contains: `nft` prints three lines for every
+ * line that it refuses.
+ */
 const COMPLAINT = 2000
 
-/** The machine itself, or with `netns` one of its named network namespaces. */
+/** Returns the host that runs programs in this network namespace, or in the one named `netns`. */
 export function hostIn(netns?: string): Host {
   const within = (command: string, args: readonly string[]): [string, readonly string[]] =>
     netns === undefined ? [command, args] : ["ip", ["netns", "exec", netns, command, ...args]]
@@ -53,7 +59,7 @@ export function hostIn(netns?: string): Host {
                 ),
               ),
         )
-        child.stdin.on("error", () => undefined) // the exit code tells
+        child.stdin.on("error", () => undefined) // ignored, because the exit code reports the failure
         child.stdin.end(input)
       })
     },

@@ -2,23 +2,23 @@ import { release } from "node:os"
 import type { Family } from "../apimachinery/addresses/cidr.ts"
 import type { Host } from "./host.ts"
 
-/** Whether rules can be written by `nft` here: its version, or why not and what would mend it. */
+/** Whether `nft` can write the rules here: its version, or why not and how to mend that. */
 export type NftSupport =
   | { readonly usable: true; readonly version: string }
   | { readonly usable: false; readonly reason: string; readonly mend: string }
 
-/** What `nft` calls a family: of tables, and before the names of its header's fields. */
+/** The word of a family in nft's syntax: for tables, and before the fields of its header. */
 export const FAMILY_WORD: Readonly<Record<Family, "ip" | "ip6">> = { IPv4: "ip", IPv6: "ip6" }
-/** The type of addresses in sets and maps. */
+/** The type of a family's addresses in sets and maps. */
 export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { IPv4: "ipv4_addr", IPv6: "ipv6_addr" }
 
-/** Source: KEP-3866 and pkg/proxy/nftables (knftables) for both numbers. */
+/** The oldest versions of nft and the kernel. Source of both: KEP-3866 and pkg/proxy/nftables (knftables). */
 const OLDEST_NFT = [1, 0, 1] as const
 const OLDEST_KERNEL = [5, 13] as const
 
 /**
- * What the tables of k3ts are made of: maps with several keys and of verdicts, sets that packets fill, numbers by
- * chance within a key.
+ * Returns a table with everything that the tables of k3ts use: maps with several keys, verdict maps, sets that packets
+ * fill, and random numbers as part of a key.
  */
 function trialOf(family: Family): string {
   const [ip, type] = [FAMILY_WORD[family], ADDRESS_TYPE[family]]
@@ -38,8 +38,8 @@ add rule ${ip} k3ts-trial hooked numgen random mod 2 vmap { 0 : goto endpoint, 1
 }
 
 /**
- * Finds out whether `nft` and the kernel are recent enough and take a trial for each family, which is checked and never
- * applied.
+ * Finds out whether `nft` and the kernel are recent enough, and whether they accept a trial table for each family. The
+ * trial is only checked, and never applied.
  */
 export async function findNft(
   host: Host,
@@ -63,8 +63,8 @@ export async function findNft(
 }
 
 /**
- * `version` is what `nft --version` prints (`nftables v1.0.6 (Lester Gooch #5)`), undefined where there is none;
- * `kernel` is the kernel's release (`6.1.0-18-amd64`).
+ * Decides by versions. `version` is the output of `nft --version` (`nftables v1.0.6 (Lester Gooch #5)`), undefined when
+ * there is no nft; `kernel` is the kernel's release (`6.1.0-18-amd64`).
  */
 export function judgeNft(version: string | undefined, kernel: string): NftSupport {
   if (version === undefined)
@@ -92,17 +92,17 @@ function isAtLeast(version: string, oldest: readonly number[]): boolean {
 }
 
 /**
- * Runs one transaction of commands as `nft -f` takes them: all of it holds afterwards, or nothing.
+ * Runs commands of `nft -f` as one transaction: either all of them take effect, or none.
  *
- * @throws Error with what `nft` says of the lines that it does not take
+ * @throws Error with nft's messages about the lines that it refuses
  */
 export const transact = (host: Host, commands: string): Promise<void> => host.feed("nft", ["-f", "-"], commands)
 
 /**
- * The names of all tables of a family (`ip`, `ip6`, `inet`); none where there is no `nft`, or no nf_tables in the
- * kernel.
+ * Returns the names of all tables of a family (`ip`, `ip6`, `inet`); none when there is no `nft`, or no nf_tables in
+ * the kernel.
  *
- * @throws Error where `nft` fails in another way: whether there are tables is not known then
+ * @throws Error when `nft` fails in another way, because it is then unknown whether there are tables
  */
 export async function tableNames(host: Host, family: string): Promise<readonly string[]> {
   const text = await host.run("nft", ["list", "tables", family]).catch((err: unknown) => {
@@ -112,10 +112,10 @@ export async function tableNames(host: Host, family: string): Promise<readonly s
   return [...text.matchAll(/^table \S+ (\S+)$/gm)].map(([, name]) => name!)
 }
 
-/** What is said where the program is not there (by Bun, and by `ip netns exec`), and where the kernel has no tables. */
+/** Matches the errors for a missing program (of Bun, and of `ip netns exec`), and for a kernel without nf_tables. */
 const NO_TABLES = /Executable not found|ENOENT|exec of "?nft"? failed|not supported/
 
-/** Removes a table with all that is in it; nothing where it is not there. */
+/** Removes a table with everything in it. Does nothing when there is no such table. */
 export async function removeTable(host: Host, family: string, name: string): Promise<void> {
   if ((await tableNames(host, family)).includes(name)) await transact(host, `delete table ${family} ${name}\n`)
 }

@@ -5,7 +5,7 @@ import { KernelError, request, type NetlinkFile } from "./socket.ts"
 /** Source: asm-generic/errno-base.h. */
 const ENODEV = 19
 
-/** Returns what the kernel says about an interface; undefined where there is none of the name. */
+/** Returns the kernel's reply about an interface; undefined when none has the name. */
 export async function askForLink(socket: NetlinkFile, name: string): Promise<Reply | undefined> {
   try {
     return (await request(socket, [findLink(name)]))[0]
@@ -15,7 +15,7 @@ export async function askForLink(socket: NetlinkFile, name: string): Promise<Rep
   }
 }
 
-/** Returns an interface; undefined where there is none of the name. */
+/** Returns an interface; undefined when none has the name. */
 export async function findInterface(socket: NetlinkFile, name: string): Promise<Link | undefined> {
   const reply = await askForLink(socket, name)
   return reply === undefined ? undefined : linkIn(reply)

@@ -21,7 +21,10 @@ import type { Reply } from "./message.ts"
 /** The protocol of the sockets. */
 export const NETLINK_ROUTE = 0
 
-/** The multicast groups in which the kernel tells of addresses that come and go. Source: linux/rtnetlink.h RTMGRP_…. */
+/**
+ * The multicast groups in which the kernel reports addresses that were added or removed. Source: linux/rtnetlink.h
+ * RTMGRP_….
+ */
 export const ADDRESS_GROUPS = 0x10 | 0x100
 
 export const NEWLINK = 16
@@ -43,7 +46,7 @@ export const IFLA = {
   namespaceFd: 28,
 } as const
 export const INFO = { kind: 1, data: 2, slaveKind: 4, slaveData: 5 } as const
-/** Of `struct ifinfomsg`: family, type, index, flags, changed flags. */
+/** The length of `struct ifinfomsg`: family, type, index, flags, changed flags. */
 export const LINK_HEADER = 16
 const UP = 1
 
@@ -63,7 +66,7 @@ export const hardwareBytes = (mac: string): Buffer => Buffer.from(mac.replaceAll
 /** Returns the text of a hardware address. */
 export const hardwareText = (bytes: Buffer): string => bytes.toString("hex").replace(/..(?=.)/g, "$&:")
 
-/** Creates a bridge. It keeps the hardware address that it is given, whatever its ports have. */
+/** Creates a bridge. It keeps its hardware address when ports are added. */
 export const createBridge = (name: string, options: { mac: string; mtu: number; alias: string }): Buffer =>
   message(
     NEWLINK,
@@ -79,14 +82,14 @@ export const createBridge = (name: string, options: { mac: string; mtu: number; 
 export interface VethPair {
   readonly name: string
   readonly mac: string
-  /** The index of the bridge whose port it becomes. */
+  /** The index of the bridge that the interface becomes a port of. */
   readonly bridge: number
   readonly mtu: number
-  /** The other end. */
+  /** The other end of the pair. */
   readonly peer: {
     readonly name: string
     readonly mac: string
-    /** A file of its network namespace, open in the process that sends the message. */
+    /** An open file of the peer's network namespace, in the process that sends the message. */
     readonly namespaceFd: number
   }
 }
@@ -119,7 +122,7 @@ export const createVeth = ({ name, mac, bridge, mtu, peer }: VethPair): Buffer =
   )
 const VETH_INFO_PEER = 1
 
-/** Lets a port of a bridge send packets back out where they came in, and brings it up. */
+/** Allows a port of a bridge to send packets back out where they came in (hairpin mode), and brings it up. */
 export const setUpPort = (name: string): Buffer =>
   message(
     NEWLINK,
@@ -153,7 +156,10 @@ export const configureLink = (index: number, { mac, mtu }: { mac?: string; mtu: 
     ...(mac === undefined ? [] : [attribute(IFLA.address, hardwareBytes(mac))]),
   )
 
-/** Has an interface without link-local addresses of IPv6: nobody asks for routers or neighbours by it. */
+/**
+ * Disables link-local addresses of IPv6 on an interface, so that the kernel sends no router or neighbour solicitations
+ * from it.
+ */
 export const withoutLinkLocal = (index: number): Buffer =>
   message(
     NEWLINK,
@@ -203,13 +209,10 @@ function addressHeader(family: number, prefix: number, index: number): Buffer {
   return header
 }
 const IFA = { address: 1, local: 2, flags: 8 } as const
-/**
- * The kernel does not look for others with the same address of IPv6 (duplicate address detection, RFC 4862), which
- * takes a second in which the address cannot be used.
- */
+/** Turns off duplicate address detection (RFC 4862), during which an address of IPv6 cannot be used for a second. */
 const NODAD = 0x02
 
-/** Takes an address, `<address>/<prefix length>`, from an interface. */
+/** Removes an address, `<address>/<prefix length>`, from an interface. */
 export function removeAddress(index: number, cidr: string): Buffer {
   const [address = "", prefix] = cidr.split("/")
   return message(
@@ -220,10 +223,10 @@ export function removeAddress(index: number, cidr: string): Buffer {
   )
 }
 
-/** Gives an interface an address, `<address>/<prefix length>`. Refused with EEXIST where it has it. */
+/** Adds an address, `<address>/<prefix length>`, to an interface. Fails with EEXIST when the interface has it. */
 export const addAddress = (index: number, cidr: string): Buffer => newAddress(index, cidr, EXCL)
 
-/** Gives an interface an address, unless it has it. */
+/** Adds an address to an interface, unless the interface has it. */
 export const keepAddress = (index: number, cidr: string): Buffer => newAddress(index, cidr, REPLACE)
 
 function newAddress(index: number, cidr: string, ifThere: number): Buffer {
@@ -240,10 +243,10 @@ function newAddress(index: number, cidr: string, ifThere: number): Buffer {
   )
 }
 
-/** Asks for all addresses in the network namespace. */
+/** Requests all addresses in the network namespace. */
 export const listAddresses = (): Buffer => message(GETADDR, REQUEST | DUMP, addressHeader(0, 0, 0))
 
-/** Returns the address in a reply to `listAddresses`, as its bytes in hexadecimal, with its interface. */
+/** Returns the address in a reply to `listAddresses`, as hexadecimal bytes, with the index of its interface. */
 export const addressIn = ({ body }: Reply): { index: number; prefix: number; bytes: string } => ({
   index: body.readUInt32LE(4),
   prefix: body[1]!,

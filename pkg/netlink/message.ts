@@ -1,6 +1,6 @@
 /**
- * Messages to the kernel over netlink sockets. All numbers are in the order of the machine, little-endian on all that
- * k3ts runs on. Source: netlink(7), linux/netlink.h.
+ * Messages to the kernel over netlink sockets. All numbers are in the byte order of the machine, which is little-endian
+ * on every platform of k3ts. Source: netlink(7), linux/netlink.h.
  */
 
 /** Flags of a request. */
@@ -10,13 +10,13 @@ export const DUMP = 0x300
 export const REPLACE = 0x100
 export const EXCL = 0x200
 export const CREATE = 0x400
-/** A type of an attribute that has attributes. */
+/** Flag of the type of an attribute that contains attributes. */
 const NESTED = 0x8000
 
 const HEADER = 16
 const aligned = (length: number): number => (length + 3) & ~3
 
-/** Returns an attribute: bytes as they are, a text with its end, a number as 32 bits. */
+/** Returns an attribute: bytes unchanged, a text with a zero byte at its end, a number as 32 bits. */
 export function attribute(type: number, value: Uint8Array | string | number): Buffer {
   const bytes =
     typeof value === "number" ? uint32(value) : typeof value === "string" ? Buffer.from(`${value}\0`) : value
@@ -36,7 +36,7 @@ export function uint32(value: number): Buffer {
   return bytes
 }
 
-/** Returns a message of one type with the header of its family and attributes. */
+/** Returns a message of one type. `parts` are the header of its family, then attributes. */
 export function message(type: number, flags: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts)
   const made = Buffer.alloc(aligned(HEADER + body.length))
@@ -47,10 +47,10 @@ export function message(type: number, flags: number, ...parts: readonly Uint8Arr
   return made
 }
 
-/** Whether a message wants to be acknowledged. */
+/** Returns whether a message requests an acknowledgement. */
 export const wantsAck = (message: Buffer): boolean => (message.readUInt16LE(6) & ACK) !== 0
 
-/** Returns a message with its place in a datagram, and without its wish to be acknowledged unless it is kept. */
+/** Returns a message with its sequence number, and without the request of an acknowledgement unless `keepsAck`. */
 export function numberedAs(sequence: number, message: Buffer, keepsAck: boolean): Buffer {
   const copy = Buffer.from(message)
   if (!keepsAck) copy.writeUInt16LE(copy.readUInt16LE(6) & ~ACK, 6)
@@ -60,11 +60,11 @@ export function numberedAs(sequence: number, message: Buffer, keepsAck: boolean)
 
 export interface Reply {
   readonly type: number
-  /** The place of the message that is answered, as `numberedAs` wrote it. */
+  /** The sequence number of the message that is answered. */
   readonly sequence: number
   /** The number of an error (`errno`); 0 for an acknowledgement; undefined in other messages. */
   readonly errno: number | undefined
-  /** What follows the message's header. */
+  /** The bytes after the message's header. */
   readonly body: Buffer
 }
 
@@ -72,7 +72,7 @@ export interface Reply {
 export const DONE = 3
 const ERROR = 2
 
-/** Returns the messages of one datagram of the kernel. */
+/** Returns the messages in one datagram of the kernel. */
 export function repliesIn(datagram: Uint8Array): Reply[] {
   const bytes = Buffer.from(datagram.buffer, datagram.byteOffset, datagram.byteLength)
   const replies: Reply[] = []
@@ -88,7 +88,7 @@ export function repliesIn(datagram: Uint8Array): Reply[] {
   return replies
 }
 
-/** Returns attributes by type, from `offset` on, after the header of the family. */
+/** Returns attributes by type. They begin at `offset`, after the header of the family. */
 export function attributesIn(body: Buffer, offset: number): Map<number, Buffer> {
   const found = new Map<number, Buffer>()
   for (let at = offset; at + 4 <= body.length;) {

@@ -1,7 +1,7 @@
 /**
- * Messages about neighbours: which hardware address a machine of the same link has, and to which machine a VXLAN
- * interface sends what is for a hardware address (the forwarding database, FDB). For sockets of NETLINK_ROUTE. Source:
- * rtnetlink(7), linux/neighbour.h.
+ * Messages about neighbours: which hardware address belongs to an IP address on the same link, and to which machine a
+ * VXLAN interface sends the packets for a hardware address (the forwarding database, FDB). For sockets of
+ * NETLINK_ROUTE. Source: rtnetlink(7), linux/neighbour.h.
  */
 import { familyOf, type Family } from "../apimachinery/addresses/cidr.ts"
 import { AF, addressBytes, addressOf, hardwareBytes, hardwareText } from "./links.ts"
@@ -10,10 +10,10 @@ import type { Reply } from "./message.ts"
 
 const [NEWNEIGH, DELNEIGH, GETNEIGH] = [28, 29, 30]
 const NDA = { destination: 1, hardware: 2 } as const
-/** Of `struct ndmsg`: family, index of the interface, state, flags, type. */
+/** The length of `struct ndmsg`: family, index of the interface, state, flags, type. */
 const HEADER = 12
 const PERMANENT = 0x80
-/** The entry is the interface's own, not that of a bridge whose port it is. */
+/** Flag: the entry is in the interface's own forwarding database, not in that of its bridge. */
 const SELF = 0x02
 const AF_BRIDGE = 7
 
@@ -33,7 +33,7 @@ export interface Neighbor {
   readonly address: string
 }
 
-/** Says which hardware address a neighbour has, so that the kernel need not ask for it. */
+/** Sets the hardware address of a neighbour, so that the kernel need not ask for it. */
 export const setNeighbor = ({ index, mac, address }: Neighbor): Buffer =>
   message(
     NEWNEIGH,
@@ -51,7 +51,7 @@ export const removeNeighbor = ({ index, address }: Omit<Neighbor, "mac">): Buffe
     attribute(NDA.destination, addressBytes(address)),
   )
 
-/** Says to which machine, by its address, a VXLAN interface sends packets for a hardware address. */
+/** Sets the IP address of the machine to which a VXLAN interface sends packets for a hardware address. */
 export const setForwarding = ({ index, mac, address }: Neighbor): Buffer =>
   message(
     NEWNEIGH,
@@ -70,11 +70,11 @@ export const removeForwarding = ({ index, mac, address }: Neighbor): Buffer =>
     attribute(NDA.destination, addressBytes(address)),
   )
 
-/** Asks for the neighbours of all interfaces, or for their forwarding databases. */
+/** Requests the neighbours of all interfaces, or their forwarding databases. */
 export const listNeighbors = (of: Family | "forwarding"): Buffer =>
   message(GETNEIGH, REQUEST | DUMP, Buffer.alloc(HEADER).fill(of === "forwarding" ? AF_BRIDGE : AF[of], 0, 1))
 
-/** Returns what a reply to `listNeighbors` says; undefined for what the kernel has found out by itself. */
+/** Returns the neighbour in a reply to `listNeighbors`; undefined for one that the kernel has found out by itself. */
 export function neighborIn({ body }: Reply): Neighbor | undefined {
   if ((body.readUInt16LE(8) & PERMANENT) === 0) return undefined
   const attributes = attributesIn(body, HEADER)

@@ -21,12 +21,12 @@ const RTA = { destination: 1, interface: 4, gateway: 5, metrics: 8 } as const
 const METRIC_MTU = 2
 const [TABLE_MAIN, PROTOCOL_BOOT, UNICAST] = [254, 3, 1]
 const [SCOPE_GLOBAL, SCOPE_LINK] = [0, 253]
-/** The gateway is taken to be on the link, although no address of the interface says so. */
+/** Flag: the gateway is on the link, although no address of the interface is in its network. */
 const ONLINK = 4
-/** Of `struct rtmsg`: family, two prefix lengths, tos, table, protocol, scope, type, flags. */
+/** The length of `struct rtmsg`: family, two prefix lengths, tos, table, protocol, scope, type, flags. */
 const HEADER = 12
 
-/** Makes a gateway the way to all addresses of its family. With `mtu`, packets are not larger. */
+/** Adds the default route of the gateway's family. With `mtu`, packets on it are not larger. */
 export const addDefaultRoute = (index: number, gateway: string, mtu?: number): Buffer =>
   message(
     NEWROUTE,
@@ -38,16 +38,19 @@ export const addDefaultRoute = (index: number, gateway: string, mtu?: number): B
   )
 
 export interface Route {
-  /** Such as `10.42.1.0/24`. */
+  /** A network such as `10.42.1.0/24`. */
   readonly destination: string
   /** The index of the interface. */
   readonly index: number
-  /** Absent where the destination is on the link itself. */
+  /** Absent when the destination is on the link itself. */
   readonly gateway?: string
   readonly onLink?: boolean
 }
 
-/** Adds or replaces the route to a destination; `protocol` says who made it (`ip route` shows it as `proto`). */
+/**
+ * Adds or replaces the route to a destination. `protocol` identifies the program that made it (`ip route` shows it as
+ * `proto`).
+ */
 export const setRoute = (route: Route, protocol: number): Buffer =>
   message(NEWROUTE, REQUEST | ACK | CREATE | REPLACE, headerOf(route, protocol), ...attributesOf(route))
 
@@ -66,7 +69,7 @@ const attributesOf = ({ destination, index, gateway }: Route): readonly Buffer[]
   attribute(RTA.interface, index),
 ]
 
-/** Asks for all routes of a family. */
+/** Requests all routes of a family. */
 export const listRoutes = (family: Family): Buffer =>
   message(GETROUTE, REQUEST | DUMP, Buffer.alloc(HEADER).fill(AF[family], 0, 1))
 

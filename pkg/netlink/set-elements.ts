@@ -1,12 +1,12 @@
 /**
- * Changes of elements of nftables sets, for sockets of NETLINK_NETFILTER: `nft` takes ten milliseconds for what the
- * kernel does in one. Source: linux/netfilter/nfnetlink.h, nf_tables.h; nf_tables_api.c.
+ * Adds and removes elements of nftables sets, for sockets of NETLINK_NETFILTER: `nft` takes ten milliseconds for it,
+ * the kernel alone one. Source: linux/netfilter/nfnetlink.h, nf_tables.h; nf_tables_api.c.
  */
 import { ACK, attribute, CREATE, message, nested, REQUEST } from "./message.ts"
 
 /** The protocol of the sockets. */
 export const NETLINK_NETFILTER = 12
-/** The number of nft's family `bridge`. */
+/** The number of the family that nft calls `bridge`. */
 export const FAMILY_BRIDGE = 7
 
 const [BATCH_BEGIN, BATCH_END] = [0x10, 0x11]
@@ -17,24 +17,24 @@ const [LIST_ELEMENT, ELEMENT_KEY, DATA_VALUE] = [1, 1, 1]
 
 export interface SetElement {
   readonly set: string
-  /** The parts of the key, each of which the kernel pads to four bytes. */
+  /** The parts of the key. The kernel pads each to four bytes. */
   readonly key: readonly Uint8Array[]
 }
 
-/** Where the sets are. */
+/** The table that holds the sets. */
 export interface Table {
   /** The number of the family. */
   readonly family: number
   readonly name: string
 }
 
-/** Returns the messages that add elements in one transaction. Those that are there stay. */
+/** Returns the messages that add elements in one transaction. Elements that exist stay. */
 export const addElements = (table: Table, elements: readonly SetElement[]): readonly Buffer[] =>
   transaction(elements.map((element) => change(NEW_ELEMENT, CREATE, table, element)))
 
 /**
- * Returns the messages that remove elements in one transaction. Each is added first, since the kernel refuses to remove
- * what is not there, and the whole transaction with it.
+ * Returns the messages that remove elements in one transaction. Each element is added first: the kernel refuses to
+ * remove an element that does not exist, and then refuses the whole transaction.
  */
 export const removeElements = (table: Table, elements: readonly SetElement[]): readonly Buffer[] =>
   transaction(
@@ -63,7 +63,7 @@ const change = (type: number, flags: number, { family, name }: Table, { set, key
     ),
   )
 
-/** `struct nfgenmsg`: family, version, and a number in network order. */
+/** `struct nfgenmsg`: family, version, and a number in network byte order. */
 const familyHeader = (family: number, resource: number): Buffer => Buffer.from([family, 0, resource >> 8, resource])
 
 function padded(part: Uint8Array): Buffer {
@@ -74,7 +74,7 @@ function padded(part: Uint8Array): Buffer {
 
 const INTERFACE_NAME = 16
 
-/** Returns the name of an interface as part of a key. */
+/** Returns an interface's name as part of a key. */
 export function interfaceKey(name: string): Buffer {
   const bytes = Buffer.alloc(INTERFACE_NAME)
   bytes.write(name)

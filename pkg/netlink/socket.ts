@@ -1,10 +1,10 @@
 import { getSystemErrorMap } from "node:util"
 import { DONE, numberedAs, repliesIn, wantsAck, type Reply } from "./message.ts"
 
-/** A netlink socket that another process may hold. Operations may overlap and are done in their order. */
+/** A netlink socket that another process may hold. Operations may overlap, and run in the order of their calls. */
 export interface NetlinkFile {
   send(bytes: Uint8Array): Promise<void>
-  /** Returns the next datagram of the kernel; undefined when there is none. Never waits for one. */
+  /** Returns the next datagram of the kernel; undefined when there is none yet. Does not wait. */
   receive(): Promise<Uint8Array | undefined>
 }
 
@@ -19,15 +19,15 @@ export class KernelError extends Error {
   }
 }
 
-/** Returns the error of a failed operation, with the words of the error's number: "no such file or directory". */
+/** Returns the error of a failed operation, with the text of its error number, such as "no such file or directory". */
 export const kernelError = (operation: string, errno: number): KernelError =>
   new KernelError(errno, `${operation}: ${getSystemErrorMap().get(-errno)?.[1] ?? `error ${errno}`}`)
 
 /**
- * Sends messages in one datagram: changes, or one question, whose answer is returned. Each answer has to be fetched, so
- * only the last change is acknowledged; the kernel tells of those that fail in any case. It answers while it takes the
- * messages, so nothing waits for it.
- * @throws KernelError for the first message that the kernel refuses; it may have done what the later ones say
+ * Sends messages in one datagram: either changes, or one question, whose answer is returned. Only the last change
+ * requests an acknowledgement, because each one has to be read; the kernel reports failed changes in any case. It
+ * answers while it receives the messages, so there is nothing to wait for.
+ * @throws KernelError for the first message that the kernel refuses; the kernel may have applied later ones
  */
 export async function request(file: NetlinkFile, messages: readonly Buffer[]): Promise<readonly Reply[]> {
   const lastAck = messages.findLastIndex(wantsAck)
@@ -38,7 +38,7 @@ export async function request(file: NetlinkFile, messages: readonly Buffer[]): P
   for (let datagram = received; datagram !== undefined; datagram = await file.receive()) {
     const failure = repliesIn(datagram).find(({ errno = 0 }) => errno > 0)
     if (failure !== undefined) {
-      // What else was answered would be taken for the answer to the next request.
+      // Further answers are dropped, since they would be taken for the answer to the next request.
       while ((await file.receive()) !== undefined) continue
       throw kernelError("netlink", failure.errno!)
     }

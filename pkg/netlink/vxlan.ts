@@ -6,19 +6,22 @@ import { ACK, attribute, attributesIn, CREATE, EXCL, message, nested, REQUEST, t
 const VXLAN = { id: 1, link: 3, local: 4, learning: 7, port: 15, local6: 17 } as const
 const KIND = "vxlan"
 
-/** What cannot be changed while the interface exists. */
+/** The settings that cannot be changed while the interface exists. */
 export interface Vxlan {
-  /** The number of the network, which is in each packet (VNI). */
+  /** The number of the VXLAN network (VNI), which every packet contains. */
   readonly id: number
-  /** The UDP port of all machines. */
+  /** The UDP port, which is the same on all machines. */
   readonly port: number
   /** The address of this machine from which packets are sent. */
   readonly local: string
-  /** The index of the interface that has it. */
+  /** The index of the interface that has the address `local`. */
   readonly link: number
 }
 
-/** Creates a VXLAN interface, down. It learns nothing from packets: where others are is told by `setForwarding`. */
+/**
+ * Creates a VXLAN interface, down. It learns nothing from packets: `setForwarding` sets the addresses of other
+ * machines.
+ */
 export const createVxlan = (name: string, mac: string, { id, port, local, link }: Vxlan): Buffer =>
   message(
     NEWLINK,

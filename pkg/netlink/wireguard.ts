@@ -1,6 +1,6 @@
 /**
- * Messages about WireGuard interfaces: for sockets of NETLINK_ROUTE to make one, of NETLINK_GENERIC to give it keys and
- * peers. Source: linux/wireguard.h, linux/genetlink.h.
+ * Messages about WireGuard interfaces: for sockets of NETLINK_ROUTE to create one, of NETLINK_GENERIC to set its keys
+ * and peers. Source: linux/wireguard.h, linux/genetlink.h.
  */
 import { familyOf, parseNetwork } from "../apimachinery/addresses/cidr.ts"
 import { addressBytes, AF, IFLA, INFO, linkHeader, NEWLINK } from "./links.ts"
@@ -28,14 +28,14 @@ export const createWireguard = (name: string): Buffer =>
     nested(IFLA.info, attribute(INFO.kind, "wireguard")),
   )
 
-/** Asks for the number by which the kernel knows WireGuard, which differs from boot to boot. */
+/** Requests the family number of WireGuard, which differs from boot to boot. */
 export const findWireguard = (): Buffer =>
   message(CONTROLLER, REQUEST, genericHeader(GET_FAMILY), attribute(CONTROL.name, "wireguard"))
 
-/** Returns the number in the answer to `findWireguard`. */
+/** Returns the family number in the answer to `findWireguard`. */
 export const familyIn = ({ body }: Reply): number => attributesIn(body, 4).get(CONTROL.id)!.readUInt16LE(0)
 
-/** Gives an interface its private key, of 32 bytes, and its UDP port, and takes all peers from it. */
+/** Sets an interface's private key, of 32 bytes, and its UDP port, and removes all its peers. */
 export const setDevice = (family: number, index: number, privateKey: Uint8Array, port: number): Buffer =>
   message(
     family,
@@ -52,13 +52,13 @@ export interface WireguardPeer {
   readonly publicKey: Uint8Array
   readonly address: string
   readonly port: number
-  /** The ranges of addresses behind it: it sends from no others. */
+  /** The ranges of addresses behind the peer. Packets from the peer with other sources are dropped. */
   readonly ranges: readonly string[]
-  /** Seconds after which a silent connection is kept open by a packet. */
+  /** After this many seconds of silence a packet keeps the connection open. */
   readonly keepaliveSeconds: number
 }
 
-/** Adds a peer, or replaces what is known of it; what it has not yet sent stays. */
+/** Adds a peer, or replaces its settings. Packets that wait to be sent to the peer are kept. */
 export const setPeer = (family: number, index: number, peer: WireguardPeer): Buffer =>
   changePeer(
     family,
@@ -92,7 +92,7 @@ function allowed(cidr: string): Buffer {
   )
 }
 
-/** `struct genlmsghdr`: command, version, and two bytes that are not used. */
+/** `struct genlmsghdr`: command, version, and two unused bytes. */
 const genericHeader = (command: number): Buffer => Buffer.from([command, 1, 0, 0])
 
 function uint16(value: number): Buffer {
@@ -101,7 +101,7 @@ function uint16(value: number): Buffer {
   return bytes
 }
 
-/** `struct sockaddr_in` or `sockaddr_in6`, whose ports are in network order. */
+/** `struct sockaddr_in` or `sockaddr_in6`, with the port in network byte order. */
 function socketAddress(address: string, port: number): Buffer {
   const family = familyOf(address)
   const bytes = Buffer.alloc(family === "IPv4" ? 16 : 28)

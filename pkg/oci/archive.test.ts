@@ -120,7 +120,9 @@ describe("buildMultiPlatformArchive", () => {
     { title: "with several names", second: { ...forArchitecture("arm64"), name: "k3ts.local/b:1" } },
     { title: "without an architecture", second: { name: "k3ts.local/a:1", layers: [], config: {} } },
   ])("refuses sources $title", ({ second }) => {
-    expect(() => buildMultiPlatformArchive([forArchitecture("amd64"), second])).toThrow("expected sources of one name")
+    expect(() => buildMultiPlatformArchive([forArchitecture("amd64"), second])).toThrow(
+      "expected sources of the same name",
+    )
   })
 })
 

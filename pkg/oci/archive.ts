@@ -11,8 +11,8 @@ import type { TarEntry } from "./tar.ts"
 const INDEX = "application/vnd.oci.image.index.v1+json"
 
 /**
- * Builds images and packs them into one archive, which `ctr images import` and `<data-dir>/agent/images/` take. A layer
- * that several images share is stored once. The same sources give the same bytes.
+ * Builds images and packs them into one archive, for `ctr images import` or `<data-dir>/agent/images/`. A layer that
+ * several images share is stored once. The same sources give the same bytes.
  */
 export function buildImageArchive(...sources: readonly ImageSource[]): Uint8Array {
   return packImageArchive(sources.map(buildImage))
@@ -35,14 +35,14 @@ function packImageArchive(images: readonly Image[]): Uint8Array {
 }
 
 /**
- * Builds one image for several processors, and packs it into one archive: importers take the part for their own. It is
- * an OCI image layout only, since `docker save` knows no such images.
- * @throws RangeError unless all sources have one name and an architecture
+ * Builds one image for several platforms, and packs it into one archive; an importer takes the part for its own
+ * platform. The archive is only an OCI image layout, since `docker save` has no such images.
+ * @throws RangeError unless all sources have the same name, and each has an architecture
  */
 export function buildMultiPlatformArchive(sources: readonly ImageSource[]): Uint8Array {
   const [name = ""] = new Set(sources.map((source) => source.name))
   if (sources.some((source) => source.name !== name || source.architecture === undefined))
-    throw new RangeError("Cannot build image: expected sources of one name, each with an architecture")
+    throw new RangeError("Cannot build image: expected sources of the same name, each with an architecture")
   const images = sources.map((source) => ({ ...buildImage(source), architecture: source.architecture }))
   const index = jsonBlob(INDEX, {
     schemaVersion: 2,
@@ -60,13 +60,13 @@ export function buildMultiPlatformArchive(sources: readonly ImageSource[]): Uint
 
 const blobsOf = ({ layers, config, manifest }: Image): readonly Blob[] => [...layers, config, manifest]
 
-/** The two files by which an image layout is known and read. */
+/** Returns the two files that mark and index an image layout. */
 const layout = (manifests: readonly object[]): readonly TarEntry[] => [
   jsonFile("oci-layout", { imageLayoutVersion: "1.0.0" }),
   jsonFile("index.json", { schemaVersion: 2, mediaType: INDEX, manifests }),
 ]
 
-/** Blobs by their digests, each once. */
+/** Returns the files of blobs, each digest once. */
 const blobFiles = (blobs: readonly Blob[]): readonly TarEntry[] => [
   { type: "directory", path: "blobs" },
   { type: "directory", path: "blobs/sha256" },
@@ -77,7 +77,10 @@ const blobFiles = (blobs: readonly Blob[]): readonly TarEntry[] => [
   })),
 ]
 
-/** How importers learn the name: containerd reads the first, others take the tag from the second. */
+/**
+ * Returns the annotations with an image's name: containerd reads the first, other importers take the tag from the
+ * second.
+ */
 function annotations(name: string): Record<string, string> {
   return {
     "io.containerd.image.name": name,

@@ -1,7 +1,7 @@
 /**
- * Container images made of bytes, without a builder, a registry or a root file system: the pause image that the kubelet
- * carries, the images of the examples and tests, and k3ts as an image. Layers are uncompressed where they are unpacked
- * on this machine at once. Format: OCI image specification 1.0, config.md and manifest.md.
+ * Makes container images from bytes, without a builder, a registry or a root file system: the pause image that the
+ * kubelet contains, the images of the examples and tests, and k3ts as an image. Layers that this machine unpacks at
+ * once are left uncompressed. Format: OCI image specification 1.0, config.md and manifest.md.
  */
 import { createHash } from "node:crypto"
 import { arch } from "node:process"
@@ -9,15 +9,12 @@ import { gzipSync } from "node:zlib"
 import { writeTar } from "./tar.ts"
 import type { TarEntry } from "./tar.ts"
 
-/**
- * What a container of the image runs when the pod says nothing else. Fields and their spelling are those of the OCI
- * config.
- */
+/** What a container of the image runs by default. Fields and their spelling are those of the OCI config. */
 export interface ImageConfig {
   readonly User?: string
-  /** Keys like "80/tcp". */
+  /** Keys such as "80/tcp". */
   readonly ExposedPorts?: Readonly<Record<string, Readonly<Record<string, never>>>>
-  /** Entries like "PATH=/bin". */
+  /** Entries such as "PATH=/bin". */
   readonly Env?: readonly string[]
   readonly Entrypoint?: readonly string[]
   readonly Cmd?: readonly string[]
@@ -29,29 +26,32 @@ export interface ImageConfig {
 /** One layer: its entries are written in the order given. */
 export interface LayerSource {
   readonly files: readonly TarEntry[]
-  /** Whether it is stored in gzip. Bun's gives the same bytes on every processor. */
+  /** Whether the layer is stored as gzip. Bun's gzip gives the same bytes on every platform. */
   readonly gzip?: boolean
 }
 
-/** An image to be built. `name` is a full reference with a tag, like "k3ts.local/web:1". */
+/** An image to be built. `name` is a full reference with a tag, such as "k3ts.local/web:1". */
 export interface ImageSource {
   readonly name: string
   readonly layers: readonly LayerSource[]
   readonly config: ImageConfig
-  /** Go's name of the processor, like "amd64" or "arm64". Defaults to this machine's. */
+  /** Go's name of the processor architecture, such as "amd64" or "arm64". Defaults to this machine's. */
   readonly architecture?: string
-  /** When it was made, RFC 3339. A date changes the digest, hence 1970 where none is given. */
+  /** When the image was made, as RFC 3339. A date changes the digest, so the default is the start of 1970. */
   readonly created?: string
 }
 
-/** Bytes with what refers to them. `digest` is "sha256:" and 64 hexadecimal digits. */
+/**
+ * Bytes, with the media type and digest by which other blobs refer to them. `digest` is "sha256:" and 64 hexadecimal
+ * digits.
+ */
 export interface Blob {
   readonly mediaType: string
   readonly digest: string
   readonly bytes: Uint8Array
 }
 
-/** A built image: what a registry stores, in the order to upload it. */
+/** A built image: its blobs, in the order in which they must be pushed to a registry. */
 export interface Image {
   readonly name: string
   readonly layers: readonly Blob[]
@@ -68,7 +68,7 @@ const MEDIA_TYPE = {
 
 const encoder = new TextEncoder()
 
-/** Builds the blobs of an image. The same source gives the same digests. Throws RangeError for a name without a tag. */
+/** Builds the blobs of an image. The same source gives the same digests. @throws RangeError for a name without a tag */
 export function buildImage({
   name,
   layers,
@@ -103,7 +103,7 @@ function buildLayer({ files, gzip = false }: LayerSource): { readonly blob: Blob
   return { diffId: tar.digest, blob: gzip ? blobOf(MEDIA_TYPE.gzipLayer, gzipSync(tar.bytes)) : tar }
 }
 
-/** How one blob refers to another. */
+/** Returns the descriptor by which one blob refers to another. */
 export function descriptor({ mediaType, digest, bytes }: Blob): { mediaType: string; digest: string; size: number } {
   return { mediaType, digest, size: bytes.length }
 }
@@ -112,12 +112,12 @@ function blobOf(mediaType: string, bytes: Uint8Array): Blob {
   return { mediaType, bytes, digest: `sha256:${createHash("sha256").update(bytes).digest("hex")}` }
 }
 
-/** A value as the JSON that others refer to. */
+/** Returns a value as a blob of JSON. */
 export function jsonBlob(mediaType: string, value: object): Blob {
   return blobOf(mediaType, encoder.encode(JSON.stringify(value)))
 }
 
-/** Go's name of this processor, which images use, from Node's. */
+/** Returns Go's name of this machine's processor architecture, which images use. */
 function machineArchitecture(): string {
   const names: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" }
   return names[arch] ?? arch

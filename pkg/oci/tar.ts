@@ -1,10 +1,13 @@
 /**
- * A writer of tar archives whose bytes depend on the entries alone: no clock, no user, no order of a directory listing.
- * So the same image has the same digest on every machine. Format: POSIX ustar, with a pax record where a name is too
- * long for it (POSIX.1-2017, pax, "ustar Interchange Format").
+ * Writes tar archives whose bytes depend only on the entries, and not on the time, the user or the order of a directory
+ * listing. So the same image has the same digest on every machine. Format: POSIX ustar, with a pax record where a name
+ * is too long for it (POSIX.1-2017, pax, "ustar Interchange Format").
  */
 
-/** One entry. `path` is relative to the root of the archive, without a leading slash. Permissions as in `0o755`. */
+/**
+ * One entry. `path` is relative to the root of the archive, without a leading slash. Permissions are numbers such as
+ * `0o755`.
+ */
 export type TarEntry =
   | {
       readonly type: "file"
@@ -21,7 +24,7 @@ export type TarEntry =
       readonly uid?: number
       readonly gid?: number
     }
-  /** `target` is written as it stands, relative or absolute. */
+  /** `target` is written unchanged, relative or absolute. */
   | { readonly type: "symlink"; readonly path: string; readonly target: string }
   /** `target` is the path of an earlier entry of the same archive. */
   | { readonly type: "link"; readonly path: string; readonly target: string }
@@ -32,7 +35,8 @@ const DEFAULT_MODE = { file: 0o644, link: 0o644, symlink: 0o777, directory: 0o75
 const encoder = new TextEncoder()
 
 /**
- * The archive with `entries` in the order given, ended by its two empty blocks. Throws RangeError for an unusable path.
+ * Returns the archive of `entries` in the given order, ended by two empty blocks.
+ * @throws RangeError for an unusable path
  */
 export function writeTar(entries: readonly TarEntry[]): Uint8Array {
   const blocks: Uint8Array[] = []
@@ -68,7 +72,7 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array {
   return concat(blocks)
 }
 
-/** The bytes of all parts, one after the other. */
+/** Returns the bytes of all parts, one after the other. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
   let offset = 0
@@ -103,8 +107,8 @@ interface Header {
 
 function header({ name, mode, uid, gid, size, flag, target }: Header): Uint8Array {
   const block = new Uint8Array(BLOCK)
-  // A name too long for its field stands in the pax record before; what fits of it is kept for readers that know no
-  // pax.
+  // A name that is too long for its field is in the pax record before. The start of it is kept for readers that do not
+  // know pax.
   const put = (offset: number, length: number, text: string) =>
     block.set(encoder.encode(text).subarray(0, length), offset)
   const putNumber = (offset: number, length: number, value: number) =>
@@ -114,8 +118,8 @@ function header({ name, mode, uid, gid, size, flag, target }: Header): Uint8Arra
   putNumber(108, 8, uid)
   putNumber(116, 8, gid)
   putNumber(124, 12, size)
-  putNumber(136, 12, 0) // the epoch: a date would change the digest
-  put(148, 8, "        ") // the checksum counts its own field as spaces
+  putNumber(136, 12, 0) // the epoch, because a date would change the digest
+  put(148, 8, "        ") // the checksum is calculated with spaces in its own field
   put(156, 1, flag)
   put(157, 100, target)
   put(257, 6, "ustar\0")

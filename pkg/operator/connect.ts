@@ -13,34 +13,34 @@ import { silent, type Logger } from "../log/log.ts"
 
 export interface ConnectOptions {
   /**
-   * Path of a kubeconfig, its text, or how to reach the server. Unless given: the file that KUBECONFIG names, else
+   * The path of a kubeconfig, its text, or how to reach the server. Default: the file that KUBECONFIG names, else
    * `~/.kube/config`, else the service account of the pod in which the program runs.
    */
   readonly kubeconfig?: string | ClientConfig
-  /** Context of the kubeconfig; its current one unless given. */
+  /** The context of the kubeconfig; by default its current one. */
   readonly context?: string
-  /** Names the program in managedFields and audit logs; up to the first `/`. */
+  /** Names the program in audit logs and, up to the first `/`, in managedFields. */
   readonly userAgent?: string
-  /** Nothing is logged unless given. */
+  /** By default nothing is logged. */
   readonly log?: Logger
 }
 
-/** A connection to a cluster: what a controller is made of, as in a test cluster. */
+/** A connection to a cluster, with all that controllers need: the same as in a test cluster. */
 export interface Connection extends ComponentContext, Disposable {
   /** Namespace of the kubeconfig's context, or of the pod. */
   readonly namespace: string
   /** Rejects with the first failure of background work. */
   readonly failed: Promise<never>
-  /** Ends the informers and closes all connections. */
+  /** Stops the informers and closes all connections. */
   close(): void
 }
 
-/** What a pod finds in its file system. Source: client-go rest.InClusterConfig. */
+/** The folder with the service account's files in every pod. Source: client-go rest.InClusterConfig. */
 const ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 /**
- * Returns a client and informers of a cluster that runs elsewhere. Nothing is sent yet.
- * @throws Error that names what is missing in the kubeconfig, or that there is none
+ * Returns a client and informers of a cluster that runs elsewhere. Sends nothing yet.
+ * @throws Error when there is no kubeconfig, or that names what the kubeconfig lacks
  */
 export function connect({
   kubeconfig,
@@ -54,7 +54,7 @@ export function connect({
   const shared = { client, clock: realClock, random: systemRandom, log }
   const informers = createInformers(shared)
   const { promise: failed, reject } = Promise.withResolvers<never>()
-  failed.catch(() => undefined) // whoever runs the controllers sees it
+  failed.catch(() => undefined) // the program that runs the controllers handles it
   const close = () => {
     informers.stop()
     transport.close()
@@ -90,7 +90,7 @@ function configFrom(kubeconfig: ConnectOptions["kubeconfig"], context: string | 
   )
 }
 
-/** How a pod reaches the API server as its service account; undefined outside of pods. */
+/** Returns how a pod reaches the API server as its service account; undefined outside of pods. */
 export function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,

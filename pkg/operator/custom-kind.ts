@@ -1,7 +1,7 @@
 import type { ObjectMeta } from "../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type KubeObjectInput, type Resource } from "../apimachinery/resource.ts"
 
-/** An object of a kind of one's own. */
+/** An object of a custom resource. */
 export interface CustomObject<Spec = unknown, Status = unknown> extends KubeObject {
   readonly metadata: ObjectMeta
   readonly spec: Spec
@@ -9,7 +9,7 @@ export interface CustomObject<Spec = unknown, Status = unknown> extends KubeObje
 }
 
 export interface CustomKind {
-  /** For instance `example.com`. */
+  /** An API group such as `example.com`. */
   readonly group: string
   readonly version: string
   readonly kind: string
@@ -18,12 +18,11 @@ export interface CustomKind {
 }
 
 /**
- * Names a kind that the connected cluster serves, so that client, informers and controllers can use it. The types are
- * the caller's word: nothing is validated on this side.
+ * Names a kind that the connected cluster serves, so that client, informers and controllers can use it. The caller
+ * declares the types: the client validates nothing.
  *
- *     type Backup = CustomObject<{ schedule: string }, { last?: string }>
- *     const Backup = customKind<Backup>({ group: "example.com", version: "v1", kind: "Backup", plural: "backups",
- *       scope: "Namespaced" })
+ * type Backup = CustomObject<{ schedule: string }, { last?: string }> const Backup = customKind<Backup>({ group:
+ * "example.com", version: "v1", kind: "Backup", plural: "backups", scope: "Namespaced" })
  */
 export const customKind = <T extends KubeObject>(kind: CustomKind): Resource<T, KubeObjectInput & Partial<T>> =>
   defineResource(

@@ -5,13 +5,15 @@ import { runLeaderElected, type LeaderElectionOptions } from "../controller/lead
 import { startController, type RunningController } from "../controller/start.ts"
 
 export interface OperatorOptions {
-  /** Ends the operator. It runs until its Lease is lost, or until background work fails, unless given. */
+  /**
+   * Stops the operator when it aborts. Without it the operator runs until its Lease is lost or background work fails.
+   */
   readonly signal?: AbortSignal
-  /** Only one of several processes works at a time: the one that holds the Lease. All work unless given. */
+  /** If given, only one of several processes works at a time: the holder of the Lease. By default all work. */
   readonly leaderElection?: LeaderElectionOptions
 }
 
-/** What an operator runs on: `connect()`, or `contextFor()` of a test cluster. */
+/** The connection of an operator: `connect()`, or `contextFor()` of a test cluster. */
 export type OperatorContext = ComponentContext & {
   /** Rejects with the first failure of background work. */
   readonly failed?: Promise<never>
@@ -19,7 +21,8 @@ export type OperatorContext = ComponentContext & {
 
 /**
  * Runs controllers until `signal` aborts. Resolves when the last `reconcile` has ended.
- * @throws Error when the Lease was lost (start the process anew, as client-go's users do) or background work failed
+ * @throws Error when the Lease was lost (the process must be started again, as with client-go) or background work
+ * failed
  */
 export async function runOperator<T extends KubeObject>(
   context: OperatorContext,
@@ -54,7 +57,7 @@ async function runControllers<T extends KubeObject>(
   const running: RunningController[] = []
   const starting = controllers.map(async (controller) => {
     const started = await startController(controller, context)
-    // It may never have its informers, and so start when all is over.
+    // Its informers may sync late or never, so that the controller starts after the end.
     if (ending.aborted) await started.stop()
     else running.push(started)
   })

@@ -1,6 +1,6 @@
 /**
- * Returns a signal that aborts at the first SIGTERM or SIGINT, for `runOperator`: the operator finishes what it does
- * and gives its Lease up. A second one ends the process at once.
+ * Returns a signal that aborts at the first SIGTERM or SIGINT, for `runOperator`: the operator then finishes its work
+ * and releases its Lease. A second one ends the process at once.
  */
 export function stopSignal(): AbortSignal {
   const ending = new AbortController()
@@ -10,7 +10,7 @@ export function stopSignal(): AbortSignal {
   ] as const)
     process.on(name, () => {
       if (ending.signal.aborted) process.exit(code)
-      ending.abort(new Error(`got ${name}`))
+      ending.abort(new Error(`received ${name}`))
     })
   return ending.signal
 }

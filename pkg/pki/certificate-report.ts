@@ -5,19 +5,19 @@ import { splitPem } from "./verify.ts"
 export type CertificateStatus = "OK" | "WARNING" | "EXPIRED" | "NOT YET VALID"
 
 export interface CertificateReport {
-  /** Common names. */
+  /** The subject's common name. */
   readonly subject: string
   readonly issuer: string
-  /** Of ServerAuth, ClientAuth and CertSign. */
+  /** Usages out of ServerAuth, ClientAuth and CertSign. */
   readonly usages: readonly string[]
-  /** When it ends; for one that is not valid yet, when it begins. Milliseconds since the epoch. */
+  /** When the certificate ends; when it begins if it is not valid yet. In milliseconds since the epoch. */
   readonly expires: number
-  /** Milliseconds until it ends; negative where it has. */
+  /** Milliseconds until the certificate ends; negative when it has ended. */
   readonly residualMs: number
   readonly status: CertificateStatus
 }
 
-/** As k3s: certificates that end within this time are renewed at the next start. */
+/** Certificates that end within this many days are renewed at the next start, as by k3s. */
 export const WARN_DAYS = 120
 const DAY = 24 * 3600 * 1000
 
@@ -28,7 +28,7 @@ const USAGES: ReadonlyMap<string, string> = new Map([
 
 /**
  * Describes each certificate of a bundle. Source: k3s pkg/cli/cert/cert.go. `now` is in milliseconds since the epoch.
- * @throws Error for what is no certificate
+ * @throws Error when the bundle contains no certificate
  */
 export function certificateReports(bundle: string, now: number): readonly CertificateReport[] {
   return splitPem(bundle).map((pem) => {

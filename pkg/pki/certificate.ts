@@ -1,8 +1,7 @@
 /**
- * Making X.509 certificates: P-256 keys, ECDSA with SHA-256 (Ed25519 where everything must repeat), the extensions
- * Kubernetes' own certificates carry.
- *  Sources: RFC 5280; client-go util/cert (NewSelfSignedCACert), k3s pkg/daemons/control/deps (who gets which
- * certificate).
+ * Makes X.509 certificates: P-256 keys, ECDSA with SHA-256 (Ed25519 where everything must be repeatable), and the
+ * extensions of Kubernetes' own certificates. Sources: RFC 5280; client-go util/cert (NewSelfSignedCACert), k3s
+ * pkg/daemons/control/deps (which certificates there are).
  */
 import {
   createHash,
@@ -32,7 +31,7 @@ import {
 import { subjectKeyOf } from "./der/subject-key.ts"
 import { type Subject, subjectDer } from "./der/subject.ts"
 
-/** A certificate and the private key that belongs to it, both PEM. The key is PKCS #8. */
+/** A certificate and its private key, both as PEM. The key is PKCS #8. */
 export interface CertificatePair {
   readonly certPem: string
   readonly keyPem: string
@@ -50,16 +49,16 @@ export interface LeafOptions {
   readonly ipAddresses?: readonly string[]
   readonly uris?: readonly string[]
   readonly validity: Validity
-  /** PEM of the key to certify; a fresh one when left out. */
+  /** The key to certify as PEM; a new one when absent. */
   readonly keyPem?: string
 }
 
 export interface CaOptions {
   readonly commonName: string
   readonly validity: Validity
-  /** PEM of the key to certify; a fresh one when left out. */
+  /** The key to certify as PEM; a new one when absent. */
   readonly keyPem?: string
-  /** The authority that signs this one, which is then an intermediate. Without it the authority is self-signed. */
+  /** The authority that signs this one, which then is an intermediate. Without it the authority is self-signed. */
   readonly issuer?: CertificatePair
 }
 
@@ -81,7 +80,7 @@ const OID = {
   client: "1.3.6.1.5.5.7.3.2",
 } as const
 
-/** How a key of each type signs. An Ed25519 key brings its own digest. */
+/** The signature algorithm of each type of key. Ed25519 has its own digest. */
 const SIGNATURES: ReadonlyMap<string | undefined, { readonly algorithm: Buffer; readonly digest: "sha256" | null }> =
   new Map([
     ["ec", { algorithm: sequence(oid("1.2.840.10045.4.3.2")), digest: "sha256" }],
@@ -90,10 +89,10 @@ const SIGNATURES: ReadonlyMap<string | undefined, { readonly algorithm: Buffer; 
     ["ed25519", { algorithm: sequence(oid(OID.ed25519)), digest: null }],
   ])
 
-/** Whether certificates can be signed with a key: one of ECDSA, RSA or Ed25519. */
+/** Returns whether a key can sign certificates: ECDSA, RSA or Ed25519. */
 export const canSign = (key: KeyObject): boolean => SIGNATURES.has(key.asymmetricKeyType)
 
-/** A new P-256 private key as PKCS #8 PEM. Takes microseconds. */
+/** Returns a new P-256 private key as PKCS #8 PEM. Takes microseconds. */
 export function newPrivateKey(): string {
   return generateKeyPairSync("ec", { namedCurve: "P-256" })
     .privateKey.export({ type: "pkcs8", format: "pem" })
@@ -101,10 +100,9 @@ export function newPrivateKey(): string {
 }
 
 /**
- * An Ed25519 private key that follows from `random` alone, as PKCS #8 PEM. What it signs repeats to the byte, which
- * ECDSA with its random numbers does not: for
- *  clusters on virtual time, whose history holds the authority's certificate. Not for TLS, where few clients know
- * Ed25519.
+ * Returns an Ed25519 private key that depends only on `random`, as PKCS #8 PEM. Its signatures are repeatable to the
+ * byte, while those of ECDSA contain random numbers: for clusters on virtual time, whose history contains the
+ * authority's certificate. Not for TLS, where few clients support Ed25519.
  */
 export function seededPrivateKey(random: Random): string {
   // PKCS #8 (RFC 8410, 7): version, algorithm, and the 32 bytes of the seed in an octet string in an octet string.
@@ -116,13 +114,13 @@ export function seededPrivateKey(random: Random): string {
   return toPem("PRIVATE KEY", der)
 }
 
-/** An authority: a root, or an intermediate where `issuer` is given. */
+/** Makes an authority: a root, or an intermediate when `issuer` is given. */
 export function createCa({ commonName, validity, keyPem = newPrivateKey(), issuer }: CaOptions): CertificatePair {
   const subject = { commonName, organizations: [] }
   const key = createPrivateKey(keyPem)
   const spki = publicKeyDer(key)
   const extensions = [
-    // digitalSignature, keyEncipherment, keyCertSign: bits 0, 2 and 5
+    // Bits 0, 2 and 5: digitalSignature, keyEncipherment, keyCertSign.
     extension(EXTENSION.keyUsage, bitString(Buffer.from([0b10100100]), 2), true),
     extension(EXTENSION.basicConstraints, sequence(boolean(true)), true),
     extension(EXTENSION.subjectKeyId, octetString(keyIdentifier(spki))),
@@ -134,14 +132,18 @@ export function createCa({ commonName, validity, keyPem = newPrivateKey(), issue
   return { certPem: encodeCertificate({ subject: name(subject), spki, validity, extensions, ...by }), keyPem }
 }
 
-/** A certificate for a server, a client or both, signed by `ca`. Its life never exceeds the authority's.
- *  Throws TypeError when an entry of `ipAddresses` is no IP address. */
+/**
+ * Makes a certificate for a server, a client or both, signed by `ca`. It never ends after the authority.
+ * @throws TypeError when an entry of `ipAddresses` is not an IP address
+ */
 export function issueCertificate(ca: CertificatePair, options: LeafOptions): CertificatePair {
   const { keyPem = newPrivateKey() } = options
   return { certPem: certifyKey(ca, publicKeyDer(createPrivateKey(keyPem)), options), keyPem }
 }
 
-/** The same for a public key (SubjectPublicKeyInfo as DER) whose private key is elsewhere. Returns PEM. */
+/**
+ * Makes such a certificate for a public key (SubjectPublicKeyInfo as DER) whose private key is elsewhere. Returns PEM.
+ */
 export function certifyKey(
   ca: CertificatePair,
   spki: Buffer,
@@ -151,7 +153,7 @@ export function certifyKey(
   const authorityEnd = new Date(authority.validTo)
   const notAfter = validity.notAfter < authorityEnd ? validity.notAfter : authorityEnd
   const extensions = [
-    // digitalSignature, keyEncipherment: bits 0 and 2
+    // Bits 0 and 2: digitalSignature, keyEncipherment.
     extension(EXTENSION.keyUsage, bitString(Buffer.from([0b10100000]), 5), true),
     extension(EXTENSION.extendedKeyUsage, sequence(...usages.map((usage) => oid(OID[usage])))),
     extension(EXTENSION.basicConstraints, sequence(), true),
@@ -173,7 +175,7 @@ export function certifyKey(
   })
 }
 
-/** Whether `keyPem` is the private key of `certPem`. False when either cannot be read. */
+/** Returns whether `keyPem` is the private key of `certPem`; false when either cannot be read. */
 export function belongTogether({ certPem, keyPem }: CertificatePair): boolean {
   try {
     return new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem))
@@ -182,13 +184,16 @@ export function belongTogether({ certPem, keyPem }: CertificatePair): boolean {
   }
 }
 
-/** Which key of the authority has signed; nothing where its certificate has no name for its key. */
+/**
+ * Returns the extension that identifies the authority's signing key; none when its certificate does not identify its
+ * key.
+ */
 export function authorityKeyExtension(authority: X509Certificate): readonly Buffer[] {
   const key = subjectKeyOf(authority)
   return key === undefined ? [] : [extension(EXTENSION.authorityKeyId, sequence(implicit(0, key)))]
 }
 
-/** The parts of a certificate, as DER. */
+/** The parts of a certificate that are signed, as DER. */
 interface ToBeSigned {
   readonly subject: Buffer
   readonly issuer: Buffer
@@ -198,7 +203,10 @@ interface ToBeSigned {
   readonly signer: KeyObject
 }
 
-/** A certificate of version 3 as PEM, signed with the authority's key. Throws TypeError for a key that cannot sign. */
+/**
+ * Returns a certificate of version 3 as PEM, signed with the authority's key.
+ * @throws TypeError for a key that cannot sign
+ */
 export function encodeCertificate({ subject, issuer, spki, validity, extensions, signer }: ToBeSigned): string {
   const signature = SIGNATURES.get(signer.asymmetricKeyType)
   if (signature === undefined)
@@ -208,8 +216,8 @@ export function encodeCertificate({ subject, issuer, spki, validity, extensions,
     )
   const { algorithm, digest } = signature
   const life = sequence(time(validity.notBefore), time(validity.notAfter))
-  // A digest of what is certified is as unique as a random number and needs no source of chance. 16 bytes with the top
-  // bit clear: positive.
+  // The serial number is a digest of the certificate's content: as unique as a random number, without needing one. 16
+  // bytes with the top bit clear, so that it is positive.
   const serial = createHash("sha256")
     .update(spki)
     .update(subject)
@@ -231,7 +239,7 @@ export function encodeCertificate({ subject, issuer, spki, validity, extensions,
   return toPem("CERTIFICATE", sequence(toBeSigned, algorithm, bitString(sign(digest, toBeSigned, signer))))
 }
 
-/** `O` before `CN`, as Go writes them. */
+/** `O` comes before `CN`, as Go writes them. */
 function name({ commonName, organizations }: Subject): Buffer {
   const attribute = (type: string, value: string) => sequence(oid(type), utf8String(value))
   const parts =
@@ -239,17 +247,17 @@ function name({ commonName, organizations }: Subject): Buffer {
   return sequence(...parts, set(attribute(OID.commonName, commonName)))
 }
 
-/** DER wants the members of a SET OF in the order of their bytes. */
+/** DER demands the members of a SET OF in the order of their bytes. */
 const sorted = (members: Buffer[]): Buffer[] => members.sort(Buffer.compare)
 
-/** An extension with its value as DER. */
+/** Returns an extension. Its value is DER. */
 export const extension = (id: string, value: Buffer, critical = false): Buffer =>
   critical ? sequence(oid(id), boolean(true), octetString(value)) : sequence(oid(id), octetString(value))
 
 const publicKeyDer = (key: KeyObject): Buffer =>
   (key.type === "private" ? createPublicKey(key) : key).export({ type: "spki", format: "der" })
 
-/** RFC 5280 4.2.1.2 (1), with the whole SubjectPublicKeyInfo: any digest of the key will do. */
+/** RFC 5280 4.2.1.2 (1), but of the whole SubjectPublicKeyInfo: any digest of the key is allowed. */
 const keyIdentifier = (spki: Buffer): Buffer => createHash("sha1").update(spki).digest()
 
 function toPem(label: string, der: Buffer): string {

@@ -1,12 +1,13 @@
-/** The certificates of one cluster under one directory: three authorities and whatever leaves are asked for.
+/**
+ * The certificates of one cluster in one directory: three authorities, and the leaves that are requested.
  *
- *  Which authority signs what (k3s pkg/daemons/control/deps): `server-ca` what servers show, `client-ca` what users and
- *  components show to the API server,
- *  `request-header-ca` what the aggregator shows to extension API servers. They are apart so that being trusted as one
- *  never makes you another.
+ * Which authority signs what (k3s pkg/daemons/control/deps): `server-ca` signs serving certificates, `client-ca` the
+ * client certificates of users and components for the API server, `request-header-ca` the aggregator's client
+ * certificate for extension API servers. They are separate, so that a certificate for one purpose is never accepted for
+ * another.
  *
- *  Everything is synchronous: a whole cluster's certificates are made in a few milliseconds, and start-up wants them
- * before anything else.
+ * Everything is synchronous: a whole cluster's certificates are made in a few milliseconds, and the start needs them
+ * first.
  */
 import { X509Certificate } from "node:crypto"
 import type { Random } from "../clock/random.ts"
@@ -30,52 +31,54 @@ export type AuthorityName = "server-ca" | "client-ca" | "request-header-ca"
 export const AUTHORITIES: readonly AuthorityName[] = ["server-ca", "client-ca", "request-header-ca"]
 
 const DAY = 24 * 3600 * 1000
-/** As k3s: ten years for an authority, one for a leaf. */
+/** The life of an authority, ten years, and of a leaf, one year, as in k3s. */
 const CA_LIFE = 3650 * DAY
 const LEAF_LIFE = 365 * DAY
-/** A certificate begins this long before it is made, for peers whose clocks are behind. */
+/**
+ * How far before the present a new certificate's validity begins, in milliseconds, for peers whose clocks are behind.
+ */
 const BACKDATE = 3600 * 1000
 
 export interface LeafRequest {
-  /** File name without ending, for instance `serving-kube-apiserver` or `client-admin`. */
+  /** The file name without its ending, such as `serving-kube-apiserver` or `client-admin`. */
   readonly name: string
   readonly authority: AuthorityName
   readonly subject: Subject
   readonly dnsNames?: readonly string[]
   readonly ipAddresses?: readonly string[]
   readonly uris?: readonly string[]
-  /** What it is for; by default `server` under server-ca and `client` under the others. */
+  /** The usages of the certificate; by default `server` under server-ca and `client` under the others. */
   readonly usages?: readonly ("server" | "client")[]
 }
 
 export interface ClusterPki {
   readonly authorities: Readonly<Record<AuthorityName, CertificatePair>>
   /**
-   * The leaf as it is on disk when it still serves (same names, its authority, more than a third of its life left),
-   * else a new one, written.
-   *  Call it again later to renew. */
+   * Returns the leaf from disk if it is still usable (same names, signed by this authority, more than a third of its
+   * life left), else a new one, which is written. Call it again later to renew.
+   */
   leaf(request: LeafRequest): CertificatePair
-  /** A leaf that is not written anywhere: for components in this process, for nodes that join. */
+  /** Returns a new leaf that is not written to disk: for components in this process, and for nodes that join. */
   issue(request: LeafRequest): CertificatePair
   /**
-   * Certifies a public key (SubjectPublicKeyInfo as DER) whose private key is on another machine, and which nothing is
-   * named after. Returns the certificate and those of its authority that are no roots, as PEM.
+   * Certifies a public key (SubjectPublicKeyInfo as DER) whose private key is on another machine. Returns the
+   * certificate and the intermediates of its authority, as PEM.
    */
   certify(request: Omit<LeafRequest, "name">, spki: Buffer): string
 }
 
 export interface ClusterPkiOptions {
-  /** Folder of the files; nothing is read or written when left out (test clusters). */
+  /** The folder of the files. When absent nothing is read or written (test clusters). */
   readonly dir?: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Makes keys and certificates follow from the seed, for clusters on virtual time; see `seededPrivateKey`. */
+  /** If given, keys and certificates depend only on this seed: for clusters on virtual time; see `seededPrivateKey`. */
   readonly seeded?: Random
 }
 
-/** Loads the authorities from `dir`, making those that are missing.
- *  Throws when an authority's certificate and key are both there and do not belong together: to replace it silently
- * would lock out every client.
+/**
+ * Loads the authorities from `dir`, and makes those that are missing. Throws when an authority's certificate and key
+ * both exist and do not belong together: replacing it silently would lock out every client.
  */
 export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): ClusterPki {
   const newKey = () => (seeded === undefined ? newPrivateKey() : seededPrivateKey(seeded))
@@ -113,8 +116,8 @@ export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): Cluster
 }
 
 /**
- * What a server shows: its certificate, and those of its authority that are no roots, so that a client which trusts an
- * earlier root finds a way to it.
+ * Returns what a server sends: its certificate, and the intermediates of its authority, so that a client which trusts
+ * an earlier root can verify the chain.
  */
 export const chainOf = (certPem: string, authority: CertificatePair): string =>
   [
@@ -132,7 +135,7 @@ function loadOrCreateCa(
 ): CertificatePair {
   const found = dir === undefined ? { certPem: undefined, keyPem: undefined } : readPair(dir, name)
   if (isComplete(found) && belongTogether(found)) {
-    // An authority that another one has signed is renewed by whoever has the key of that.
+    // An authority that another one has signed is renewed by the owner of that one's key.
     if (!needsRenewal(found.certPem, now) || !isSelfIssued(found.certPem)) return found
     const renewed = renewedCa(found, now)
     if (renewed === undefined) return found
@@ -156,9 +159,9 @@ function loadOrCreateCa(
 }
 
 /**
- * An authority with the same key and the same names, so that what it has signed stays valid, and clients that trust the
- * old certificate trust the new one's signatures. What stands behind it in its file is kept. Undefined where the names
- * would be others, as those of an authority that another program has made: whoever made it renews it.
+ * Returns an authority with the same key and names, so that certificates that it has signed stay valid, and clients
+ * that trust the old certificate accept new signatures. The certificates after it in its file are kept. Undefined when
+ * the names would change, as those of an authority that another program has made: its owner must renew it.
  */
 function renewedCa({ certPem, keyPem }: CertificatePair, now: number): CertificatePair | undefined {
   const old = new X509Certificate(certPem)

@@ -1,6 +1,6 @@
 import { writeYaml } from "../yaml/write.ts"
 
-/** A client's way in: where the server is, what to trust, who to be. Shape: client-go tools/clientcmd/api/v1. */
+/** A kubeconfig: the server, the authority to trust and the user to be. Shape: client-go tools/clientcmd/api/v1. */
 export interface Kubeconfig {
   readonly apiVersion: "v1"
   readonly kind: "Config"
@@ -22,11 +22,11 @@ export interface KubeconfigOptions {
   readonly server: string
   readonly caPem: string
   readonly user: { readonly certPem: string; readonly keyPem: string } | { readonly token: string }
-  /** Name of cluster, context and user; `default` as k3s has it. */
+  /** The name of cluster, context and user; `default`, as in k3s, when absent. */
   readonly name?: string
 }
 
-/** One cluster, one user, one context, with everything embedded, as k3s writes it. */
+/** Returns a kubeconfig with one cluster, one user and one context, and with all data embedded, as k3s writes it. */
 export function buildKubeconfig({ server, caPem, user, name = "default" }: KubeconfigOptions): Kubeconfig {
   const base64 = (text: string) => Buffer.from(text).toString("base64")
   const credentials: Record<string, string> =
@@ -44,5 +44,5 @@ export function buildKubeconfig({ server, caPem, user, name = "default" }: Kubec
   }
 }
 
-/** `buildKubeconfig` as YAML text. */
+/** Returns the result of `buildKubeconfig` as YAML. */
 export const kubeconfigYaml = (options: KubeconfigOptions): string => writeYaml(buildKubeconfig(options))

@@ -7,15 +7,15 @@ import { belongTogether, canSign, type CertificatePair } from "./certificate.ts"
 import { splitPem, verifyCertificate } from "./verify.ts"
 
 export interface AuthorityProblems {
-  /** The authority would not work at all. */
+  /** Reasons why the authority would not work at all. */
   readonly unusable: readonly string[]
-  /** It would work, but what trusts the old authority would not trust it. */
+  /** Reasons why clients that trust the old authority would not trust the new one. */
   readonly untrusted: readonly string[]
 }
 
 /**
- * What is wrong with a bundle that is to take the place of `old`: the certificate of the new authority first, then
- * those between it and a root. `now` is in milliseconds since the epoch.
+ * Returns what is wrong with a bundle that is to replace `old`: it holds the certificate of the new authority first,
+ * then those between it and a root. `now` is in milliseconds since the epoch.
  */
 export function authorityProblems(name: string, old: string, next: CertificatePair, now: number): AuthorityProblems {
   const certificates = splitPem(next.certPem)
@@ -56,7 +56,7 @@ function isReadable(pem: string): boolean {
   }
 }
 
-/** Whether a certificate is a root: its issuer is itself. */
+/** Returns whether a certificate is a root: its issuer is its own subject. */
 export function isSelfIssued(pem: string): boolean {
   const { subject, issuer } = new X509Certificate(pem)
   return subject === issuer

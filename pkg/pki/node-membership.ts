@@ -1,6 +1,6 @@
 /**
- * The certificates of a machine that has joined say in a URI to which membership they belong, so that they end with it:
- * `urn:k3ts:node:<name of the node>:<uid of the Secret of its password>`.
+ * Certificates of a machine that has joined contain a URI of its membership, so that they become invalid when the
+ * membership ends: `urn:k3ts:node:<name of the node>:<uid of the Secret of its password>`.
  */
 import { X509Certificate } from "node:crypto"
 import { readAll } from "./der/der.ts"
@@ -8,7 +8,7 @@ import { extensionOf } from "./der/extension-of.ts"
 
 export interface NodeMembership {
   readonly node: string
-  /** The uid of the Secret by which the node's name belongs to the machine. */
+  /** The uid of the Secret that reserves the node's name for the machine. */
   readonly uid: string
 }
 
@@ -17,7 +17,7 @@ const SUBJECT_ALT_NAME = "2.5.29.17"
 const URI = 0x86
 const FORM = /^urn:k3ts:node:([a-z0-9.-]{1,253}):([0-9a-f-]{1,64})$/
 
-/** In the extra fields of a user: the URI of the membership of the machine for which it acts. */
+/** The key in a user's `extra` of the URI of the membership of the machine for which the user acts. */
 export const MEMBERSHIP_EXTRA = "k3ts.io/node-membership"
 
 export const membershipUri = ({ node, uid }: NodeMembership): string => `urn:k3ts:node:${node}:${uid}`

@@ -1,9 +1,9 @@
-/** Certificate pairs on disk: `<name>.crt` (0644) beside `<name>.key` (0600).
+/**
+ * Certificate pairs on disk: `<name>.crt` (0644) beside `<name>.key` (0600).
  *
- *  Invariant: a file is replaced whole (written aside, then renamed) and the key goes first. So a kill at any moment
- *  leaves either a matching pair
- *  or a key whose certificate is missing or belongs to the key before; the next start sees that and certifies the key
- * it finds.
+ * Invariant: a file is replaced whole (written under another name, then renamed) and the key goes first. So a kill at
+ * any moment leaves either a matching pair or a key whose certificate is missing or belongs to the previous key; the
+ * next start detects that and certifies the key it finds.
  */
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -15,12 +15,12 @@ export interface FoundPair {
   readonly keyPem: string | undefined
 }
 
-/** What there is of the pair `name`: both, one or none of its files. */
+/** Reads the pair `name`: both files, one or none. */
 export function readPair(dir: string, name: string): FoundPair {
   return { certPem: readIfExists(join(dir, `${name}.crt`)), keyPem: readIfExists(join(dir, `${name}.key`)) }
 }
 
-/** Writes the key, then the certificate. `sync` for what cannot be made again: authorities. */
+/** Writes the key, then the certificate. `sync` is for pairs that cannot be made again: authorities. */
 export function writePair(
   dir: string,
   name: string,

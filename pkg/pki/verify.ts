@@ -1,7 +1,7 @@
 /**
- * Asking whether a certificate holds: signed by one of the authorities, within its time. TLS does this for connections;
- * this is for
- *  certificates from files (what to renew, what to refuse at start) and from the request-header proxy. */
+ * Verifies certificates: signed by one of the authorities, and in their validity period. TLS does this for connections;
+ * this is for certificates in files (to renew or to refuse at the start) and from the request-header proxy.
+ */
 import { X509Certificate } from "node:crypto"
 import type { Subject } from "./der/subject.ts"
 import { subjectOf } from "./der/subject.ts"
@@ -10,7 +10,9 @@ export type VerifyResult =
   | {
       readonly ok: true
       readonly subject: Subject
-      /** The time in which every certificate of the chain holds: ms since the epoch, both ends included. */
+      /**
+       * The time in which every certificate of the chain is valid: milliseconds since the epoch, both ends included.
+       */
       readonly from: number
       readonly until: number
     }
@@ -19,13 +21,13 @@ export type VerifyResult =
 export interface VerifyOptions {
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** DER or PEM of further certificates that may stand between the certificate and an authority, in any order. */
+  /** Further certificates, as DER or PEM, that may be between the certificate and an authority, in any order. */
   readonly intermediates?: readonly (Buffer | string)[]
 }
 
 /**
- * Whether a certificate (DER or PEM) leads to one of the authorities in `caPem`, a bundle, and is valid at `now`, as
- * all between them have to be. Source: Go crypto/x509 Certificate.Verify.
+ * Returns whether a certificate (DER or PEM) has a chain to one of the authorities in `caPem`, a bundle, and every
+ * certificate of the chain is valid at `now`. Source: Go crypto/x509 Certificate.Verify.
  */
 export function verifyCertificate(
   certificate: Buffer | string,
@@ -61,9 +63,9 @@ const lifeOf = ({ validFrom, validTo }: X509Certificate): Life => ({
 const contains = ({ from, until }: Life, now: number): boolean => from <= now && now <= until
 
 /**
- * The time in which a chain from `certificate` to a root holds; undefined when there is no chain. Takes out of
- * `between` what it has tried: an authority that leads nowhere once leads nowhere, and certificates that sign each
- * other in circles cost one look each.
+ * Returns the time in which a chain from `certificate` to a root is valid; undefined when there is no chain. Removes
+ * what it has tried from `between`: an authority without a chain has none for other certificates either, and
+ * certificates that sign each other in circles are tried once each.
  */
 function lifeOfChain(
   certificate: X509Certificate,
@@ -85,21 +87,23 @@ function lifeOfChain(
 const hasSigned = (authority: X509Certificate, certificate: X509Certificate): boolean =>
   certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
-/** Whether less than a third of the certificate's life is left at `now` (ms since the epoch), or it is over. */
+/**
+ * Returns whether less than a third of the certificate's life is left at `now` (milliseconds since the epoch), or none.
+ */
 export function needsRenewal(certPem: string, now: number): boolean {
   const { validFrom, validTo } = new X509Certificate(certPem)
   const [from, to] = [Date.parse(validFrom), Date.parse(validTo)]
   return to - now < (to - from) / 3
 }
 
-/** When `needsRenewal` will first be true, in ms since the epoch. */
+/** Returns when `needsRenewal` will first be true, in milliseconds since the epoch. */
 export function renewalTime(certPem: string): number {
   const { validFrom, validTo } = new X509Certificate(certPem)
   const [from, to] = [Date.parse(validFrom), Date.parse(validTo)]
   return to - Math.floor((to - from) / 3) + 1
 }
 
-/** The certificates of a PEM bundle, one string each. */
+/** Returns the certificates of a PEM bundle, each as a string. */
 export function splitPem(bundle: string): string[] {
   return bundle.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
 }

@@ -1,13 +1,15 @@
 import type { Pod } from "../api/core/v1/pod/pod.ts"
 
-/** A port of the node that a pod takes. */
+/** A port of the node that a pod occupies. */
 export interface HostPort {
   readonly ip: string
   readonly protocol: string
   readonly port: number
 }
 
-/** Host ports of the containers that run as long as the pod: sidecars, but no other init containers. */
+/**
+ * Returns the host ports of the pod's long-running containers: containers and sidecars, but no other init containers.
+ */
 export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
   [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]
     .flatMap(({ ports }) => ports ?? [])
@@ -15,8 +17,8 @@ export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
     .map(({ hostIP, protocol, hostPort }) => ({ ip: hostIP || "0.0.0.0", protocol, port: hostPort! }))
 
 /**
- * Whether two pods cannot have these ports on one node. The wildcard address clashes with every address. Source:
- * kube-scheduler framework/types.go HostPortInfo.
+ * Returns whether two pods cannot use these ports on the same node. The wildcard address conflicts with every address.
+ * Source: kube-scheduler framework/types.go HostPortInfo.
  */
 export const portsClash = (a: HostPort, b: HostPort): boolean =>
   a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === "0.0.0.0" || b.ip === "0.0.0.0")

@@ -1,32 +1,34 @@
 import type { Pod } from "../api/core/v1/pod/pod.ts"
 
-/** What controllers, scheduler and kubelet ask of a pod's state. Source: kubernetes pkg/api/v1/pod/util.go. */
+/** The state of a pod, as controllers, scheduler and kubelet need it. Source: kubernetes pkg/api/v1/pod/util.go. */
 
 type PodCondition = NonNullable<Pod["status"]["conditions"]>[number]
 const NONE: readonly PodCondition[] = []
 
 export function podCondition(pod: Pod, type: string): PodCondition | undefined {
-  // Not find(): controllers count ready pods at every event of a pod, and a loop takes a third of the time.
+  // A loop, because it takes a third of the time of find(), and controllers count ready pods at every event of a pod.
   for (const condition of pod.status.conditions ?? NONE) if (condition.type === type) return condition
   return undefined
 }
 
 export const isPodReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True"
 
-/** Ended for good: its containers will not run again. */
+/** Returns whether the pod has ended for good: its containers will not run again. */
 export const isPodTerminal = (pod: Pod): boolean => pod.status.phase === "Succeeded" || pod.status.phase === "Failed"
 
-/** Counts towards the replicas that a controller wants. */
+/** Returns whether the pod counts towards the replicas that a controller wants. */
 export const isPodActive = (pod: Pod): boolean => !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined
 
-/** Ready for at least `minReadySeconds`; `now` in milliseconds. */
+/** Returns whether the pod has been ready for at least `minReadySeconds`; `now` is in milliseconds. */
 export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const ready = podCondition(pod, "Ready")
   if (ready?.status !== "True") return false
   return minReadySeconds === 0 || Date.parse(ready.lastTransitionTime ?? "") + minReadySeconds * 1000 <= now
 }
 
-/** Milliseconds until a ready pod becomes available; undefined when it is not ready or is available already. */
+/**
+ * Returns the milliseconds until a ready pod becomes available; undefined when it is not ready or is available already.
+ */
 export function untilAvailable(pod: Pod, minReadySeconds: number, now: number): number | undefined {
   const ready = podCondition(pod, "Ready")
   if (ready?.status !== "True" || !ready.lastTransitionTime) return undefined

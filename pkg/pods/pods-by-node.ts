@@ -1,8 +1,7 @@
 import type { Pod } from "../api/core/v1/pod/pod.ts"
 
 /**
- * Pods by the node they are bound to; pods that are not bound stand under the empty name. An Index of
- * pkg/client/informer.ts.
+ * An index (see pkg/client/informer.ts) of pods by the node they are bound to. Unbound pods are under the empty name.
  */
 export const podsByNode = {
   name: "spec.nodeName",

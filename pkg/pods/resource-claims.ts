@@ -3,18 +3,19 @@ import type { ResourceClaimConsumerReference } from "../api/resource/v1/allocati
 import type { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import { isPodTerminal } from "./pod-state.ts"
 
-/** How pods and claims for devices belong together. Source: dynamic-resource-allocation resourceclaim/resourceclaim.go. */
+/** Which ResourceClaims belong to a pod. Source: dynamic-resource-allocation resourceclaim/resourceclaim.go. */
 
 export type PodResourceClaim = NonNullable<Pod["spec"]["resourceClaims"]>[number]
 
-/** Users that a claim can have. Source: resource/v1 ResourceClaimReservedForMaxSize. */
+/** The number of pods that can use a claim. Source: resource/v1 ResourceClaimReservedForMaxSize. */
 const MOST_USERS = 256
 
-/** Keeps a claim with an allocation from being removed. Source: resource/v1 Finalizer. */
+/** The finalizer of claims that have an allocation. Source: resource/v1 Finalizer. */
 export const CLAIM_PROTECTION = "resource.kubernetes.io/delete-protection"
 
 /**
- * The name of a pod's claim: undefined where it is still to be made from its template, null where none is needed.
+ * Returns the name of a pod's claim: undefined when it has not been created from its template yet, null when none is
+ * needed.
  */
 export function resourceClaimName({ status }: Pod, claim: PodResourceClaim): string | null | undefined {
   if (claim.resourceClaimName !== undefined) return claim.resourceClaimName
@@ -22,21 +23,21 @@ export function resourceClaimName({ status }: Pod, claim: PodResourceClaim): str
   return made === undefined ? undefined : (made.resourceClaimName ?? null)
 }
 
-/** Names of the claims that a pod names, as far as they are known. They are in its namespace. */
+/** Returns the names of the claims in the pod's spec that exist already. They are in its namespace. */
 export const resourceClaimNames = (pod: Pod): readonly string[] =>
   (pod.spec.resourceClaims ?? []).flatMap((claim) => resourceClaimName(pod, claim) ?? [])
 
-/** As `resourceClaimNames`, with the claim that the scheduler has made for extended resources. */
+/** Returns the same names, and that of the claim that the scheduler has created for extended resources. */
 export const allResourceClaimNames = (pod: Pod): readonly string[] => {
   const { extendedResourceClaimStatus: extended } = pod.status
   return extended === undefined ? resourceClaimNames(pod) : [...resourceClaimNames(pod), extended.resourceClaimName]
 }
 
-/** Whether the claim was made for the pod. */
+/** Returns whether the claim was created for the pod. */
 export const isClaimOf = (pod: Pod, { metadata }: ResourceClaim): boolean =>
   metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true
 
-/** The owner of a claim that is made for the pod, which may be deleted before the claim. */
+/** Returns the owner reference for a claim that is created for the pod. It does not block the deletion of the pod. */
 export const podOwner = ({ metadata }: Pod) => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -56,6 +57,6 @@ export const consumerOf = ({ metadata }: Pod): ResourceClaimConsumerReference =>
   uid: metadata.uid ?? "",
 })
 
-/** Whether none of the pod's containers runs or will run. Source: pkg/controller/resourceclaim isPodDone. */
+/** Returns whether none of the pod's containers runs or will run. Source: pkg/controller/resourceclaim isPodDone. */
 export const needsNoDevices = (pod: Pod): boolean =>
   isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && (pod.spec.nodeName ?? "") === "")

@@ -3,7 +3,7 @@ import type { Clock } from "../clock/clock.ts"
 import type { PostgresEndpoint } from "./endpoint.ts"
 import { PostgresError, type PostgresErrorKind } from "./postgres-error.ts"
 
-/** The CA of PostgreSQL's certificate and this client's own certificate and key, as PEM. */
+/** The authority of PostgreSQL's certificate and this client's own certificate and key, as PEM. */
 export interface PostgresTls {
   readonly caPem?: string | undefined
   readonly certPem?: string | undefined
@@ -11,19 +11,19 @@ export interface PostgresTls {
 }
 
 export interface PostgresObserver {
-  /** Called when a channel to which this connection listens was notified. */
+  /** Called when a notification arrives on a channel that the connection listens to. */
   notified?(): void
-  /** Called when the connection has ended for any reason except `close`. */
+  /** Called once when the connection has ended, unless `close` ended it. */
   ended?(reason: PostgresError): void
 }
 
 export type Row = Readonly<Record<string, unknown>>
-/** A statement with its parameters. One with a name is prepared once for each connection. */
+/** A statement with its parameters. A statement with a name is prepared once for each connection. */
 export type Question = Pick<QueryConfig<unknown[]>, "name" | "text" | "values">
 
 const CONNECT_TIMEOUT_MS = 3000
 
-/** One connection to one PostgreSQL server, which answers statements in their order. */
+/** One connection to one PostgreSQL server, which runs statements in the order of the calls. */
 export class PostgresConnection {
   readonly #client: Client
   readonly #clock: Clock
@@ -78,7 +78,7 @@ export class PostgresConnection {
       return (await this.#client.query<Row>(question)).rows
     } catch (err) {
       const failure = isLate ? new PostgresError("lost", `no answer within ${timeoutMs} ms`) : failureOf(err)
-      // The connection is ending, though its event has not come yet. The next statement must not use it.
+      // The connection is ending, though its "end" event has not come yet. The next statement must not use it.
       if (failure.kind === "lost") this.#over(failure.message)
       throw failure
     } finally {
@@ -86,7 +86,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Ends the connection without telling the observer. Statements under way fail. */
+  /** Ends the connection without calling the observer. Statements in progress fail. */
   close(): void {
     this.#closed = true
     this.#end()
@@ -100,7 +100,7 @@ export class PostgresConnection {
   }
 
   #end(): void {
-    // The event of the client tells of the end already; an error of `end()` adds nothing.
+    // The client's "end" event reports the end already; an error of `end()` adds nothing.
     this.#client.end().catch(() => undefined)
   }
 }
@@ -119,8 +119,8 @@ function configOf(
 }
 
 /**
- * An error of severity ERROR has undone its transaction. After other severities the connection ends, and the outcome is
- * unknown.
+ * After an error of severity ERROR the transaction was rolled back. After other severities the connection ends, and the
+ * outcome is unknown.
  */
 function failureOf(err: unknown): PostgresError {
   const isAnswer = err instanceof Error && "severity" in err && "code" in err

@@ -1,14 +1,14 @@
 /** The address of a PostgreSQL server, the database and the user. */
 export interface PostgresEndpoint {
-  /** A host name, an address, or the folder of a Unix socket. */
+  /** A host name, an IP address, or the folder of a unix socket. */
   readonly host: string
   readonly port: number
   readonly user: string
   readonly password: string | undefined
   readonly database: string
-  /** Whether the connection is encrypted and the server's certificate checked; otherwise it is plain. */
+  /** Whether the connection is encrypted and the server's certificate is checked; otherwise it is unencrypted. */
   readonly isSecure: boolean
-  /** `host:port/database`, for messages: without a password. */
+  /** `host:port/database`, for messages: contains no password. */
   readonly name: string
 }
 
@@ -16,13 +16,16 @@ const DEFAULT_PORT = 5432
 const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "::1"])
 const MODES: ReadonlySet<string | null> = new Set([null, "disable", "verify-full"])
 const SCHEMES: ReadonlySet<string> = new Set(["postgres:", "postgresql:"])
-/** Of several servers always the one is used that takes writes; libpq needs one of these values for that. */
+/**
+ * The accepted values of `target_session_attrs`. Of several servers k3ts always uses the one that accepts writes; libpq
+ * needs one of these values for that.
+ */
 const ATTRS: ReadonlySet<string | null> = new Set([null, "read-write", "primary"])
 const PARAMETERS: ReadonlySet<string> = new Set(["sslmode", "target_session_attrs"])
 
 /**
- * Splits URLs with commas between them, or one that names several hosts as libpq takes it
- * (`postgres://user@a:5432,b:5432/database`), into URLs of one host each. They need not be valid. Source: PostgreSQL's
+ * Splits URLs that are separated by commas, or one URL with several hosts in libpq's syntax
+ * (`postgres://user@a:5432,b:5432/database`), into URLs of one host each. They are not validated. Source: PostgreSQL's
  * documentation of libpq, Specifying Multiple Hosts.
  */
 export function splitPostgresUrls(text: string): readonly string[] {
@@ -33,10 +36,10 @@ export function splitPostgresUrls(text: string): readonly string[] {
 }
 
 /**
- * Parses `postgres://user:password@host:port/database`; returns undefined for any other text. The folder of a Unix
- * socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the same
- * machine only. Other modes of libpq do not check the server's certificate, so anyone on the network path could pose as
- * the server.
+ * Parses `postgres://user:password@host:port/database`; returns undefined for any other text. The folder of a unix
+ * socket is written as a host, with %2F for each slash. `sslmode` is `verify-full`, or `disable`, which is the default
+ * on the same machine only. libpq's other modes do not check the server's certificate, so anyone on the network path
+ * could pose as the server.
  */
 export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {
   if (!URL.canParse(text)) return undefined
@@ -66,7 +69,7 @@ export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {
   }
 }
 
-/** Whether others on the network could read the traffic to this server. */
+/** Returns whether others on the network could read the traffic to this server. */
 export const isOpenToReaders = ({ host, isSecure }: PostgresEndpoint): boolean =>
   !isSecure && !host.startsWith("/") && !LOOPBACK.has(host)
 

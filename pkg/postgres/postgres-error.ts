@@ -1,10 +1,10 @@
 /**
  * unreachable: no server accepted a connection, so nothing was sent. lost: the connection ended before the answer, so
- * the statement may have been carried out. answered: the server has refused the statement and undone its effects.
+ * the statement may have been executed. answered: the server refused the statement and undid its effects.
  */
 export type PostgresErrorKind = "unreachable" | "lost" | "answered"
 
-/** A statement for PostgreSQL failed. `message` is the server's own if it has answered. */
+/** A failed statement. `message` is the server's own if the server has answered. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError"
   constructor(

@@ -12,7 +12,7 @@ export interface PostgresOptions {
 
 const SETUP_TIMEOUT_MS = 3000
 
-/** Keeps a connection to the primary. It is opened when it is needed, and again after it was lost. */
+/** Keeps a connection to the primary. It is opened at first use, and again after it was lost. */
 export class PostgresSession {
   readonly #options: PostgresOptions
   readonly #setup: string
@@ -22,7 +22,7 @@ export class PostgresSession {
   #at = 0
   #closed = false
 
-  /** @param setup statements that every connection begins with */
+  /** @param setup statements that run first on every new connection */
   constructor(options: PostgresOptions, setup: string, observer: PostgresObserver = {}) {
     this.#options = options
     this.#setup = setup
@@ -46,7 +46,7 @@ export class PostgresSession {
     this.#connection?.close()
   }
 
-  /** Tries one server after another, beginning with the last one that was the primary. */
+  /** Tries one server after another, and begins with the last one that was the primary. */
   async #find(): Promise<PostgresConnection> {
     const { endpoints } = this.#options
     const reasons: string[] = []

@@ -3,9 +3,9 @@ import { mountOf, mountPoints, type MountPoint } from "./mount-points.ts"
 import { run } from "./run.ts"
 
 /**
- * Makes mounts below the folder come to containers that have it, and mounts of containers come to the machine, as
- * mountPropagation wants. Where the mount that it lies on is private, the folder becomes a mount of itself, with all
- * that is mounted below it already. Source: MakeRShared in pkg/volume/util/hostutil/hostutil_linux.go.
+ * Makes mounts propagate in both directions between the machine and containers that mount the folder, as
+ * mountPropagation requires. When the folder is on a private mount, it becomes a mount of itself, with everything that
+ * is mounted below it. Source: MakeRShared in pkg/volume/util/hostutil/hostutil_linux.go.
  */
 export async function makeShared(folder: string): Promise<void> {
   const mount = mountOf(folder, await mountPoints())
@@ -14,12 +14,15 @@ export async function makeShared(folder: string): Promise<void> {
   await run("mount", ["--no-canonicalize", "--make-rshared", folder])
 }
 
-/** Takes away what `makeShared` has mounted; a mount of somebody else stays. Below the folder nothing may be mounted. */
+/**
+ * Removes the mount that `makeShared` has made; a mount of another program stays. Nothing may be mounted below the
+ * folder.
+ */
 export async function endShared(folder: string): Promise<void> {
   if (isMountOfItself(folder, await mountPoints())) await run("umount", ["--no-canonicalize", "--lazy", folder])
 }
 
-/** Whether the folder shows just what it would show without the newest mount on it. */
+/** Returns whether the newest mount on the folder shows what the folder would show without that mount. */
 export function isMountOfItself(folder: string, mounts: readonly MountPoint[]): boolean {
   const own = mounts.findLast(({ path }) => path === folder)
   const around = mountOf(

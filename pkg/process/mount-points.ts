@@ -3,23 +3,23 @@ import { readFile } from "node:fs/promises"
 /** One line of /proc/self/mountinfo. Source: proc(5). */
 export interface MountPoint {
   readonly path: string
-  /** What of the file system is mounted there, as a path in it: `/` but for binds. */
+  /** The path in the mounted file system that is shown at the mount point: `/` except for bind mounts. */
   readonly root: string
-  /** Its file system's type, such as ext4. */
+  /** The type of the file system, such as ext4. */
   readonly type: string
-  /** What is mounted: a device, or a name of the file system's own. */
+  /** The mounted device, or a name that the file system chooses. */
   readonly device: string
-  /** Options of the file system, such as prjquota; those of the mount alone are not among them. */
+  /** Options of the file system, such as prjquota, without the options of this mount alone. */
   readonly options: readonly string[]
-  /** Whether mounts below it come to others that have it too, such as containers. */
+  /** Whether mounts below it propagate to others that share it, such as containers. */
   readonly isShared: boolean
 }
 
-/** Mount points of this host in the order in which they were mounted. */
+/** Returns the mount points of this machine in the order in which they were mounted. */
 export const mountPoints = async (): Promise<readonly MountPoint[]> =>
   parseMountPoints(await readFile("/proc/self/mountinfo", "utf8"))
 
-/** @param text /proc/self/mountinfo */
+/** @param text the content of /proc/self/mountinfo */
 export function parseMountPoints(text: string): readonly MountPoint[] {
   return text.split("\n").flatMap((line) => {
     const fields = line.split(" ")
@@ -39,17 +39,19 @@ export function parseMountPoints(text: string): readonly MountPoint[] {
   })
 }
 
-/** Returns the mount on which a path lies, there or not; undefined only where nothing is mounted at all. */
+/**
+ * Returns the mount that a path is on, whether the path exists or not; undefined only when nothing is mounted at all.
+ */
 export function mountOf(path: string, mounts: readonly MountPoint[]): MountPoint | undefined {
   let found: MountPoint | undefined
   for (const mount of mounts) {
     const lies = mount.path === "/" || path === mount.path || path.startsWith(`${mount.path}/`)
-    // One that came later on the same place hides the earlier.
+    // A later mount on the same path hides the earlier one.
     if (lies && mount.path.length >= (found?.path.length ?? 0)) found = mount
   }
   return found
 }
 
-/** Spaces and the like are written `\040`. */
+/** Spaces and other special characters are written as octal, such as `\040`. */
 const unescapePath = (path: string): string =>
   path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))

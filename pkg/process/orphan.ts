@@ -2,18 +2,19 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { basename } from "node:path"
 import { sleep, type Clock } from "../clock/clock.ts"
 
-/** A program that runs once for each value of one of its arguments, such as the path of its configuration. */
+/** A program of which one process runs for each value of an argument, such as the path of its configuration. */
 export interface OwnProgram {
-  /** The name of its file, without a folder. */
+  /** The name of the program's file, without its folder. */
   readonly program: string
   readonly argument: string
-  /** How long it may take to end after SIGTERM, before it is killed. */
+  /** How long the program may take to end after SIGTERM before it is killed, in milliseconds. */
   readonly stopMs: number
 }
 
 /**
- * Ends the program that an earlier k3ts left behind when it was killed. It is not adopted, since its settings may be
- * old, and the end of a process that is not our child is not reported. Resolves to its pid; undefined where none runs.
+ * Ends the process that an earlier k3ts left behind when it was killed. It is not reused, since its settings may be
+ * old, and the system does not report the end of a process that is not a child. Resolves to its pid; undefined when
+ * none runs.
  */
 export async function endOrphan(own: OwnProgram, clock: Clock): Promise<number | undefined> {
   const pid = find(own)
@@ -25,7 +26,7 @@ export async function endOrphan(own: OwnProgram, clock: Clock): Promise<number |
       signalIfThere(pid, "SIGKILL")
       killed = true
     }
-    await sleep(clock, 10) // it is not our child, so its end is not reported
+    await sleep(clock, 10) // polled, because the end of a process that is not a child is not reported
   }
   return pid
 }
@@ -34,11 +35,11 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself in the meantime.
+    // The process has ended by itself in the meantime.
   }
 }
 
-/** Finds the process by its command line. A pid file could name a different process after a reboot. */
+/** Finds the process by its command line. The pid in a pid file could belong to another process after a reboot. */
 function find({ program: wanted, argument }: OwnProgram): number | undefined {
   for (const entry of processes()) {
     if (!isOfThisMachine(entry)) continue
@@ -48,18 +49,18 @@ function find({ program: wanted, argument }: OwnProgram): number | undefined {
   return undefined
 }
 
-/** Returns the pids of all processes that can be seen, also of those in containers. */
+/** Returns the pids of all visible processes, also of those in containers. */
 export const processes = (): readonly string[] => readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))
 
 /**
- * Whether a process is in the PID namespace of this one. A k3ts in a container runs programs with the same paths in
- * their command lines, which are seen from outside and must be left alone.
+ * Returns whether a process is in the PID namespace of this one. A k3ts in a container runs programs with the same
+ * paths in their command lines; they are visible from outside and must be left alone.
  */
 export function isOfThisMachine(pid: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`) === readlinkSync("/proc/self/ns/pid")
   } catch {
-    return false // It has ended.
+    return false // The process has ended.
   }
 }
 

@@ -3,14 +3,16 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 
 export interface RunOptions {
-  /** For the program's standard input. */
+  /** Written to the program's standard input. */
   readonly input?: string | Readable
-  /** Kills it. */
+  /** Kills the program when it aborts. */
   readonly signal?: AbortSignal
 }
 
-/** Runs a program to its end. Returns what it wrote to its standard output.
- *  @throws Error that names the program, with what it wrote to its standard error; or the fault of `input` */
+/**
+ * Runs a program to its end. Returns what it wrote to its standard output.
+ * @throws Error that names the program, with what it wrote to its standard error; or the error of `input`
+ */
 export async function run(
   program: string,
   args: readonly string[],
@@ -27,7 +29,8 @@ export async function run(
         else reject(new Error(`${program} ${args.join(" ")} failed: ${stderr.trim() || err.message}`, { cause: err }))
       },
     )
-    // A program that ends before it has read all its input closes the pipe (EPIPE); then its exit tells the reason.
+    // A program that ends before it has read all its input closes the pipe (EPIPE); its exit code then gives the
+    // reason.
     if (child.stdin)
       feed = pipeline(typeof input === "string" ? Readable.from([input]) : input, child.stdin).catch(
         (err: unknown) => err,
@@ -39,6 +42,6 @@ export async function run(
   return ended.value
 }
 
-/** What a pipe into a program says when the program has ended, or is not there: its own error tells more. */
+/** Error codes of the pipe into a program that has ended or could not be started: the program's own error says more. */
 const PROGRAM_IS_GONE = ["EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_UNABLE_TO_PIPE"]
 const isOfTheProgram = (fault: Error): boolean => "code" in fault && PROGRAM_IS_GONE.includes(String(fault.code))

@@ -5,9 +5,9 @@ export interface WatchFolderOptions {
   readonly clock: Pick<Clock, "setTimeout">
   /** Whether folders below the folder are watched too. */
   readonly recursive?: boolean
-  /** The mode with which the folder is made again when it was removed. */
+  /** The mode with which a missing folder is created. */
   readonly mode: number
-  /** Opens a watch of the kernel; replaced in tests. */
+  /** Opens a watch of the kernel. Tests replace it. */
   readonly open?: typeof watch
 }
 
@@ -15,16 +15,17 @@ export interface WatchFolderOptions {
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
 /**
- * Milliseconds after a change at which it is told again. Bun drops an event that follows another one of the same entry
- * within a millisecond or two: of a socket that was removed and made anew, only the removal would be told.
+ * Milliseconds after a change at which it is reported again. Bun drops an event that follows another one of the same
+ * entry within a millisecond or two: when a socket is removed and created again, only the removal would be reported.
  */
 const ECHO_MS = 20
 
 /**
- * Calls `changed` when entries of a folder change: with the name of one entry, or with nothing when any entry may have
- * changed. Each change is told at once, and again 20 ms later when the entry has been left alone. A watch that the
- * kernel ends, or whose folder is removed, moved or replaced, is opened again; a missing folder is made. Returns what
- * ends this. @throws Error when the folder cannot be watched at first
+ * Calls `changed` when entries of a folder change: with the name of one entry, or with undefined when any entry may
+ * have changed. Each change is reported at once, and again 20 ms later if the entry has not changed since. A watch that
+ * the kernel ends, or whose folder is removed, moved or replaced, is opened again; a missing folder is created. Returns
+ * a function that ends the watch.
+ * @throws Error when the first watch cannot be opened
  */
 export function watchFolder(
   folder: string,
@@ -53,7 +54,7 @@ export function watchFolder(
     opened.on("error", () => lost(opened))
     opened.on("change", (_event, name) => {
       if (watcher !== opened) return
-      // The kernel reports the removal of the folder itself as a change, and nothing afterwards.
+      // The kernel reports the removal of the folder itself as a change, and nothing after it.
       if (identityOf(folder) !== identity) return lost(opened)
       retryMs = FIRST_RETRY_MS
       tell(typeof name === "string" ? name : undefined)
@@ -76,7 +77,7 @@ export function watchFolder(
     } catch {
       return lost(undefined)
     }
-    changed(undefined) // nobody has told what changed meanwhile
+    changed(undefined) // changes in the meantime were not reported
   }
 
   begin()
@@ -89,7 +90,10 @@ export function watchFolder(
   }
 }
 
-/** Tells a folder from another one of the same path, also if the file system uses an inode number again. */
+/**
+ * Returns a text that differs between folders that had the same path, also if the file system uses an inode number
+ * again.
+ */
 function identityOf(folder: string): string | undefined {
   const found = statSync(folder, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.dev}:${found.ino}:${found.birthtimeNs}`

@@ -124,7 +124,7 @@ describe("message", () => {
   })
 
   test("refuses two fields with the same number", () => {
-    expect(() => message({ a: field(1, "string"), b: field(1, "bool") })).toThrow("b has a number that is taken, 1")
+    expect(() => message({ a: field(1, "string"), b: field(1, "bool") })).toThrow("b has the number 1 of another field")
   })
 })
 

@@ -2,13 +2,12 @@ import { Reader } from "./reader.ts"
 import { WIRE, Writer, type WireType } from "./writer.ts"
 
 /**
- * Messages as tables, for gRPC services whose messages are few and stable:
+ * Declares messages as tables, for gRPC services whose messages are few and stable:
  *
- *     const PodIP = message({ ip: field(1, "string") })
- *     const Network = message({ ip: field(1, "string"), additionalIps: repeated(2, PodIP) })
- *     Network.decode(Network.encode({ additionalIps: [{ ip: "10.42.0.2" }] }))
+ * const PodIP = message({ ip: field(1, "string") }) const Network = message({ ip: field(1, "string"), additionalIps:
+ * repeated(2, PodIP) }) Network.decode(Network.encode({ additionalIps: [{ ip: "10.42.0.2" }] }))
  *
- * The TypeScript types follow from the table: `Init` is what may be encoded (all optional), `Decoded` what comes out
+ * The TypeScript types follow from the table: `Init` is what may be encoded (all optional), `Decoded` what is decoded
  * (proto3 zero values filled in; only nested messages may be absent). Decoded empty lists and maps are shared frozen
  * values.
  *
@@ -17,7 +16,7 @@ import { WIRE, Writer, type WireType } from "./writer.ts"
 export interface MessageType<F extends Fields> extends ValueType<Init<F>, Decoded<F>> {
   readonly fields: F
   encode(value: Init<F>): Uint8Array
-  /** @throws ProtobufError when `data` is cut short or no protobuf. Unknown fields are skipped. */
+  /** @throws ProtobufError when `data` is truncated or not protobuf. Unknown fields are skipped. */
   decode(data: Uint8Array): Decoded<F>
 }
 
@@ -132,8 +131,7 @@ function resolve<T extends TypeName>(type: T): ValueType<TypeIn<T>, TypeOut<T>> 
 }
 
 /**
- * Declares a singular field. A nested message may be undefined; all other types have their zero value when they are
- * absent.
+ * Declares a singular field. An absent nested message is undefined; an absent field of another type has its zero value.
  */
 export function field<T extends TypeName>(number: number, type: T): Field<TypeIn<T>, TypeOut<T>, IsMessage<T>> {
   const value = resolve(type)
@@ -190,7 +188,7 @@ export function repeated<T extends TypeName>(
   }
 }
 
-/** A message without fields, as it is nested: its length alone. */
+/** The encoding of a nested message without fields: only its length, 0. */
 const NO_FIELDS = new Uint8Array([0])
 
 /** Declares a map with string keys. The entries are written in the order of the object. */
@@ -244,7 +242,7 @@ export function enumeration<const E extends Readonly<Record<string, number>>>(
 ): ValueType<keyof E & string, keyof E & string> {
   const byNumber = new Map<number, keyof E & string>(Object.entries(names).map(([name, number]) => [number, name]))
   const zero = byNumber.get(0)
-  if (zero === undefined) throw new Error("Cannot declare enum: proto3 asks for a name with the number 0")
+  if (zero === undefined) throw new Error("Cannot declare enum: expected a name with the number 0, as proto3 demands")
   return {
     wire: WIRE.varint,
     zero,
@@ -261,7 +259,7 @@ export function message<const F extends Fields>(fields: F): MessageType<F> {
   const initial: Record<string, unknown> = {}
   for (const row of rows) {
     if (byNumber[row.field.number] !== undefined)
-      throw new Error(`Cannot declare message: ${row.name} has a number that is taken, ${row.field.number}`)
+      throw new Error(`Cannot declare message: ${row.name} has the number ${row.field.number} of another field`)
     byNumber[row.field.number] = row
     if (row.field.initial !== undefined) initial[row.name] = row.field.initial
   }

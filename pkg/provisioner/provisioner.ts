@@ -13,14 +13,14 @@ import { StorageClass } from "../api/storage/v1/storageclass.ts"
 import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
 import type { MadeVolume, VolumeMaker } from "./volume-maker.ts"
 
-/** On a volume that may hold more than it says: why. */
+/** The annotation of a volume whose size is not enforced; its value says why. */
 const SIZE_NOT_ENFORCED = "k3ts.dev/size-not-enforced"
-/** Holds a volume that is being deleted until its storage is gone. */
+/** The finalizer that keeps a volume until its storage is removed. */
 export const STORAGE_FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
 
 /**
- * Makes a volume for each claim that is marked for its maker: by the binder with the provisioner of its class, and by
- * the scheduler with a node where the class waits for a first consumer. Source:
+ * Creates a volume for each claim that is annotated for its maker: by the binder with the provisioner of the claim's
+ * class, and by the scheduler with a node if the class waits for a first consumer. Source:
  * sigs.k8s.io/sig-storage-lib-external-provisioner controller/controller.go, provisionClaimOperation.
  */
 export const provisioner = (name: string, maker: VolumeMaker): Controller<PersistentVolumeClaim> =>
@@ -29,7 +29,7 @@ export const provisioner = (name: string, maker: VolumeMaker): Controller<Persis
     reconciles: PersistentVolumeClaim,
     concerns: (claim) => isMarkedFor(maker, claim),
     watches: [
-      // Read where a volume is made.
+      // Read when a volume is created.
       { resource: StorageClass, keys: () => [] },
       { resource: Node, keys: () => [] },
       { resource: PersistentVolume, keys: () => [] },
@@ -67,11 +67,9 @@ async function provision(
   )
   let made: MadeVolume
   try {
-    // Before anything is made: only volumes of CSI drivers may have such a class.
+    // Checked before anything is created: only volumes of CSI drivers may have such a class.
     if (claim.spec.volumeAttributesClassName)
-      throw new Error(
-        `a volume of ${maker.name} has no attributes that could be changed: leave volumeAttributesClassName out`,
-      )
+      throw new Error(`volumes of ${maker.name} support no VolumeAttributesClass: leave volumeAttributesClassName out`)
     made = await maker.make({ claim, storageClass, name, ...(node === undefined ? {} : { node }) })
     const { mountOptions, reclaimPolicy } = storageClass
     await client.create(PersistentVolume, {
@@ -96,7 +94,7 @@ async function provision(
       },
     })
   } catch (err) {
-    // Another maker for the same class was first.
+    // Another maker for the same class has created the volume first.
     if (isAlreadyExists(err)) return
     const reason = err instanceof Error ? err.message : String(err)
     const about = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}`
@@ -110,7 +108,10 @@ async function provision(
   }
 }
 
-/** The node is gone: the scheduler is to choose another for the pod. Source: rescheduleProvisioning. */
+/**
+ * Removes the claim's node, which is gone, so that the scheduler chooses another one for the pod. Source:
+ * rescheduleProvisioning.
+ */
 async function letGoOf(
   nodeName: string,
   claim: PersistentVolumeClaim,

@@ -7,9 +7,9 @@ import { STORAGE_FINALIZER } from "./provisioner.ts"
 import type { VolumeMaker } from "./volume-maker.ts"
 
 /**
- * Removes the storage of volumes whose claim is gone, and of those that are deleted while nobody has them, then lets
- * the volumes go. Only where the reclaim policy is Delete. Source: sig-storage-lib-external-provisioner shouldDelete,
- * deleteVolumeOperation; KEP-2644.
+ * Removes the storage, and then the PersistentVolume, of volumes whose claim is gone, and of volumes that are deleted
+ * while no claim is bound to them. Only if the reclaim policy is Delete. Source: sig-storage-lib-external-provisioner
+ * shouldDelete, deleteVolumeOperation; KEP-2644.
  */
 export const reclaimer = (name: string, maker: VolumeMaker): Controller<PersistentVolume> =>
   defineController<PersistentVolume>({

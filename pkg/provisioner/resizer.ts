@@ -16,8 +16,8 @@ import { defineController, type Controller, type ReconcileContext } from "../con
 import type { VolumeMaker } from "./volume-maker.ts"
 
 /**
- * Makes the volumes of claims larger that ask for more than they have. Where the node has a part in it, the claim waits
- * as NodeResizePending, and the kubelet gives it its new size. Source: kubernetes-csi/external-resizer
+ * Enlarges the volumes of claims that request more than they have. If the node has to do a part of it, the claim's
+ * status becomes NodeResizePending, and the kubelet sets the new size. Source: kubernetes-csi/external-resizer
  * pkg/controller/expand_and_recover.go; KEP-284, KEP-1790.
  */
 export const resizer = (name: string, maker: VolumeMaker): Controller<PersistentVolumeClaim> =>
@@ -38,7 +38,7 @@ export const resizer = (name: string, maker: VolumeMaker): Controller<Persistent
     },
   })
 
-/** The storage first, then the volume, then the claim: the claim never says more than there is. */
+/** Enlarges the storage first, then the volume, then the claim, so that the claim never shows more than there is. */
 async function enlarge(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
@@ -51,7 +51,8 @@ async function enlarge(
   const write = (from: PersistentVolumeClaim, status: PersistentVolumeClaim["status"]) =>
     client.updateStatus(PersistentVolumeClaim, { ...from, status })
   const { allocatedResources } = claim.status
-  // A further attempt writes nothing new, or its own write would end the wait before the next one.
+  // A repeated attempt writes the same status as before, and so nothing: its own write would end the wait before the
+  // next one.
   const isRetry =
     resizeStateOf(claim.status) === "ControllerResizeInProgress" && allocatedResources?.["storage"] === storage
   const begun = isRetry ? claim : await write(claim, resizeBegun(claim.status, storage, now))
@@ -77,7 +78,9 @@ async function enlarge(
   }
 }
 
-/** The size to which the volume is to grow now; undefined while the node is to end what was begun before. */
+/**
+ * Returns the size to which the volume is to grow now; undefined while the node still has to finish an earlier resize.
+ */
 function nextSize({ spec, status }: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
   const wanted = spec.resources.requests!["storage"]!
   const begun = status.allocatedResources?.["storage"]
@@ -85,7 +88,9 @@ function nextSize({ spec, status }: PersistentVolumeClaim, volume: PersistentVol
   return nanoOf(volume.spec.capacity?.["storage"]) >= nanoOf(begun ?? wanted) ? undefined : (begun ?? wanted)
 }
 
-/** `before` is the claim whose size is kept with the volume until the node has done its part. */
+/**
+ * Returns the enlarged volume. `before` is the claim that is saved with the volume until the node has done its part.
+ */
 function grown(volume: PersistentVolume, storage: string, before?: PersistentVolumeClaim): PersistentVolume {
   const { annotations } = volume.metadata
   const kept = annotations?.[PRE_RESIZE_CAPACITY] ?? before?.status.capacity?.["storage"]
@@ -112,7 +117,7 @@ const volumeOf = (
 
 const nanoOf = (size: string | undefined): bigint => parseQuantity(size ?? "0")?.nano ?? 0n
 
-/** A bound claim that asks for more than it has. */
+/** Returns whether the claim is bound and requests more than it has. */
 const isTooSmall = (claim: PersistentVolumeClaim): boolean =>
   claim.status.phase === "Bound" &&
   requestedSize(claim) > (parseQuantity(claim.status.capacity?.["storage"] ?? "")?.nano ?? requestedSize(claim))

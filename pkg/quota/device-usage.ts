@@ -6,21 +6,24 @@ import { fromUnits, type Quantity } from "../apimachinery/scalars/quantity.ts"
 import { podUsage } from "./pod-usage.ts"
 import type { QuotaObjects, Usage } from "./quota-objects.ts"
 
-/** What claims for devices take of quotas. Source: pkg/quota/v1/evaluator/core/resource_claims.go. */
+/** How much of a quota claims for devices use. Source: pkg/quota/v1/evaluator/core/resource_claims.go. */
 
-/** Devices of a class: `<class>.deviceclass.resource.k8s.io/devices`. Source: core/v1 ResourceClaimsPerClass. */
+/**
+ * The name of the quota for devices of a class: `<class>.deviceclass.resource.k8s.io/devices`. Source: core/v1
+ * ResourceClaimsPerClass.
+ */
 export const DEVICES_OF_CLASS = ".deviceclass.resource.k8s.io/devices"
 
-/** What counts where all devices that fit are wanted. Source: resource/v1 AllocationResultsMaxSize. */
+/** The number that is counted for a request of all matching devices. Source: resource/v1 AllocationResultsMaxSize. */
 const MOST_DEVICES = 32
 
-/** Whether pods and claims count together under an entry of a quota. */
+/** Returns whether pods and claims are counted together under this name of a quota. */
 export const isOfPodsAndClaims = (entry: string): boolean =>
   entry.startsWith("requests.") && mayBeClaimed(entry.slice("requests.".length))
 
 /**
- * Devices count by their classes, and by the extended resource that a class names. Of the claim that the scheduler
- * makes for a pod's extended resources counts what the pod has not been charged for already.
+ * Counts devices by their classes, and by the extended resource that a class names. For the claim that the scheduler
+ * creates for a pod's extended resources, only what the pod was not charged for already is counted.
  */
 export function devicesUsage(claim: ResourceClaim, objects: QuotaObjects): Usage {
   const used: Record<string, Quantity> = {}
@@ -38,7 +41,7 @@ export function devicesUsage(claim: ResourceClaim, objects: QuotaObjects): Usage
   return used
 }
 
-/** Of the alternatives of a request the one with the most devices of a class counts. */
+/** Of the alternatives of a request the one with the most devices of a class is counted. */
 function devicesByClass(requests: readonly DeviceRequest[]): ReadonlyMap<string, number> {
   const all = new Map<string, number>()
   for (const { exactly, firstAvailable = [] } of requests) {
@@ -52,7 +55,10 @@ function devicesByClass(requests: readonly DeviceRequest[]): ReadonlyMap<string,
   return all
 }
 
-/** Returns the usage of the pod that the claim was made for; nothing where the claim only says so. */
+/**
+ * Returns the usage of the pod that the claim was created for; nothing if that pod does not exist or uses another
+ * claim.
+ */
 function usageOfOwner({ metadata }: ResourceClaim, objects: QuotaObjects): Usage {
   const { namespace = "", name = "" } = metadata
   const owner = ownerOf(metadata)

@@ -12,12 +12,12 @@ import {
 } from "../apimachinery/scalars/quantity.ts"
 import type { Usage } from "./quota-objects.ts"
 
-/** What pods take of quotas. Source: pkg/quota/v1/evaluator/core/pods.go, component-helpers resource/helpers.go. */
+/** How much of a quota pods use. Source: pkg/quota/v1/evaluator/core/pods.go, component-helpers resource/helpers.go. */
 
 const ONE = fromUnits(1)
 const COMPUTE = ["cpu", "memory", "ephemeral-storage"]
 
-/** Returns the usage of a pod; nothing for one that has ended, or should have ended long since. */
+/** Returns the usage of a pod; nothing for a pod that has ended, or whose deletion is long overdue. */
 export function podUsage(pod: Pod, now: number): Usage {
   if (hasEnded(pod, now)) return {}
   const used: Record<string, Quantity> = { pods: ONE }
@@ -31,7 +31,7 @@ export function podUsage(pod: Pod, now: number): Usage {
   return used
 }
 
-/** A pod on a lost node stays, though nobody can end it. */
+/** A pod on a lost node stays, since no kubelet can end it. It counts as ended when its grace period is over. */
 function hasEnded({ metadata, status }: Pod, now: number): boolean {
   if (status.phase === "Succeeded" || status.phase === "Failed") return true
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
@@ -46,8 +46,8 @@ type Kind = "requests" | "limits"
 type Amounts = Readonly<Record<string, Quantity>>
 
 /**
- * Containers and sidecars run together; each other init container runs beside the sidecars that were started before it,
- * so the largest such sum counts if it is larger. Amounts of the pod itself replace those of its containers.
+ * Containers and sidecars run together. Each other init container runs beside the sidecars that were started before it,
+ * so the largest such sum counts if it is larger. Resources of the pod itself replace those of its containers.
  */
 function total(pod: Pod, kind: Kind): Amounts {
   const { containers, initContainers = [], resources, overhead } = pod.spec
@@ -73,7 +73,7 @@ const isOfPods = (name: string): boolean => name === "cpu" || name === "memory" 
 
 type Texts = Readonly<Record<string, string>>
 
-/** While a container is resized, the largest counts of what it is to have, has been promised and has. */
+/** While a container is resized, the largest of its desired, allocated and actual resources counts. */
 function inForce({ status }: Pod, { name, resources }: Container, kind: Kind): Texts {
   const wanted = resources[kind] ?? {}
   const statuses: readonly ContainerStatus[] = [

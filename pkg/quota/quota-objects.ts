@@ -3,15 +3,15 @@ import type { DeviceClass } from "../api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import type { Quantity } from "../apimachinery/scalars/quantity.ts"
 
-/** Amounts by the names that a quota's `hard` may have. */
+/** Quantities by the names that a quota's `hard` may have. */
 export type Usage = Readonly<Record<string, Quantity>>
 
-/** What the usage of an object depends on beside the object. */
+/** What the usage of an object depends on besides the object. */
 export interface QuotaObjects {
   /** Milliseconds since 1970. */
   now(): number
   deviceClass(name: string): DeviceClass | undefined
   pod(namespace: string, name: string): Pod | undefined
-  /** Claims for devices in a namespace. */
+  /** Returns the claims for devices in a namespace. */
   claims(namespace: string): readonly ResourceClaim[]
 }

@@ -11,7 +11,7 @@ import type { QuotaObjects, Usage } from "./quota-objects.ts"
 
 const ONE = fromUnits(1)
 
-/** Kinds that a quota counts under their plain name too. */
+/** Kinds whose objects a quota also counts under their plural name without a group. */
 const COUNTED = new Set([
   "pods",
   "services",
@@ -23,7 +23,7 @@ const COUNTED = new Set([
 ])
 
 /**
- * What one object takes of a quota, by the names that a quota's `hard` may have. Source: pkg/quota/v1/evaluator/core.
+ * Returns how much one object uses, by the names that a quota's `hard` may have. Source: pkg/quota/v1/evaluator/core.
  */
 export function usageOf({ group, plural }: Resource, object: KubeObject, objects: QuotaObjects): Usage {
   const counted: Record<string, Quantity> = { [`count/${group === "" ? plural : `${plural}.${group}`}`]: ONE }
@@ -61,7 +61,7 @@ function claimUsage({ spec }: PersistentVolumeClaim): Usage {
   }
 }
 
-/** Whether a quota is about this pod: all its scopes must match. */
+/** Returns whether a quota applies to this pod: all scopes of the quota must match. */
 export function inScope({ spec }: ResourceQuota, pod: Pod): boolean {
   const requirements = [
     ...(spec.scopes ?? []).map((scopeName) => ({

@@ -10,18 +10,18 @@ import { isSnapshotName, timeInName } from "./names.ts"
 import { withFile } from "./sources.ts"
 import type { ListedSnapshot, SnapshotStore } from "./store.ts"
 
-/** A file that is being written: `.<name>.<pid>.part`. */
+/** The name of a file that is being written: `.<name>.<pid>.part`. */
 const PART = /^\..*\.(\d+)\.part$/
 /**
- * What a snapshot leaves free on the disk, since the cluster's database is mostly on the same one: so many bytes, or
- * this part of a small disk.
+ * How many bytes a snapshot leaves free on the disk, which mostly holds the cluster's database too: this many, or on a
+ * small disk this share of it.
  */
 const LEFT_FREE = 128 * 2 ** 20
 const LEFT_FREE_PART = 0.05
-/** Bytes after which the free space is looked at again. */
+/** The free space is checked again after this many bytes. */
 const LOOK_AGAIN = 64 * 2 ** 20
 
-/** A folder of snapshots, which only its owner may read: a snapshot has all keys and Secrets of the cluster. */
+/** A folder of snapshots, which only its owner may read: a snapshot contains all keys and Secrets of the cluster. */
 export class SnapshotFolder implements SnapshotStore {
   readonly #path: string
   /** Names of the files that this process is writing. */
@@ -32,8 +32,8 @@ export class SnapshotFolder implements SnapshotStore {
   }
 
   /**
-   * Writes a snapshot beside the others, reads it again and then gives it its name, so that a name never stands for a
-   * part. When it fails, nothing of it is left; of a killed process, the next save removes it.
+   * Writes a snapshot into a temporary file, reads it again and then renames it, so that a name never refers to a part
+   * of a snapshot. A failure leaves nothing behind. The temporary file of a killed process is removed by the next save.
    * @throws Error that names the file
    */
   async save(name: string, parts: AsyncIterable<Uint8Array>): Promise<ListedSnapshot> {
@@ -60,14 +60,14 @@ export class SnapshotFolder implements SnapshotStore {
     }
   }
 
-  /** Lists the regular files whose names snapshots can have, and reads each to check it. */
+  /** Lists the regular files with valid names of snapshots, and reads each to check it. */
   async list(): Promise<readonly ListedSnapshot[]> {
     const found: { readonly listed: ListedSnapshot; readonly time: number }[] = []
     for (const entry of await this.#entries()) {
       if (!entry.isFile() || !isSnapshotName(entry.name)) continue
       const path = join(this.#path, entry.name)
       const stat = await statIfExists(path)
-      if (stat === undefined) continue // it has just been deleted
+      if (stat === undefined) continue // deleted since the folder was read
       const { size, mtimeMs } = stat
       const content = await this.open(entry.name, verifySnapshot).catch((err: unknown) =>
         err instanceof Error ? err : new Error(String(err)),
@@ -78,7 +78,10 @@ export class SnapshotFolder implements SnapshotStore {
     return found.sort((a, b) => a.time - b.time).map(({ listed }) => listed)
   }
 
-  /** Returns the time in the names of the newest of a base and node, in seconds; undefined when there is none. */
+  /**
+   * Returns the newest time in the names of snapshots with this base and node, in seconds; undefined when there is
+   * none.
+   */
   async newestOf(base: string, node: string): Promise<number | undefined> {
     const times = (await this.#entries()).flatMap(({ name }) => timeInName(name, base, node) ?? [])
     return times.length === 0 ? undefined : Math.max(...times)
@@ -96,7 +99,7 @@ export class SnapshotFolder implements SnapshotStore {
     return withFile(this.pathOf(name), use, { noLinks: true })
   }
 
-  /** @throws SnapshotError for a name that could lead out of the folder */
+  /** @throws SnapshotError for a name that could refer to a file outside of the folder */
   pathOf(name: string): string {
     if (isSnapshotName(name)) return join(this.#path, name)
     throw new SnapshotError(
@@ -128,7 +131,7 @@ export class SnapshotFolder implements SnapshotStore {
     const left = Math.min(LEFT_FREE, blocks * bsize * LEFT_FREE_PART)
     if (bavail * bsize < left)
       throw new SnapshotError(
-        `the disk has ${Math.floor((bavail * bsize) / 2 ** 20)} MiB left, of which a snapshot leaves ` +
+        `the disk has ${Math.floor((bavail * bsize) / 2 ** 20)} MiB free, of which a snapshot must leave ` +
           `${Math.ceil(left / 2 ** 20)} MiB to others; make room, or choose another --snapshot-dir`,
       )
   }
@@ -145,7 +148,7 @@ export class SnapshotFolder implements SnapshotStore {
   #removeAbandoned(): void {
     for (const name of readdirSync(this.#path)) {
       const pid = Number(PART.exec(name)?.[1])
-      // In a container each server has the pid of the one before.
+      // In a container each server has the pid of the one before it.
       const isAbandoned = pid === process.pid ? !this.#writing.has(name) : pid > 0 && !isAlive(pid)
       if (isAbandoned) rmSync(join(this.#path, name), { force: true })
     }

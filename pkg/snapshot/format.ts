@@ -1,32 +1,34 @@
 /**
- * The form of a snapshot file. It has blocks and then an index:
+ * The format of a snapshot file: blocks, then an index.
  *
- *  - The blocks, put together, are records (records.ts): the files that identify the cluster, then its objects. Each
- *    block is a zstd frame of its own, or the records as they are, so `zstd -dc` shows the content of a whole file.
- *  - The index says what the blocks hold, how large each is before and after compression, and their SHA-256. It is a
- *    skippable frame (RFC 8878, 3.1.2), which other programs pass over. It stands at the end, where a snapshot that was
- *    cut off has none, and where it can be read without the blocks.
+ * - The blocks, one after another, contain records (records.ts): the files that identify the cluster, then its objects.
+ *   Each block is a zstd frame of its own, or uncompressed records, so `zstd -dc` shows the content of a whole file. -
+ *   The index says what the blocks contain, how large each is before and after compression, and their SHA-256. It is a
+ *   skippable frame (RFC 8878, 3.1.2), which other programs skip. It is at the end, so that a truncated snapshot has
+ *   none, and so that it can be read without the blocks.
  *
- * A reader allocates no more than what the index announces for a block, and a block has a bound.
+ * A reader allocates no more than what the index announces for a block, and the size of a block is limited.
  */
 import { crc32 } from "node:zlib"
 
-/** A file of a later format is refused. */
+/** The version of the format. A file of a later version is refused. */
 export const SNAPSHOT_FORMAT = 1
-/** Bytes of records after which a block ends. One record more may follow, so a block can be larger by one object. */
+/**
+ * A block ends after this many bytes of records. The last record may exceed it, so a block can be larger by one object.
+ */
 export const BLOCK_BYTES = 4 * 2 ** 20
-/** Largest block, before and after compression. */
+/** The size of the largest block, before and after compression. */
 export const MOST_BLOCK_BYTES = 64 * 2 ** 20
-/** Largest index: that of a snapshot of some terabytes. */
+/** The size of the largest index: that of a snapshot of some terabytes. */
 const MOST_INDEX_BYTES = 16 * 2 ** 20
 /** The first of the magic numbers of skippable frames. */
 const SKIPPABLE = 0x18_4d_2a_50
 const FRAME_HEAD = 8
-/** Length of the index, its CRC-32, and these eight bytes end the file. */
+/** The last eight bytes of the file, after the length of the index and its CRC-32. */
 const MAGIC = Buffer.from("k3tsSNAP")
 const TAIL = 8 + MAGIC.length
 
-/** What a snapshot is of. */
+/** Where and when a snapshot was taken. */
 export interface SnapshotInfo {
   /** The revision of the store. */
   readonly revision: number
@@ -34,9 +36,9 @@ export interface SnapshotInfo {
   readonly time: number
   /** The version of k3ts that took it. */
   readonly version: string
-  /** The node, or the machine, whose server took it. */
+  /** The name of the node or the machine whose server took the snapshot. */
   readonly node: string
-  /** The UID of the namespace kube-system, by which clusters are told apart; empty when there is none. */
+  /** The UID of the namespace kube-system, which differs between clusters; empty when there is none. */
   readonly cluster: string
 }
 
@@ -45,20 +47,20 @@ export interface SnapshotIndex extends SnapshotInfo {
   readonly compression: "zstd" | "none"
   readonly objects: number
   readonly files: number
-  /** Bytes of each block in the file, and of its records. */
+  /** For each block: its bytes in the file, and those of its records. */
   readonly blocks: readonly (readonly [stored: number, raw: number])[]
-  /** Of all blocks, in hexadecimal. */
+  /** SHA-256 of all blocks, in hexadecimal. */
   readonly sha256: string
 }
 
-/** A snapshot that cannot be read, and why. */
+/** A snapshot that cannot be read; the message says why. */
 export class SnapshotError extends Error {
   override readonly name = "SnapshotError"
 }
 
-/** Where a snapshot is read from. */
+/** The file or object that a snapshot is read from. */
 export interface SnapshotSource {
-  /** The name for messages: a path or a URL. */
+  /** Its name in messages: a path or a URL. */
   readonly name: string
   readonly size: number
   /** Returns exactly `length` bytes. */
@@ -68,7 +70,7 @@ export interface SnapshotSource {
 export const damagedSnapshot = (name: string, what: string): SnapshotError =>
   new SnapshotError(`Cannot read the snapshot ${name}: it is damaged (${what}); use another one`)
 
-/** Returns the frame that ends a snapshot. */
+/** Returns the frame at the end of a snapshot. */
 export function encodeIndex(index: SnapshotIndex): Uint8Array {
   const json = Buffer.from(JSON.stringify(index))
   const head = Buffer.alloc(FRAME_HEAD)
@@ -80,13 +82,13 @@ export function encodeIndex(index: SnapshotIndex): Uint8Array {
   return Buffer.concat([head, json, tail, MAGIC])
 }
 
-/** Reads the index, and not the blocks. @throws SnapshotError when it is missing, damaged or of a later format */
+/** Reads only the index. @throws SnapshotError when it is missing, damaged or of a later format */
 export async function readIndex(source: SnapshotSource): Promise<SnapshotIndex> {
   const { name, size } = source
   if (size < FRAME_HEAD + TAIL) throw damagedSnapshot(name, "its end is missing")
   const tail = Buffer.from(await source.read(size - TAIL, TAIL))
   if (!tail.subarray(TAIL - MAGIC.length).equals(MAGIC))
-    throw damagedSnapshot(name, "its end is missing, or it is no snapshot of k3ts")
+    throw damagedSnapshot(name, "its end is missing, or it is not a snapshot of k3ts")
   const [length, sum] = [tail.readUInt32LE(0), tail.readUInt32LE(4)]
   const start = size - TAIL - length
   if (length > MOST_INDEX_BYTES || start < FRAME_HEAD) throw damagedSnapshot(name, "its index has a wrong length")
@@ -94,7 +96,7 @@ export async function readIndex(source: SnapshotSource): Promise<SnapshotIndex> 
   if (crc32(json) !== sum) throw damagedSnapshot(name, "its index does not match its checksum")
   const index = parseIndex(json, name)
   const stored = index.blocks.reduce((bytes, [block]) => bytes + block, 0)
-  if (stored !== start - FRAME_HEAD) throw damagedSnapshot(name, "it has another length than its index says")
+  if (stored !== start - FRAME_HEAD) throw damagedSnapshot(name, "its length is not what its index says")
   return index
 }
 
@@ -103,7 +105,7 @@ function parseIndex(json: Uint8Array, name: string): SnapshotIndex {
   const format = value?.format
   if (isCount(format) && format > SNAPSHOT_FORMAT)
     throw new SnapshotError(
-      `Cannot read the snapshot ${name}: it has format ${format}, this version of k3ts reads up to ` +
+      `Cannot read the snapshot ${name}: it has format ${format}, this version of k3ts reads formats up to ` +
         `${SNAPSHOT_FORMAT}; use a newer k3ts`,
     )
   if (
@@ -115,7 +117,7 @@ function parseIndex(json: Uint8Array, name: string): SnapshotIndex {
     !Array.isArray(value.blocks) ||
     !value.blocks.every(isBlock)
   )
-    throw damagedSnapshot(name, "its index is not what k3ts writes")
+    throw damagedSnapshot(name, "its index has an unknown form")
   return value as unknown as SnapshotIndex
 }
 
@@ -133,5 +135,5 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isBlock = (block: unknown): boolean =>
   Array.isArray(block) && block.length === 2 && block.every((bytes) => isCount(bytes) && bytes <= MOST_BLOCK_BYTES)
 
-/** Returns how many bytes the records have without compression. */
+/** Returns the number of bytes of the records without compression. */
 export const recordBytes = ({ blocks }: SnapshotIndex): number => blocks.reduce((bytes, [, raw]) => bytes + raw, 0)

@@ -1,18 +1,18 @@
 import type { Clock } from "../clock/clock.ts"
 
-/** Objects that are sorted in one turn of the event loop, which takes less than a millisecond. */
+/** The number of objects that are sorted in one turn of the event loop; takes less than a millisecond. */
 const RUN = 2048
 
-/** A sorted part, and which of its objects comes next. */
+/** A sorted part of the objects, and the index of the next one. */
 interface Run<T> {
   readonly objects: readonly T[]
   at: number
 }
 
 /**
- * Yields objects in the order of their revisions. Sorting a hundred thousand at once would hold the event loop for
- * tens of milliseconds, and with it every write: so parts of them are sorted, with pauses, and merged while they are
- * taken.
+ * Yields objects in the order of their revisions. Sorting a hundred thousand at once would block the event loop, and so
+ * every write, for tens of milliseconds. So parts of them are sorted, with pauses between, and merged while they are
+ * read.
  */
 export async function* inOrder<T extends { readonly revision: number }>(
   objects: readonly T[],

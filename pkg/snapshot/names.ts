@@ -1,6 +1,6 @@
-/** Names of snapshots: `<base>-<node>-<seconds since 1970>`, and `.zst` where they are compressed. As k3s. */
+/** Names of snapshots: `<base>-<node>-<seconds since 1970>`, with `.zst` if compressed. Source: k3s. */
 
-/** A name is that of a file in the folder, and never a path. */
+/** A name is a file name in the folder, and never a path. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,239}$/
 const OWN = /^(.+)-(\d{9,12})(\.zst)?$/
 

@@ -1,6 +1,6 @@
 /**
- * Makes a snapshot file of objects and files. No more than a block is in memory, the compression runs on another
- * thread, and the event loop is held for the one or two milliseconds that it takes to put a block together.
+ * Makes a snapshot file from objects and files. Only one block is in memory at a time, another thread compresses it,
+ * and the event loop is blocked only for the one or two milliseconds that it takes to assemble a block.
  */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
@@ -8,18 +8,18 @@ import { constants, zstdCompress } from "node:zlib"
 import { BLOCK_BYTES, encodeIndex, SNAPSHOT_FORMAT, type SnapshotIndex, type SnapshotInfo } from "./format.ts"
 import { encodeRecord, isFile, type SnapshotFile, type SnapshotObject, type SnapshotRecord } from "./records.ts"
 
-/** What a snapshot is made of. */
+/** The content of a snapshot. */
 export interface SnapshotContents {
   readonly info: SnapshotInfo
   readonly files: readonly SnapshotFile[]
-  /** In the order of their revisions. */
+  /** The objects in the order of their revisions. */
   readonly objects: Iterable<SnapshotObject> | AsyncIterable<SnapshotObject>
 }
 
 const compress = promisify(zstdCompress)
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 
-/** Yields the parts of the file. A consumer that is slow holds the objects that are still to come in memory. */
+/** Yields the parts of the file. A slow consumer keeps the remaining objects in memory. */
 export async function* packSnapshot(
   { info, files, objects }: SnapshotContents,
   compression: SnapshotIndex["compression"],
@@ -46,7 +46,7 @@ async function* records(
   yield* objects
 }
 
-/** Yields blocks of whole records, and counts these. */
+/** Yields blocks of whole records, and counts the records. */
 async function* blocksOf(
   records: AsyncIterable<SnapshotRecord>,
   counts: { objects: number; files: number },

@@ -1,6 +1,6 @@
 /**
- * The records of a snapshot: a line of JSON that says what follows and how many bytes it has, then the bytes, then a
- * line feed. The JSON of an object is kept byte for byte, since parsing it would round large numbers.
+ * The records of a snapshot: a line of JSON that describes the content and its length, then the bytes, then a line
+ * feed. The JSON of an object is stored byte for byte, since parsing it would round large numbers.
  */
 import { damagedSnapshot } from "./format.ts"
 
@@ -8,15 +8,15 @@ import { damagedSnapshot } from "./format.ts"
 export interface SnapshotObject {
   readonly key: string
   readonly revision: number
-  /** The revision at which it was created. */
+  /** The revision at which the object was created. */
   readonly created: number
-  /** When it was written, in milliseconds since the epoch. */
+  /** When the object was written, in milliseconds since the epoch. */
   readonly time: number
-  /** Whether only its newest revision is kept (Lease, Event). */
+  /** Whether the store keeps only the newest revision of the object (Lease, Event). */
   readonly transient: boolean
-  /** Whether it is kept on disk only (Event). */
+  /** Whether the store keeps the object on disk only (Event). */
   readonly seldomRead: boolean
-  /** UTF-8 JSON, or what the store wrote in its place where it is encrypted on the disk. */
+  /** The object as JSON in UTF-8; its ciphertext if the store encrypts it on disk. */
   readonly value: Uint8Array
 }
 
@@ -31,7 +31,7 @@ export type SnapshotRecord = SnapshotObject | SnapshotFile
 
 const LINE_FEED = 10
 const END = Buffer.from("\n")
-/** Longest line before the content; the longest key has some 700 bytes. */
+/** The longest line before the content; the longest key has some 700 bytes. */
 const MOST_HEAD_BYTES = 16 * 1024
 
 export const isFile = (record: SnapshotRecord): record is SnapshotFile => "path" in record
@@ -49,7 +49,10 @@ const framed = (head: object, content: Uint8Array): readonly Uint8Array[] => [
   END,
 ]
 
-/** Yields the records of a block. Their bytes are parts of `block`. @throws SnapshotError with `name` in it */
+/**
+ * Yields the records of a block. Their content is a view of the bytes of `block`.
+ * @throws SnapshotError whose message contains `name`
+ */
 export function* decodeRecords(block: Uint8Array, name: string): Generator<SnapshotRecord> {
   for (let at = 0; at < block.length;) {
     const end = block.subarray(at, at + MOST_HEAD_BYTES).indexOf(LINE_FEED)
@@ -57,7 +60,7 @@ export function* decodeRecords(block: Uint8Array, name: string): Generator<Snaps
     const head = headOf(block.subarray(at, at + end), name)
     const from = at + end + 1
     const to = from + head.bytes
-    if (block[to] !== LINE_FEED) throw damagedSnapshot(name, "a record has another length than it says")
+    if (block[to] !== LINE_FEED) throw damagedSnapshot(name, "the length of a record is not what its first line says")
     yield recordOf(head, block.subarray(from, to), name)
     at = to + 1
   }
@@ -70,7 +73,7 @@ function headOf(line: Uint8Array, name: string): Head {
     const head = JSON.parse(Buffer.from(line).toString()) as Head | null
     if (head !== null && Number.isSafeInteger(head.bytes) && head.bytes >= 0) return head
   } catch {
-    // The line is no JSON.
+    // The line is not JSON.
   }
   throw damagedSnapshot(name, "a record has no head")
 }
@@ -85,7 +88,7 @@ function recordOf(head: Head, content: Uint8Array, name: string): SnapshotRecord
     typeof transient !== "boolean" ||
     typeof seldomRead !== "boolean"
   )
-    throw damagedSnapshot(name, "a record is not what k3ts writes")
+    throw damagedSnapshot(name, "a record has an unknown form")
   return {
     key,
     revision: revision as number,

@@ -1,6 +1,6 @@
 /**
- * The few requests to S3-compatible storage that snapshots need. Buckets are named in the path, which every such
- * storage takes. Bun has an S3 client, too, but it takes no certificate authority of one's own.
+ * The few requests to S3-compatible storage that snapshots need. The bucket is in the path of URLs, which every such
+ * storage accepts. Bun has an S3 client too, but it cannot use a private certificate authority.
  */
 import { createReadStream } from "node:fs"
 import { Agent as HttpAgent, request as http, type ClientRequest, type IncomingMessage } from "node:http"
@@ -11,22 +11,22 @@ import type { Clock } from "../clock/clock.ts"
 import { onUnwantedUpgrade } from "../runtime/http/unwanted-upgrade.ts"
 
 export interface S3Config {
-  /** Host, with a port where it has one of its own. */
+  /** A host, with a port if it is not the default one. */
   readonly endpoint: string
   readonly region: string
   readonly bucket: string
-  /** The part of the keys before the names, without slashes at its ends; empty for none. */
+  /** The part of the keys before the names, without slashes at its ends; may be empty. */
   readonly folder: string
   readonly accessKey: string
   readonly secretKey: string
   readonly sessionToken?: string | undefined
-  /** Without TLS. */
+  /** Whether requests are sent without TLS. */
   readonly insecure: boolean
-  /** Whoever signed the server's certificate. */
+  /** Whether the server's certificate is not verified. */
   readonly skipVerify: boolean
-  /** PEM of the authorities of the server's certificate; those of the system unless given. */
+  /** The authorities of the server's certificate as PEM; by default those of the system. */
   readonly caPem?: string | undefined
-  /** The most time that a request may take, in milliseconds. */
+  /** The longest time of a request, in milliseconds. */
   readonly timeoutMs: number
 }
 
@@ -36,7 +36,7 @@ export interface S3Request {
   readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  /** The file that is sent. */
+  /** The file whose content is sent. */
   readonly body?: { readonly path: string; readonly size: number; readonly sha256: string }
 }
 
@@ -46,10 +46,10 @@ export interface S3Answer {
   readonly body: Buffer
 }
 
-/** Largest answer: a block of a snapshot, or a page of a list. */
+/** The size of the largest response: a block of a snapshot, or a page of a list. */
 const MOST_ANSWER_BYTES = 80 * 2 ** 20
 const CLOSED = "the client has been closed"
-/** SHA-256 of nothing. */
+/** The SHA-256 of an empty body. */
 const EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 export class S3Client {
@@ -72,14 +72,17 @@ export class S3Client {
         })
   }
 
-  /** Ends the connections. Requests that are under way fail, and so does each later one. */
+  /** Ends the connections. Requests in progress fail, and so do later ones. */
   close(): void {
     this.#isClosed = true
     for (const sending of this.#underWay) sending.destroy(new Error(CLOSED))
     this.#agent.destroy()
   }
 
-  /** Returns the answer, whatever its status. @throws Error that names the endpoint, and never a key or a signature */
+  /**
+   * Returns the response, whatever its status.
+   * @throws Error that names the endpoint, and never a key or a signature
+   */
   async send(request: S3Request): Promise<S3Answer> {
     try {
       return await this.#send(request)
@@ -89,7 +92,10 @@ export class S3Client {
     }
   }
 
-  /** Returns the answer. @throws Error with the code and the words of the storage, when it is none of `wanted` */
+  /**
+   * Returns the response.
+   * @throws Error with the code and message of the storage, when the status is none of `wanted`
+   */
   async expect(request: S3Request, ...wanted: readonly number[]): Promise<S3Answer> {
     const answer = await this.send(request)
     if (wanted.includes(answer.status)) return answer
@@ -161,12 +167,12 @@ async function received(answer: IncomingMessage, method: S3Request["method"]): P
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(parts) }
 }
 
-/** `20260102T030405Z` */
+/** Formats a time as `20260102T030405Z`. */
 const isoBasic = (ms: number): string => new Date(ms).toISOString().replace(/[:-]|\.\d{3}/g, "")
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }
 
-/** Returns the text of the first element of this name, in the simple XML that S3 answers with. */
+/** Returns the text of the first element of this name in the simple XML of S3's responses. */
 export function textOf(xml: string, element: string): string | undefined {
   const start = xml.indexOf(`<${element}>`)
   const end = start === -1 ? -1 : xml.indexOf(`</${element}>`, start)

@@ -6,13 +6,13 @@ import { isSnapshotName } from "./names.ts"
 import { textOf, type S3Client, type S3Config } from "./s3-client.ts"
 import type { ListedSnapshot, SnapshotStore } from "./store.ts"
 
-/** The most that S3 takes in one request. */
+/** The largest object that S3 accepts in one request. */
 const MOST_BYTES = 5 * 2 ** 30
-/** What is read at once from the end of a snapshot: the index of all but very large ones. */
+/** The number of bytes at the end of a snapshot that are read first: they contain the index unless it is very large. */
 const END_BYTES = 64 * 1024
 const PAGES = 100
 
-/** Snapshots in a bucket of S3-compatible storage. */
+/** The snapshots in a bucket of S3-compatible storage. */
 export class S3Store implements SnapshotStore {
   readonly #client: S3Client
   readonly #bucket: string
@@ -32,7 +32,7 @@ export class S3Store implements SnapshotStore {
   async upload(name: string, path: string): Promise<string> {
     const { size } = await stat(path)
     if (size > MOST_BYTES)
-      throw new SnapshotError(`Cannot copy ${path} to S3: it has ${size} bytes, and one request takes ${MOST_BYTES}`)
+      throw new SnapshotError(`Cannot copy ${path} to S3: it has ${size} bytes, and S3 accepts at most ${MOST_BYTES}`)
     const hash = createHash("sha256")
     for await (const part of createReadStream(path)) hash.update(part as Buffer)
     await this.#client.expect(
@@ -42,7 +42,7 @@ export class S3Store implements SnapshotStore {
     return this.#location(name)
   }
 
-  /** Lists what has the name of a snapshot. Of each only the index is read, not the blocks. */
+  /** Lists the objects with valid names of snapshots. Reads only the index of each, not the blocks. */
   async list(): Promise<readonly ListedSnapshot[]> {
     const found: { readonly listed: ListedSnapshot; readonly time: number }[] = []
     for (const { name, size, time } of await this.#objects()) {
@@ -63,7 +63,7 @@ export class S3Store implements SnapshotStore {
     return true
   }
 
-  /** Reads a snapshot, part by part. @throws Error when there is none of this name */
+  /** Reads a snapshot part by part. @throws Error when there is none of this name */
   async open<T>(name: string, use: (source: SnapshotSource) => Promise<T>): Promise<T> {
     const { headers } = await this.#client.expect({ method: "HEAD", key: this.#key(name) }, 200)
     return use(this.#source(name, Number(headers["content-length"] ?? 0), 0))
@@ -78,7 +78,7 @@ export class S3Store implements SnapshotStore {
     return this.#prefix + name
   }
 
-  /** Reads ranges; the last `ahead` bytes with one request. */
+  /** Returns a source that reads ranges. The last `ahead` bytes are read with one request. */
   #source(name: string, size: number, ahead: number): SnapshotSource {
     const location = this.#location(name)
     const fetched = async (offset: number, length: number): Promise<Buffer> => {

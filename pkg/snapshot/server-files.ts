@@ -18,15 +18,15 @@ import { fileError } from "../files/files.ts"
 import { SnapshotError } from "./format.ts"
 import type { SnapshotFile } from "./records.ts"
 
-/** The database, which is in a snapshot as objects. */
+/** The database's folder. A snapshot contains the database as objects instead. */
 const DATABASE = "db"
-/** Files that belong to a running process, or that a killed one has not finished. */
+/** Files of running processes, and temporary files that a killed process has left. */
 const OF_PROCESS = /\.(pid|sock|tmp)$/
 const MOST_FILES = 10_000
 const MOST_FILE_BYTES = 16 * 2 ** 20
 const MOST_PATH = 1024
 
-/** Reads the files, in the order of their paths. Symbolic links are left out. @throws Error that names the file */
+/** Reads the files in the order of their paths. Symbolic links are left out. @throws Error that names the file */
 export function readServerFiles(server: string): readonly SnapshotFile[] {
   const files: SnapshotFile[] = []
   const visit = (folder: string) => {
@@ -37,7 +37,7 @@ export function readServerFiles(server: string): readonly SnapshotFile[] {
       else if (entry.isFile()) files.push({ path, content: contentOf(join(server, path)) })
       if (files.length > MOST_FILES)
         throw new Error(
-          `Cannot save ${server}: it has more than ${MOST_FILES} files; move those away that are not its own`,
+          `Cannot save ${server}: it has more than ${MOST_FILES} files; move files away that k3ts did not create`,
         )
     }
   }
@@ -52,7 +52,7 @@ function contentOf(path: string): Uint8Array {
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const { size } = fstatSync(fd)
-    if (size > MOST_FILE_BYTES) throw new Error(`it has ${size} bytes, of ${MOST_FILE_BYTES} at most; move it away`)
+    if (size > MOST_FILE_BYTES) throw new Error(`it has ${size} bytes, the limit is ${MOST_FILE_BYTES}; move it away`)
     return readFileSync(fd)
   } catch (err) {
     throw fileError("save", path, err)
@@ -62,14 +62,14 @@ function contentOf(path: string): Uint8Array {
 }
 
 /**
- * Writes a file of a snapshot below `server`, for its owner only, and has the disk confirm it.
- * @throws SnapshotError for a path that leads elsewhere or is there already
+ * Writes a file of a snapshot below `server`, readable by its owner only, and syncs it to disk.
+ * @throws SnapshotError for a path that leads elsewhere or that exists already
  */
 export function writeServerFile(server: string, { path, content }: SnapshotFile): void {
   const parts = path.split("/")
   const isPlain = parts.every((part) => part !== "" && part !== "." && part !== ".." && !/[\0\\]/.test(part))
   if (!isPlain || path.length > MOST_PATH || parts[0] === DATABASE || OF_PROCESS.test(path))
-    throw new SnapshotError(`Cannot restore the file ${JSON.stringify(path)}: a snapshot has no file of this path`)
+    throw new SnapshotError(`Cannot restore the file ${JSON.stringify(path)}: a snapshot never contains this path`)
   const target = join(server, path)
   try {
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 })

@@ -1,10 +1,10 @@
 /**
- * How `k3ts snapshot save` gets a snapshot of a running server: over a unix socket below the data directory, which only
- * the owner of that directory can reach. There is no way to it over the network.
+ * Serves snapshots of a running server to `k3ts snapshot save`, over a unix socket below the data directory, which only
+ * the owner of that directory can reach. It cannot be reached over the network.
  *
- * The client sends a line of JSON with what it wants. The server answers with a line of JSON, which has an `error` or
- * none, and then sends the snapshot. The client writes it where it belongs: so the server needs no keys to foreign
- * storage for it, and its work is bounded by how fast the client takes it.
+ * The client sends a line of JSON with its options. The server answers with a line of JSON, which has an `error` if the
+ * request failed, and then sends the snapshot. The client writes it to its destination: so the server needs no
+ * credentials for remote storage, and never works faster than the client reads.
  */
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
@@ -13,27 +13,27 @@ import type { Clock } from "../clock/clock.ts"
 import type { SnapshotIndex } from "./format.ts"
 import { beginListening } from "../runtime/http/begin-listening.ts"
 
-/** What a client asks for. */
+/** The options of a snapshot. */
 export interface SnapshotRequest {
   readonly compression: SnapshotIndex["compression"]
 }
 
-/** Returns the parts of a snapshot. What it throws before the first part is sent to the client. */
+/** Returns the parts of a snapshot. An error before the first part is sent to the client. */
 export type Pack = (request: SnapshotRequest) => AsyncIterable<Uint8Array>
 
 const LINE_FEED = 10
 const MOST_LINE = 4096
-/** How long a client may take to ask, or to take what was sent, in milliseconds. */
+/** How long a client may take to send its request, or to read what was sent, in milliseconds. */
 const PATIENCE_MS = 60_000
-/** Snapshots at once: each that is slow holds earlier states of objects in memory. */
+/** The number of snapshots at once: a slow one keeps earlier states of objects in memory. */
 const MOST_AT_ONCE = 2
 
 export interface SnapshotSocket {
-  /** Ends the socket and the snapshots under way. */
+  /** Closes the socket and ends the snapshots in progress. */
   close(): Promise<void>
 }
 
-/** Listens on the socket, which only the owner may use. @throws Error with a syscall */
+/** Listens on the socket, which only the owner may use. @throws Error with `syscall` set */
 export async function serveSnapshots(path: string, pack: Pack, clock: Clock): Promise<SnapshotSocket> {
   const clients = new Set<Socket>()
   const server = createServer((socket) => {
@@ -46,7 +46,7 @@ export async function serveSnapshots(path: string, pack: Pack, clock: Clock): Pr
     })
   })
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  rmSync(path, { force: true }) // of a killed server
+  rmSync(path, { force: true }) // left by a killed server
   await throughFolder(path, (short) => beginListening(server, { path: short }))
   chmodSync(path, 0o600)
   return {
@@ -60,7 +60,7 @@ export async function serveSnapshots(path: string, pack: Pack, clock: Clock): Pr
 }
 
 function refuse(): AsyncIterable<Uint8Array> {
-  throw new Error(`${MOST_AT_ONCE} snapshots are being taken already; try again when one of them has ended`)
+  throw new Error(`${MOST_AT_ONCE} snapshots are in progress; try again when one of them has ended`)
 }
 
 async function serve(socket: Socket, pack: Pack, clock: Clock): Promise<void> {
@@ -83,17 +83,17 @@ async function serve(socket: Socket, pack: Pack, clock: Clock): Promise<void> {
   }
 }
 
-/** Makes the iterator when its first part is asked for, so that a failure to do so is a failure of that part. */
+/** Calls `make` when the first part is requested, so that its error is an error of that part. */
 async function* begun(make: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* make()
 }
 
 const once = (socket: Socket, event: string): Promise<void> => new Promise((resolve) => socket.once(event, resolve))
 
-/** Rejects when the client goes away, or takes too long. */
+/** Rejects when the client disconnects, or takes too long. */
 function withPatience<T>(clock: Clock, socket: Socket, done: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const gone = () => reject(new Error("the client went away"))
+    const gone = () => reject(new Error("the client disconnected"))
     const timer = clock.setTimeout(() => socket.destroy(), PATIENCE_MS, "watchdog")
     socket.once("close", gone)
     done.then(resolve, reject).finally(() => {
@@ -105,8 +105,8 @@ function withPatience<T>(clock: Clock, socket: Socket, done: Promise<T>): Promis
 }
 
 /**
- * Asks a server for a snapshot. Yields its parts, the last of which may be missing when the server ends meanwhile.
- * @throws Error with what the server says, or with a syscall when nobody listens
+ * Requests a snapshot from a server. Yields its parts, the last of which may be missing when the server ends meanwhile.
+ * @throws Error with the server's message, or with `syscall` set when no server listens
  */
 export async function* askForSnapshot(path: string, request: SnapshotRequest): AsyncGenerator<Uint8Array> {
   const socket = await throughFolder(path, connected)
@@ -122,14 +122,16 @@ export async function* askForSnapshot(path: string, request: SnapshotRequest): A
   }
 }
 
-/** The listener of errors stays: one that comes before the answer is read is told by "close" as well. */
+/**
+ * Connects. The error listener stays, because an error can occur before the answer is read; "close" reports it as well.
+ */
 const connected = (path: string): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect(path, () => resolve(socket))
     socket.on("error", reject)
   })
 
-/** Reads up to the first line feed; what came behind it is `rest`. */
+/** Reads up to the first line feed. `rest` are the bytes after it. */
 function firstLine(socket: Socket): Promise<{ readonly text: string; readonly rest: Buffer }> {
   return new Promise((resolve, reject) => {
     let got = Buffer.alloc(0)
@@ -152,7 +154,10 @@ function firstLine(socket: Socket): Promise<{ readonly text: string; readonly re
   })
 }
 
-/** Names a socket through its open folder, because the path of a socket has at most 107 bytes. */
+/**
+ * Calls `use` with a short path of a socket, through its open folder, because the path of a socket has at most 107
+ * bytes.
+ */
 async function throughFolder<T>(path: string, use: (short: string) => Promise<T>): Promise<T> {
   const folder = openSync(dirname(path), "r")
   try {

@@ -2,7 +2,7 @@ import { constants } from "node:fs"
 import { open } from "node:fs/promises"
 import { damagedSnapshot, type SnapshotSource } from "./format.ts"
 
-/** A snapshot in memory. */
+/** Returns a source that reads a snapshot in memory. */
 export const bytesSource = (bytes: Uint8Array, name = "in memory"): SnapshotSource => ({
   name,
   size: bytes.length,
@@ -10,8 +10,8 @@ export const bytesSource = (bytes: Uint8Array, name = "in memory"): SnapshotSour
 })
 
 /**
- * Opens a snapshot file for as long as `use` runs. With `noLinks`, a path that ends in a symbolic link is refused.
- * @throws Error with a syscall
+ * Opens a snapshot file while `use` runs. With `noLinks`, a path that ends in a symbolic link is refused.
+ * @throws Error with `syscall` set
  */
 export async function withFile<T>(
   path: string,
@@ -21,7 +21,7 @@ export async function withFile<T>(
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | (noLinks ? constants.O_NOFOLLOW : 0))
   try {
     const stat = await file.stat()
-    if (!stat.isFile()) throw damagedSnapshot(path, "it is no regular file")
+    if (!stat.isFile()) throw damagedSnapshot(path, "it is not a regular file")
     return await use({
       name: path,
       size: stat.size,

@@ -6,24 +6,24 @@ export interface ListedSnapshot {
   readonly name: string
   /** A URL: `file:///…` or `s3://…`. */
   readonly location: string
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number
-  /** What is in it, or why it cannot be read. */
+  /** The index of the snapshot, or why it cannot be read. */
   readonly content: SnapshotIndex | Error
 }
 
-/** Where snapshots are kept. */
+/** A folder or a bucket of snapshots. */
 export interface SnapshotStore {
-  /** The newest is the last. */
+  /** Lists the snapshots, the newest last. */
   list(): Promise<readonly ListedSnapshot[]>
-  /** Returns whether there was one of this name. */
+  /** Deletes a snapshot. Returns whether there was one of this name. */
   delete(name: string): Promise<boolean>
 }
 
 /**
- * Deletes the oldest snapshots of this base and node, so that `keep` are left, and returns their names. Only those that
- * can be read count as kept, so that damaged ones do not displace the last one that is of use. With 0 all are kept, as
- * in k3s (pkg/etcd/snapshot.go snapshotRetention).
+ * Deletes the oldest snapshots of this base and node so that `keep` are left, and returns their names. Damaged ones do
+ * not count as kept, so that they do not displace the last usable one. With 0 all are kept, as in k3s
+ * (pkg/etcd/snapshot.go snapshotRetention).
  */
 export async function prune(
   store: SnapshotStore,

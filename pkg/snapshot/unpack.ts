@@ -1,4 +1,4 @@
-/** Reads the records of a snapshot, block by block, and checks that they are what was written. */
+/** Reads the records of a snapshot, block by block, and verifies checksum and counts. */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { zstdDecompress } from "node:zlib"
@@ -7,12 +7,12 @@ import { decodeRecords, isFile, type SnapshotRecord } from "./records.ts"
 
 const decompress = promisify(zstdDecompress)
 
-/** An object or file of a snapshot, before the end of which it is not known whether all of it is whole. */
+/** A snapshot that is being read. Only after its last record is it known to be intact. */
 export interface OpenSnapshot {
   readonly index: SnapshotIndex
   /**
-   * Yields each record. What was done with them must be undone when it throws SnapshotError, which the last step may,
-   * too: only then the checksum is known.
+   * Yields each record. If this throws SnapshotError, effects of the records must be undone. The last step can throw it
+   * too, since only then the checksum is known.
    */
   records(): AsyncGenerator<SnapshotRecord>
 }
@@ -40,7 +40,7 @@ async function* recordsOf(source: SnapshotSource, index: SnapshotIndex): AsyncGe
     hash.update(stored)
     const [, bytes] = index.blocks[at.block++]!
     const raw = index.compression === "none" ? stored : await expand(stored, bytes, name)
-    if (raw.length !== bytes) throw damagedSnapshot(name, "a block has another length than its index says")
+    if (raw.length !== bytes) throw damagedSnapshot(name, "the length of a block is not what the index says")
     for (const record of decodeRecords(raw, name)) {
       counts[isFile(record) ? "files" : "objects"]++
       yield record
@@ -59,7 +59,7 @@ async function* blocksOf(source: SnapshotSource, { blocks }: SnapshotIndex): Asy
   }
 }
 
-/** Expands a block into at most `bytes` bytes, whatever it claims to be. */
+/** Decompresses a block into at most `bytes` bytes, whatever length its header claims. */
 async function expand(stored: Uint8Array, bytes: number, name: string): Promise<Uint8Array> {
   try {
     return await decompress(stored, { maxOutputLength: Math.max(1, bytes) })

@@ -1,17 +1,21 @@
 /**
- * The client of an upgrade: dialling a container runtime's streaming server or another kubelet. SPDY only: all of them
- * serve it, and its half closes carry the
- *  end of stdin, which WebSocket v4 cannot. Source: apimachinery/pkg/util/httpstream/spdy/roundtripper.go. */
+ * The client of an upgrade: connects to a container runtime's streaming server or to another kubelet. SPDY only: all of
+ * them serve it, and its half-close signals the end of stdin, which WebSocket v4 cannot. Source:
+ * apimachinery/pkg/util/httpstream/spdy/roundtripper.go.
+ */
 import { connect as connectTcp, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { connect as connectTls } from "node:tls"
 
 export interface DialOptions {
-  /** `http:` or `https:`; host, port, path and query are used. What the CRI's Exec, Attach and PortForward answer. */
+  /**
+   * An `http:` or `https:` URL; host, port, path and query are used. The CRI's Exec, Attach and PortForward return such
+   * URLs.
+   */
   readonly url: string
-  /** Connect here instead of to the URL's host: the path of a unix socket. */
+  /** The path of a unix socket to connect to instead of the URL's host. */
   readonly socketPath?: string
-  /** Opens the connection to speak over, instead of one to the URL's host. */
+  /** Opens the connection, instead of one to the URL's host. */
   readonly connect?: () => Promise<Duplex>
   readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
   readonly headers?: Readonly<Record<string, string>>
@@ -20,17 +24,17 @@ export interface DialOptions {
 
 export interface Upgraded {
   readonly socket: Duplex
-  /** What came behind the answer. */
+  /** The bytes after the head of the response. */
   readonly head: Buffer
   readonly protocol: string
 }
 
-/** The other side answered, but did not upgrade. */
+/** The server answered, but did not upgrade the connection. */
 export class UpgradeRefused extends Error {
   override readonly name = "UpgradeRefused"
   constructor(
     readonly status: number,
-    /** What it said, often a Status or a line of text. */
+    /** The body of the response, often a Status or a line of text. */
     readonly body: string,
   ) {
     super(`unable to upgrade connection: the server answered ${status}: ${body.trim()}`)
@@ -41,8 +45,8 @@ const MAX_HEAD = 64 * 1024
 const MAX_BODY = 64 * 1024
 
 /**
- * Asks `url` to speak SPDY with one of `protocols`, best first. Rejects with UpgradeRefused, or with the socket's
- * error.
+ * Requests an upgrade of `url` to SPDY with one of `protocols`, the preferred one first. Rejects with UpgradeRefused,
+ * or with the socket's error.
  */
 export async function dialSpdy(options: DialOptions, protocols: readonly string[]): Promise<Upgraded> {
   const { url, headers = {}, signal } = options
@@ -100,12 +104,13 @@ function readAnswer(socket: Duplex, oldest: string): Promise<Upgraded> {
       bytes = Buffer.concat([bytes, chunk])
       answer ??= parseHead(bytes)
       if (answer === undefined) {
-        if (bytes.length > MAX_HEAD) onError(new Error("unable to upgrade connection: the server's answer has no end"))
+        if (bytes.length > MAX_HEAD)
+          onError(new Error("unable to upgrade connection: the head of the answer is too long"))
         return
       }
       const { status, headers, bodyAt } = answer
       if (status === 101) {
-        // Paused, so that nothing is lost before its owner listens.
+        // Paused, so that no data is lost before the new owner listens.
         socket.pause()
         finish(() =>
           resolve({

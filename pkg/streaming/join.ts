@@ -1,14 +1,15 @@
 /**
- * Joining an accepted session with a dialled one, byte for byte: what the kubelet does between the API server's client
- * and the container runtime.
- *  Differs from upstream, which splices the two sockets: here each side may speak its own protocol and version. */
+ * Joins an accepted session with a session to the container runtime, byte for byte: the kubelet does this for clients
+ * of the API server. Differs from upstream, which joins the two sockets: here each side may use its own protocol and
+ * version.
+ */
 import type { Duplex, Readable, Writable } from "node:stream"
 import type { PortForwardSession } from "./port-forward.ts"
 import type { PortForwardClient } from "./port-forward-client.ts"
 import type { RemoteCommandSession } from "./remote-command.ts"
 import type { RemoteCommandClient } from "./remote-command-client.ts"
 
-/** Runs until the command has ended or the client has left, and then both sides are closed. Never rejects. */
+/** Runs until the command has ended or the client has disconnected, and then closes both sides. Never rejects. */
 export async function joinRemoteCommand(session: RemoteCommandSession, command: RemoteCommandClient): Promise<void> {
   if (session.stdin !== undefined && command.stdin !== undefined) session.stdin.pipe(command.stdin)
   const outputs = [copied(command.stdout, session.stdout), copied(command.stderr, session.stderr)]
@@ -26,7 +27,7 @@ async function forwardSizes(session: RemoteCommandSession, command: RemoteComman
   for await (const size of session.resize) command.resize(size)
 }
 
-/** Copies, with back-pressure, and resolves at the end. The target is left open: how it ends is `exit`'s to say. */
+/** Copies with back-pressure, and resolves at the end. The target is left open: `exit` ends it. */
 function copied(from: Readable | undefined, to: Writable | undefined): Promise<void> {
   if (from === undefined) return Promise.resolve()
   if (to === undefined) from.resume()
@@ -37,15 +38,15 @@ function copied(from: Readable | undefined, to: Writable | undefined): Promise<v
   })
 }
 
-/** Forwards each connection of the client until it leaves, or the other side is lost. Never rejects. */
+/** Forwards each connection of the client until the client disconnects, or the other side is lost. Never rejects. */
 export async function joinPortForward(session: PortForwardSession, target: PortForwardClient): Promise<void> {
   void target.closed.then(() => session.close())
   for await (const connection of session) {
     const { data, error } = target.open(connection.port)
     join(connection.data, data)
     void connection.gone.then(() => data.destroy())
-    // The data stream ends when both sides have said all, and takes the error stream with it: so the error must come
-    // first.
+    // The data stream ends when both sides have sent everything, and ends the error stream too: so the error must be
+    // written first.
     data.once(
       "end",
       () =>
@@ -55,11 +56,13 @@ export async function joinPortForward(session: PortForwardSession, target: PortF
         }),
     )
   }
-  await session.closed // the ports of channel clients are all known at once; their connections go on
+  await session.closed // clients with channels name all ports at once, so no more come; open connections continue
   target.close()
 }
 
-/** Client to target ends by itself; target to client is ended by the caller, behind the error. */
+/**
+ * Joins the two. The direction from client to target ends by itself; the caller ends the other one, after the error.
+ */
 function join(client: Duplex, target: Duplex): void {
   client.pipe(target)
   target.pipe(client, { end: false })

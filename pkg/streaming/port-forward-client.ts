@@ -11,7 +11,10 @@ export interface PortForwardClient {
   /** Connects to a port of the pod. */
   open(port: number): {
     readonly data: Duplex
-    /** What went wrong on the other side, `""` when nothing did. Known when the connection has ended. Never rejects. */
+    /**
+     * The error message of the other side, `""` when there is none. Resolves when the connection has ended. Never
+     * rejects.
+     */
     readonly error: Promise<string>
   }
   readonly closed: Promise<void>
@@ -27,7 +30,7 @@ export async function connectPortForward(options: DialOptions): Promise<PortForw
     open(port) {
       const headers = { port: String(port), requestid: String(requests++) }
       const error = connection.open({ streamtype: "error", ...headers })
-      error.end() // nothing is said on it from this side
+      error.end() // this side sends nothing on it
       const data = connection.open({ streamtype: "data", ...headers })
       return { data, error: readAll(error) }
     },

@@ -14,23 +14,24 @@ import { acceptWebSocket, WebSocketChannels, WebSocketTunnel } from "./websocket
 export interface ForwardedConnection {
   readonly port: number
   /**
-   * The bytes both ways, each side closed on its own. End it when the target has, destroy it when the target is lost.
+   * The bytes in both directions; each direction is closed on its own. End it when the target has ended, destroy it
+   * when the target is lost.
    */
   readonly data: Duplex
-  /** Write here why the port could not be reached, if so. Clients then drop the whole session. Ends with `data`. */
+  /** For the reason why the port could not be reached, if so. Clients then end the whole session. Ends with `data`. */
   readonly error: Writable
-  /** Resolves when the client has no more use for the connection: what the target still sends is dropped. */
+  /** Resolves when the client does not need the connection any more: what the target still sends is dropped. */
   readonly gone: Promise<void>
 }
 
 /**
- * The connections of one client in the order they come; the iteration ends when no more can come, `closed` tells when
- * the client has gone. One reader.
+ * The connections of one client in the order they come. The iteration ends when no more can come; `closed` resolves
+ * when the client has disconnected. Only one reader is allowed.
  */
 export interface PortForwardSession extends AsyncIterable<ForwardedConnection> {
   readonly protocol: string
   readonly closed: Promise<void>
-  /** Lets open connections finish and takes no more. */
+  /** Accepts no more connections and lets open ones finish. */
   close(): void
 }
 
@@ -38,14 +39,14 @@ export const PORT_FORWARD_PROTOCOL = "portforward.k8s.io"
 const TUNNEL_PROTOCOL = `SPDY/3.1+${PORT_FORWARD_PROTOCOL}`
 const CHANNEL_PROTOCOLS = ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"]
 /**
- * A client is cut off after this long without a byte in either direction, as the kubelet's default streaming idle
- * timeout.
+ * A client is disconnected after this many milliseconds without a byte in either direction. Source: the kubelet's
+ * default streaming idle timeout.
  */
 const IDLE_MS = 4 * 3600 * 1000
 
 /**
- * Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. `parameter` names the
- * ports where WebSocket channels carry them.
+ * Upgrades a request for port forwarding. Resolves to undefined when it was refused and answered. `parameter` is the
+ * query parameter with the ports for clients that use WebSocket channels.
  */
 export async function acceptPortForward(
   req: UpgradeRequest,
@@ -77,7 +78,8 @@ function overSpdy(socket: Duplex, head: Buffer, protocol: string): PortForwardSe
       const { streamtype: type, port: portText = "" } = stream.headers
       const port = Number(portText)
       if ((type !== "data" && type !== "error") || !/^\d+$/.test(portText) || port < 1 || port > 65535) return false
-      // Clients before 1.3 name no request; theirs come in pairs of neighbouring numbers, the error stream first.
+      // Clients before 1.3 send no request id. Their streams come in pairs of neighbouring numbers, the error stream
+      // first.
       const request = stream.headers.requestid ?? String(type === "error" ? stream.id : stream.id - 2)
       const pair = pairs.get(request) ?? {}
       if (pair[type] !== undefined) return false
@@ -127,11 +129,11 @@ async function overChannels(
   for (const [index, text] of ports.entries()) {
     const port = Number(text)
     const [data, error] = [channels.channel(index * 2), channels.channel(index * 2 + 1)]
-    // Each channel begins with its port, little endian.
+    // Each channel begins with its port, in little-endian order.
     for (const channel of [data, error]) channel.write(Buffer.from([port & 0xff, port >> 8]))
     data.once("finish", () => {
       open--
-      if (open === 0) channels.close() // there is no other way to tell the client that its connections are over
+      if (open === 0) channels.close() // only closing tells the client that its connections are over
     })
     queue.push(forwarded(port, data, error, channels.closed))
   }
@@ -145,22 +147,22 @@ async function overChannels(
 }
 
 function forwarded(port: number, data: Duplex, error: Duplex, gone: Promise<void>): ForwardedConnection {
-  error.resume() // the client half-closes it; nothing comes
+  error.resume() // the client half-closes it without data
   const finish = () => void error.end()
   data.once("finish", finish)
   data.once("close", finish)
   return { port, data, error, gone }
 }
 
-/** Ends `connection` with the reason in the words of upstream. */
+/** Ends `connection` with a reason, in upstream's words. */
 export function refuseForwarded(
   { port, data, error }: ForwardedConnection,
   pod: string,
   uid: string,
   reason: string,
 ): void {
-  // What the client goes on sending is thrown away. Were it left unread, it would hold up the whole connection, and
-  // with it the client's word that it is done.
+  // Further data of the client is dropped. Unread data would block the whole connection, and so the client's message
+  // that it is done.
   data.resume()
   const message = new PassThrough()
   message.end(`error forwarding port ${port} to pod ${pod}, uid ${uid}: ${reason}`)

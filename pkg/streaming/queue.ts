@@ -1,4 +1,4 @@
-/** Values that one reader takes in the order they are put in; the reader waits when there is none. */
+/** A queue with one reader, who gets the values in their order and waits when there is none. */
 export class Queue<T> implements AsyncIterable<T> {
   readonly #values: T[] = []
   #ended = false
@@ -10,7 +10,7 @@ export class Queue<T> implements AsyncIterable<T> {
     this.#wake?.()
   }
 
-  /** The reader gets what is still there and then its end. */
+  /** Ends the queue: the reader gets the remaining values and then the end. */
   end(): void {
     this.#ended = true
     this.#wake?.()

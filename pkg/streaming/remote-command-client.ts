@@ -11,25 +11,25 @@ import { encodeTerminalSize, type TerminalSize } from "./terminal-size.ts"
 
 export interface RemoteCommandClient {
   readonly protocol: string
-  /** End it to let the command see the end of its input. */
+  /** The command's input. Ending it lets the command see the end of its input. */
   readonly stdin: Writable | undefined
-  /** Ends when the command has closed it, or the connection is over. */
+  /** Ends when the command has closed it, or the connection has ended. */
   readonly stdout: Readable | undefined
   readonly stderr: Readable | undefined
   resize(size: TerminalSize): void
   /**
-   * How the command ended: a failure when the connection broke before it did. Read `stdout` and `stderr` meanwhile:
-   * they hold up what comes behind them.
-   *  Never rejects. */
+   * How the command ended; a failure when the connection broke before. `stdout` and `stderr` must be read meanwhile,
+   * since unread data blocks the status behind it. Never rejects.
+   */
   readonly status: Promise<CommandStatus>
   readonly closed: Promise<void>
-  /** Leaves. What becomes of the command is the other side's affair. */
+  /** Disconnects. The other side decides what happens to the command. */
   close(): void
 }
 
 const PROTOCOLS = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io"]
 
-/** Runs or joins the command that `url` stands for. Rejects with UpgradeRefused or the socket's error. */
+/** Runs or attaches to the command that `url` stands for. Rejects with UpgradeRefused or the socket's error. */
 export async function connectRemoteCommand(
   options: DialOptions & { readonly streams: CommandStreams },
 ): Promise<RemoteCommandClient> {
@@ -38,13 +38,13 @@ export async function connectRemoteCommand(
   const version = protocolVersion(protocol)
   const connection = new SpdyConnection({ socket, side: "client", head })
   const open = (type: string, is: boolean) => (is ? connection.open({ streamtype: type }) : undefined)
-  // The error stream first and the others in upstream's order: some servers start when the last one is there.
+  // The error stream is opened first, and the others in upstream's order: some servers start when the last one is open.
   const error = connection.open({ streamtype: "error" })
   const stdin = open("stdin", streams.stdin)
   const stdout = open("stdout", streams.stdout)
   const stderr = open("stderr", streams.stderr && !streams.tty)
   const resize = open("resize", streams.tty && version >= 3)
-  // What the server says on these is nothing; their ends must be seen.
+  // The server sends no data on these, but their ends must be noticed.
   stdin?.resume()
   resize?.resume()
   const status = readAll(error).then((text) => decodeStatus(text, version))

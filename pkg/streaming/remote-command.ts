@@ -1,7 +1,8 @@
 /**
- * exec and attach as the server of a client: one session whichever protocol the client speaks. Sources:
- * k8s.io/kubelet/pkg/cri/streaming/remotecommand
- *  (httpstream.go, websocket.go), apiserver/pkg/util/proxy/streamtranslator.go (v5). */
+ * exec and attach as the server of a client: one kind of session for all protocols of clients. Sources:
+ * k8s.io/kubelet/pkg/cri/streaming/remotecommand (httpstream.go, websocket.go),
+ * apiserver/pkg/util/proxy/streamtranslator.go (v5).
+ */
 import type { Duplex, Readable, Writable } from "node:stream"
 import { SpdyConnection } from "./spdy/connection.ts"
 import type { SpdyStream } from "./spdy/stream.ts"
@@ -10,7 +11,7 @@ import { readTerminalSizes, type TerminalSize } from "./terminal-size.ts"
 import { agreeToSpdy, isWebSocket, type UpgradeRequest } from "./upgrade.ts"
 import { acceptWebSocket, WebSocketChannels } from "./websocket.ts"
 
-/** Which streams a command has. With `tty` there is no stderr: it is one with stdout. */
+/** The streams that a command has. With `tty` there is no stderr, because it is merged into stdout. */
 export interface CommandStreams {
   readonly stdin: boolean
   readonly stdout: boolean
@@ -19,15 +20,15 @@ export interface CommandStreams {
 }
 
 export interface RemoteCommandSession {
-  /** What was agreed on, for logs: `v4.channel.k8s.io` … */
+  /** The subprotocol that was negotiated, for logs: `v4.channel.k8s.io` … */
   readonly protocol: string
-  /** Ends when the client has no more to say, or is gone. Clients before WebSocket v5 cannot say the former. */
+  /** Ends when the client has closed its input, or has disconnected. Clients before WebSocket v5 cannot close it. */
   readonly stdin: Readable | undefined
   readonly stdout: Writable | undefined
   readonly stderr: Writable | undefined
-  /** New sizes of the client's terminal; only with `tty`. One reader. */
+  /** New sizes of the client's terminal; only with `tty`. Only one reader is allowed. */
   readonly resize: AsyncIterable<TerminalSize> | undefined
-  /** Sends what is still on its way, then how the command ended, and closes. Later calls do nothing. */
+  /** Sends what is still buffered, then how the command ended, and closes the connection. Later calls do nothing. */
   exit(status: CommandStatus): Promise<void>
   /** Resolves when the connection is closed, by either side. Never rejects. */
   readonly closed: Promise<void>
@@ -50,17 +51,17 @@ const WEBSOCKET_PROTOCOLS = [
   "base64.channel.k8s.io",
 ] as const
 
-/** How long a client may take to open its streams, and to go when it has been told how the command ended. */
+/** How long a client may take to open its streams, and to disconnect after it was sent the status, in milliseconds. */
 const STREAM_CREATION_MS = 30_000
 const LINGER_MS = 10_000
 
-/** The number in `v4.channel.k8s.io`; 1 without one. */
+/** Returns the number in `v4.channel.k8s.io`; 1 for a name without one. */
 export const protocolVersion = (protocol: string): number => Number(/^v(\d+)\./.exec(protocol)?.[1] ?? 1)
 
 /**
  * Upgrades a request for exec or attach. Call it when the command is known to be startable: from here on errors can
- * only go to the error channel.
- *  Resolves to undefined when the upgrade was refused (and answered) or the client left before its streams were there.
+ * only be sent on the error channel. Resolves to undefined when the upgrade was refused (and answered) or when the
+ * client disconnected before its streams were open.
  */
 export async function acceptRemoteCommand(
   req: UpgradeRequest,
@@ -91,7 +92,7 @@ async function acceptOverWebSocket(
   }
   const error = channels.channel(CHANNEL.error)
   const resize = open("resize", wanted.tty)
-  // An empty message on the first channel that is written to: some clients take it for "connected".
+  // An empty message on the first output channel: some clients take it as the sign that they are connected.
   channels.send(
     wanted.stdout ? CHANNEL.stdout : wanted.stderr ? CHANNEL.stderr : CHANNEL.error,
     Buffer.alloc(0),
@@ -145,7 +146,8 @@ async function acceptOverSpdy(
     resize,
     closed: connection.closed,
     close() {
-      // The client closes the connection when it has read all. spdystream loses what it has not yet read if we do.
+      // The client closes the connection when it has read everything. If the server closed it, spdystream would lose
+      // unread data.
       stdin?.cancel()
       resize?.cancel()
       connection.close()
@@ -178,8 +180,8 @@ function session({
   close,
 }: Parts): RemoteCommandSession {
   let exited: Promise<void> | undefined
-  // Nothing is read from these, but their ends must be seen. This side of stdin stays open: clients close theirs when
-  // it ends.
+  // No data comes on these streams, but their ends must be noticed. The server's side of stdin stays open: clients
+  // close theirs when it ends.
   for (const output of [stdout, stderr, error]) output?.resume()
   return {
     protocol,
@@ -200,7 +202,7 @@ function session({
   }
 }
 
-/** Ends a stream and resolves when all of it has been handed to the socket. */
+/** Ends a stream. Resolves when all its data has been handed to the socket. */
 function flushed(stream: Writable | undefined): Promise<void> {
   if (stream === undefined || stream.writableFinished || stream.destroyed) return Promise.resolve()
   return new Promise((resolve) => {
@@ -211,8 +213,8 @@ function flushed(stream: Writable | undefined): Promise<void> {
 }
 
 /**
- * Cuts the connection when nothing moves for `ms`; 0 takes the limit away. A timer of the socket's own: there are none
- * in tests without sockets.
+ * Closes the connection after `ms` without data; 0 removes the limit. It is the socket's own timer, because tests run
+ * without sockets and so need none.
  */
 export function setIdleLimit(socket: Duplex, ms: number): void {
   if (!("setTimeout" in socket) || typeof socket.setTimeout !== "function") return

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream"
 
 /**
- * Copies both ways between two connections, the end of each direction on its own. What one side has sent before it was
- * closed still reaches the other; a side that is lost takes the other with it. Resolves when both are closed.
+ * Copies in both directions between two connections; each direction ends on its own. What one side has sent before it
+ * was closed still reaches the other. When one side is lost, the other is destroyed. Resolves when both are closed.
  */
 export async function splice(one: Duplex, other: Duplex): Promise<void> {
   await Promise.all([follow(one, other), follow(other, one)])
@@ -13,7 +13,7 @@ function follow(side: Duplex, other: Duplex): Promise<void> {
   side.on("error", () => side.destroy())
   return new Promise((resolve) => {
     const closed = (): void => {
-      // A side that closed in order has said all: what of it is still on its way to the other is sent before that is
+      // A side that closed in order has sent everything: its remaining data is sent to the other side before that is
       // closed too.
       if (!side.readableEnded) other.destroy()
       else if (other.writableFinished) other.destroy()

@@ -1,7 +1,7 @@
 /**
- * How a remote command ended, as it stands on the error channel: a metav1.Status. Sources:
- * k8s.io/apimachinery/pkg/util/remotecommand (NonZeroExitCode),
- *  k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, client-go tools/remotecommand/v4.go (how clients read it).
+ * How a remote command ended: the metav1.Status on the error channel. Sources:
+ * k8s.io/apimachinery/pkg/util/remotecommand (NonZeroExitCode), k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go,
+ * client-go tools/remotecommand/v4.go (how clients read it).
  */
 
 export interface CommandStatus {
@@ -17,7 +17,7 @@ export interface CommandStatus {
 
 export const SUCCESS: CommandStatus = { metadata: {}, status: "Success" }
 
-/** The status of a command that ran and ended with `exitCode`. */
+/** Returns the status of a command that ran and ended with `exitCode`. */
 export function exitCodeStatus(exitCode: number): CommandStatus {
   if (exitCode === 0) return SUCCESS
   return {
@@ -29,7 +29,7 @@ export function exitCodeStatus(exitCode: number): CommandStatus {
   }
 }
 
-/** The status of a command that could not be run, or whose end is unknown. */
+/** Returns the status of a command that could not be run, or whose end is unknown. */
 export function failureStatus(message: string): CommandStatus {
   return {
     metadata: {},
@@ -41,7 +41,7 @@ export function failureStatus(message: string): CommandStatus {
   }
 }
 
-/** The exit code that a status tells of; undefined when the command did not get to have one. */
+/** Returns the exit code in a status; undefined when the command did not exit. */
 export function exitCodeOf({ status, reason, details }: CommandStatus): number | undefined {
   if (status === "Success") return 0
   if (reason !== "NonZeroExitCode") return undefined
@@ -49,15 +49,15 @@ export function exitCodeOf({ status, reason, details }: CommandStatus): number |
   return Number.isInteger(code) ? code : undefined
 }
 
-/** What goes on the error channel: JSON from version 4 on, before it the bare message of a failure. */
+/** Returns the text for the error channel: JSON from version 4 on; before, only the message of a failure. */
 export function encodeStatus(status: CommandStatus, version: number): string {
   if (version >= 4) return JSON.stringify(status)
   return status.status === "Success" ? "" : (status.message ?? "command failed")
 }
 
 /**
- * The inverse of `encodeStatus`. An empty channel is success before version 4; from 4 on it means that the other side
- * was cut off.
+ * Returns the status in the text of an error channel. An empty channel is success before version 4; from 4 on it means
+ * that the connection broke.
  */
 export function decodeStatus(text: string, version: number): CommandStatus {
   if (version < 4) return text === "" ? SUCCESS : failureStatus(text)
@@ -66,7 +66,7 @@ export function decodeStatus(text: string, version: number): CommandStatus {
     const value = JSON.parse(text) as CommandStatus
     if (value.status === "Success" || value.status === "Failure") return value
   } catch {
-    // not JSON: the text is all there is to say
+    // not JSON, so the text itself is the message
   }
   return failureStatus(text)
 }

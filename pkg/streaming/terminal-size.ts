@@ -8,9 +8,9 @@ export interface TerminalSize {
 }
 
 /**
- * The sizes on a resize channel: JSON objects one after another, however the bytes are cut. One reader; it sees an end
- * however the channel ends.
- *  Source: client-go tools/remotecommand (TerminalSize). */
+ * Reads the sizes on a resize channel: JSON objects one after another, in chunks of any size. Only one reader is
+ * allowed, which sees an end however the channel ends. Source: client-go tools/remotecommand (TerminalSize).
+ */
 export function readTerminalSizes(channel: Readable): AsyncIterable<TerminalSize> {
   const sizes = new Queue<TerminalSize>()
   let text = ""
@@ -27,7 +27,7 @@ export function readTerminalSizes(channel: Readable): AsyncIterable<TerminalSize
   return sizes
 }
 
-/** No size is that long: what is, is something else. */
+/** The longest text of a size, in characters. A longer text is not a size. */
 const MAX_SIZE_TEXT = 1024
 
 export const encodeTerminalSize = ({ width, height }: TerminalSize): string =>
@@ -35,7 +35,7 @@ export const encodeTerminalSize = ({ width, height }: TerminalSize): string =>
 
 function parseSize(json: string): TerminalSize | undefined {
   try {
-    // Go reads field names in any case.
+    // Go accepts field names in any case.
     const fields = new Map(
       Object.entries(JSON.parse(json) as object).map(([name, value]) => [name.toLowerCase(), Number(value)]),
     )

@@ -1,11 +1,11 @@
 /**
- * The HTTP/1.1 side of an upgrade: which protocol is agreed on, and saying no. Source:
+ * The HTTP/1.1 side of an upgrade: negotiates the protocol, or refuses. Source:
  * apimachinery/pkg/util/httpstream/httpstream.go (Handshake), spdy/upgrade.go.
  */
 import { STATUS_CODES, type IncomingHttpHeaders } from "node:http"
 import type { Duplex } from "node:stream"
 
-/** The part of a request that an upgrade looks at. */
+/** The part of a request that an upgrade needs. */
 export interface UpgradeRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -18,7 +18,7 @@ const PROTOCOL_HEADER = "x-stream-protocol-version"
 export const isWebSocket = ({ headers }: UpgradeRequest): boolean => headers.upgrade?.toLowerCase() === "websocket"
 const isSpdy = ({ headers }: UpgradeRequest): boolean => headers.upgrade?.toLowerCase() === SPDY.toLowerCase()
 
-/** Entries of a header that may be given several times or as a list. */
+/** Returns the entries of a header that may be sent several times or as a list. */
 export function headerList(value: string | string[] | undefined): string[] {
   return [value ?? []]
     .flat()
@@ -27,7 +27,7 @@ export function headerList(value: string | string[] | undefined): string[] {
     .filter((entry) => entry !== "")
 }
 
-/** Answers in place of the upgrade and closes. */
+/** Answers with an error instead of the upgrade and closes the connection. */
 export function refuseUpgrade(
   socket: Duplex,
   status: number,
@@ -41,15 +41,16 @@ export function refuseUpgrade(
     "Content-Length": String(body.length),
     Connection: "close",
   })
-  socket.on("error", () => {}) // a client that is gone needs no answer
+  socket.on("error", () => {}) // a client that is gone needs no response
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n` +
       `${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${message}`,
   )
 }
 
-/** Agrees to SPDY with the first of the client's stream protocols that is in `supported`, or refuses.
- *  Returns the protocol, `""` when the client named none (very old ones), undefined when it was refused and answered.
+/**
+ * Accepts SPDY with the first of the client's stream protocols that is in `supported`, or refuses. Returns the
+ * protocol; `""` when the client named none (very old ones); undefined when it was refused and answered.
  */
 export function agreeToSpdy(req: UpgradeRequest, socket: Duplex, supported: readonly string[]): string | undefined {
   if (!isSpdy(req)) {

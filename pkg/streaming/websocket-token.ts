@@ -3,11 +3,11 @@ import { ApiError } from "../apimachinery/errors.ts"
 const PREFIX = "base64url.bearer.authorization.k8s.io."
 
 /**
- * The bearer token in the subprotocols that a WebSocket request offers: browsers cannot set its Authorization header.
- * `values` are those of its Sec-WebSocket-Protocol headers. Nothing where none is offered. Source: apiserver
- * pkg/authentication/request/websocket/protocol.go.
- * @throws ApiError Unauthorized when there are several tokens, when one is wrongly encoded, or when nothing but a token
- * is offered
+ * Returns the bearer token among the subprotocols that a WebSocket request offers: browsers cannot set its
+ * Authorization header. `values` are those of its Sec-WebSocket-Protocol headers. Undefined when no token is offered.
+ * Source: apiserver pkg/authentication/request/websocket/protocol.go.
+ * @throws ApiError Unauthorized when there are several tokens, when one is wrongly encoded, or when only a token is
+ * offered
  */
 export function tokenOfProtocols(values: readonly string[]): string | undefined {
   const offered = protocolsOf(values)
@@ -16,12 +16,12 @@ export function tokenOfProtocols(values: readonly string[]): string | undefined 
   if (more.length > 0) throw refused("multiple base64.bearer.authorization tokens specified")
   const token = decode(protocol.slice(PREFIX.length))
   if (token === "") return undefined
-  // The answer has to name one of the offered protocols, and must not be the token.
+  // The answer has to name one of the offered protocols, and must not contain the token.
   if (offered.length === 1) throw refused("missing additional subprotocol")
   return token
 }
 
-/** The offered subprotocols without any token, as one header value; nothing where no other is left. */
+/** Returns the offered subprotocols without any token, as one header value; undefined when no other one is left. */
 export function protocolsWithoutToken(values: readonly string[]): string | undefined {
   const kept = protocolsOf(values).filter((name) => !name.startsWith(PREFIX))
   return kept.length === 0 ? undefined : kept.join(", ")
@@ -34,7 +34,7 @@ const protocolsOf = (values: readonly string[]): readonly string[] =>
     .filter((name) => name !== "")
 
 function decode(text: string): string {
-  // base64url without padding never leaves a single character over.
+  // base64url without padding never has a length of 4n + 1.
   if (!/^[\w-]*$/.test(text) || text.length % 4 === 1)
     throw refused("invalid base64.bearer.authorization token encoding")
   try {

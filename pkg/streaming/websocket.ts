@@ -1,19 +1,19 @@
 /**
- * Accepting WebSockets and carrying streams over them. Sources: apimachinery/pkg/util/httpstream/wsstream/conn.go
- * (channels), client-go
- *  tools/portforward/tunneling_connection.go (tunnel), KEP-4006 (v5's CLOSE signal). */
+ * Accepts WebSockets and carries streams over them. Sources: apimachinery/pkg/util/httpstream/wsstream/conn.go
+ * (channels), client-go tools/portforward/tunneling_connection.go (tunnel), KEP-4006 (v5's CLOSE signal).
+ */
 import type { IncomingMessage } from "node:http"
 import { Duplex } from "node:stream"
 import { type RawData, type WebSocket, WebSocketServer } from "ws"
 import { headerList, refuseUpgrade, type UpgradeRequest } from "./upgrade.ts"
 
-/** First byte of v5's message "nothing more comes on this channel": the second byte is the channel. */
+/** The first byte of v5's message that closes a channel: the second byte is the number of the channel. */
 const CLOSE_SIGNAL = 255
 
 const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 32 * 1024 * 1024 })
 
-// The subprotocol is agreed on here and not by `ws`, which refuses `SPDY/3.1+portforward.k8s.io`: a name with a slash
-// is no token (RFC 6455, 4.1).
+// The subprotocol is chosen here and not by `ws`, which refuses `SPDY/3.1+portforward.k8s.io`: a name with a slash is
+// not a token (RFC 6455, 4.1).
 const agreed = new WeakMap<object, string>()
 server.on("headers", (headers, request) => {
   const protocol = agreed.get(request)
@@ -21,9 +21,9 @@ server.on("headers", (headers, request) => {
 })
 
 /**
- * Completes the handshake with the first of the client's subprotocols that is in `supported`; with none when it offers
- * none.
- *  Resolves to undefined when it was refused and answered. */
+ * Completes the handshake with the first of the client's subprotocols that is in `supported`; with none when the client
+ * offers none. Resolves to undefined when the request was refused and answered.
+ */
 export function acceptWebSocket(
   req: UpgradeRequest,
   socket: Duplex,
@@ -46,7 +46,7 @@ export function acceptWebSocket(
   const request = { method: req.method, url: req.url, headers } as IncomingMessage
   if (protocol !== undefined) agreed.set(request, protocol)
   return new Promise((resolve) => {
-    // When `ws` finds the handshake itself wrong it answers and closes, and never calls back.
+    // When `ws` finds an error in the handshake it answers, closes the socket and never calls back.
     socket.once("close", () => resolve(undefined))
     server.handleUpgrade(request, socket, head, (ws) => resolve({ ws, protocol: protocol ?? "" }))
   })
@@ -55,14 +55,14 @@ export function acceptWebSocket(
 const closeOf = (ws: WebSocket): Promise<void> =>
   new Promise((resolve) => {
     ws.once("close", () => resolve())
-    ws.on("error", () => ws.terminate()) // a damaged message or a cut connection: `close` follows
+    ws.on("error", () => ws.terminate()) // a damaged message or a broken connection: `close` follows
     if (ws.readyState === ws.CLOSED) resolve()
   })
 
 const bytesOf = (data: RawData): Buffer =>
   Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
 
-/** Channels over one WebSocket: each message begins with the number of its channel. */
+/** Channels over one WebSocket. Each message begins with the number of its channel. */
 export class WebSocketChannels {
   readonly closed: Promise<void>
   readonly #channels = new Map<number, Channel>()
@@ -71,8 +71,8 @@ export class WebSocketChannels {
   readonly #codec: { readonly base64: boolean; readonly closeSignal: boolean }
 
   /**
-   * `base64`: messages are text, the channel a digit and the rest base64. `closeSignal`: v5, where the client may end a
-   * channel. (A server never does: clients report the signal as an unknown channel.)
+   * `base64`: messages are text, first the channel as a digit, then base64. `closeSignal`: v5, where the client may end
+   * a channel. (A server never does: clients report the signal as an unknown channel.)
    */
   constructor(ws: WebSocket, codec: { readonly base64: boolean; readonly closeSignal: boolean }) {
     this.#ws = ws
@@ -85,7 +85,8 @@ export class WebSocketChannels {
   }
 
   /**
-   * The stream of a channel. Channels not asked for are discarded. Writing after the connection has ended is dropped.
+   * Returns the stream of a channel. Messages of other channels are discarded. Data that is written after the
+   * connection has ended is dropped.
    */
   channel(number: number): Duplex {
     const channel = new Channel(this, number)
@@ -98,7 +99,7 @@ export class WebSocketChannels {
     const message = this.#codec.base64
       ? String(number) + data.toString("base64")
       : Buffer.concat([Buffer.from([number]), data])
-    this.#ws.send(message, () => done()) // a failure means that the connection is over: see `closed`
+    this.#ws.send(message, () => done()) // a failure means that the connection has ended: see `closed`
   }
 
   close(): void {
@@ -134,7 +135,7 @@ class Channel extends Duplex {
   readonly #number: number
 
   constructor(socket: WebSocketChannels, number: number) {
-    // Not `autoDestroy`: with it `for await` over what is read would destroy the channel at its end, while this side
+    // Not `autoDestroy`: with it `for await` over the channel would destroy it at the end of reading, while this side
     // still writes.
     super({
       allowHalfOpen: true,
@@ -172,7 +173,7 @@ class Channel extends Duplex {
   }
 }
 
-/** A byte stream inside binary messages, whose borders mean nothing: what `SPDY/3.1+…` subprotocols run over. */
+/** A byte stream in binary messages, whose boundaries have no meaning: `SPDY/3.1+…` subprotocols run over it. */
 export class WebSocketTunnel extends Duplex {
   readonly #ws: WebSocket
 

@@ -1,12 +1,12 @@
 import type { Clock } from "../clock/clock.ts"
 import type { Cause, Causes, TraceSpan } from "./tracing.ts"
 
-/** How many of the newest writes are remembered, and for how long: who reacts to a write does so soon. */
+/** How many of the newest writes are kept, and for how long: controllers react to a write soon. */
 const MOST_WRITES = 8192
 const LONGEST_MS = 5 * 60_000
 /**
- * A trace ends after so many operations of which each caused the next one, so that two controllers that quarrel for
- * ever do not make one trace for ever. From apply to a ready pod it takes about ten.
+ * A trace ends after this many operations of which each caused the next one, so that two controllers that undo each
+ * other's changes for ever do not make one endless trace. From apply to a ready pod it takes about ten.
  */
 const MOST_DEPTH = 64
 
@@ -14,11 +14,11 @@ interface Write extends Cause {
   readonly at: number
 }
 
-/** Remembers the spans of the newest writes by revision, in the memory of this process only. */
+/** Keeps the spans of the newest writes by revision, in the memory of this process only. */
 export class RecentCauses implements Causes {
   readonly #clock: Clock
   readonly #writes = new Map<number, Write>()
-  /** Returns how deep a span lies in its trace. */
+  /** Returns how many spans are between a span and the root of its trace. */
   readonly #depthOf: (span: TraceSpan) => number
 
   constructor(clock: Clock, depthOf: (span: TraceSpan) => number) {

@@ -3,8 +3,8 @@ import type { Tracing } from "./tracing.ts"
 
 /**
  * Returns a clock whose timers run outside of the span in which they were set. Otherwise a loop that sets its own next
- * timer would stay in the trace of the request that began it, and the turn that commits the writes of many requests in
- * the trace of one of them.
+ * timer would stay in the trace of the request that started it, and the turn that commits the writes of many requests
+ * would be in the trace of one of them.
  */
 export const outsideSpans = (clock: Clock, tracing: Pick<Tracing, "outside">): Clock => ({
   now: () => clock.now(),

@@ -8,14 +8,14 @@ export interface FinishedSpan {
   readonly parentSpanId: string | undefined
   readonly name: string
   readonly kind: Kind
-  /** The component whose operation it was, such as `kubelet`. */
+  /** The component that did the operation, such as `kubelet`. */
   readonly component: string
   readonly startTime: number
   readonly endTime: number
   readonly attributes: Attributes
   readonly events: readonly SpanEvent[]
   readonly links: readonly SpanContext[]
-  /** Why the operation failed; undefined when it has not. */
+  /** Why the operation failed; undefined when it succeeded. */
   readonly failure: string | undefined
 }
 
@@ -25,5 +25,5 @@ export interface SpanEvent {
   readonly attributes: Attributes
 }
 
-/** Receives sampled spans when they end. Must not throw, and must not wait. */
+/** Receives sampled spans when they end. Must neither throw nor wait. */
 export type SpanSink = (span: FinishedSpan) => void

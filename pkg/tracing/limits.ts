@@ -1,5 +1,5 @@
 /**
- * Bounds of what one span may hold, since clients decide on names, paths and user agents. OpenTelemetry's own are 128
+ * Limits of what one span may contain, since clients choose names, paths and user agents. OpenTelemetry's own are 128
  * for each number and none for texts. Source: OpenTelemetry specification, span limits.
  */
 export const MOST_ATTRIBUTES = 64

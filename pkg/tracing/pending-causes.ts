@@ -6,7 +6,7 @@ interface Written {
   readonly metadata: { readonly resourceVersion?: string | undefined }
 }
 
-/** What led to work that waits in a queue, by the key of the work. */
+/** Collects the causes of work that waits in a queue, by the key of the work. */
 export class PendingCauses {
   readonly #tracing: Tracing
   readonly #byKey = new Map<string, Cause[]>()
@@ -15,7 +15,7 @@ export class PendingCauses {
     this.#tracing = tracing
   }
 
-  /** Notes that the write of `object` is a reason to work on a key. */
+  /** Records that the write of `object` is a cause of work on a key. */
   add(key: string, { metadata }: Written): void {
     const cause = this.#tracing.causes.of(metadata.resourceVersion)
     if (cause === undefined) return
@@ -24,7 +24,7 @@ export class PendingCauses {
     else if (causes.length <= MOST_LINKS) causes.push(cause)
   }
 
-  /** Returns the reasons to work on a key, and forgets them. */
+  /** Returns the causes of work on a key, and removes them. */
   take(key: string): readonly Cause[] {
     const causes = this.#byKey.get(key) ?? []
     this.#byKey.delete(key)

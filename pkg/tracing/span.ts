@@ -4,7 +4,7 @@ import { cutText, MOST_ATTRIBUTES, MOST_EVENTS } from "./limits.ts"
 import { SAMPLED } from "./traceparent.ts"
 import type { Attributes, Kind, TraceSpan } from "./tracing.ts"
 
-/** What a span is made of. */
+/** The data from which a span is made. */
 export interface SpanParts {
   readonly context: SpanContext
   readonly parentSpanId: string | undefined
@@ -14,20 +14,20 @@ export interface SpanParts {
   readonly component: string
   readonly links: readonly SpanContext[]
   readonly attributes: Attributes
-  /** Start, in milliseconds of the monotonic clock. */
+  /** The start, in milliseconds of the monotonic clock. */
   readonly began: number
 }
 
-/** What a span asks of its tracer. */
+/** What a span needs of its tracer. */
 export interface SpanOwner {
   /** Milliseconds of the monotonic clock. */
   monotonic(): number
-  /** Returns an instant of the monotonic clock in milliseconds since the epoch. */
+  /** Converts a time of the monotonic clock to milliseconds since the epoch. */
   epoch(monotonic: number): number
   finished(span: FinishedSpan): void
 }
 
-/** A span as the tracer makes it. Its end is told to the tracer if it is sampled. */
+/** A span of a tracer. If it is sampled, the tracer is told when it ends. */
 export class Span implements TraceSpan {
   readonly context: SpanContext
   readonly depth: number

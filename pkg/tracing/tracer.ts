@@ -12,18 +12,18 @@ import type { Cause, Causes, RootOptions, SpanOptions, TraceSpan, Tracing } from
 
 export interface TracerOptions {
   readonly clock: Clock
-  /** For the ids of traces and spans. */
+  /** The source of the ids of traces and spans. */
   readonly random: Random
   readonly sampler: Sampler
   readonly sink: SpanSink
 }
 
-/** The most that the system's time and the monotonic clock may drift apart before they are compared again. */
+/** How far the system's time and the monotonic clock may drift apart before spans use the new time, in milliseconds. */
 const MOST_DRIFT_MS = 20
 
 /**
- * Returns the tracing of one program. It is our own and not OpenTelemetry's SDK, which takes times, timers and ids from
- * globals, so that no virtual clock could move it, and keeps what is active in a global.
+ * Returns the tracing of one program. This is not OpenTelemetry's SDK, because that takes times, timers and ids from
+ * globals, which a virtual clock cannot control, and keeps the active span in a global.
  */
 export function createTracer({ clock, random, sampler, sink }: TracerOptions): Tracing {
   const active = new AsyncLocalStorage<Span | undefined>()
@@ -51,7 +51,7 @@ interface Common {
   readonly random: Random
   readonly sampler: Sampler
   readonly owner: SpanOwner
-  /** Corrects the epoch of spans if the system's time was set. Called where a trace begins, not within it. */
+  /** Corrects the epoch of spans if the system's time was set. Called where a trace begins, and not within it. */
   compareClocks(): void
 }
 

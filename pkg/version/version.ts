@@ -1,6 +1,6 @@
 /**
- * What this program is, as `k3ts version` and the API server's /version tell it. `hack/build.sh` writes the constants
- * below into the executable; run from source they do not exist, hence `typeof`.
+ * Version, commit and build of this program, for `k3ts version` and the API server's /version. `hack/build.sh` defines
+ * the constants below in the executable. When k3ts runs from source they are not defined, hence `typeof`.
  */
 
 declare const K3TS_VERSION: string
@@ -11,7 +11,9 @@ declare const K3TS_BUILD_DATE: string
 /** The Kubernetes release whose API is served. */
 export const KUBERNETES_MINOR = { major: "1", minor: "36" } as const
 
-/** The version that clients compare with their own: Kubernetes' semantic version, ours as build metadata. */
+/**
+ * The version that clients compare with their own: Kubernetes' semantic version, with that of k3ts as build metadata.
+ */
 export const GIT_VERSION = `v${KUBERNETES_MINOR.major}.${KUBERNETES_MINOR.minor}.0+k3ts`
 
 /** The version of k3ts itself, from package.json; "dev" when run from source. */
@@ -20,8 +22,11 @@ export const version: string = typeof K3TS_VERSION === "undefined" ? "dev" : K3T
 /** The commit that the executable was built from; empty when unknown. */
 export const gitCommit: string = typeof K3TS_GIT_COMMIT === "undefined" ? "" : K3TS_GIT_COMMIT
 
-/** "clean" or "dirty" as git saw the sources, "archive" where there was no git. */
+/** The state of the sources: git's "clean" or "dirty"; "archive" when built without git. */
 export const gitTreeState: string = typeof K3TS_GIT_TREE_STATE === "undefined" ? "archive" : K3TS_GIT_TREE_STATE
 
-/** The date of that commit (not of the build: a commit builds to the same bytes every day), RFC 3339 in UTC. */
+/**
+ * The date of the commit, as RFC 3339 in UTC. It is not the date of the build, so that a commit always builds to the
+ * same bytes.
+ */
 export const buildDate: string = typeof K3TS_BUILD_DATE === "undefined" ? "1970-01-01T00:00:00Z" : K3TS_BUILD_DATE

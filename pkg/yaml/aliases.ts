@@ -2,39 +2,39 @@ import { YamlError } from "./cursor.ts"
 
 interface Anchored {
   readonly value: unknown
-  /** Nodes and characters of it, those of aliases in it included. */
+  /** The number of nodes and characters in the value, including those of its aliases. */
   readonly nodes: number
   readonly characters: number
 }
 
-/** What aliases may repeat in all: as many characters as a request may have. */
+/** The number of characters that aliases may repeat in all: as many as a request may have. */
 const MOST_REPEATED_CHARACTERS = 3 * 1024 * 1024
 
 /**
- * What stands behind the anchors of a document, and how much aliases make of it: the value is shared, but who walks the
- * document meets it each time. Source of the limits: go.yaml.in/yaml/v2 decode.go allowedAliasRatio; it has none on
+ * The anchors of a document, with a limit on what aliases repeat. Values of aliases are shared, but code that walks the
+ * document visits them each time. Source of the limits: go.yaml.in/yaml/v2 decode.go allowedAliasRatio; it has none on
  * characters.
  */
 export class Aliases {
-  /** Undefined while what the anchor names is not complete. */
+  /** The anchored values by name; undefined while a value is not complete. */
   readonly #anchors = new Map<string, Anchored | undefined>()
   #nodes = 0
   #characters = 0
   #repeatedNodes = 0
   #repeatedCharacters = 0
 
-  /** Counts a node of the document with so many characters of text. */
+  /** Counts a node of the document with this many characters of text. */
   count(characters: number): void {
     this.#nodes++
     this.#characters += characters
   }
 
-  /** Gives a scalar a name. */
+  /** Sets the anchor of a scalar. */
   define(name: string, value: unknown, characters: number): void {
     this.#anchors.set(name, { value, nodes: 1, characters })
   }
 
-  /** A collection with a name begins; the function gives it its value when it is complete. */
+  /** Begins a collection with an anchor. The returned function sets its value when it is complete. */
   begin(name: string): (value: unknown) => void {
     const [nodes, characters] = [this.#nodes, this.#characters]
     this.#anchors.set(name, undefined)
@@ -43,8 +43,8 @@ export class Aliases {
   }
 
   /**
-   * @throws YamlError for a name that is not there, that stands inside of what it names, or when aliases repeat too
-   * much
+   * Returns the value of an anchor.
+   * @throws YamlError when there is no such anchor, when it is inside its own value, or when aliases repeat too much
    */
   valueOf(name: string): unknown {
     const anchored = this.#anchors.get(name)
@@ -69,5 +69,5 @@ export class Aliases {
 
 const [SMALL, LARGE] = [400_000, 4_000_000]
 
-/** Which part of a document's nodes may come from aliases. */
+/** Returns the share of a document's nodes that may come from aliases. */
 const allowedShare = (nodes: number): number => 0.99 - 0.89 * Math.min(1, Math.max(0, nodes - SMALL) / (LARGE - SMALL))

@@ -16,14 +16,14 @@ import {
 } from "./signs.ts"
 
 /**
- * The text is no YAML, or one of the kind that may not be read. The message is what go-yaml says, which Kubernetes'
- * clients know: `yaml: line 3: …`.
+ * The text is not YAML, or is YAML that may not be read. The message is go-yaml's, which Kubernetes' clients know:
+ * `yaml: line 3: …`.
  */
 export class YamlError extends Error {
   override readonly name = "YamlError"
 }
 
-/** A place in the text; lines count from 0, as do columns. */
+/** A position in the text. Lines and columns count from 0. */
 export interface Mark {
   readonly at: number
   readonly line: number
@@ -32,12 +32,12 @@ export interface Mark {
 
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Where the reading of a text stands, and what of its state the rules of YAML ask for. */
+/** The position in a text that is being read, and the state that the rules of YAML depend on. */
 export class Cursor {
   readonly text: string
   at = 0
   line = 0
-  /** How many `[` and `{` are open. */
+  /** The number of open `[` and `{`. */
   flow = 0
   /**
    * Whether a key without `?` may begin here: at the beginning of a line, after `- ` and `? `, but not after `key: `.
@@ -56,12 +56,12 @@ export class Cursor {
   get mark(): Mark {
     return { at: this.at, line: this.line, column: this.column }
   }
-  /** The code of the character `ahead` of the next one. */
+  /** Returns the code of the character `ahead` places after the next one; NaN after the end. */
   code(ahead = 0): number {
     return this.text.charCodeAt(this.at + ahead)
   }
 
-  /** Steps over a line break, and gives what it stands for in a scalar. */
+  /** Skips a line break, and returns the text that it stands for in a scalar. */
   takeBreak(): string {
     const code = this.code()
     this.at += code === CARRIAGE_RETURN && this.code(1) === LINE_FEED ? 2 : 1
@@ -80,7 +80,8 @@ export class Cursor {
   }
 
   /**
-   * Steps over space, comments and line breaks. Tabs count as space only where no key may begin: they may not indent.
+   * Skips space, comments and line breaks. Tabs count as space only where no key may begin, because they may not
+   * indent.
    */
   skipToToken(): void {
     for (;;) {
@@ -94,7 +95,7 @@ export class Cursor {
     }
   }
 
-  /** Whether a line with `---` or `...` begins here. */
+  /** Returns whether a line with `---` or `...` begins here. */
   atDocumentMark(): boolean {
     const code = this.code()
     return (
@@ -106,26 +107,26 @@ export class Cursor {
     )
   }
 
-  /** Whether the document is at its end here: nothing more comes, a mark, or a directive of the next one. */
+  /** Returns whether the document ends here: the text ends, or a mark or a directive of the next document follows. */
   atDocumentEnd(): boolean {
     const code = this.code()
     return isEnd(code) || this.atDocumentMark() || (code === PERCENT && this.column === 0)
   }
 
-  /** The line of what comes next; the end of the text counts as a line of its own. */
+  /** The line of the next character; the end of the text counts as a line of its own. */
   get nextLine(): number {
     return this.line + (isEnd(this.code()) && this.column > 0 ? 1 : 0)
   }
 
-  /** Something is wrong with the characters here. */
+  /** Returns the error for invalid characters here. */
   error(problem: string, line = this.line): YamlError {
     return new YamlError(`yaml: ${line === 0 ? "" : `line ${line + 1}: `}${problem}`)
   }
 }
 
 /**
- * Something is wrong with how the parts are put together: go-yaml counts lines from 0 here, and names the line of the
- * whole where that of the part is the first.
+ * Returns the error for parts in a wrong structure. For these go-yaml counts lines from 0, and names the line of the
+ * whole construct when that of the part is the first.
  */
 export function structureError(problem: string, line: number, whole = 0): YamlError {
   const shown = line === 0 ? whole : line

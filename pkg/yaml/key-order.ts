@@ -2,8 +2,8 @@ const LETTER = /^\p{L}$/u
 const DIGIT = /^\p{Nd}$/u
 
 /**
- * The order of keys in YAML: numbers inside names by their value (`a2` before `a10`), letters after all other signs.
- * Source of the behaviour: go.yaml.in/yaml/v2 sorter.go.
+ * Compares keys in YAML's order: numbers inside names by their value (`a2` before `a10`), letters after all other
+ * characters. Source of the behaviour: go.yaml.in/yaml/v2 sorter.go.
  */
 export function byNaturalOrder(a: string, b: string): number {
   if (a === b) return 0
@@ -16,7 +16,7 @@ export function byNaturalOrder(a: string, b: string): number {
   const [isX, isY] = [LETTER.test(x), LETTER.test(y)]
   if (isX && isY) return byCode(x, y)
   if (isX || isY) return isY ? -1 : 1
-  // A zero counts where a number is under way before it: `10` comes after `2`, but `00` before `1`.
+  // A zero is part of a number only after another digit: `10` comes after `2`, but `00` before `1`.
   const led = (x === "0" || y === "0") && isInNumber(left, at) ? "1" : ""
   const [m, n] = [led + digitsFrom(left, at), led + digitsFrom(right, at)]
   const [numberX, numberY] = [BigInt(m), BigInt(n)]
@@ -26,13 +26,13 @@ export function byNaturalOrder(a: string, b: string): number {
 
 const byCode = (x: string, y: string): number => x.codePointAt(0)! - y.codePointAt(0)!
 
-/** Whether a digit other than 0 stands before `at` with nothing but digits between them. */
+/** Returns whether a digit other than 0 comes before `at` with only digits between them. */
 function isInNumber(signs: readonly string[], at: number): boolean {
   for (let i = at - 1; i >= 0 && DIGIT.test(signs[i]!); i--) if (signs[i] !== "0") return true
   return false
 }
 
-/** The digits that begin at `at`. */
+/** Returns the digits that begin at `at`. */
 function digitsFrom(signs: readonly string[], at: number): string {
   let digits = ""
   for (let i = at; i < signs.length && /^[0-9]$/.test(signs[i]!); i++) digits += signs[i]!

@@ -1,4 +1,4 @@
-/** Text under construction, and the column in which its last line ends. */
+/** A text that is being written, and the column in which its last line ends. */
 export class LineWriter {
   text = ""
   /** Code points since the last line break. */
@@ -10,13 +10,13 @@ export class LineWriter {
     for (const _ of text) this.column++
   }
 
-  /** Adds a sign that ends the line. */
+  /** Adds a character that ends the line. */
   break(sign = "\n"): void {
     this.text += sign
     this.column = 0
   }
 
-  /** Goes to a column of a line with nothing in it but indentation. */
+  /** Indents to a column, on a line that contains only indentation. */
   startLine(indent: number): void {
     if (this.column > 0) this.break()
     this.put(" ".repeat(indent))

@@ -6,16 +6,16 @@ interface Part {
   readonly line: number
 }
 
-/** At most so many are told. */
+/** The number of duplicate keys that are reported. */
 const MOST_DUPLICATES = 100
 const NOT_A_MAP = "yaml: map merge requires map or sequence of maps as the value"
 
-/** A map that is read pair by pair. Keys become text, as in JSON; the later one of two that are the same counts. */
+/** Builds a map pair by pair. Keys become text, as in JSON; of two equal keys the later one counts. */
 export class MapBuilder {
   readonly object: Record<string, unknown> = {}
   readonly #duplicates: string[]
 
-  /** Notes keys that stand twice in `duplicates`. */
+  /** Adds keys that occur twice to `duplicates`. */
   constructor(duplicates: string[]) {
     this.#duplicates = duplicates
   }
@@ -34,7 +34,9 @@ export class MapBuilder {
     else this.object[key] = value
   }
 
-  /** What `<<` names goes over what was there before it; of several the first goes over the others. */
+  /**
+   * Merges the value of a `<<` key. It overrides earlier keys; of several merged maps the first overrides the others.
+   */
   #merge(value: unknown, line: number): void {
     for (const map of Array.isArray(value) ? value.toReversed() : [value]) {
       if (!isMap(map)) throw new YamlError(NOT_A_MAP)
@@ -46,7 +48,10 @@ export class MapBuilder {
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** A key as text. Source: sigs.k8s.io/yaml convertToJSONableObject. @throws YamlError for what no key of JSON can be */
+/**
+ * Returns a key as text. Source: sigs.k8s.io/yaml convertToJSONableObject.
+ * @throws YamlError for a value that cannot be a key in JSON
+ */
 function keyOf(key: unknown, value: unknown): string {
   switch (typeof key) {
     case "string":
@@ -67,7 +72,7 @@ function floatKey(key: number): string {
   if (Number.isNaN(key)) return ".nan"
   if (!Number.isFinite(key)) return key > 0 ? ".inf" : "-.inf"
   const single = Math.fround(key)
-  // As few digits as tell it from other numbers of 32 bits.
+  // The fewest digits that distinguish it from other 32-bit numbers.
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(single.toPrecision(digits))
     if (Math.fround(short) === single) return String(short)

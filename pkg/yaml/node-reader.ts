@@ -24,19 +24,19 @@ import {
 import { Aliases } from "./aliases.ts"
 import { MapBuilder } from "./map-builder.ts"
 
-/** Most levels of nesting; Go's YAML and JSON decoders refuse more. */
+/** The deepest nesting. Go's YAML and JSON decoders refuse more. */
 const MOST_LEVELS = 10_000
-/** Most characters of a key without `?`. Source: YAML 1.2, 7.4.2. */
+/** The longest key without `?`, in characters. Source: YAML 1.2, 7.4.2. */
 export const LONGEST_KEY = 1024
 
-/** A value, with what the parser must know of how it was written. */
+/** A value, with what the parser needs to know of its notation. */
 export interface Node {
   readonly value: unknown
-  /** Where it begins. */
+  /** The line where the node begins. */
   readonly line: number
-  /** A scalar without quotes and tag whose text is `<<`: as a key it merges its value into the map. */
+  /** Whether this is a scalar without quotes and tag whose text is `<<`: such a key merges its value into the map. */
   readonly merges: boolean
-  /** The text of a scalar that has no tag of its own. */
+  /** The text of a scalar without a tag. */
   readonly text?: PlainOrQuoted
 }
 
@@ -52,28 +52,28 @@ export interface Properties {
 export const NO_PROPERTIES: Properties = { anchor: undefined, tag: undefined }
 
 /**
- * Reads single nodes: scalars, aliases, and collections in brackets, which blocks and flow have in common. Each method
- * begins at the first character of its construct and ends behind the last; the caller skips to the next token.
+ * Reads single nodes: scalars, aliases, and collections in brackets, which may be in block and flow context. Each
+ * method begins at the first character of its construct and ends after the last; the caller skips to the next token.
  */
 export class NodeReader {
   protected readonly cursor: Cursor
   protected handles: ReadonlyMap<string, string> = new Map()
   readonly #aliases = new Aliases()
   #levels = 0
-  /** Keys that stand twice: `line 4: key "a" already set in map`. */
+  /** Messages about keys that occur twice: `line 4: key "a" already set in map`. */
   readonly duplicates: string[] = []
 
   constructor(text: string) {
     this.cursor = new Cursor(text)
   }
 
-  /** Whether an anchor or a tag begins here. */
+  /** Returns whether an anchor or a tag begins here. */
   protected isProperty(): boolean {
     const code = this.cursor.code()
     return code === AMPERSAND || code === EXCLAMATION_MARK
   }
 
-  /** Whether what was read since `start` is a key. */
+  /** Returns whether the node that was read from `start` is a key. */
   protected isKey(start: { readonly at: number; readonly line: number }, allowed: boolean): boolean {
     const cursor = this.cursor
     if (cursor.flow === 0 && cursor.keyAllowed) return false
@@ -88,7 +88,7 @@ export class NodeReader {
     throw cursor.error("mapping values are not allowed in this context")
   }
 
-  /** Whether a scalar, an alias or a collection in brackets begins here. */
+  /** Returns whether a scalar, an alias or a collection in brackets begins here. */
   protected isInline(): boolean {
     const code = this.cursor.code()
     return this.isScalar() || code === OPEN_BRACE || code === OPEN_BRACKET || code === ASTERISK
@@ -107,14 +107,14 @@ export class NodeReader {
     return (code !== QUESTION_MARK && code !== COLON) || (cursor.flow === 0 && !isBlankBreakOrEnd(cursor.code(1)))
   }
 
-  /** Whether `-`, `?` or `:` is an indicator here, and not the first character of a scalar. */
+  /** Returns whether `-`, `?` or `:` is an indicator here, and not the first character of a scalar. */
   protected isSign(sign: number): boolean {
     const cursor = this.cursor
     if (cursor.code() !== sign) return false
     return isBlankBreakOrEnd(cursor.code(1)) || (sign !== DASH && cursor.flow > 0)
   }
 
-  /** Whether any construct begins with the character here. */
+  /** Returns whether any construct begins with this character. */
   protected canBegin(): boolean {
     const cursor = this.cursor
     if (cursor.code() === PERCENT) return cursor.column === 0
@@ -136,7 +136,7 @@ export class NodeReader {
     return properties
   }
 
-  /** A scalar, an alias or a collection in brackets. */
+  /** Reads a scalar, an alias or a collection in brackets. */
   protected inlineNode(outer: number, properties: Properties, line: number): Node {
     const cursor = this.cursor
     const of = (value: unknown): Node => ({ value, line, merges: false })
@@ -166,7 +166,7 @@ export class NodeReader {
     }
   }
 
-  /** A scalar's value, counted and kept under its anchor. */
+  /** Returns a scalar's value, after counting it and setting its anchor. */
   protected scalar(text: string, plain: boolean, { anchor, tag }: Properties): unknown {
     const value = this.valueOf({ text, plain }, tag)
     this.#aliases.count(text.length)
@@ -179,7 +179,7 @@ export class NodeReader {
     return tag === "!" ? text : taggedValue(tag, text)
   }
 
-  /** Reads a collection, and keeps it under its anchor. */
+  /** Reads a collection and sets its anchor. */
   protected anchored<T>({ anchor }: Properties, read: () => T): T {
     if (anchor === undefined) return read()
     const end = this.#aliases.begin(anchor)
@@ -213,7 +213,7 @@ export class NodeReader {
     return items
   }
 
-  /** `? key: value` in a list is a map of its own. */
+  /** Reads `? key: value` in a list, which is a map of its own. */
   #flowPair(): object {
     const cursor = this.cursor
     cursor.at++
@@ -258,7 +258,7 @@ export class NodeReader {
     return map.object
   }
 
-  /** What stands behind the `:` at the cursor; nothing where there is none. */
+  /** Reads the value after the `:` at the cursor; null when there is none. */
   #flowValue(): Node {
     const cursor = this.cursor
     if (!this.isSign(COLON)) return this.#emptyNode()
@@ -287,7 +287,7 @@ export class NodeReader {
     return code === COMMA || code === CLOSE_BRACKET || code === CLOSE_BRACE
   }
 
-  /** Steps over a comma; says whether there is one, or the collection ends. */
+  /** Skips a comma. Returns false when the collection ends instead. */
   #takeComma(closing: number): boolean {
     const cursor = this.cursor
     cursor.skipToToken()
@@ -326,7 +326,7 @@ export class NodeReader {
     return this.unexpected("did not find expected node content", line)
   }
 
-  /** Something else was expected here: unless no construct begins with the character at all. */
+  /** Returns the error for an unexpected construct, or for a character with which no construct begins. */
   protected unexpected(problem: string, line: number): YamlError {
     const cursor = this.cursor
     if (!isEnd(cursor.code()) && !this.canBegin()) return cursor.error("found character that cannot start any token")

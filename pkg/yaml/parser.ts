@@ -6,11 +6,11 @@ import { MapBuilder } from "./map-builder.ts"
 import { LONGEST_KEY, NO_PROPERTIES, NodeReader, type Node, type Properties } from "./node-reader.ts"
 
 /**
- * Reads the first document of a text in one pass, without a tree in between: each function reads one construct and
- * gives its value. A node that stands where a key may is read first, and is a key when a `:` follows on its line.
+ * Reads the first document of a text in one pass, without a syntax tree: each function reads one construct and returns
+ * its value. A node in a place where a key may be is read first, and is a key when a `:` follows on its line.
  *
- * Invariant: a function begins at the first character of its construct and ends behind the last; `skipToToken` is
- * called by who goes on.
+ * Invariant: a function begins at the first character of its construct and ends after the last; the code that continues
+ * calls `skipToToken`.
  */
 export class Parser extends NodeReader {
   /** Reads the document. @throws YamlError */
@@ -32,8 +32,8 @@ export class Parser extends NodeReader {
   }
 
   /**
-   * What follows the document is not read, but it must begin with something that can stand behind the root, which began
-   * on `line`.
+   * Checks what follows the document. It is not read, but must begin with something that may follow the root, which
+   * began on `line`.
    */
   #checkNext(line: number): void {
     const cursor = this.cursor
@@ -49,7 +49,7 @@ export class Parser extends NodeReader {
     }
   }
 
-  /** Throws at a sign that begins an entry of a block, where none may begin. */
+  /** Throws when a character begins an entry of a block here, where none may begin. */
   #refuseSigns(): void {
     const cursor = this.cursor
     if (this.isSign(DASH)) throw cursor.error("block sequence entries are not allowed in this context")
@@ -60,8 +60,8 @@ export class Parser extends NodeReader {
   // Blocks
 
   /**
-   * A node in a block whose column is `outer`; `besideKey` where it is the value of a key in that column, so that a
-   * list may begin in the same one.
+   * Reads a node in a block whose column is `outer`. `besideKey`: the node is the value of a key in that column, so
+   * that a list may begin in the same column.
    */
   #blockNode(outer: number, besideKey: boolean): Node {
     const cursor = this.cursor
@@ -72,7 +72,7 @@ export class Parser extends NodeReader {
     const { keyAllowed } = cursor
     const properties = this.properties()
     if (properties !== NO_PROPERTIES && (cursor.line > start.line || !this.isInline())) {
-      // They belong to all that follows, if that is deeper.
+      // The properties belong to everything that follows, if that is indented deeper.
       if (this.#blockEnds(outer, besideKey) || !this.#hasContent())
         return { value: this.scalar("", true, properties), line, merges: false }
       return { value: this.#blockContent(outer, besideKey, properties), line, merges: false }
@@ -82,7 +82,7 @@ export class Parser extends NodeReader {
     return this.isKey(start, keyAllowed) ? { value: this.#blockMap(start.column, first), line, merges: false } : first
   }
 
-  /** Whether a node can begin here that has no properties. */
+  /** Returns whether a node without properties can begin here. */
   #hasContent(): boolean {
     return (
       this.isInline() ||
@@ -101,7 +101,7 @@ export class Parser extends NodeReader {
     return !(besideKey && cursor.column === outer && this.isSign(DASH))
   }
 
-  /** A node in a block that is no key: a list, a map with its first key to come, or a scalar. */
+  /** Reads a node in a block that is not a key: a list, a map whose first key comes next, or a scalar. */
   #blockContent(outer: number, besideKey: boolean, properties: Properties): unknown {
     const cursor = this.cursor
     const { keyAllowed, line } = cursor
@@ -115,7 +115,8 @@ export class Parser extends NodeReader {
       return this.scalar(text, false, properties)
     }
     if (!this.isInline()) throw this.noContent(line)
-    // The properties stood on a line before: what begins here may be the first key of a map that they belong to.
+    // The properties were on a line before: the node that begins here may be the first key of a map that they belong
+    // to.
     const start = cursor.mark
     return this.anchored(properties, () => {
       const inner = this.properties()
@@ -146,7 +147,7 @@ export class Parser extends NodeReader {
     return items
   }
 
-  /** A map in the cursor's column, or in that of `first`, its key that was read already. */
+  /** Reads a map in the cursor's column, or in that of `first`, its key that was read already. */
   #blockMap(column: number, first: Node | undefined): object {
     const cursor = this.cursor
     const map = new MapBuilder(this.duplicates)
@@ -169,7 +170,7 @@ export class Parser extends NodeReader {
     return map.object
   }
 
-  /** `? key`, of any form. */
+  /** Reads `? key`, of any form. */
   #explicitKey(column: number): Node {
     const cursor = this.cursor
     cursor.at++
@@ -179,7 +180,7 @@ export class Parser extends NodeReader {
     return key
   }
 
-  /** The next key of a map, which must be one. */
+  /** Reads the next key of a map, which must be a key. */
   #blockKey(column: number, line: number): Node {
     const cursor = this.cursor
     const start = cursor.mark
@@ -193,13 +194,13 @@ export class Parser extends NodeReader {
     throw cursor.error("could not find expected ':'", cursor.nextLine)
   }
 
-  /** What stands behind the `:` at the cursor; null where there is none, after `? key`. */
+  /** Reads the value after the `:` at the cursor; null when there is none, after `? key`. */
   #blockValue(column: number): Node {
     const cursor = this.cursor
     const { line } = cursor
     if (!this.isSign(COLON) || (cursor.keyAllowed && cursor.column !== column))
       return { value: this.scalar("", true, NO_PROPERTIES), line, merges: false }
-    // Behind a `:` that begins its line more may follow than a scalar.
+    // After a `:` that begins its line more than a scalar may follow.
     cursor.keyAllowed &&= cursor.column === column
     cursor.at++
     return this.#blockNode(column, true)

@@ -4,7 +4,7 @@ import { YamlError } from "./cursor.ts"
 
 const TAG_PREFIX = "tag:yaml.org,2002:"
 
-/** What plain scalars mean in YAML 1.1, but for numbers. Source: go.yaml.in/yaml/v2 resolve.go. */
+/** The plain scalars with a meaning in YAML 1.1, except numbers. Source: go.yaml.in/yaml/v2 resolve.go. */
 const WORDS: ReadonlyMap<string, boolean | null | number> = new Map<string, boolean | null | number>([
   ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
   ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
@@ -15,24 +15,24 @@ const WORDS: ReadonlyMap<string, boolean | null | number> = new Map<string, bool
 ])
 const LONGEST_WORD = 5
 
-/** The value of a scalar without quotes and without a tag: text, a number, true, false or null. */
+/** Returns the value of a scalar without quotes and without a tag: text, a number, true, false or null. */
 export function plainValue(text: string): unknown {
   if (text.length <= LONGEST_WORD) {
     const word = WORDS.get(text)
     if (word !== undefined) return word
   }
   const first = text.charCodeAt(0)
-  // Digits, signs and the point.
+  // A number begins with a digit, a sign or a point.
   return (first >= 48 && first <= 57) || first === 43 || first === 45 || first === 46 ? (numberOf(text) ?? text) : text
 }
 
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
 const INTEGER = /^([-+]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)$/
-/** More digits than any integer of 64 bits has, in any base. */
+/** More digits than any 64-bit integer has, in any base. */
 const MOST_DIGITS = 70
 const [LEAST_INT64, MOST_UINT64] = [-(2n ** 63n), 2n ** 64n - 1n]
 
-/** A number as Go's ParseInt (base 0) and ParseFloat read it; undefined for what is text. */
+/** Returns a number as Go's ParseInt (base 0) and ParseFloat read it; undefined for other text. */
 function numberOf(text: string): unknown {
   const plain = text.startsWith(".") ? text : text.replaceAll("_", "")
   if (plain.length <= MOST_DIGITS) {
@@ -47,15 +47,15 @@ function numberOf(text: string): unknown {
   return Number.isFinite(value) ? value : undefined
 }
 
-/** `017` and `0o17` are octal; the other prefixes are JavaScript's. */
+/** Parses an integer. `017` and `0o17` are octal; the other prefixes are JavaScript's. */
 const integerOf = (digits: string): bigint =>
   BigInt(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits.toLowerCase())
 
 const NAMES: Readonly<Record<string, string>> = { boolean: "!!bool", number: "!!float", string: "!!str" }
 
 /**
- * The value of a scalar with a tag, given in full (`tag:yaml.org,2002:int`). @throws YamlError when the text is not of
- * that type
+ * Returns the value of a scalar with a tag, in its full form (`tag:yaml.org,2002:int`).
+ * @throws YamlError when the text is not of that type
  */
 export function taggedValue(tag: string, text: string): unknown {
   const type = tag.startsWith(TAG_PREFIX) ? tag.slice(TAG_PREFIX.length) : undefined

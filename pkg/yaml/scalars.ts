@@ -1,4 +1,4 @@
-/** Scalars: plain, in quotes, and in blocks. Source of the rules: YAML 1.1 as libyaml and go-yaml read it. */
+/** Reads scalars: plain, in quotes, and in blocks. Source of the rules: YAML 1.1 as libyaml and go-yaml read it. */
 import type { Cursor } from "./cursor.ts"
 import {
   APOSTROPHE,
@@ -25,12 +25,15 @@ import {
   ZERO,
 } from "./signs.ts"
 
-/** What line breaks inside a scalar become: one is a space, more of them are one less. */
+/** Returns what line breaks inside a scalar become: a single one a space, several of them one break less. */
 function folded(first: string, more: string): string {
   return first === "\n" ? (more === "" ? " " : more) : first + more
 }
 
-/** A scalar without quotes. Its further lines stand deeper than `indent`, the column of the block around it. */
+/**
+ * Reads a scalar without quotes. Its further lines are indented deeper than `indent`, the column of the block around
+ * it.
+ */
 export function plainScalar(cursor: Cursor, indent: number): string {
   const { text } = cursor
   let value = ""
@@ -49,7 +52,7 @@ export function plainScalar(cursor: Cursor, indent: number): string {
     const blanksFrom = cursor.at
     cursor.skipBlanks()
     if (!isBreak(cursor.code())) {
-      // A comment, or the end of the text.
+      // A comment or the end of the text follows.
       between = text.slice(blanksFrom, cursor.at)
       continue
     }
@@ -60,13 +63,13 @@ export function plainScalar(cursor: Cursor, indent: number): string {
   return value
 }
 
-/** Where the scalar's part on this line ends: before blanks, or what ends the scalar. */
+/** Returns where the scalar's part on this line ends: before blanks, or before a character that ends the scalar. */
 function endOfPlain({ text, at, flow }: Cursor): number {
   let end = at
   for (let i = at; ; i++) {
     const code = text.charCodeAt(i)
     if (isBlank(code)) {
-      // Blanks are part of the scalar where more of it follows, which is no comment.
+      // Blanks are part of the scalar if more of it follows them, and not a comment.
       let next = i + 1
       while (isBlank(text.charCodeAt(next))) next++
       const after = text.charCodeAt(next)
@@ -89,7 +92,7 @@ const endsPlainInFlow = (code: number): boolean =>
   code === OPEN_BRACE ||
   code === CLOSE_BRACE
 
-/** Steps over line breaks and the space that begins the next line with text in it. */
+/** Skips line breaks and the space at the start of the next line with text. */
 function takeBreaks(cursor: Cursor, indent: number): string {
   const first = cursor.takeBreak()
   let more = ""
@@ -103,7 +106,7 @@ function takeBreaks(cursor: Cursor, indent: number): string {
   }
 }
 
-/** A scalar in quotes of either kind, the cursor standing on the first. */
+/** Reads a scalar in quotes of either kind. The cursor is on the first quote. */
 export function quotedScalar(cursor: Cursor): string {
   const { text } = cursor
   const single = cursor.code() === APOSTROPHE
@@ -112,7 +115,7 @@ export function quotedScalar(cursor: Cursor): string {
   let value = ""
   for (;;) {
     if (cursor.atDocumentMark()) throw cursor.error("found unexpected document indicator")
-    // Up to where something else than itself is meant.
+    // Reads up to the first character with a special meaning.
     const from = cursor.at
     let code = cursor.code()
     while (!isBlankBreakOrEnd(code) && code !== closing && (single || code !== BACKSLASH))
@@ -128,14 +131,14 @@ export function quotedScalar(cursor: Cursor): string {
       if (isBreak(cursor.code(1))) {
         cursor.at++
         cursor.takeBreak()
-        // What a backslash before the line's end swallows are this break and the next line's indentation.
+        // A backslash before the line's end removes this break and the next line's indentation.
         value += blanksAndBreaks(cursor, true)
       } else value += escaped(cursor)
     } else value += blanksAndBreaks(cursor, false)
   }
 }
 
-/** Blanks and line breaks as they count in quotes: blanks before and after a break are nothing. */
+/** Returns what blanks and line breaks in quotes mean: blanks before and after a break are dropped. */
 function blanksAndBreaks(cursor: Cursor, swallowed: boolean): string {
   const from = cursor.at
   cursor.skipBlanks()
@@ -188,7 +191,7 @@ function escaped(cursor: Cursor): string {
   return String.fromCodePoint(code)
 }
 
-/** A literal (`|`) or folded (`>`) block, the cursor standing on that sign, in a block at column `indent`. */
+/** Reads a literal (`|`) or folded (`>`) block in a block at column `indent`. The cursor is on that character. */
 export function blockScalar(cursor: Cursor, indent: number): string {
   const { text } = cursor
   const folds = cursor.code() === GREATER_THAN
@@ -238,9 +241,11 @@ function blockHeader(cursor: Cursor): { readonly chomping: "strip" | "clip" | "k
   return { chomping, increment }
 }
 
-/** Steps over indentation and empty lines of a block scalar. */
+/** Skips indentation and empty lines of a block scalar. */
 class BlockLines {
-  /** Where the text of each line begins: given, or found with the first line that has some. 0 before that. */
+  /**
+   * The column where the text of each line begins: given, or that of the first line with text. 0 before it is known.
+   */
   column: number
   readonly #cursor: Cursor
   readonly #outer: number

@@ -1,4 +1,4 @@
-/** Codes of the characters that mean something in YAML. */
+/** Codes of the characters that have a meaning in YAML. */
 export const TAB = 9
 export const LINE_FEED = 10
 export const CARRIAGE_RETURN = 13
@@ -30,7 +30,7 @@ const NEXT_LINE = 0x85
 export const LINE_SEPARATOR = 0x2028
 export const PARAGRAPH_SEPARATOR = 0x2029
 
-/** The code of the end of the text is NaN. */
+/** Returns whether a code stands for the end of the text: there it is NaN. */
 export const isEnd = (code: number): boolean => Number.isNaN(code)
 export const isBlank = (code: number): boolean => code === SPACE || code === TAB
 export const isBreak = (code: number): boolean =>
@@ -41,7 +41,7 @@ export const isBreak = (code: number): boolean =>
   code === PARAGRAPH_SEPARATOR
 export const isBlankBreakOrEnd = (code: number): boolean => isBlank(code) || isBreak(code) || isEnd(code)
 
-/** What no plain scalar begins with, by code. `-`, `?` and `:` may begin one where no space follows. */
+/** Characters that no plain scalar begins with, by code. `-`, `?` and `:` may begin one if no space follows. */
 const NEVER_FIRST = new Uint8Array(128)
 for (const sign of ",[]{}#&*!|>'\"%@`\t\n\r ") NEVER_FIRST[sign.charCodeAt(0)] = 1
 export const isNeverFirst = (code: number): boolean =>

@@ -1,8 +1,8 @@
-/** What may stand before a node, `&anchor` and `!tag`, and the directives that tags refer to. */
+/** Reads the properties of a node, `&anchor` and `!tag`, and the directives that tags refer to. */
 import { type Cursor, structureError } from "./cursor.ts"
 import { EXCLAMATION_MARK, isBlankBreakOrEnd, isBreak, isEnd, LESS_THAN } from "./signs.ts"
 
-/** The name after `&` or `*`, on which the cursor stands. */
+/** Reads the name after `&` or `*`. The cursor is on that character. */
 export function anchorName(cursor: Cursor): string {
   cursor.at++
   const name = word(cursor)
@@ -12,7 +12,7 @@ export function anchorName(cursor: Cursor): string {
   return name
 }
 
-/** The full form of the tag at the cursor: `!!int` is `tag:yaml.org,2002:int`. */
+/** Reads the tag at the cursor. Returns its full form: `!!int` is `tag:yaml.org,2002:int`. */
 export function tagAt(cursor: Cursor, handles: ReadonlyMap<string, string>): string {
   const { line } = cursor
   const tag = cursor.code(1) === LESS_THAN ? verbatimTag(cursor) : shorthandTag(cursor, handles, line)
@@ -36,7 +36,7 @@ function shorthandTag(cursor: Cursor, handles: ReadonlyMap<string, string>, line
     cursor.at++
     handle = cursor.text.slice(from, cursor.at)
   } else cursor.at = from + 1
-  // `!` alone says that a scalar is text.
+  // `!` alone means that a scalar is text.
   if (handle === "!" && isBlankBreakOrEnd(cursor.code())) return "!"
   const prefix = handles.get(handle)
   const suffix = uri(cursor)
@@ -44,7 +44,7 @@ function shorthandTag(cursor: Cursor, handles: ReadonlyMap<string, string>, line
   return prefix + suffix
 }
 
-/** Letters, digits, `_` and `-`. */
+/** Reads letters, digits, `_` and `-`. */
 function word(cursor: Cursor): string {
   const from = cursor.at
   while (/[\w-]/.test(cursor.text[cursor.at] ?? "")) cursor.at++
@@ -71,8 +71,8 @@ const DEFAULT_HANDLES: readonly (readonly [string, string])[] = [
 ]
 
 /**
- * The lines that begin with `%` before a document, and the handles of tags that they declare. The cursor then stands on
- * `---`.
+ * Reads the lines before a document that begin with `%`. Returns the handles of tags that they declare. The cursor is
+ * on `---` afterwards.
  */
 export function directives(cursor: Cursor): ReadonlyMap<string, string> {
   const handles = new Map<string, string>()
@@ -98,7 +98,7 @@ export function directives(cursor: Cursor): ReadonlyMap<string, string> {
   return handles
 }
 
-/** The words up to the end of the line or a comment. */
+/** Returns the words up to the end of the line or a comment. */
 function restOfLine(cursor: Cursor): string[] {
   const from = cursor.at
   while (!isBreak(cursor.code()) && !isEnd(cursor.code())) cursor.at++

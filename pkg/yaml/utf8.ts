@@ -2,7 +2,7 @@ import { YamlError } from "./cursor.ts"
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** The text that the bytes are in UTF-8. @throws YamlError in go-yaml's words when they are none */
+/** Decodes bytes as UTF-8. @throws YamlError in go-yaml's words when they are not UTF-8 */
 export function textOf(bytes: Uint8Array): string {
   try {
     return strict.decode(bytes)
@@ -11,7 +11,7 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** Why bytes are no UTF-8. */
+/** Returns why bytes are not UTF-8. */
 function problemOf(bytes: Uint8Array): string {
   for (let i = 0; i < bytes.length;) {
     const first = bytes[i]!
@@ -31,5 +31,5 @@ function problemOf(bytes: Uint8Array): string {
   return "invalid leading UTF-8 octet"
 }
 
-/** The least code that needs so many bytes. */
+/** The smallest code that needs this many bytes. */
 const LEAST_CODE = [0, 0, 0x80, 0x800, 0x10000]

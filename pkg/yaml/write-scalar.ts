@@ -3,24 +3,24 @@ import { ExactNumber } from "../apimachinery/json/exact-number.ts"
 import type { LineWriter } from "./line-writer.ts"
 import { plainValue } from "./resolve.ts"
 
-/** Lines are broken at the first single space after so many columns. */
+/** Lines are broken at the first single space after this many columns. */
 const WIDTH = 80
-/** A longer key has a line for itself. In bytes. */
+/** A longer key gets a line for itself. In bytes. */
 const LONGEST_SIMPLE_KEY = 128
 
 const BREAK = /[\r\n\x85\u2028\u2029]/
-/** What YAML does not show as it is: control codes and tabs, and all beyond the first 65,536 codes. */
+/** Characters that YAML writes escaped: control codes and tabs, and all beyond the first 65,536 codes. */
 const SPECIAL = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/
 const SPACE_AT_END_OF_LINE = / [\r\n\x85\u2028\u2029]/
 const SPACE_AT_START_OF_LINE = /[\r\n\x85\u2028\u2029] /
-/** What begins something else than a plain scalar, or ends one. */
+/** Matches text that would begin something other than a plain scalar, or end one. */
 const INDICATORS = /^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/
 
-/** Whether a key can stand before its colon on one line. */
+/** Returns whether a key can be on one line with its colon. */
 export const isSimpleKey = (key: string): boolean => !BREAK.test(key) && Buffer.byteLength(key) <= LONGEST_SIMPLE_KEY
 
 /**
- * Text, a number, true, false or null (also for undefined). Further lines begin at `indent`; a key has none.
+ * Writes text, a number, true, false or null (also for undefined). Further lines begin at `indent`; a key has none.
  * Source of the behaviour: go.yaml.in/yaml/v2 encode.go and emitterc.go (yaml_emitter_select_scalar_style).
  */
 export function writeScalar(out: LineWriter, value: unknown, indent: number, isKey = false): void {
@@ -41,7 +41,7 @@ function signOf(value: unknown): string {
   return typeof value === "bigint" || typeof value === "boolean" ? String(value) : "null"
 }
 
-/** A float as Go's format %g has it. */
+/** Returns a float in Go's format %g. */
 function floatText(value: number): string {
   const size = Math.abs(value)
   if (value === 0 || (size >= 1e-4 && size < 1e6)) return String(value)
@@ -50,14 +50,14 @@ function floatText(value: number): string {
 
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/
 
-/** Whether a reader of YAML 1.1 takes the text for a number, a time, true, false or null. */
+/** Returns whether a reader of YAML 1.1 would read the text as a number, a time, true, false or null. */
 const wouldBeRead = (text: string): boolean => plainValue(text) !== text || BASE_60.test(text) || isTimestamp(text)
 
 const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})/
 const TIME_OF_DAY =
   /^(?:$|[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$| (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?$)/
 
-/** Source: https://yaml.org/type/timestamp.html, as far as go-yaml knows it. */
+/** Source: https://yaml.org/type/timestamp.html, as far as go-yaml supports it. */
 function isTimestamp(text: string): boolean {
   const date = DATE.exec(text)
   if (date === null) return false
@@ -82,7 +82,7 @@ const daysOf = (year: number, month: number): number =>
       ? 30
       : 31
 
-/** Breaks the line in place of a single space that stands beyond the width. */
+/** Writes text, and breaks lines at single spaces beyond the width. */
 function writeWords(out: LineWriter, text: string, indent: number, isKey: boolean): void {
   const signs = Array.from(text)
   for (const [i, sign] of signs.entries()) {
@@ -139,14 +139,14 @@ function writeDoubleQuoted(out: LineWriter, text: string, indent: number, isKey:
     if (!breaks) out.put(escaped(sign))
     else {
       out.startLine(indent)
-      // A space that begins a line would be lost.
+      // A space at the start of a line would be lost.
       if (signs[i + 1] === " ") out.put("\\")
     }
   }
   out.put('"')
 }
 
-/** Lines as they are. What stands after the bar says how the text begins and ends. */
+/** Writes lines unchanged. The characters after the bar say how the text begins and ends. */
 function writeLiteral(out: LineWriter, text: string, indent: number): void {
   const begins = /^[ \n\u2028\u2029]/.test(text) ? "2" : ""
   const ends = /[\n\u2028\u2029]$/.test(text) ? (/(?:^|[\n\u2028\u2029])[\n\u2028\u2029]$/.test(text) ? "+" : "") : "-"

@@ -5,9 +5,9 @@ import { LineWriter } from "./line-writer.ts"
 import { isSimpleKey, writeScalar } from "./write-scalar.ts"
 
 /**
- * A JSON value as YAML, byte for byte as Kubernetes writes it: keys in order, lists not indented under their key, and
- * in quotes what any reader of YAML 1.1 would take for something else than text (`yes`, `12:30`, `2020-01-01`). Source
- * of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2 encode.go and emitterc.go.
+ * Returns a JSON value as YAML, byte for byte as Kubernetes writes it: keys in order, lists not indented under their
+ * key, and in quotes all text that a reader of YAML 1.1 would read as another type (`yes`, `12:30`, `2020-01-01`).
+ * Source of the behaviour: sigs.k8s.io/yaml over go.yaml.in/yaml/v2 encode.go and emitterc.go.
  */
 export function writeYaml(value: unknown): string {
   const out = new LineWriter()
@@ -16,10 +16,10 @@ export function writeYaml(value: unknown): string {
   return out.text
 }
 
-/** Columns by which a level of the tree is indented. */
+/** The number of columns by which a level of the tree is indented. */
 const STEP = 2
 
-/** What stands before a node on its line; the colon is that of a key which has a line for itself. */
+/** What comes before a node on its line. The colon is that of a key that has a line for itself. */
 type Before = "nothing" | "key" | "dash" | "colon"
 
 function writeNode(out: LineWriter, node: unknown, indent: number, before: Before): void {
@@ -31,7 +31,7 @@ function writeNode(out: LineWriter, node: unknown, indent: number, before: Befor
   else writeMap(out, value, indent, before)
 }
 
-/** A list stands in the column of its key. */
+/** Writes a list in the column of its key. */
 function writeList(out: LineWriter, items: readonly unknown[], indent: number, before: Before): void {
   if (items.length === 0) return out.put("[]")
   const column = before === "nothing" || before === "key" ? indent : indent + STEP
@@ -62,7 +62,7 @@ function writeMap(out: LineWriter, map: object, indent: number, before: Before):
   }
 }
 
-/** The first member follows a dash, or the colon on a line of its own, on the same line. */
+/** Starts the first member of a collection on the same line, after a dash or after a colon that begins its line. */
 function startMember(out: LineWriter, column: number, before: Before): void {
   if (before === "dash" || before === "colon") out.put(" ")
   else out.startLine(column)
@@ -74,7 +74,7 @@ const isOnOneLine = (value: unknown): boolean =>
   value instanceof ExactNumber ||
   (Array.isArray(value) ? value.length === 0 : entriesOf(value).length === 0)
 
-/** What is undefined is not there. */
+/** Undefined values are left out. */
 const entriesOf = (map: object): readonly (readonly [string, unknown])[] =>
   Object.entries(map)
     .filter(([, value]) => value !== undefined)

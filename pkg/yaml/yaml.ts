@@ -4,19 +4,19 @@ import { YamlError } from "./cursor.ts"
 export { YamlError } from "./cursor.ts"
 
 export interface ParsedYaml {
-  /** Plain JSON. What aliases name is shared, and must not be changed in place. */
+  /** Plain JSON. Values of aliases are shared, so they must not be changed in place. */
   readonly value: unknown
-  /** Keys that stand twice: `line 4: key "a" already set in map`. */
+  /** Messages about keys that occur twice: `line 4: key "a" already set in map`. */
   readonly duplicates: readonly string[]
 }
 
-/** Codes that YAML does not allow in a text at all. */
+/** Matches codes that YAML does not allow at all. */
 const CONTROL = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/
 
 /**
- * The first document of a text as plain JSON, the way Kubernetes reads it: scalars of YAML 1.1 (`yes` is true), but
+ * Returns the first document of a text as plain JSON, as Kubernetes reads it: scalars of YAML 1.1 (`yes` is true), but
  * neither its times nor its numbers of base 60; keys become text. Source of the behaviour: sigs.k8s.io/yaml over
- * go.yaml.in/yaml/v2. Takes time that grows with the length of the text, whatever is in it.
+ * go.yaml.in/yaml/v2. Takes time linear in the length of the text, whatever its content.
  * @throws YamlError in go-yaml's words
  */
 export function parseYaml(text: string): ParsedYaml {
@@ -27,14 +27,14 @@ export function parseYaml(text: string): ParsedYaml {
     if (INFINITE.test(text)) refuseInfinite(value)
     return { value, duplicates: parser.duplicates }
   } catch (err) {
-    // Nested so deep that the stack ends.
+    // The nesting was too deep for the stack.
     throw err instanceof RangeError ? new YamlError("yaml: exceeded max depth") : err
   }
 }
 
 const INFINITE = /\.(?:inf|nan)/i
 
-/** JSON has no such numbers. */
+/** JSON has no infinite numbers and no NaN. */
 function refuseInfinite(value: unknown): void {
   if (typeof value === "number" && !Number.isFinite(value))
     throw new YamlError(`json: unsupported value: ${Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"}`)

@@ -69,7 +69,7 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
     expect(full).toMatchObject({ status: 1 })
     expect(full.stderr.toString()).toMatch(/Cannot save .*: no space left on the disk \(ENOSPC\); make room/)
     expect(nearlyFull.stderr.toString()).toMatch(
-      /Cannot save .*: the disk has 0 MiB left, of which a snapshot leaves 2/,
+      /Cannot save .*: the disk has 0 MiB free, of which a snapshot must leave 2/,
     )
     expect(readdirSync(folder)).toEqual([])
 

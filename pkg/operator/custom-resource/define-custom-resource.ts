@@ -5,7 +5,7 @@ import type { Field, Presence } from "./fields.ts"
 
 type SpecField = Field<unknown, never, Presence> | Field<unknown, unknown, Presence>
 
-/** A column of `kubectl get`; with a priority above 0 it is shown by `-o wide` only. */
+/** A column of `kubectl get`. One with a priority above 0 is shown by `-o wide` only. */
 export interface Column {
   readonly path: string
   readonly type: string
@@ -15,19 +15,19 @@ export interface Column {
 /** One version of a custom resource. */
 export interface CustomVersion {
   readonly spec: SpecField
-  /** With it the status is a subresource of its own. */
+  /** If given, the status is a subresource of its own. */
   readonly status?: SpecField
-  /** True unless given. */
+  /** Whether the version is served; true by default. */
   readonly served?: boolean
-  /** The version in which objects are stored; the first one unless given. */
+  /** Whether objects are stored in this version; by default they are stored in the first one. */
   readonly storage?: boolean
-  /** Warns who uses the version, with a text of its own where one is given. */
+  /** Whether clients that use the version get a warning, with this text if one is given. */
   readonly deprecated?: boolean | string
-  /** Columns of `kubectl get`, by their names: a path such as `.spec.size`, or more. */
+  /** Columns of `kubectl get`, by their names: a path such as `.spec.size`, or a Column. */
   readonly columns?: Readonly<Record<string, string | Column>>
-  /** Paths of fields that selectors may name, such as `.spec.color`. */
+  /** Paths of fields that field selectors may name, such as `.spec.color`. */
   readonly selectableFields?: readonly string[]
-  /** Makes `kubectl scale` work. */
+  /** The paths of the scale subresource, which `kubectl scale` uses. */
   readonly scale?: {
     readonly specReplicasPath: string
     readonly statusReplicasPath: string
@@ -36,30 +36,33 @@ export interface CustomVersion {
 }
 
 export interface CustomDefinition<V extends Readonly<Record<string, CustomVersion>>> {
-  /** For instance `example.com`. */
+  /** An API group such as `example.com`. */
   readonly group: string
   readonly kind: string
-  /** The kind in lower case with an s unless given. */
+  /** By default the kind in lower case with an s. */
   readonly plural?: string
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
-  /** Namespaced unless given. */
+  /** Namespaced by default. */
   readonly scope?: "Namespaced" | "Cluster"
   readonly versions: V
-  /** How objects are turned from one version into another; only apiVersion changes unless given. */
+  /**
+   * The definition's `conversion`: how objects are converted from one version to another. By default only apiVersion
+   * changes.
+   */
   readonly conversion?: object
 }
 
 type ReadOf<F> = F extends { readonly "~out"?: infer Out } ? Exclude<Out, undefined> : unknown
 type SentOf<F> = F extends { readonly "~in"?: infer In } ? Exclude<In, undefined> : unknown
 
-/** A kind as the client, informers and controllers take it. */
+/** The type of a kind, as the client, informers and controllers take it. */
 export type KindOf<V extends CustomVersion> = Resource<
   CustomObject<ReadOf<V["spec"]>, ReadOf<V["status"]>>,
   KubeObjectInput & { readonly spec: SentOf<V["spec"]>; readonly status?: SentOf<V["status"]> }
 >
 
-/** The objects of a kind, for instance `ObjectOf<typeof Widget>`. */
+/** The type of the objects of a kind, for instance `ObjectOf<typeof Widget>`. */
 export type ObjectOf<R> = R extends Resource<infer T, infer _I> ? T : never
 
 /** A manifest of kind CustomResourceDefinition. */
@@ -71,22 +74,14 @@ export type DefinitionManifest = {
 }
 
 /**
- * Writes a custom resource once: `crd` is the definition to apply to a cluster, `kinds` names its versions for clients,
- * with the types of their objects.
+ * Declares a custom resource once: `crd` is the definition to apply to a cluster, `kinds` names its versions for
+ * clients, with the types of their objects.
  *
- *     const { crd, kinds: { v1: Widget } } = defineCustomResource({
- *       group: "example.com",
- *       kind: "Widget",
- *       versions: {
- *         v1: {
- *           spec: s.object({ size: s.integer({ minimum: 1 }), color: s.oneOf("red", "blue").default("red") }),
- *           status: s.object({ ready: s.boolean().optional() }),
- *         },
- *       },
- *     })
- *     type Widget = ObjectOf<typeof Widget>
+ * const { crd, kinds: { v1: Widget } } = defineCustomResource({ group: "example.com", kind: "Widget", versions: { v1: {
+ * spec: s.object({ size: s.integer({ minimum: 1 }), color: s.oneOf("red", "blue").default("red") }), status: s.object({
+ * ready: s.boolean().optional() }), }, }, }) type Widget = ObjectOf<typeof Widget>
  *
- * What TypeScript cannot say, rules in CEL above all, is checked by the cluster alone.
+ * Only the cluster checks what TypeScript cannot express, above all CEL rules.
  */
 export function defineCustomResource<const V extends Readonly<Record<string, CustomVersion>>>({
   group,

@@ -1,26 +1,28 @@
 import type { JsonSchema, ValidationRule } from "../../apimachinery/structural/json-schema.ts"
 
-/** Whether a member of an object must be sent, may be missing, or is filled in by the server where it is missing. */
+/**
+ * Whether a member of an object must be sent, may be absent, or gets a default value from the server when it is absent.
+ */
 export type Presence = "required" | "optional" | "defaulted"
 
 /**
- * A field of a custom resource, written once: it gives the schema that the cluster checks, and the TypeScript types of
- * what is read (`Out`) and of what is sent (`In`). Every method gives a new field.
+ * A field of a custom resource, declared once: it gives the schema that the cluster checks, and the TypeScript types of
+ * values that are read (`Out`) and sent (`In`). Every method returns a new field.
  */
 export interface Field<Out, In = Out, P extends Presence = "required"> {
   readonly schema: JsonSchema
   readonly presence: P
-  /** May be missing. */
+  /** Allows the field to be absent. */
   optional(): Field<Out, In, "optional">
-  /** Filled in by the server where it is missing. */
+  /** Sets the value that the server fills in when the field is absent. */
   default(value: In): Field<Out, In, "defaulted">
-  /** May be null. */
+  /** Allows the value to be null. */
   nullable(): Field<Out | null, In | null, P>
-  /** Shown by `kubectl explain`. */
+  /** Sets the description that `kubectl explain` shows. */
   describe(text: string): Field<Out, In, P>
-  /** A rule in CEL that must hold; `self` is the value, `oldSelf` the one that it replaces. */
+  /** Adds a CEL rule that must be true; `self` is the value, `oldSelf` the value before an update. */
   rule(rule: string, more?: string | Omit<ValidationRule, "rule">): Field<Out, In, P>
-  /** Only for the type checker. */
+  /** Never set: only the type checker uses it. */
   readonly "~out"?: Out
   readonly "~in"?: In
 }
@@ -35,13 +37,13 @@ type Named<F, P extends Presence> = {
 }[keyof F]
 type Flat<T> = { readonly [K in keyof T]: T[K] }
 
-/** What is read of an object with these fields. */
+/** The type of an object with these fields when it is read. */
 export type Read<F extends FieldsByName> = Flat<
   { readonly [K in Named<F, "required" | "defaulted">]: OutOf<F[K]> } & {
     readonly [K in Named<F, "optional">]?: OutOf<F[K]>
   }
 >
-/** What is sent of it. */
+/** The type of an object with these fields when it is sent. */
 export type Sent<F extends FieldsByName> = Flat<
   { readonly [K in Named<F, "required">]: InOf<F[K]> } & {
     readonly [K in Named<F, "optional" | "defaulted">]?: InOf<F[K]>
@@ -66,7 +68,7 @@ function field<Out, In = Out, P extends Presence = "required">(schema: JsonSchem
 
 type Bounds<Names extends keyof JsonSchema> = Pick<JsonSchema, Names>
 
-/** The fields that custom resources are made of; see `defineCustomResource`. */
+/** The types of fields of custom resources; see `defineCustomResource`. */
 export const s = {
   string: (rules: Bounds<"minLength" | "maxLength" | "pattern" | "format"> = {}): Field<string> =>
     field({ type: "string", ...rules }, "required"),
@@ -81,11 +83,11 @@ export const s = {
   number: (rules: Bounds<"minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"> = {}): Field<number> =>
     field({ type: "number", ...rules }, "required"),
   boolean: (): Field<boolean> => field({ type: "boolean" }, "required"),
-  /** RFC 3339. */
+  /** A time as RFC 3339. */
   time: (): Field<string> => field({ type: "string", format: "date-time" }, "required"),
-  /** A number or a text, such as a port or a quantity. */
+  /** A number or a string, such as a port or a quantity. */
   intOrString: (): Field<number | string> => field({ "x-kubernetes-int-or-string": true }, "required"),
-  /** Anything: no part of it is checked or dropped. */
+  /** Any value: no part of it is validated or removed. */
   any: (): Field<unknown> => field({ "x-kubernetes-preserve-unknown-fields": true }, "required"),
   object: <F extends FieldsByName>(
     fields: F,
@@ -95,15 +97,15 @@ export const s = {
     const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
     return field({ type: "object", properties, ...(required.length === 0 ? {} : { required }), ...rules }, "required")
   },
-  /** Values by names of the client's choice. */
+  /** A map with keys that the client chooses. */
   map: <F extends AnyField>(
     value: F,
     rules: Bounds<"maxProperties"> = {},
   ): Field<Readonly<Record<string, OutOf<F>>>, Readonly<Record<string, InOf<F>>>> =>
     field({ type: "object", additionalProperties: value.schema, ...rules }, "required"),
   /**
-   * A list. Server-side apply replaces it as a whole, unless it is a set or its items are told apart by members of
-   * theirs, its keys.
+   * A list. Server-side apply replaces it as a whole, unless it is a set, or `keys` names the members that identify its
+   * items.
    */
   list: <F extends AnyField>(
     item: F,

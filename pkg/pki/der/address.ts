@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net"
 
 /**
- * The 4 or 16 bytes of an IP address, as a subject alternative name carries them. Throws TypeError when `address` is
- * none.
+ * Returns the 4 or 16 bytes of an IP address, as in a subject alternative name.
+ * @throws TypeError when `address` is not an IP address
  */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number))

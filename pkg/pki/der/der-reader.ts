@@ -1,6 +1,6 @@
 import { TAG } from "./der.ts"
 
-/** One value as it was read: `raw` is all of it, `content` what stands after its length. */
+/** One value that was read: `raw` is all of it, `content` what follows its length. */
 export interface DerItem {
   readonly tag: number
   readonly content: Buffer
@@ -8,9 +8,9 @@ export interface DerItem {
 }
 
 /**
- * Reads DER that a stranger has sent, value by value. Takes nothing but DER (ITU-T X.690, 10.1): lengths in their
- * shortest form, no indefinite ones, no tag numbers above 30. Throws DerError for anything else, and where a value is
- * not of the wanted type.
+ * Reads DER of an untrusted sender, value by value. Accepts only DER (ITU-T X.690, 10.1): lengths in their shortest
+ * form, no indefinite ones, no tag numbers above 30. Throws DerError for anything else, and when a value does not have
+ * the expected type.
  */
 export class DerReader {
   readonly #bytes: Buffer
@@ -25,7 +25,7 @@ export class DerReader {
   get nextTag(): number | undefined {
     return this.#bytes[this.#at]
   }
-  /** Takes the next value; one of `tag`, where that is given. */
+  /** Reads the next value. With `tag` it must have this tag. */
   take(tag?: number): DerItem {
     const start = this.#at
     const found = this.#octet()
@@ -41,15 +41,15 @@ export class DerReader {
       raw: this.#bytes.subarray(start, this.#at),
     }
   }
-  /** A reader of what is inside of the next value. */
+  /** Returns a reader of the content of the next value. */
   inside(tag: number = TAG.sequence): DerReader {
     return new DerReader(this.take(tag).content)
   }
-  /** Throws where anything is left. */
+  /** Throws when any bytes are left. */
   end(): void {
     if (!this.isAtEnd) throw new DerError("trailing data")
   }
-  /** The dotted form of the next value, an object identifier. */
+  /** Reads an object identifier and returns its dotted form. */
   oid(): string {
     const { content } = this.take(TAG.oid)
     if (content.length === 0 || content.length > LONGEST_OID) throw new DerError("invalid object identifier")
@@ -68,7 +68,7 @@ export class DerReader {
     const top = Math.min(2, Math.floor(first / 40))
     return [top, first - 40 * top, ...rest].join(".")
   }
-  /** The bytes of the next value, a BIT STRING of whole bytes. */
+  /** Reads a BIT STRING of whole bytes and returns the bytes. */
   wholeBits(): Buffer {
     const { content } = this.take(TAG.bitString)
     if (content[0] !== 0) throw new DerError("invalid bit string")
@@ -94,7 +94,7 @@ export class DerReader {
 
 const LONGEST_OID = 64
 
-/** The bytes are no DER, or not of the wanted structure. */
+/** The bytes are not DER, or do not have the expected structure. */
 export class DerError extends Error {
   override readonly name = "DerError"
 }

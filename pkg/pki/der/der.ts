@@ -1,9 +1,9 @@
-/** The part of DER (ITU-T X.690) that X.509 certificates need: writing values, and walking over what is written.
+/**
+ * Writes and walks over the part of DER (ITU-T X.690) that X.509 certificates need.
  *
- *  Why not a library: `@peculiar/x509` costs 12 ms (compiled) to 85 ms (from source) to load and 14 MB of memory, wants
- *  a `Reflect` polyfill and
- *  signs asynchronously, while a whole certificate authority is made here in well under a millisecond. Reading and
- * verifying stay with `node:crypto`.
+ * Why not a library: `@peculiar/x509` takes 12 ms (compiled) to 85 ms (from source) to load and 14 MB of memory, needs
+ * a `Reflect` polyfill and signs asynchronously, while this makes a whole certificate authority in well under a
+ * millisecond. `node:crypto` reads and verifies certificates.
  */
 
 export const TAG = {
@@ -22,7 +22,8 @@ export const TAG = {
 } as const
 
 /**
- * One value: tag, length, content. `tag` is the whole identifier octet (numbers above 30 do not occur in certificates).
+ * Returns one value: tag, length, content. `tag` is the whole identifier octet (numbers above 30 do not occur in
+ * certificates).
  */
 function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = content.length === 1 ? content[0]! : Buffer.concat(content)
@@ -37,21 +38,21 @@ export const bitString = (content: Uint8Array, unusedBits = 0): Buffer =>
 export const utf8String = (text: string): Buffer => tlv(TAG.utf8String, Buffer.from(text, "utf8"))
 export const NULL: Buffer = tlv(TAG.null)
 export const boolean = (value: boolean): Buffer => tlv(TAG.boolean, Buffer.from([value ? 0xff : 0x00]))
-/** A context-specific, constructed value: `[n] EXPLICIT`. */
+/** Returns a context-specific, constructed value: `[n] EXPLICIT`. */
 export const explicit = (number: number, ...content: readonly Uint8Array[]): Buffer => tlv(0xa0 | number, ...content)
-/** A context-specific, primitive value: `[n] IMPLICIT` of a string. */
+/** Returns a context-specific, primitive value: `[n] IMPLICIT` of a string. */
 export const implicit = (number: number, content: Uint8Array): Buffer => tlv(0x80 | number, content)
 
-/** An unsigned integer, most significant byte first. */
+/** Returns an unsigned integer from its bytes, most significant first. */
 export function integer(bytes: Uint8Array): Buffer {
   let start = 0
   while (start < bytes.length - 1 && bytes[start] === 0) start++
   const trimmed = bytes.subarray(start)
-  // A set top bit would read as negative.
+  // A set top bit would mean a negative number.
   return (trimmed[0] ?? 0) >= 0x80 ? tlv(TAG.integer, Buffer.from([0]), trimmed) : tlv(TAG.integer, trimmed)
 }
 
-/** An object identifier from its dotted form. */
+/** Returns an object identifier from its dotted form. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number)
   const octets = [first * 40 + second]
@@ -65,7 +66,8 @@ export function oid(dotted: string): Buffer {
 }
 
 /**
- * A time of validity: UTCTime up to 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5 demands. Whole seconds.
+ * Returns a time of validity in whole seconds: UTCTime up to 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5
+ * demands.
  */
 export function time(at: Date): Buffer {
   const digits = at.toISOString().replace(/[-:T]|\.\d+/g, "") // 20260102030405Z
@@ -79,7 +81,7 @@ export interface DerValue {
   readonly content: Buffer
 }
 
-/** The values that stand one after another in `bytes`. Throws RangeError when a length points past the end. */
+/** Returns the values that follow one another in `bytes`. @throws RangeError when a length points past the end */
 export function readAll(bytes: Buffer): DerValue[] {
   const values: DerValue[] = []
   let at = 0

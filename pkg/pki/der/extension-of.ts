@@ -3,7 +3,7 @@ import { oid, readAll } from "./der.ts"
 
 const EXTENSIONS = 0xa3
 
-/** Returns the DER of an extension of a certificate by its object identifier; undefined where it has none. */
+/** Returns the DER of a certificate's extension by its object identifier; undefined when it has none. */
 export function extensionOf(certificate: X509Certificate, identifier: string): Buffer | undefined {
   const wanted = oid(identifier).subarray(2)
   const [whole] = readAll(certificate.raw)

@@ -1,6 +1,6 @@
 /** One block of a PEM file (RFC 7468). */
 export interface PemBlock {
-  /** What stands after BEGIN, for instance `CERTIFICATE REQUEST`. */
+  /** The text after BEGIN, for instance `CERTIFICATE REQUEST`. */
   readonly label: string
   readonly bytes: Buffer
   readonly hasHeaders: boolean
@@ -10,8 +10,8 @@ const BEGIN = "-----BEGIN "
 const DASHES = "-----"
 
 /**
- * The blocks of a PEM text, in their order; what stands between them, and what cannot be read, is passed over. Takes
- * time that grows with the text. Source: Go encoding/pem Decode.
+ * Returns the blocks of a PEM text in their order. Text between them, and blocks that cannot be read, are skipped.
+ * Takes time linear in the length of the text. Source: Go encoding/pem Decode.
  */
 export function pemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = []

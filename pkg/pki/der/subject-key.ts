@@ -5,9 +5,8 @@ import { extensionOf } from "./extension-of.ts"
 const SUBJECT_KEY_ID = "2.5.29.14"
 
 /**
- * The identifier that an authority's certificate has for its key; undefined where it has none. Certificates that the
- * authority signs must name the same one, in whatever way it was made (RFC 5280, 4.2.1.1): OpenSSL finds no way from
- * the one to the other otherwise.
+ * Returns the key identifier in an authority's certificate; undefined when it has none. Certificates that the authority
+ * signs must contain the same one, however it was made (RFC 5280, 4.2.1.1): otherwise OpenSSL finds no chain.
  */
 export function subjectKeyOf(certificate: X509Certificate): Buffer | undefined {
   const value = extensionOf(certificate, SUBJECT_KEY_ID)

@@ -1,11 +1,11 @@
 /**
- * Reading the subject of a certificate from its bytes. `X509Certificate.subject` is text for people: it escapes, and
- * runs several organizations
- *  together; who may do what hangs on these names, so they are read exactly. */
+ * Reading the subject of a certificate from its bytes. `X509Certificate.subject` is text for people: it escapes
+ * characters, and joins several organizations. Permissions depend on these names, so they are read exactly.
+ */
 import { X509Certificate } from "node:crypto"
 import { type DerValue, oid, readAll, sequence, TAG } from "./der.ts"
 
-/** Who a certificate speaks for. As a client: `commonName` is the user, `organizations` are the groups. */
+/** Whom a certificate identifies. In a client certificate `commonName` is the user, `organizations` are the groups. */
 export interface Subject {
   readonly commonName: string
   readonly organizations: readonly string[]
@@ -14,7 +14,7 @@ export interface Subject {
 const COMMON_NAME = oid("2.5.4.3")
 const ORGANIZATION = oid("2.5.4.10")
 
-/** The subject of a certificate given as DER or PEM. Throws when it cannot be read. */
+/** Reads the subject of a certificate, which is DER or PEM. @throws Error when it cannot be read */
 export function subjectOf(certificate: Buffer | string): Subject {
   let commonName = ""
   const organizations: string[] = []
@@ -30,7 +30,7 @@ export function subjectOf(certificate: Buffer | string): Subject {
 }
 
 /**
- * The subject as it stands in the certificate: what a certificate signed by it must name as its issuer, byte for byte.
+ * Returns the bytes of a certificate's subject. Certificates that it signs must have the same bytes as their issuer.
  */
 export const subjectDer = (certificate: X509Certificate): Buffer => sequence(subjectField(certificate).content)
 

@@ -7,7 +7,7 @@ const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256
 /** The key with which requests are signed, as PEM. */
 export const requestKey = privateKey.export({ type: "pkcs8", format: "pem" }).toString()
 
-/** For tests: a PKCS #10 request as the base64 of its PEM, signed with a key of this process. */
+/** Returns a PKCS #10 request as the base64 of its PEM, signed with a key of this process. */
 export function signedRequest(commonName: string, organization: string, dnsName?: string): string {
   const attribute = (type: string, value: string) => set(sequence(oid(type), utf8String(value)))
   const names = sequence(implicit(2, Buffer.from(dnsName ?? "")))

@@ -4,7 +4,7 @@ import { DerError, DerReader } from "../der/der-reader.ts"
 import { TAG } from "../der/der.ts"
 import { pemBlocks } from "../der/pem.ts"
 
-/** What a PKCS #10 request (RFC 2986) asks to be certified, read from what a stranger sent. */
+/** The content of a PKCS #10 request (RFC 2986) of an untrusted sender. */
 export interface CertificateRequest {
   /** Attributes of the subject in their order: object identifier and text. */
   readonly subject: readonly { readonly type: string; readonly value: string }[]
@@ -12,19 +12,19 @@ export interface CertificateRequest {
   readonly organizations: readonly string[]
   readonly dnsNames: readonly string[]
   readonly emailAddresses: readonly string[]
-  /** Four or sixteen bytes each. */
+  /** Addresses of four or sixteen bytes each. */
   readonly ipAddresses: readonly Buffer[]
   readonly uris: readonly string[]
-  /** SubjectPublicKeyInfo as DER. */
+  /** The SubjectPublicKeyInfo as DER. */
   readonly publicKey: Buffer
 }
 
-/** The request cannot be read, or its signature does not hold. The message is shown to whoever sent it. */
+/** The request cannot be read, or its signature is not valid. The sender gets the message. */
 export class CertificateRequestError extends Error {
   override readonly name = "CertificateRequestError"
 }
 
-/** A key of 8192 bits with a hundred names has 12 KB. */
+/** Largest accepted request. One with a key of 8192 bits and a hundred names has 12 KB. */
 const MOST_BYTES = 64 * 1024
 const MOST_KEY_BITS = 8192
 const OID = {
@@ -33,7 +33,7 @@ const OID = {
   extensionRequest: "1.2.840.113549.1.9.14",
   subjectAltName: "2.5.29.17",
 }
-/** Digests by the signature's algorithm; Ed25519 has its own. SHA-1 and MD5 are refused. */
+/** Digests by signature algorithm; null for Ed25519, which has its own. SHA-1 and MD5 are refused. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   "1.2.840.113549.1.1.11": "sha256",
   "1.2.840.113549.1.1.12": "sha384",
@@ -50,8 +50,9 @@ const KEY_TYPE_OF: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a PEM request and checks that it is signed with the key that it brings. Work and memory are bounded: at most
- * 64 KiB, RSA keys of at most 8192 bits. @throws CertificateRequestError
+ * Reads a PEM request and checks that it is signed with the key that it contains. Time and memory are bounded: at most
+ * 64 KiB, RSA keys of at most 8192 bits.
+ * @throws CertificateRequestError
  */
 export function readCertificateRequest(pem: string): CertificateRequest {
   const block = pem.length > 2 * MOST_BYTES ? undefined : pemBlocks(pem)[0]
@@ -116,7 +117,7 @@ function checkSignature(signed: Buffer, algorithm: string, signature: Buffer, ke
   try {
     isValid = verify(digest, signed, key, signature)
   } catch {
-    // a key that cannot verify anything has signed nothing
+    // A key that cannot verify a signature has not made it.
   }
   if (!isValid) throw new CertificateRequestError("x509: signature of the certificate request does not hold")
 }

@@ -5,8 +5,8 @@ import { bitString, explicit, integer, oid, sequence } from "../der/der.ts"
 const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2"
 
 /**
- * Makes a PKCS #10 request (RFC 2986) as PEM: it shows that its sender has the private key, an EC key as
- * `newPrivateKey` makes it. It names nobody: who the certificate is for is known to the signer by other means.
+ * Makes a PKCS #10 request (RFC 2986) as PEM, which proves that its sender has the private key: an EC key as
+ * `newPrivateKey` makes it. It contains no names: the signer knows by other means for whom the certificate is.
  */
 export function makeCertificateRequest(keyPem: string): string {
   const key = createPrivateKey(keyPem)

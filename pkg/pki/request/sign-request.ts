@@ -11,7 +11,7 @@ import type { CertificateRequest } from "./certificate-request.ts"
 import { bitString, implicit, oid, sequence, set, utf8String } from "../der/der.ts"
 import { subjectDer } from "../der/subject.ts"
 
-/** The usages of the certificates API and their bits in keyUsage (RFC 5280 4.2.1.3), counted from the left. */
+/** The usages of the certificates API with their bits in keyUsage (RFC 5280 4.2.1.3), counted from the left. */
 const KEY_USAGE_BITS: Readonly<Record<string, number>> = {
   signing: 0,
   "digital signature": 0,
@@ -24,7 +24,7 @@ const KEY_USAGE_BITS: Readonly<Record<string, number>> = {
   "encipher only": 7,
   "decipher only": 8,
 }
-/** Those of extendedKeyUsage, in the order in which certificates have them. */
+/** The usages of the certificates API in extendedKeyUsage, in the order in which certificates have them. */
 const EXTENDED_USAGES: Readonly<Record<string, string>> = {
   any: "2.5.29.37.0",
   "server auth": "1.3.6.1.5.5.7.3.1",
@@ -44,13 +44,16 @@ const EXTENDED_USAGES: Readonly<Record<string, string>> = {
 /** Every usage that a request may name. */
 export const KEY_USAGES: readonly string[] = [...Object.keys(KEY_USAGE_BITS), ...Object.keys(EXTENDED_USAGES)].sort()
 
-/** The parts of a subject that a certificate takes over, in their order. Source: Go crypto/x509/pkix ToRDNSequence. */
+/**
+ * The parts of a subject that a certificate copies from the request, in their order. Source: Go crypto/x509/pkix
+ * ToRDNSequence.
+ */
 const SUBJECT_PARTS = ["2.5.4.6", "2.5.4.10", "2.5.4.11", "2.5.4.7", "2.5.4.8", "2.5.4.9", "2.5.4.17"]
 const SINGLE_PARTS = ["2.5.4.3", "2.5.4.5"]
 
 /**
- * Certifies the key of a request for `usages`, as PEM: its subject and alternative names, and nothing else that it asks
- * for. The certificate is no authority, whatever its usages, and never outlives `ca`. Source:
+ * Certifies the key of a request for `usages`, as PEM. Of the request only the subject and the alternative names are
+ * used. The certificate is never an authority, whatever its usages, and never ends after `ca`. Source:
  * pkg/controller/certificates/authority/policies.go PermissiveSigningPolicy.
  */
 export function signRequest(

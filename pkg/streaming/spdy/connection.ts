@@ -1,27 +1,25 @@
 /**
- * A SPDY/3.1 connection over any duplex byte stream, either side of it. Sources: spdy-protocol-draft3-1;
- * moby/spdystream (connection.go, stream.go), which
- *  is what every Kubernetes client and container runtime speaks with.
+ * A SPDY/3.1 connection over any duplex byte stream, as client or server. Sources: spdy-protocol-draft3-1;
+ * moby/spdystream (connection.go, stream.go), which every Kubernetes client and container runtime uses.
  *
- *  What the peers really do, and so does this:
- *  - Flow control windows are neither kept nor announced: spdystream ignores WINDOW_UPDATE, and who waited for one
- *    would wait for ever. Back-pressure is TCP's:
- *    when a stream's reader is slow, the whole connection is read no further.
- *  - spdystream drops data that arrives before the SYN_REPLY. So streams opened here hold their data until the reply is
- *    there.
- *  - The end of the connection ends the streams like a half close does; what had arrived is still read. */
+ * It behaves as its peers do in practice: - Flow control windows are neither kept nor announced: spdystream never sends
+ * WINDOW_UPDATE, so waiting for one would never end. Back-pressure is TCP's: when a stream's reader is slow, nothing
+ * more is read from the whole connection. - spdystream drops data that arrives before the SYN_REPLY. So streams opened
+ * here hold their data until the reply is there. - The end of the connection ends the streams as a half-close does;
+ * data that had arrived can still be read.
+ */
 import type { Duplex } from "node:stream"
 import { type Frame, FrameReader, FrameWriter, RST } from "./frames.ts"
 import type { SpdyHeaders } from "./headers.ts"
 import { SpdyStream } from "./stream.ts"
 
 export interface SpdyConnectionOptions {
-  /** The socket after the upgrade. It is owned by the connection from here on. */
+  /** The socket after the upgrade. From here on the connection owns it. */
   readonly socket: Duplex
   readonly side: "server" | "client"
-  /** Bytes that came with the upgrade. */
+  /** Bytes that arrived with the upgrade. */
   readonly head?: Uint8Array
-  /** Called for each stream the peer opens. It is accepted when this returns true and reset otherwise. */
+  /** Called for each stream that the peer opens. The stream is accepted when this returns true and reset otherwise. */
   readonly onStream?: (stream: SpdyStream) => boolean
 }
 
@@ -32,9 +30,9 @@ export class SpdyConnection {
   readonly #reader = new FrameReader()
   readonly #writer = new FrameWriter()
   readonly #streams = new Map<number, SpdyStream>()
-  /** Streams whose readers are behind. While there is one the socket is paused. */
+  /** Streams whose buffers are full. While there is one, the socket is paused. */
   readonly #full = new Set<SpdyStream>()
-  /** Writers that wait for the socket to take more. */
+  /** Callbacks of writers that wait for the socket to accept more. */
   #blocked: (() => void)[] = []
   readonly #onStream: (stream: SpdyStream) => boolean
   #nextId: number
@@ -55,19 +53,20 @@ export class SpdyConnection {
       socket.once("close", end)
       if (socket.destroyed) end()
     })
-    socket.on("error", () => socket.destroy()) // a cut connection ends its streams; there is nobody else to tell
+    socket.on("error", () => socket.destroy()) // a broken connection ends its streams; nothing else needs to know
     socket.on("drain", () => this.#release())
     socket.on("end", () => {
       this.#end()
       socket.end()
     })
-    // Bytes of the upgrade are read when the caller has had its turn to keep the connection, as all later ones are.
+    // The bytes of the upgrade are read only after the caller had the chance to store the connection, as all later ones
+    // are.
     if (head !== undefined && head.length > 0) socket.unshift(Buffer.from(head))
     socket.on("data", (chunk: Buffer) => this.#receive(chunk))
-    socket.resume() // it may have been paused for the hand-over
+    socket.resume() // may have been paused for the hand-over
   }
 
-  /** Opens a stream. It may be written to at once; the data leaves when the peer has replied. */
+  /** Opens a stream. It may be written to at once; the data is sent when the peer has replied. */
   open(headers: SpdyHeaders): SpdyStream {
     const id = this.#nextId
     this.#nextId += 2
@@ -89,7 +88,10 @@ export class SpdyConnection {
     return stream
   }
 
-  /** Tells the peer that no more streams come, and closes when the open ones are done (both sides). */
+  /**
+   * Tells the peer that no more streams are accepted, and closes the connection when both sides have ended the open
+   * ones.
+   */
   close(): void {
     if (this.#ended || this.#goAwaySent) return
     this.#goAwaySent = true
@@ -103,8 +105,7 @@ export class SpdyConnection {
   }
 
   /**
-   * Bytes of one stream. `done` is called when the socket takes more, or at once when the connection is over: there is
-   * nobody to tell.
+   * Sends bytes of one stream. `done` is called when the socket accepts more, or at once when the connection has ended.
    */
   sendData(streamId: number, data: Buffer, fin: boolean, done: () => void): void {
     if (this.#ended) return done()
@@ -125,7 +126,7 @@ export class SpdyConnection {
     this.#send({ type: "rstStream", streamId, status })
   }
 
-  /** A stream that neither side uses any more. */
+  /** Removes a stream that neither side uses any more. */
   forget(stream: SpdyStream): void {
     if (this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id)
     this.setFull(stream, false)
@@ -144,7 +145,7 @@ export class SpdyConnection {
     try {
       for (const frame of this.#reader.read(chunk)) this.#handle(frame)
     } catch {
-      // Header compression is shared by all frames: after one that cannot be read none can.
+      // All frames share the state of header compression: after one that cannot be read, no other one can.
       this.#socket.destroy()
     }
   }
@@ -170,7 +171,7 @@ export class SpdyConnection {
       case "rstStream":
         return this.#streams.get(frame.streamId)?.remoteReset()
       case "ping":
-        // Each side numbers its own: an id of the other's parity asks, one of ours answers.
+        // A ping's id of this side's parity is an answer; one of the other parity is a question, which is answered.
         if (frame.id % 2 !== this.#nextId % 2) this.#send(frame)
         return
       case "goAway":
@@ -220,5 +221,5 @@ export class SpdyConnection {
   }
 }
 
-/** Data frames are cut to this, so that one stream does not hold up the others for long. */
+/** The largest data frame that is sent, in bytes, so that one stream does not block the others for long. */
 const MAX_DATA = 64 * 1024

@@ -1,6 +1,6 @@
 /**
- * The preset dictionary of SPDY/3 header blocks (spdy-protocol-draft3-1, 2.6.10.1): some words with their lengths
- * before them, then plain text.
+ * The preset dictionary of SPDY/3 header blocks (spdy-protocol-draft3-1, 2.6.10.1): words that are preceded by their
+ * lengths, then plain text.
  */
 const WORDS =
   "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age " +
@@ -32,5 +32,5 @@ export const HEADER_DICTIONARY: Buffer = Buffer.concat([
   Buffer.from(TEXT),
 ])
 
-/** The Adler-32 of the dictionary: how a zlib stream says that it needs it (RFC 1950, DICTID). */
+/** The Adler-32 of the dictionary, with which a zlib stream says that it needs it (RFC 1950, DICTID). */
 export const HEADER_DICTIONARY_ID = 0xe3c6a7c2

@@ -1,4 +1,4 @@
-/** SPDY/3.1 frames as values, and as bytes (spdy-protocol-draft3-1, 2.2 and 2.6). */
+/** Encodes and decodes SPDY/3.1 frames (spdy-protocol-draft3-1, 2.2 and 2.6). */
 import { HeaderReader, type SpdyHeaders, HeaderWriter } from "./headers.ts"
 
 export const RST = {
@@ -14,7 +14,7 @@ export interface SynStreamFrame {
   readonly type: "synStream"
   readonly streamId: number
   readonly associatedTo: number
-  /** 0 (first) to 7 (last). */
+  /** From 0 (highest) to 7 (lowest). */
   readonly priority: number
   readonly fin: boolean
   readonly unidirectional: boolean
@@ -53,16 +53,16 @@ const FLAG_FIN = 1
 const FLAG_UNIDIRECTIONAL = 2
 const VERSION = 3
 
-/** What the peer sent cannot be understood, so nothing behind it can: the connection is over. */
+/** A frame of the peer cannot be decoded. Later frames cannot be either, so the connection has to end. */
 export class FrameError extends Error {
   override readonly name = "FrameError"
 }
 
-/** Frames to bytes. Header compression makes the order of calls the order of sending. */
+/** Encodes frames. They must be sent in the order of the calls, because header compression keeps state. */
 export class FrameWriter {
   readonly #headers = new HeaderWriter()
 
-  /** The first part of a data frame, for `length` bytes that are written behind it. */
+  /** Returns the head of a data frame, for `length` bytes that follow it. */
   dataHead(streamId: number, length: number, fin: boolean): Buffer {
     const head = Buffer.allocUnsafe(8)
     head.writeUInt32BE(streamId, 0)
@@ -105,15 +105,15 @@ export class FrameWriter {
   }
 }
 
-/** Bytes to frames, however the bytes are cut. */
+/** Decodes frames from chunks of any size. */
 export class FrameReader {
   readonly #headers = new HeaderReader()
   #pending: Buffer[] = []
   #size = 0
-  /** Bytes that must be there before it is worth looking again. */
+  /** The number of bytes that must be pending before decoding is tried again. */
   #wanted = 8
 
-  /** The frames that `chunk` completes. Throws FrameError. */
+  /** Returns the frames that `chunk` completes. @throws FrameError */
   read(chunk: Buffer): Frame[] {
     const frames: Frame[] = []
     this.#pending.push(chunk)
@@ -132,7 +132,7 @@ export class FrameReader {
     return frames
   }
 
-  /** The first `count` bytes that are pending, joined into the first piece. */
+  /** Returns the first `count` pending bytes, joined in the first chunk. */
   #peek(count: number): Buffer {
     if (this.#pending.length > 1) this.#pending = [Buffer.concat(this.#pending)]
     return this.#pending[0]!.subarray(0, count)

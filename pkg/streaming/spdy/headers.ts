@@ -1,17 +1,16 @@
-/** SPDY/3 header blocks: a count, then name and value, each behind its length (spdy-protocol-draft3-1, 2.6.10). */
+/**
+ * SPDY/3 header blocks: a count, then names and values, each preceded by its length (spdy-protocol-draft3-1, 2.6.10).
+ */
 import { HEADER_DICTIONARY_ID } from "./dictionary.ts"
 import { HeaderInflater, InflateError } from "./inflate.ts"
 
-/**
- * Header names are in lower case, as SPDY demands; several values of one name stand behind one another, separated by
- * NUL.
- */
+/** Headers with names in lower case, as SPDY demands. Several values of one name are separated by NUL. */
 export type SpdyHeaders = Readonly<Record<string, string>>
 
 /**
- * Turns headers into blocks of one zlib stream. The blocks are stored, not compressed: legal for every decoder, and
- * there is nothing to gain on the few
- *  short headers of a stream. So there is no state but that the stream has begun. */
+ * Encodes headers as blocks of one zlib stream. The blocks are stored, not compressed: every decoder accepts that, and
+ * the few short headers of a stream would gain nothing. So the only state is whether the stream has begun.
+ */
 export class HeaderWriter {
   #started = false
 
@@ -25,7 +24,7 @@ export class HeaderWriter {
     const out: Buffer[] = this.#started ? [] : [Buffer.from([0x78, 0xbb]), uint32(HEADER_DICTIONARY_ID)]
     this.#started = true
     for (let at = 0; at < plain.length; at += 0xffff) out.push(stored(plain.subarray(at, at + 0xffff)))
-    // An empty stored block, as a sync flush ends: decoders that wait for it know that the piece is whole.
+    // An empty stored block, as at the end of a sync flush: some decoders wait for it.
     out.push(stored(Buffer.alloc(0)))
     return Buffer.concat(out)
   }
@@ -34,7 +33,7 @@ export class HeaderWriter {
 export class HeaderReader {
   readonly #inflater = new HeaderInflater()
 
-  /** Throws InflateError or RangeError when the block is damaged. */
+  /** @throws InflateError or RangeError when the block is damaged */
   read(block: Buffer): SpdyHeaders {
     const plain = this.#inflater.next(block)
     const headers: Record<string, string> = {}

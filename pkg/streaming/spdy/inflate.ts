@@ -1,14 +1,17 @@
 /**
  * A decompressor for the header blocks of one direction of a SPDY connection: one zlib stream with the preset
- * dictionary, cut by sync flushes
- *  into one piece a frame (RFC 1950, 1951).
+ * dictionary, which sync flushes divide into one piece for each frame (RFC 1950, 1951).
  *
- *  Why not `node:zlib`: its synchronous functions forget the window between calls and its streams answer in a later
- *  turn of the event loop, by when the
- *  frames behind the block have arrived. Header blocks are some hundred bytes, so plain code is fast enough. */
+ * Why not `node:zlib`: its synchronous functions forget the window between calls, and its streams answer in a later
+ * turn of the event loop, when the frames after the block have arrived already. Header blocks have some hundred bytes,
+ * so plain code is fast enough.
+ */
 import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from "./dictionary.ts"
 
-/** More than any header block of ours; what a small block that unpacks to gigabytes runs into. */
+/**
+ * The size of the largest block after decompression: larger than any real one, so that a small block cannot fill the
+ * memory.
+ */
 const MAX_BLOCK = 256 * 1024
 const WINDOW = 32 * 1024
 
@@ -21,14 +24,14 @@ export class HeaderInflater {
   #started = false
 
   /**
-   * The text of the next block. `input` is the whole compressed part of one frame. Throws InflateError; the connection
-   * is lost then.
+   * Returns the text of the next block. `input` is the whole compressed part of one frame.
+   * @throws InflateError, after which the connection cannot be used
    */
   next(input: Buffer): Buffer {
     const bits = new BitReader(input)
     if (!this.#started) this.#readZlibHeader(bits)
     const out = new Output(this.#window)
-    // A sync flush ends with an empty stored block, so a piece ends where its bytes do.
+    // A sync flush ends with an empty stored block, so that a piece ends with a whole byte.
     while (!bits.atEnd()) {
       const final = bits.take(1) === 1
       readBlock(bits.take(2), bits, out)
@@ -82,7 +85,7 @@ const DISTANCE_BASE = [
 const DISTANCE_EXTRA = [
   0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
 ]
-// The order in which the lengths of the code length codes stand (3.2.7).
+// The order of the lengths of the code length codes (3.2.7).
 const CODE_LENGTH_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
 function readCompressed(bits: BitReader, out: Output, literals: Huffman, distances: Huffman): void {
@@ -130,9 +133,9 @@ function repeat(list: number[], value: number, times: number): void {
   for (let i = 0; i < times; i++) list.push(value)
 }
 
-/** A canonical prefix code, given as the length in bits of each symbol's code (3.2.2). */
+/** A canonical prefix code. It is given as the length in bits of each symbol's code (3.2.2). */
 class Huffman {
-  /** How many codes there are of each length, and the symbols in the order of their codes. */
+  /** The number of codes of each length, and the symbols in the order of their codes. */
   readonly #counts = new Array<number>(16).fill(0)
   readonly #symbols: number[] = []
 
@@ -163,7 +166,7 @@ const FIXED_LITERALS = new Huffman(
 )
 const FIXED_DISTANCES = new Huffman(new Array<number>(30).fill(5))
 
-/** Takes bits from the lowest of each byte on. */
+/** Reads bits, beginning with the lowest of each byte. */
 class BitReader {
   #at = 0
   #bit = 0
@@ -196,7 +199,7 @@ class BitReader {
   }
 }
 
-/** What has been unpacked, behind the window that back references may reach into. */
+/** The decompressed bytes, after the window that back references may refer to. */
 class Output {
   #buffer: Buffer
   #length: number
@@ -217,7 +220,7 @@ class Output {
   }
 
   copy(distance: number, length: number): void {
-    if (distance > this.#length) throw new InflateError("header block refers to what was never sent")
+    if (distance > this.#length) throw new InflateError("header block refers to bytes before its start")
     for (let i = 0; i < length; i++) this.literal(this.#buffer[this.#length - distance]!)
   }
 

@@ -16,13 +16,13 @@ interface Carrier {
  * One stream of a SPDY connection. `end()` closes this side only; reading ends when the peer closes its own.
  * `destroy()` resets the stream.
  *
- * The stream emits no errors: after a reset by the peer and after the end of the connection, reading ends and what is
- * written is dropped. A sender that must know awaits `gone`, or the connection's `closed`.
+ * The stream emits no errors: after a reset by the peer and after the end of the connection, reading ends and written
+ * data is dropped. A sender that must know of it awaits `gone`, or the connection's `closed`.
  */
 export class SpdyStream extends Duplex {
   /**
-   * Resolves when nobody will read what is written any more: the peer has reset the stream or the connection is over.
-   * Not on a mere half close.
+   * Resolves when the peer reads no more: it has reset the stream, or the connection has ended. A half-close does not
+   * count.
    */
   readonly gone: Promise<void>
   #resolveGone!: () => void
@@ -38,8 +38,8 @@ export class SpdyStream extends Duplex {
     readonly id: number,
     readonly headers: SpdyHeaders,
   ) {
-    // A reader may fall this far behind before it holds up the connection's other streams.
-    // Not `autoDestroy`: with it `for await` over what is read would reset the stream at its end, while this side still
+    // The number of bytes that a reader may fall behind before it blocks the connection's other streams. Not
+    // `autoDestroy`: with it `for await` over the stream would reset it at the end of reading, while this side still
     // writes.
     super({
       allowHalfOpen: true,
@@ -54,7 +54,7 @@ export class SpdyStream extends Duplex {
     this.once("finish", destroyWhenDone)
   }
 
-  /** The peer has accepted the stream. */
+  /** Called when the peer has accepted the stream. */
   replied(): void {
     this.#hasReply = true
     this.#release()
@@ -78,7 +78,7 @@ export class SpdyStream extends Duplex {
   }
 
   /**
-   * Tells the peer that nothing more is read or written. Unlike with `destroy`, a reader of this side sees an ordinary
+   * Tells the peer that nothing more is read or written. Unlike after `destroy`, a reader of this side sees an ordinary
    * end.
    */
   cancel(): void {
@@ -86,7 +86,9 @@ export class SpdyStream extends Duplex {
     this.remoteReset()
   }
 
-  /** Nothing more comes and nothing more goes. What has arrived can still be read. */
+  /**
+   * Called when the connection has ended: nothing more can arrive or be sent. Data that has arrived can still be read.
+   */
   connectionEnd(): void {
     this.#lost = true
     this.remoteEnd()

@@ -3,7 +3,7 @@ import { z } from "zod"
 
 /**
  * A TracingConfiguration. Source: component-base tracing/api/v1/types.go, config.go; apiserver pkg/apis/apiserver,
- * whose three versions are alike.
+ * whose three versions have the same fields.
  */
 const TracingConfiguration = z.strictObject({
   apiVersion: z.enum([
@@ -17,13 +17,13 @@ const TracingConfiguration = z.strictObject({
 })
 
 export interface TracingFile {
-  /** A target of gRPC; that of a collector on this machine unless given. */
+  /** A gRPC target; by default that of a collector on this machine. */
   readonly endpoint?: string | undefined
-  /** Of a million requests without a parent this many are recorded; none unless given. */
+  /** How many of a million requests without a parent span are recorded; by default none. */
   readonly samplingRatePerMillion?: number | undefined
 }
 
-/** Reads the file of --tracing-config-file. @throws Error which says what is wrong with it */
+/** Parses the content of the file of --tracing-config-file. @throws Error that says what is wrong with it */
 export function parseTracingFile(text: string): TracingFile {
   const parsed = TracingConfiguration.safeParse(parse(text))
   if (parsed.success) return parsed.data

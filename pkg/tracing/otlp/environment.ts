@@ -3,22 +3,22 @@ import { DEFAULT_OTLP, type OtlpSettings } from "./settings.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the variables say. */
+/** The settings from environment variables. */
 export interface TracingEnvironment {
-  /** Whether traces are wanted by the variables alone. */
+  /** Whether the variables alone turn traces on. */
   readonly isOn: boolean
   readonly sampler: Sampler
   readonly settings: Omit<OtlpSettings, "caPem"> & {
-    /** The file of the authorities that sign the collector's certificate. */
+    /** The file with the authorities that sign the collector's certificate. */
     readonly caFile?: string
   }
-  /** What is not understood and therefore ignored, as the specification wants it. */
+  /** Messages about invalid values, which are ignored as the specification demands. */
   readonly warnings: readonly string[]
 }
 
 const PROTOCOLS = ["grpc", "http/protobuf", "http/json"] as const
 const DEFAULT_PROTOCOL = "http/protobuf"
-/** Variables that are read for traces first, and then for all signals. */
+/** Reads a variable for traces, or else the one for all signals. */
 const forTraces = (env: Environment, name: string): string | undefined =>
   given(env[`OTEL_EXPORTER_OTLP_TRACES_${name}`]) ?? given(env[`OTEL_EXPORTER_OTLP_${name}`])
 
@@ -27,8 +27,8 @@ const given = (text: string | undefined): string | undefined =>
   text === undefined || text.trim() === "" ? undefined : text.trim()
 
 /**
- * Reads the variables by which any OpenTelemetry program is told where its traces go. Source: OpenTelemetry
- * specification, sdk-environment-variables and protocol/exporter.
+ * Reads the variables with which any OpenTelemetry program is configured. Source: OpenTelemetry specification,
+ * sdk-environment-variables and protocol/exporter.
  */
 export function tracingEnvironment(env: Environment): TracingEnvironment {
   const warnings: string[] = []
@@ -80,7 +80,10 @@ function protocolOf(text: string | undefined, ignored: Ignored): OtlpSettings["p
   return found ?? DEFAULT_PROTOCOL
 }
 
-/** The variable for traces is used as it is; to that for all signals HTTP adds the path of traces. */
+/**
+ * Returns the endpoint. The variable for traces is used unchanged; to the one for all signals HTTP adds the path of
+ * traces.
+ */
 function endpointOf(env: Environment, protocol: OtlpSettings["protocol"], ignored: Ignored): string {
   const isGrpc = protocol === "grpc"
   const own = given(env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"])
@@ -89,7 +92,7 @@ function endpointOf(env: Environment, protocol: OtlpSettings["protocol"], ignore
   const endpoint = own ?? (common === undefined || isGrpc ? common : `${common.replace(/\/$/, "")}/v1/traces`)
   if (endpoint === undefined) return otherwise
   if (isGrpc || /^https?:$/.test(URL.parse(endpoint)?.protocol ?? "")) return endpoint
-  // The value may have a password, so it is not shown.
+  // The value may contain a password, so it is not shown.
   ignored("OTEL_EXPORTER_OTLP_ENDPOINT", "expected a URL that begins with http:// or https://")
   return otherwise
 }
@@ -131,19 +134,19 @@ function resourceOf(env: Environment, ignored: Ignored): Readonly<Record<string,
   }
 }
 
-/** Parses `key=value,key=value` with values in percent-encoding. Source: W3C Baggage. */
+/** Parses `key=value,key=value` with percent-encoded values. Source: W3C Baggage. */
 function pairs(text: string | undefined, name: string, ignored: Ignored): Readonly<Record<string, string>> {
   if (text === undefined) return {}
   try {
     return Object.fromEntries(
       text.split(",").map((pair) => {
         const [key = "", ...rest] = pair.split("=")
-        if (key.trim() === "" || rest.length === 0) throw new Error("no pair")
+        if (key.trim() === "" || rest.length === 0) throw new Error("not key=value")
         return [decodeURIComponent(key.trim()), decodeURIComponent(rest.join("=").trim())]
       }),
     )
   } catch {
-    // The value may have a key, so it is not shown.
+    // The value may contain a key, so it is not shown.
     ignored(name, "expected key=value,key=value")
     return {}
   }

@@ -47,7 +47,10 @@ const idsOf = ({ traceId, spanId }: SpanContext) => ({ traceId: bytesOf(traceId)
 
 const bytesOf = (hex: string): Uint8Array => Buffer.from(hex, "hex")
 
-/** The fraction is taken apart, since a time in nanoseconds is beyond what a number holds exactly. */
+/**
+ * Whole milliseconds and their fraction are converted separately, since a JavaScript number cannot hold a time in
+ * nanoseconds exactly.
+ */
 function nanoseconds(ms: number): bigint {
   const whole = Math.floor(ms)
   return BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6))

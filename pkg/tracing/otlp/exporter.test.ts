@@ -84,7 +84,7 @@ describe("the exporter of spans", () => {
     // then
     expect(exporter.dropped).toBeGreaterThan(9000)
     expect(lines.map(([message]) => message)).toEqual([
-      "Failed to send traces to the collector; will retry, and drop those that do not fit",
+      "Failed to send traces to the collector; will retry, and drop what does not fit",
     ])
     await exporter.stop()
   })

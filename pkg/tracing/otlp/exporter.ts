@@ -5,12 +5,12 @@ import { exportRequest } from "./export-request.ts"
 import { SendError, type Sender } from "./sender.ts"
 import type { OtlpSettings } from "./settings.ts"
 
-/** The first and the longest wait before spans are sent again. */
+/** The first and the longest delay before spans are sent again, in milliseconds. */
 const FIRST_RETRY_MS = 1000
 const LAST_RETRY_MS = 30_000
-/** How often the same spans are sent; then they are dropped. */
+/** The number of attempts to send the same spans, after which they are dropped. */
 const MOST_TRIES = 5
-/** How long the end of the program waits for the collector. */
+/** How long the end of the program waits for the collector, in milliseconds. */
 const LAST_WORDS_MS = 2000
 
 export type ExporterOptions = Pick<OtlpSettings, "resource" | "delayMs" | "mostWaiting" | "mostTogether"> & {
@@ -20,9 +20,8 @@ export type ExporterOptions = Pick<OtlpSettings, "resource" | "delayMs" | "mostW
 }
 
 /**
- * Collects spans and sends them in batches, one at a time. Nobody waits for it: what does not fit is dropped, whatever
- * the collector does, and while there are no spans no timer runs. Source of the rules: OpenTelemetry specification,
- * batching processor.
+ * Collects spans and sends them in batches, one at a time. Nothing waits for it: spans that do not fit are dropped, and
+ * while there are no spans no timer runs. Source of the rules: OpenTelemetry specification, batching processor.
  */
 export class OtlpExporter {
   readonly #options: ExporterOptions
@@ -54,7 +53,7 @@ export class OtlpExporter {
     else this.#timer ??= clock.setTimeout(() => this.#send(), delayMs, "upkeep")
   }
 
-  /** Takes no more spans, and sends those that wait: for two seconds at most, and not to a collector that fails. */
+  /** Accepts no more spans, and sends those that wait: for two seconds at most, and not after a failure. */
   async stop(): Promise<void> {
     const { sender } = this.#options
     this.#timer?.cancel()
@@ -80,7 +79,7 @@ export class OtlpExporter {
     this.#sending = this.#sendAll().finally(() => (this.#sending = undefined))
   }
 
-  /** Sends what waits until nothing does; never rejects. */
+  /** Sends batches until no spans wait; never rejects. */
   async #sendAll(): Promise<void> {
     const { mostTogether, resource } = this.#options
     while (this.#waiting.length > 0 && !this.#stopping.signal.aborted) {
@@ -116,7 +115,7 @@ export class OtlpExporter {
     this.#isFailing = isFailing
     const { log } = this.#options
     if (isFailing)
-      log.warn("Failed to send traces to the collector; will retry, and drop those that do not fit", { error: failure })
-    else log.info("The collector takes traces again", { dropped: this.#dropped })
+      log.warn("Failed to send traces to the collector; will retry, and drop what does not fit", { error: failure })
+    else log.info("Sent traces to the collector again", { dropped: this.#dropped })
   }
 }

@@ -17,7 +17,7 @@ const TEMPORARY: readonly number[] = [
   status.RESOURCE_EXHAUSTED,
 ]
 
-/** Sends spans by OTLP over gRPC; with TLS only where the endpoint begins with `https://`. */
+/** Sends spans by OTLP over gRPC, with TLS only if the endpoint begins with `https://`. */
 export function grpcSender(settings: OtlpSettings, clock: Clock): Sender {
   const { endpoint, headers, timeoutMs, caPem, gzip } = settings
   const isTls = endpoint.startsWith("https://")

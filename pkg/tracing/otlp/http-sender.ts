@@ -47,7 +47,7 @@ export function httpSender(settings: OtlpSettings, clock: Clock): Sender {
           timer.cancel()
           resolve(incoming.statusCode ?? 0)
         })
-        // The answer tells of spans that were refused, which sending them again does not mend.
+        // The response may name spans that were refused. Sending them again would not help.
         incoming.resume()
       })
       outgoing.end(body)

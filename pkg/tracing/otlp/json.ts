@@ -7,7 +7,7 @@ import type { AnyValue, ExportRequest } from "./messages.ts"
 export const encodeJson = (request: ExportRequest): string =>
   JSON.stringify(request, (key, value: unknown) => {
     if (typeof value === "bigint") return String(value)
-    // A Buffer comes here as what its toJSON returns.
+    // A Buffer appears here as the result of its toJSON.
     if (isBytes(value)) return Buffer.from(value.data).toString("hex")
     return key === "value" && isAnyValue(value) ? typed(value) : value
   })

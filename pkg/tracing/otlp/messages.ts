@@ -1,7 +1,7 @@
 import { field, message, repeated, type InitOf, type ValueType } from "../../protobuf/message.ts"
 import { WIRE } from "../../protobuf/writer.ts"
 
-/** Nanoseconds since the epoch. */
+/** A fixed64 number: nanoseconds since the epoch. */
 const fixed64: ValueType<bigint, bigint> = {
   wire: WIRE.fixed64,
   zero: 0n,
@@ -12,7 +12,7 @@ const fixed64: ValueType<bigint, bigint> = {
 
 export type AnyValue = string | number | boolean
 
-/** A oneof: unlike a field of its own, the member that is set is written even if it is zero. */
+/** A oneof: unlike other fields, its member that is set is written even if it is zero. */
 const anyValue: ValueType<AnyValue, AnyValue> = {
   wire: WIRE.bytes,
   zero: "",
@@ -51,8 +51,8 @@ const anyValue: ValueType<AnyValue, AnyValue> = {
 }
 
 /**
- * The messages of OTLP, as far as spans use them. Source: opentelemetry-proto, trace/v1/trace.proto,
- * common/v1/common.proto, resource/v1/resource.proto, collector/trace/v1/trace_service.proto.
+ * The messages of OTLP that spans use. Source: opentelemetry-proto, trace/v1/trace.proto, common/v1/common.proto,
+ * resource/v1/resource.proto, collector/trace/v1/trace_service.proto.
  */
 const KeyValue = message({ key: field(1, "string"), value: field(2, anyValue) })
 const Event = message({
@@ -80,6 +80,6 @@ const ScopeSpans = message({ scope: field(1, Scope), spans: repeated(2, Span) })
 const Resource = message({ attributes: repeated(1, KeyValue) })
 const ResourceSpans = message({ resource: field(1, Resource), scopeSpans: repeated(2, ScopeSpans) })
 
-/** The request by which spans are exported, for HTTP and gRPC alike. */
+/** The request that exports spans, over HTTP and gRPC. */
 export const ExportTraceServiceRequest = message({ resourceSpans: repeated(1, ResourceSpans) })
 export type ExportRequest = InitOf<typeof ExportTraceServiceRequest>

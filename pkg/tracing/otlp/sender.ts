@@ -7,10 +7,10 @@ export interface Sender {
   close(): void
 }
 
-/** Why a collector did not take spans. */
+/** A collector did not accept spans; the message says why. */
 export class SendError extends Error {
   override readonly name = "SendError"
-  /** Whether it may take them later. */
+  /** Whether the collector may accept them later. */
   readonly isTemporary: boolean
   constructor(message: string, isTemporary: boolean) {
     super(message)

@@ -2,28 +2,28 @@
 export interface OtlpSettings {
   readonly protocol: "grpc" | "http/protobuf" | "http/json"
   /**
-   * For HTTP the URL that spans are sent to. For gRPC a URL whose scheme says whether TLS is used, or a target of gRPC:
+   * For HTTP the URL that spans are sent to. For gRPC a URL whose scheme decides about TLS, or a gRPC target:
    * `localhost:4317`, `dns://…`, `unix:///path`.
    */
   readonly endpoint: string
-  /** Sent with each request; often they have a key, so they are never logged. */
+  /** Headers of each request. They often contain a key, so they are never logged. */
   readonly headers: Readonly<Record<string, string>>
   readonly gzip: boolean
-  /** PEM of the authorities that sign the collector's certificate; those of the system unless given. */
+  /** The authorities that sign the collector's certificate, as PEM; by default those of the system. */
   readonly caPem?: string
-  /** Most time for one request, in milliseconds. */
+  /** The longest time of one request, in milliseconds. */
   readonly timeoutMs: number
   /** Attributes of the resource, besides the name of the component as `service.name`. */
   readonly resource: Readonly<Record<string, string>>
-  /** Spans wait this long for others, in milliseconds. */
+  /** How long spans wait for others, in milliseconds. */
   readonly delayMs: number
-  /** Most spans that wait; more are dropped. */
+  /** The number of spans that may wait; further ones are dropped. */
   readonly mostWaiting: number
-  /** Most spans in one request. */
+  /** The number of spans in one request. */
   readonly mostTogether: number
 }
 
-/** What a collector may be told where nothing else is said. Source: OpenTelemetry specification, sdk-environment-variables. */
+/** The default settings. Source: OpenTelemetry specification, sdk-environment-variables. */
 export const DEFAULT_OTLP: Omit<OtlpSettings, "endpoint" | "protocol"> = {
   headers: {},
   gzip: false,

@@ -10,7 +10,7 @@ import type { OtlpSettings } from "./settings.ts"
 
 export interface ExportedTracing {
   readonly tracing: Tracing
-  /** Sends the last spans, for two seconds at most. */
+  /** Sends the last spans; takes two seconds at most. */
   stop(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export interface StartTracingOptions {
   readonly settings: OtlpSettings
 }
 
-/** Starts to trace, and to send the spans to a collector. This is imported only where traces are wanted. */
+/** Starts tracing, and sends the spans to a collector. This module is imported only when traces are on. */
 export async function startTracing(options: StartTracingOptions): Promise<ExportedTracing> {
   const { clock, random, log, sampler, settings } = options
   const exporter = new OtlpExporter({ ...settings, clock, log, sender: await senderFor(settings, clock) })
