@@ -1,7 +1,7 @@
 /** The paths of the kubelet about its node and pods, through the API server. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import type { Summary } from "../../../components/kubelet/stats/summary-types.ts"
-import { BUSYBOX, describeOnNode, startCluster, stay, type Cluster } from "../../harness/cluster.ts"
+import { BUSYBOX, describeOnNode, sh, startCluster, stay, type Cluster } from "../../harness/cluster.ts"
 
 describeOnNode("a node's own paths", () => {
   let cluster: Cluster
@@ -10,11 +10,18 @@ describeOnNode("a node's own paths", () => {
     cluster = await startCluster()
     const name = (await cluster.kubectl.ok("get nodes -o jsonpath={.items[0].metadata.name}")).trim()
     proxy = `/api/v1/nodes/${name}/proxy`
+    const volumeMounts = [
+      { name: "disk", mountPath: "/disk" },
+      { name: "memory", mountPath: "/memory" },
+    ]
+    const write = "for file in /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5; done"
     await cluster.runPod("busy", {
       volumes: [
         { name: "disk", emptyDir: {} },
         { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "8Mi" } },
       ],
+      // The size of a volume is known for a minute, so the files are there before anything may measure it.
+      initContainers: [{ name: "writes", image: BUSYBOX, command: sh(write), volumeMounts }],
       containers: [
         {
           name: "burns",
@@ -26,10 +33,7 @@ describeOnNode("a node's own paths", () => {
           name: "rests",
           image: BUSYBOX,
           command: stay(),
-          volumeMounts: [
-            { name: "disk", mountPath: "/disk" },
-            { name: "memory", mountPath: "/memory" },
-          ],
+          volumeMounts,
         },
       ],
     })
@@ -38,7 +42,7 @@ describeOnNode("a node's own paths", () => {
   const raw = (path: string) => cluster.kubectl.ok(["get", "--raw", proxy + path])
 
   test("show what its pods use: CPU, memory, disk and network", async () => {
-    // given a pod with network traffic and a file on its disk
+    // given a pod with network traffic and files on its disk and in its volumes
     await cluster.kubectl.run([
       "exec",
       "busy",
@@ -47,8 +51,7 @@ describeOnNode("a node's own paths", () => {
       "--",
       "sh",
       "-c",
-      "for file in /big /disk/big /memory/big; do dd if=/dev/zero of=$file bs=1M count=5 2>/dev/null; done; " +
-        "nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null",
+      "dd if=/dev/zero of=/big bs=1M count=5 2>/dev/null; nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null",
     ])
 
     // when it has run long enough for its usage to be known
