@@ -7,20 +7,19 @@ import { connectCri, type CriClient } from "../../pkg/cri/client.ts"
 import { replaceFile } from "../../pkg/files/files.ts"
 import { isCriError } from "../../pkg/cri/errors.ts"
 import type { Logger } from "../../pkg/log/log.ts"
-import { Archives, shown } from "./images/archives.ts"
+import { Archives } from "./images/archives.ts"
 import { containerdConfig, foldersOf } from "./config.ts"
-import { machineArchitecture } from "./elf.ts"
 import { detectCgroupDriver, inspectHost, type HostFacts } from "./host.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import { withExampleImages } from "./images/example-images.ts"
-import { importImages } from "./images/images.ts"
+import { OwnPauseImage } from "./images/own-pause-image.ts"
 import { NETWORK } from "./network/cni.ts"
 import { SourceGuard } from "./network/sources/source-guard.ts"
 import { attachmentsOf, isPort } from "./network/plugin/attachments.ts"
 import { hasPlugins } from "./network/plugin/install-plugins.ts"
 import { PluginServer } from "./network/plugin/plugin-server.ts"
 import type { ContainerdPaths } from "./paths.ts"
-import { PAUSE_IMAGE, pauseImageArchive } from "./images/pause-image.ts"
+import { PAUSE_IMAGE } from "./images/pause-image.ts"
 import type { RegistryHosts } from "./registries/registry-hosts.ts"
 import { endOrphanedDaemon, launchContainerd, type ContainerdProcess } from "./process.ts"
 
@@ -69,6 +68,8 @@ export class Containerd implements Component {
   readonly #log: Logger
   readonly #registries: RegistryHosts | undefined
   readonly #archives: Archives
+  /** Undefined where another pause image is named. */
+  readonly #ownPauseImage: OwnPauseImage | undefined
   readonly #plugins: PluginServer
   readonly #listeners = new Set<(state: ContainerdState) => void>()
   #state: ContainerdState = "stopped"
@@ -94,16 +95,31 @@ export class Containerd implements Component {
     this.cgroupDriver = cgroupDriver
     this.pauseImage = pauseImage
     const cri = connectCri(paths.socket, clock, tracing)
-    this.cri = { ...cri, images: withExampleImages(cri.images, paths, clock) }
     this.#clock = clock
     this.#log = log.child({ component: "containerd" })
+    const own =
+      pauseImage === PAUSE_IMAGE
+        ? new OwnPauseImage({ paths, images: cri.images, clock, signal: () => this.#stopping.signal })
+        : undefined
+    this.#ownPauseImage = own
+    this.cri = {
+      ...cri,
+      runtime: own?.before(cri.runtime) ?? cri.runtime,
+      images: withExampleImages(cri.images, paths, clock),
+    }
     const pods = () => attachmentsOf(NETWORK, isPort)
     this.#plugins = new PluginServer(
       paths,
       this.#log,
       guardsSources ? new SourceGuard({ clock, log: this.#log, pods }) : undefined,
     )
-    this.#archives = new Archives({ paths, clock, log: this.#log, images: this.cri.images })
+    this.#archives = new Archives({
+      paths,
+      clock,
+      log: this.#log,
+      images: this.cri.images,
+      first: async () => own?.there(),
+    })
   }
 
   get state(): ContainerdState {
@@ -133,7 +149,7 @@ export class Containerd implements Component {
     return this.#archives.more()
   }
 
-  /** Resolves when containerd serves the CRI and has the pause image. @throws Error with the daemon's own message */
+  /** Resolves when containerd serves the CRI. @throws Error with the daemon's own message */
   async start(signal: AbortSignal): Promise<void> {
     if (this.#state !== "stopped") throw new Error(`Cannot start containerd: it is ${this.#state}`)
     this.#stopping = new AbortController()
@@ -141,6 +157,7 @@ export class Containerd implements Component {
     this.#problem = undefined
     this.#become("starting")
     try {
+      this.#ownPauseImage?.checkProcessor()
       for (const folder of foldersOf(this.paths)) mkdirSync(folder, { recursive: true })
       const [host, orphan] = await Promise.all([inspectHost(this.paths), endOrphanedDaemon(this.paths, this.#clock)])
       stopping.throwIfAborted()
@@ -157,7 +174,6 @@ export class Containerd implements Component {
         mode: 0o600,
       })
       await this.#launch(stopping)
-      await this.#importPauseImage(stopping)
     } catch (err) {
       const aborted = stopping.aborted
       await this.stop()
@@ -235,19 +251,6 @@ export class Containerd implements Component {
         throw new Error(`containerd runs without its CRI plugin: ${process.complaint() ?? "it does not say why"}`)
       return err instanceof Error ? err.message : String(err)
     }
-  }
-
-  async #importPauseImage(signal: AbortSignal): Promise<void> {
-    if (this.pauseImage !== PAUSE_IMAGE || (await this.cri.images.imageStatus(PAUSE_IMAGE)) !== undefined) return
-    const architecture = machineArchitecture()
-    if (architecture === undefined)
-      throw new Error(`Cannot make a pause image for the processor ${process.arch}: name one with --pause-image`)
-    await shown(
-      this.cri.images,
-      this.#clock,
-      await importImages([pauseImageArchive(architecture)], this.paths, signal),
-      signal,
-    )
   }
 
   /** Waits for the daemon's end and starts it again, until `stop`. */

@@ -13,6 +13,8 @@ export interface ArchivesParts {
   readonly images: ImageService
   readonly clock: Clock
   readonly log: Logger
+  /** What is imported before the archives. */
+  readonly first?: () => Promise<void>
 }
 
 /**
@@ -51,6 +53,9 @@ export class Archives {
   async #run(signal: AbortSignal): Promise<void> {
     const { log, paths } = this.#parts
     this.#arrival ??= Promise.withResolvers()
+    await this.#parts.first?.().catch((err: unknown) => {
+      if (!signal.aborted) log.error("Failed to import an image of k3ts", { err })
+    })
     try {
       const imported = new Imported(paths)
       const archives = archivesToImport(paths)
