@@ -86,7 +86,13 @@ export class LiveObjects {
 
   #unshelve(key: string): void {
     const shelf = this.#shelfOf(key)
-    if (shelf?.delete(key) === true && shelf.isEmpty) this.#shelves.delete(resourceOf(key) ?? "")
+    const shelved = shelf?.delete(key)
+    if (shelved === undefined) return
+    if (shelf!.isEmpty) this.#shelves.delete(resourceOf(key) ?? "")
+    if (this.#elsewhere!.forget === undefined) return
+    // Somebody may have got it after the write that takes it away was staged.
+    this.#loans.hold(key)
+    this.#elsewhere!.forget(shelved.revision)
   }
 }
 

@@ -1,4 +1,5 @@
 import { LogStorage, type LogStorageOptions } from "./log-storage.ts"
+import { PackedObjects } from "./packed-objects.ts"
 import type { StorageEvent } from "./storage.ts"
 import { StoredObject, type Identity, type ParseObject } from "./stored-object.ts"
 
@@ -9,10 +10,24 @@ export interface Beginning {
   readonly parse: ParseObject
 }
 
+export interface MemoryStorageOptions extends LogStorageOptions {
+  /**
+   * Objects that are seldom read are compressed, so many at a time, once the log is compacted past them; never unless
+   * given. Each time, many texts of their index are written anew.
+   */
+  readonly packed?: number
+}
+
 /** The store of test clusters, which ends with the process. `recent` holds its whole log. */
 export class MemoryStorage extends LogStorage {
-  constructor(options: LogStorageOptions, beginning?: Beginning) {
+  readonly #packedAtOnce: number
+  readonly #packed = new PackedObjects()
+  /** Objects to be packed, in the order of their revisions; some may have been written again. */
+  #unpacked: StoredObject[] = []
+
+  constructor({ packed = Infinity, ...options }: MemoryStorageOptions, beginning?: Beginning) {
     super(options)
+    this.#packedAtOnce = packed
     if (beginning === undefined) return
     const { objects, revision, parse } = beginning
     const stored = objects.map((object) => new StoredObject(object, { json: object.value, parse }, this.frozen))
@@ -37,7 +52,20 @@ export class MemoryStorage extends LogStorage {
     return this.compactedRevision
   }
   protected dropUpTo(revision: number): void {
-    this.recent.dropUpTo(revision)
+    const dropped = this.recent.dropUpTo(revision)
+    if (this.#packedAtOnce !== Infinity) this.#pack(dropped)
   }
   protected closeMedium(): void {}
+
+  #pack(events: readonly StorageEvent[]): void {
+    for (const { key, stored } of events) {
+      const live = this.live.get(key)
+      if (live === stored && live.seldomRead) this.#unpacked.push(live)
+    }
+    if (this.#unpacked.length < this.#packedAtOnce) return
+    const objects = this.#unpacked.filter((stored) => this.live.get(stored.key) === stored && !stored.isHeld)
+    this.#unpacked = []
+    this.#packed.add(objects)
+    this.live.shelve(objects, this.#packed)
+  }
 }

@@ -21,9 +21,9 @@ export class RecentEvents {
     return dropped
   }
 
-  /** Drops the events up to `revision`. */
-  dropUpTo(revision: number): void {
-    this.#events = this.#events.filter((event) => event.revision > revision)
+  /** Drops the events up to `revision` and returns them. */
+  dropUpTo(revision: number): readonly StorageEvent[] {
+    return this.keepNewest(this.after(revision).length)
   }
 
   /** The revision after which all events are here; undefined when there are none. */

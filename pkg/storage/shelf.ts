@@ -58,16 +58,15 @@ export class Shelf {
     }
   }
 
-  /** Whether the object was on the shelf. */
-  delete(key: string): boolean {
+  /** Returns what was on the shelf, if it was. */
+  delete(key: string): Shelved | undefined {
     const rest = key.slice(this.#prefix.length)
     const at = this.#textFor(rest)
-    if (this.#texts[at]?.includes(`\n${rest} `) !== true) return false
-    this.#replace(
-      at,
-      this.#linesAt(at).filter((line) => keyOf(line) !== rest),
-    )
-    return true
+    if (this.#texts[at]?.includes(`\n${rest} `) !== true) return undefined
+    const lines = this.#linesAt(at)
+    const place = lines.findIndex((line) => keyOf(line) === rest)
+    this.#replace(at, lines.toSpliced(place, 1))
+    return this.#read(lines[place]!)
   }
 
   /** Returns the objects whose keys start with `prefix`, in the order of their keys. */

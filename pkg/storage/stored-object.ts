@@ -19,6 +19,8 @@ export interface Elsewhere {
   /** Whether the JSON is kept in memory once it has been read, as where it has been decrypted. */
   readonly isReadOnce?: boolean
   readonly parse: ParseObject | undefined
+  /** Called when nobody will ask for a revision any more; for one that need not keep everything. */
+  forget?(revision: number): void
 }
 
 /** What is known of an object beside its content. */

@@ -5,6 +5,8 @@ import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
 const KEPT_REVISIONS = 2000
 /** Garbage is collected after this many revisions, each of which leaves some 50 kB of it. */
 const COLLECTED_REVISIONS = 2000
+/** Objects that are compressed at a time: a tenth of the Events of a large cluster. */
+export const PACKED_AT_ONCE = 16_384
 
 /**
  * Limits the memory of a very large cluster to about what its objects need. History is limited by its length, since its

@@ -20,8 +20,12 @@ const SAFE = new Set([
 const normalized = (name: string): string =>
   /^[^.]*\//.test(name) ? name.replace(/[./]/g, (char) => (char === "." ? "/" : ".")) : name
 
-export const podSysctls = (pod: Pod): Record<string, string> =>
-  Object.fromEntries((pod.spec.securityContext.sysctls ?? []).map(({ name, value }) => [normalized(name), value]))
+const NONE: Readonly<Record<string, string>> = {}
+
+export function podSysctls(pod: Pod): Readonly<Record<string, string>> {
+  const { sysctls = [] } = pod.spec.securityContext
+  return sysctls.length === 0 ? NONE : Object.fromEntries(sysctls.map(({ name, value }) => [normalized(name), value]))
+}
 
 /** Returns why the pod may not set its sysctls; undefined when it may. Source: pkg/kubelet/sysctl/allowlist.go. */
 export function sysctlProblem(pod: Pod): string | undefined {

@@ -173,7 +173,7 @@ export function sandboxSecurity(pod: Pod): SandboxSecurity {
   return {
     namespaceOptions: namespaceOptions(pod),
     privileged,
-    seccomp: { profileType: "RuntimeDefault" },
+    seccomp: RUNTIME_DEFAULT,
     // The pause program needs no groups, but some runtimes check the ownership of volumes against them.
     supplementalGroups: supplementalGroups(shared),
     supplementalGroupsPolicy: shared.supplementalGroupsPolicy ?? "Merge",
@@ -191,10 +191,11 @@ const supplementalGroups = ({ fsGroup, supplementalGroups: groups = [] }: PodSec
   fsGroup === undefined ? [...groups] : [fsGroup, ...groups]
 
 const UNCONFINED: SecurityProfile = { profileType: "Unconfined" }
+const RUNTIME_DEFAULT: SecurityProfile = { profileType: "RuntimeDefault" }
 
 function seccompProfile(profile: SeccompProfile | undefined, folder: string): SecurityProfile {
   if (profile === undefined || profile.type === "Unconfined") return UNCONFINED
-  if (profile.type === "RuntimeDefault") return { profileType: "RuntimeDefault" }
+  if (profile.type === "RuntimeDefault") return RUNTIME_DEFAULT
   if (profile.localhostProfile === undefined || profile.localhostProfile === "")
     throw configError("localhostProfile must be set if seccompProfile type is Localhost.")
   return { profileType: "Localhost", localhostRef: join(folder, profile.localhostProfile) }

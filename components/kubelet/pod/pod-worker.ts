@@ -77,7 +77,8 @@ export class PodWorker implements Waker {
   #timer: Timer | undefined
   #due = Infinity
   #unmounted = false
-  readonly #whenEnded = Promise.withResolvers<void>()
+  /** Exists once somebody waits for the end, which few do. */
+  #whenEnded: PromiseWithResolvers<void> | undefined
   readonly #runner: PodRunner
 
   constructor(parts: WorkerParts, pod: Pod) {
@@ -109,7 +110,8 @@ export class PodWorker implements Waker {
   }
   /** Resolves when all containers have ended. */
   get ended(): Promise<void> {
-    return this.#whenEnded.promise
+    if (this.hasEnded) return Promise.resolve()
+    return (this.#whenEnded ??= Promise.withResolvers()).promise
   }
   /** Whether the node has admitted the pod. Running pods were admitted by an earlier kubelet. */
   get isAdmitted(): boolean {
@@ -353,7 +355,7 @@ export class PodWorker implements Waker {
     await this.#parts.dra.unprepare(this.identity.uid)
     if (!isPast) this.#report(true)
     this.#stage = "terminated"
-    this.#whenEnded.resolve()
+    this.#whenEnded?.resolve()
     this.#again = true
   }
 
