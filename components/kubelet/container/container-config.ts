@@ -1,6 +1,5 @@
 import { join } from "node:path"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { milliOf, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { ContainerConfig, Device, Mount } from "../../../pkg/cri/container.ts"
 import type { Image } from "../../../pkg/cri/image.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
@@ -8,6 +7,7 @@ import type { AnyContainer } from "./containers.ts"
 import type { KubeletConfig } from "../context.ts"
 import { containerAnnotations, containerLabels } from "../pod/labels.ts"
 import { containerLogPath } from "../pod/pod-paths.ts"
+import { effectiveResources } from "../pod/resources/effective-resources.ts"
 import { CPU_PERIOD, cpuQuota, cpuShares, oomScoreAdj } from "../pod/resources/qos.ts"
 import { containerSecurity } from "./security-context.ts"
 import type { EnvironmentVariable } from "../env/environment-variable.ts"
@@ -67,15 +67,12 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
 
 /** Source: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources. */
 export function containerResources(pod: Pod, container: AnyContainer, memoryCapacity: number): LinuxContainerResources {
-  const { requests, limits } = container.resources
-  const cpuLimit = limits?.["cpu"] === undefined ? 0 : milliOf(limits["cpu"])
-  const cpuRequest = requests?.["cpu"] === undefined ? cpuLimit : milliOf(requests["cpu"])
-  const memory = limits?.["memory"] ?? pod.spec.resources?.limits?.["memory"]
+  const { cpu, memory } = effectiveResources(pod.spec, container)
   return {
-    cpuShares: cpuShares(cpuRequest),
+    cpuShares: cpuShares(container.resources.requests?.["cpu"] === undefined ? cpu.limit : cpu.request),
     cpuPeriod: CPU_PERIOD,
-    cpuQuota: cpuQuota(cpuLimit),
-    ...(memory === undefined ? {} : { memoryLimitInBytes: unitsOf(memory) }),
+    cpuQuota: cpuQuota(cpu.limit),
+    ...(memory.limit === 0 ? {} : { memoryLimitInBytes: memory.limit }),
     oomScoreAdj: oomScoreAdj(pod, container, memoryCapacity),
   }
 }

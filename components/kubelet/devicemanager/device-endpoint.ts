@@ -55,7 +55,6 @@ export class DeviceEndpoint {
         for await (const { devices } of this.#options.channel.stream(ListAndWatch, {}, { signal }))
           if (!signal.aborted) this.#options.devices(devices)
       } catch (err) {
-        if (!(err instanceof CriError)) throw err
         why = err
       }
       if (signal.aborted) return

@@ -111,10 +111,11 @@ export class FakeDeviceSockets implements PluginSockets {
     { request }: Rpc<Req, Res>,
     answer: (request: Decoded<Req>) => Promise<Init<Res>>,
   ) {
-    this.#register = (sent) => answer(request.decode(request.encode(sent as Init<Req>)))
+    const register = (sent: object) => answer(request.decode(request.encode(sent as Init<Req>)))
+    this.#register = register
     return Promise.resolve({
       close: () => {
-        this.#register = undefined
+        if (this.#register === register) this.#register = undefined
         return Promise.resolve()
       },
     })

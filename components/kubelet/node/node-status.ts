@@ -13,6 +13,7 @@ import type { Pressure } from "./pressure.ts"
  */
 const DECLARED_FEATURES = [
   "ExtendWebSocketsToKubelet",
+  "InPlacePodLevelResourcesVerticalScaling",
   "InPlacePodVerticalScalingInitContainers",
   "RestartAllContainersOnContainerExits",
 ]

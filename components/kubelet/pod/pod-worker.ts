@@ -259,7 +259,8 @@ export class PodWorker implements Waker {
       // volumes and name. Once they have ended it has failed, although its sandbox still exists: by their exit codes
       // alone it might have succeeded. Source: status_manager.go mergePodStatus.
       verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
-      pending: this.#allocation.pending,
+      more: this.#allocation.conditions,
+      amounts: this.#allocation.amounts,
       devices: (container) => [
         ...dra.resourceStatuses(this.pod, container),
         ...devices.resourceStatuses(this.pod, container),
@@ -280,11 +281,13 @@ export class PodWorker implements Waker {
     const { context, cache, probes, volumes } = this.#parts
     if (!this.isAdmitted && !(await this.#admit(signal))) return
     this.#admitted = true
-    await this.#allocation.resize(context, cache, {
-      problemOf: (pod) => this.#parts.resizeProblem(pod),
+    const resize = {
+      problemOf: (pod: Pod) => this.#parts.resizeProblem(pod),
+      began: () => void this.#report(),
       runtime: this.#runtime,
       signal,
-    })
+    }
+    if (await this.#allocation.resize(context, cache, resize)) this.wakeIn(RETRY_MS)
     volumes.sync(this.identity.uid)
     probes.sync(this.pod, this.#runtime)
     const { startTime, ...reported } = this.#report()

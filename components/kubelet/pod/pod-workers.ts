@@ -26,6 +26,8 @@ export class PodWorkers {
   /** Pods that run again once their containers have ended: manifests of static pods that were put back. */
   readonly #next = new Map<string, Pod>()
   readonly #off: (() => void)[] = []
+  /** The workers that wait until those of all first pods are there: each compares its pod with the others. */
+  #held: PodWorker[] | undefined
   #stopped = false
 
   constructor(parts: Omit<WorkerParts, "finished">) {
@@ -81,7 +83,11 @@ export class PodWorkers {
     )
     const first = known
     known = undefined
+    this.#held = []
     for (const pod of first.toSorted(byAge)) added(pod)
+    const held = this.#held
+    this.#held = undefined
+    for (const worker of held) worker.wake()
     for (const runtime of cache.all()) this.#runtimeChanged(runtime.identity.uid)
     this.#parts.context.spawn("remains of pods", () =>
       clearOrphans(
@@ -107,7 +113,8 @@ export class PodWorkers {
     if (known !== undefined) return known.update(pod)
     const worker = new PodWorker(this.#parts, pod)
     this.#workers.set(uid, worker)
-    worker.wake()
+    if (this.#held === undefined) worker.wake()
+    else this.#held.push(worker)
   }
 
   remove(uid: string): void {

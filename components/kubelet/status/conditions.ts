@@ -9,6 +9,9 @@ import type { Phase } from "./phase.ts"
 /** A condition without its times, which depend on the condition that was reported before. */
 export type Finding = Pick<PodCondition, "type" | "status" | "reason" | "message">
 
+/** The conditions of a resize, which are absent when there is none. */
+export const RESIZE_CONDITIONS = { pending: "PodResizePending", inProgress: "PodResizeInProgress" } as const
+
 /** The conditions that the kubelet sets. */
 export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   "PodReadyToStartContainers",
@@ -17,7 +20,8 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   "ContainersReady",
   "PodScheduled",
   RESTARTING_CONDITION,
-  "PodResizePending",
+  RESIZE_CONDITIONS.pending,
+  RESIZE_CONDITIONS.inProgress,
 ])
 
 export interface ConditionsRequest {

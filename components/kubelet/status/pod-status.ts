@@ -9,6 +9,7 @@ import type {
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { containersOf, type AnyContainer, type ContainerOfPod } from "../container/containers.ts"
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
+import type { PodAmounts } from "../pod/resources/pod-amounts.ts"
 import { qosClass } from "../pod/resources/qos.ts"
 import { resetsOf, restartsAllNow } from "../pod/restart-all.ts"
 import type { RuntimePod } from "../pod/runtime-pod.ts"
@@ -33,8 +34,10 @@ export interface PodStatusRequest {
   readonly terminal: boolean
   /** Decides the phase instead of the containers: eviction, active deadline, rejection. */
   readonly verdict: Verdict | undefined
-  /** An additional condition, for example PodResizePending. */
-  readonly pending?: Finding | undefined
+  /** Additional conditions, for example PodResizePending. */
+  readonly more?: readonly Finding[]
+  /** The resources of the pod as a whole. */
+  readonly amounts?: PodAmounts
   /** Returns the health of the devices that a container has. */
   readonly devices: (container: AnyContainer) => readonly ResourceStatus[]
   readonly nodeIps: readonly string[]
@@ -122,7 +125,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     hasSandbox: sandbox !== undefined,
   })
   if (verdict?.condition !== undefined) found.push(verdict.condition)
-  if (request.pending !== undefined) found.push(request.pending)
+  if (!terminal) found.push(...(request.more ?? []))
   const why: Pick<PodStatus, "reason" | "message"> = verdict ?? (phase === "Failed" ? before : {})
   return {
     observedGeneration: pod.metadata.generation,
@@ -136,6 +139,8 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     podIPs: podIps.length === 0 ? undefined : podIps.map((ip) => ({ ip })),
     startTime: before.startTime ?? formatTime(now),
     qosClass: before.qosClass ?? qosClass(pod),
+    allocatedResources: request.amounts?.allocatedResources,
+    resources: request.amounts?.resources,
     initContainerStatuses: init.length === 0 ? undefined : init,
     containerStatuses: regular,
     ephemeralContainerStatuses: ephemeral.length === 0 ? undefined : ephemeral,

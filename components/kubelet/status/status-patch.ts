@@ -53,6 +53,8 @@ const OWNED = [
   "podIPs",
   "startTime",
   "qosClass",
+  "allocatedResources",
+  "resources",
   "initContainerStatuses",
   "containerStatuses",
   "ephemeralContainerStatuses",

@@ -1,27 +1,41 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../../context.ts"
+import { RESIZE_CONDITIONS, type Finding } from "../../status/conditions.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
 import type { RuntimePod } from "../runtime-pod.ts"
+import { allocationOf, wasInterrupted } from "./earlier-allocation.ts"
+import { podAmounts, type PodAmounts } from "./pod-amounts.ts"
 import { allocated, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
+import { resizeMessage } from "./resize-message.ts"
 
 interface Resize {
   /** Returns why the node lacks the resources that the pod requests now; undefined when it has them. */
   problemOf(pod: Pod): ReturnType<typeof resizeProblem>
+  /** Called when the node has allocated the resources, before they are in force. */
+  began(): void
   readonly runtime: RuntimePod
   readonly signal: AbortSignal
 }
 
-/** What a pod requests, and what the node has allocated to it: the same until the pod is resized. */
+/**
+ * What a pod requests, what the node has allocated to it, and what its cgroups have: the same until the pod is resized.
+ * Source: handlePodResourcesResize in pkg/kubelet/allocation/allocation_manager.go.
+ */
 export class PodAllocation {
   #requested: Pod
   #pod: Pod
   #allocation: Allocation
-  #pending: ReturnType<typeof resizeProblem>
+  /** What cgroups and containers have; undefined when that is not known, because a kubelet was stopped in between. */
+  #actuated: Allocation | undefined
+  #pending: Finding | undefined
+  #progress: Finding | undefined
 
+  /** A pod that runs already was allocated what its status tells. */
   constructor(pod: Pod) {
     this.#requested = pod
-    this.#pod = pod
-    this.#allocation = pod.spec
+    this.#allocation = allocationOf(pod)
+    this.#actuated = wasInterrupted(pod) ? undefined : this.#allocation
+    this.#pod = allocated(pod, this.#allocation)
   }
 
   /** The pod with its requested resources. */
@@ -32,9 +46,13 @@ export class PodAllocation {
   get pod(): Pod {
     return this.#pod
   }
-  /** The condition that tells why the pod waits for the resources that it requests; undefined when it has them. */
-  get pending(): ReturnType<typeof resizeProblem> {
-    return this.#pending
+  /** The conditions that tell that the pod waits for the resources that it requests, or does not have them yet. */
+  get conditions(): readonly Finding[] {
+    return [this.#pending, this.#progress].filter((finding) => finding !== undefined)
+  }
+  /** The resources of the pod as its status tells them. */
+  get amounts(): PodAmounts {
+    return podAmounts(this.#allocation, this.#actuated ?? this.#allocation)
   }
 
   /** Takes over a newer pod of the API. */
@@ -43,15 +61,51 @@ export class PodAllocation {
     this.#pod = allocated(pod, this.#allocation)
   }
 
-  /** Gives running containers the requested resources, if the node has them. */
-  async resize(context: KubeletContext, cache: RuntimeCache, { problemOf, runtime, signal }: Resize): Promise<void> {
+  /**
+   * Gives running containers the requested resources, if the node has them. Returns whether that failed, so that it
+   * must be tried again.
+   */
+  async resize(context: KubeletContext, cache: RuntimeCache, request: Resize): Promise<boolean> {
+    this.#allocate(context, request)
+    if (this.#actuated === this.#allocation) return false
+    const { runtime, signal } = request
+    const [pod, before] = [this.#pod, this.#actuated]
+    try {
+      await carryOut(context, cache, { pod, before, runtime, signal })
+    } catch (err) {
+      signal.throwIfAborted()
+      const message = err instanceof Error ? err.message : String(err)
+      if (this.#progress?.message !== message)
+        context.events.event(pod, "Warning", "ResizeError", resizeMessage(pod, "error", message))
+      this.#progress = { ...IN_PROGRESS, reason: "Error", message }
+      return true
+    }
+    this.#actuated = this.#allocation
+    if (this.#progress !== undefined)
+      context.events.event(pod, "Normal", "ResizeCompleted", resizeMessage(pod, "completed"))
+    this.#progress = undefined
+    return false
+  }
+
+  #allocate({ events }: KubeletContext, { problemOf, began }: Resize): void {
+    const before = this.#pending
     this.#pending = undefined
-    if (!wantsResize(this.#requested, this.#allocation)) return
-    this.#pending = problemOf(this.#requested)
-    if (this.#pending !== undefined) return
-    const before = this.#allocation
-    this.#allocation = this.#requested.spec
-    this.#pod = this.#requested
-    await carryOut(context, cache, { pod: this.#pod, before, runtime, signal })
+    const pod = this.#requested
+    if (!wantsResize(pod, this.#allocation)) return
+    const problem = problemOf(pod)
+    if (problem !== undefined) {
+      const { reason = "", message = "" } = problem
+      if (before?.reason !== reason || before.message !== message)
+        events.event(pod, "Warning", `Resize${reason}`, resizeMessage(pod, reason, message))
+      this.#pending = problem
+      return
+    }
+    this.#allocation = pod.spec
+    this.#pod = pod
+    this.#progress = IN_PROGRESS
+    events.event(pod, "Normal", "ResizeStarted", resizeMessage(pod, "started"))
+    began()
   }
 }
+
+const IN_PROGRESS: Finding = { type: RESIZE_CONDITIONS.inProgress, status: "True" }

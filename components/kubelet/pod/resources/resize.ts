@@ -4,17 +4,19 @@ import type { PodCondition } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../../pkg/api/core/v1/resources/resources.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import { containerResources } from "../../container/container-config.ts"
 import type { KubeletContext } from "../../context.ts"
 import { killContainer } from "../ending/kill.ts"
+import { effectiveResources, type EffectiveResources } from "./effective-resources.ts"
 import { podSums } from "./qos.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
-import { latest, type RuntimePod } from "../runtime-pod.ts"
+import { latest, type RuntimeContainer, type RuntimePod } from "../runtime-pod.ts"
 import { podCgroup, podResources } from "../../sandbox/sandbox-config.ts"
 
-/** In-place resize of pods. Source: KEP-1287, pkg/kubelet/allocation. */
+/** In-place resize of pods. Source: KEP-1287, KEP-5419 for the pod as a whole, pkg/kubelet/allocation. */
 
-/** The resources allocated to each container: the spec at that time. */
+/** The resources allocated to a pod and each of its containers: the spec at that time. */
 export type Allocation = Pod["spec"]
 
 const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Container[] =>
@@ -30,19 +32,22 @@ export function allocated(pod: Pod, allocation: Allocation): Pod {
     ...container,
     resources: setAside(allocation, container.name) ?? container.resources,
   })
-  const { initContainers } = pod.spec
+  const { initContainers, resources: _requested, ...spec } = pod.spec
+  const { resources } = allocation
   return {
     ...pod,
     spec: {
-      ...pod.spec,
-      containers: pod.spec.containers.map(of),
+      ...spec,
+      containers: spec.containers.map(of),
       ...(initContainers === undefined ? {} : { initContainers: initContainers.map(of) }),
+      ...(resources === undefined ? {} : { resources }),
     },
   }
 }
 
 export function wantsResize({ spec }: Pod, allocation: Allocation): boolean {
   if (spec === allocation) return false
+  if (!deepEqual(spec.resources, allocation.resources)) return true
   return resizable(spec).some(({ name, resources }) => {
     const before = setAside(allocation, name)
     return before !== undefined && !deepEqual(before, resources)
@@ -52,11 +57,12 @@ export function wantsResize({ spec }: Pod, allocation: Allocation): boolean {
 export type ContainerResize = "none" | "update" | "restart"
 
 /** Returns what a change of resources means for a running container. */
-export function resizeOf({ resources, resizePolicy = [] }: Container, before: ResourceRequirements): ContainerResize {
-  const changed = (["cpu", "memory"] as const).filter(
-    (name) =>
-      resources.requests?.[name] !== before.requests?.[name] || resources.limits?.[name] !== before.limits?.[name],
-  )
+export function resizeOf(
+  { resizePolicy = [] }: Pick<Container, "resizePolicy">,
+  now: EffectiveResources,
+  before: EffectiveResources,
+): ContainerResize {
+  const changed = (["cpu", "memory"] as const).filter((name) => !deepEqual(now[name], before[name]))
   if (changed.length === 0) return "none"
   return changed.some((name) =>
     resizePolicy.some(
@@ -68,28 +74,39 @@ export function resizeOf({ resources, resizePolicy = [] }: Container, before: Re
 }
 
 export interface ResizeRequest {
-  /** The pod with its requested resources. */
+  /** The pod with its allocated resources. */
   readonly pod: Pod
-  readonly before: Allocation
+  /** What its cgroups and containers have; undefined when that is not known. */
+  readonly before: Allocation | undefined
   readonly runtime: RuntimePod
   readonly signal: AbortSignal
 }
 
-/** Applies the requested resources to the pod's cgroup and running containers. */
+interface ContainerChange {
+  readonly container: Container
+  readonly run: RuntimeContainer
+  readonly resize: ContainerResize
+  readonly now: EffectiveResources
+  readonly before: EffectiveResources | undefined
+}
+
+/**
+ * Applies the allocated resources to the pod's cgroup and running containers. The limits of the pod grow before its
+ * containers, and shrink after them. Source: doPodResizeAction in kuberuntime_manager.go. @throws Error when a limit of
+ * memory would be less than what is in use, or the runtime fails
+ */
 export async function carryOut(
   context: KubeletContext,
   cache: RuntimeCache,
   { pod, before, runtime, signal }: ResizeRequest,
 ): Promise<void> {
   const { containers, cgroups, machine } = context.runtime
-  // The pod's cgroup is changed before its containers, so that they may grow; and again after them, because a limit
-  // cannot be set below what the containers still use.
-  await cgroups.ensure(podCgroup(pod), podResources(pod))
-  for (const container of resizable(pod.spec)) {
-    const run = latest(runtime, container.name)
-    const old = setAside(before, container.name)
-    if (run?.state !== "running" || old === undefined) continue
-    const resize = resizeOf(container, old)
+  const wanted = podResources(pod)
+  const had = before === undefined ? wanted : podResources({ ...pod, spec: before })
+  const changes = changesOf(pod, before, runtime)
+  await checkMemory(context, pod, { wanted, had, changes })
+  await cgroups.ensure(podCgroup(pod), larger(wanted, had))
+  for (const { container, run, resize } of changes.toSorted((a, b) => Number(shrinks(b)) - Number(shrinks(a)))) {
     if (resize === "update")
       await containers.updateContainerResources(run.id, containerResources(pod, container, machine.memoryBytes))
     if (resize === "restart") {
@@ -103,7 +120,72 @@ export async function carryOut(
       })
     }
   }
-  await cgroups.ensure(podCgroup(pod), podResources(pod))
+  await cgroups.ensure(podCgroup(pod), wanted)
+}
+
+function changesOf(pod: Pod, before: Allocation | undefined, runtime: RuntimePod): readonly ContainerChange[] {
+  return resizable(pod.spec).flatMap((container): readonly ContainerChange[] => {
+    const run = latest(runtime, container.name)
+    if (run?.state !== "running") return []
+    const now = effectiveResources(pod.spec, container)
+    if (before === undefined) return [{ container, run, resize: "update", now, before: undefined }]
+    const resources = setAside(before, container.name)
+    if (resources === undefined) return []
+    const old = effectiveResources(before, { resources })
+    return [{ container, run, resize: resizeOf(container, now, old), now, before: old }]
+  })
+}
+
+const isLess = (limit: number, before: number): boolean => limit > 0 && (before === 0 || limit < before)
+
+const shrinks = ({ now, before }: ContainerChange): boolean =>
+  before !== undefined && (isLess(now.memory.limit, before.memory.limit) || isLess(now.cpu.limit, before.cpu.limit))
+
+/** A limit below what is in use would end processes. Source: validateMemoryResizeAction in kuberuntime_manager.go. */
+async function checkMemory(
+  { runtime: { usage } }: KubeletContext,
+  pod: Pod,
+  {
+    wanted: { memoryLimitInBytes: limit = 0 },
+    had: { memoryLimitInBytes: hadLimit = 0 },
+    changes,
+  }: {
+    readonly wanted: LinuxContainerResources
+    readonly had: LinuxContainerResources
+    readonly changes: readonly ContainerChange[]
+  },
+): Promise<void> {
+  const faults: string[] = []
+  const check = (what: string, bytes: number, used: number | undefined) => {
+    if (used !== undefined && used >= bytes)
+      faults.push(`attempting to set ${what} memory limit (${bytes}) below current usage (${used})`)
+  }
+  const group = podCgroup(pod)
+  if (isLess(limit, hadLimit)) check("pod", limit, (await usage.group(group, "cpu and memory"))?.memory?.usage)
+  for (const { run, container, now, before, resize } of changes)
+    if (resize === "update" && before !== undefined && isLess(now.memory.limit, before.memory.limit))
+      check(
+        `container ${JSON.stringify(container.name)}`,
+        now.memory.limit,
+        (await usage.container(group, run.id, "cpu and memory"))?.memory?.usage,
+      )
+  const [first, ...others] = faults
+  if (first !== undefined)
+    throw new Error(`cannot decrease memory limits: ${others.length === 0 ? first : `[${faults.join(", ")}]`}`)
+}
+
+/** Returns the resources under which both can be held. A limit that one of them lacks is none. */
+const larger = (a: LinuxContainerResources, b: LinuxContainerResources): LinuxContainerResources => {
+  const limits = (["cpuQuota", "memoryLimitInBytes"] as const).flatMap((name) =>
+    a[name] === undefined || b[name] === undefined ? [] : [[name, Math.max(a[name], b[name])] as const],
+  )
+  return {
+    ...a,
+    cpuQuota: undefined,
+    memoryLimitInBytes: undefined,
+    cpuShares: Math.max(a.cpuShares ?? 0, b.cpuShares ?? 0),
+    ...Object.fromEntries(limits),
+  }
 }
 
 /** Returns the condition PodResizePending when the node lacks the requested resources; undefined when it has them. */
