@@ -65,12 +65,17 @@ describe("the paths outside of resources", () => {
     const names = (text: string) => [...text.matchAll(/^\[\+\](\S+) ok$/gm)].map(([, name]) => name!)
     const live = await call("GET", "/livez?verbose")
     const ready = await call("GET", "/readyz?verbose", { token: undefined })
-    const hooks = names(live.text).filter((name) => name.startsWith("poststarthook/"))
-    expect(hooks).toContain("poststarthook/rbac/bootstrap-roles")
-    expect(names(live.text)).toEqual(["ping", "log", "etcd", ...hooks])
-    expect(live.text).toEndWith("[+]poststarthook/start-kubernetes-service-cidr-controller ok\nlivez check passed\n")
+    const starts = names(live.text).filter((name) => /^poststarthook\/|^autoregister-completion$/.test(name))
+    for (const name of [
+      "poststarthook/rbac/bootstrap-roles",
+      "poststarthook/crd-informer-synced",
+      "autoregister-completion",
+    ])
+      expect(starts).toContain(name)
+    expect(names(live.text)).toEqual(["ping", "log", "etcd", ...starts])
+    expect(live.text).toEndWith("[+]poststarthook/apiservice-openapiv3-controller ok\nlivez check passed\n")
     expect((await call("GET", "/healthz?verbose")).text).toBe(live.text.replace("livez", "healthz"))
-    expect(names(ready.text)).toEqual(["ping", "log", "etcd", "etcd-readiness", ...hooks, "shutdown"])
+    expect(names(ready.text)).toEqual(["ping", "log", "etcd", "etcd-readiness", "informer-sync", ...starts, "shutdown"])
     // then each is there by itself
     for (const name of names(ready.text))
       expect([name, (await call("GET", `/readyz/${name}`)).text]).toEqual([name, "ok"])

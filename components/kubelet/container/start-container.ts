@@ -60,8 +60,9 @@ export async function startContainer(
   parts: StartParts,
   request: StartRequest,
 ): Promise<RuntimeContainer> {
-  const { events } = context
+  const { events, metrics } = context
   const { pod, start, signal } = request
+  metrics.containers.starts(start.type)
   try {
     return await traced(context.tracing, "Start container", () => tryStart(context, parts, request), {
       "k8s.container.name": start.container.name,
@@ -71,6 +72,7 @@ export async function startContainer(
     signal.throwIfAborted()
     const failure =
       err instanceof StartError ? err : new StartError("CreateContainerError", messageOf(err), { cause: err })
+    metrics.containers.failed(start.type, failure.reason)
     const text = PULL_REASONS.has(failure.reason) ? failure.reason : failure.message
     if (failure.reason !== "PostStartHookError")
       events.event(pod, "Warning", "Failed", `Error: ${text}`, start.fieldPath)

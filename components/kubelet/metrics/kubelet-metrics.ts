@@ -2,6 +2,7 @@ import { registerProcessMetrics } from "../../../pkg/metrics/process.ts"
 import { Registry, type Distribution, type Family, type Value } from "../../../pkg/metrics/registry.ts"
 import type { ProbeKind } from "../probes/probe-kind.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
+import { ContainerMetrics } from "./container-metrics.ts"
 
 /** Pods with a ready sandbox, and containers by state: created, running, exited, unknown. */
 export interface KubeletFigures {
@@ -38,6 +39,7 @@ export class KubeletMetrics {
   /** The registries of /metrics and /metrics/probes. */
   readonly kubelet = new Registry()
   readonly probes = new Registry()
+  readonly containers: ContainerMetrics
   readonly #started: readonly Family<Distribution>[]
   readonly #runtime: readonly ReturnType<typeof runtimeFamilies>[]
   readonly #worked: readonly Family<Distribution>[]
@@ -50,6 +52,7 @@ export class KubeletMetrics {
   constructor({ nodeName, startedAt, figures, shared }: KubeletMetricsOptions) {
     const registries = [this.kubelet, ...(shared === undefined ? [] : [shared])]
     this.#runtime = registries.map(runtimeFamilies)
+    this.containers = new ContainerMetrics(registries)
     this.#worked = registries.map((registry) =>
       registry.histogram(
         "kubelet_pod_worker_duration_seconds",

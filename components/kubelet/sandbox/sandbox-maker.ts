@@ -44,6 +44,7 @@ export class SandboxMaker {
   /** Undefined when it could not be made, which an event tells. */
   async create(pod: Pod, config: PodSandboxConfig, signal: AbortSignal): Promise<RuntimeSandbox | undefined> {
     const { context, cache, starting } = this.#parts
+    context.metrics.containers.startsPod()
     try {
       const { runtimeClassName } = pod.spec
       const handler = runtimeClassName ? await this.#parts.runtimeHandler(runtimeClassName) : ""

@@ -4,6 +4,7 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import type { KubeletContext } from "../context.ts"
+import { ContainerMetrics } from "../metrics/container-metrics.ts"
 import { StatusManager } from "./status-manager.ts"
 import { statusPatch } from "./status-patch.ts"
 
@@ -65,7 +66,8 @@ describe("the status of a pod", () => {
     // The pod as the informer has it.
     const informer: { pod: Pod | undefined } = { pod: pod as Pod | undefined }
     const informers = { of: () => ({ get: () => informer.pod }) }
-    const manager = new StatusManager({ client, clock, informers, log: silent } as unknown as KubeletContext)
+    const metrics = { containers: new ContainerMetrics([]) }
+    const manager = new StatusManager({ client, clock, informers, metrics, log: silent } as unknown as KubeletContext)
     return { written, clock, informer, manager }
   }
 

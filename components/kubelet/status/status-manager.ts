@@ -51,6 +51,7 @@ export class StatusManager {
   set(pod: Pod, status: PodStatus): void {
     const uid = pod.metadata.uid!
     const entry = this.#entries.get(uid)
+    this.#context.metrics.containers.reported(entry?.wanted ?? pod.status, status)
     if (entry === undefined) {
       // A static pod is shown in the API by its mirror pod, if there is one.
       const mirror = isStaticPod(pod) ? this.#context.informers.of(Pod).get(keyFrom(pod.metadata)) : undefined

@@ -40,20 +40,18 @@ export async function create(context: RegistryContext, request: ApiRequest): Pro
     const object = recordCreate(context, request, without(SYSTEM_FIELDS, sent))
     return { kind: "object", code: 201, object: await virtual(request, object) }
   }
-  if (request.options.dryRun !== true && isVersion(sent.metadata.resourceVersion))
-    throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
-  const stored = await createObject(context, request, sent)
+  const stored = await createSent(context, request, sent)
   return { kind: "object", code: 201, object: stored.object, stored }
 }
 
-/**
- * Whether a text is a resourceVersion of the store; other texts are ignored. Source: etcd3/store.go Create, which a dry
- * run does not reach.
- */
+/** Whether a text is a resourceVersion of the store; other texts are ignored. */
 const isVersion = (version: string | undefined): boolean => version !== undefined && /^0*[1-9]\d*$/.test(version)
 
-/** Creates a decoded object: for POST, and for an update or apply of an object that does not exist. */
+/** Creates an object that an update or apply has not found, whatever resourceVersion it names. */
 export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
+  createSent(context, request, without(["resourceVersion"], sent))
+
+const createSent = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
   (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
     ? createGenerated(context, request, sent)
     : createNamed(context, request, sent)
@@ -127,6 +125,10 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
         return await dryRunOf(resource, key, object)
       }
+      // The store's own check, after all others: admission and validation say first what they refuse. Source:
+      // etcd3/store.go Create, which a dry run does not reach.
+      if (isVersion(sent.metadata.resourceVersion))
+        throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
       const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (shown, checkSize) => {
         const write = (object: KubeObject) =>
           writeAlong(

@@ -1,0 +1,81 @@
+import type { ContainerStatus, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import type { Registry } from "../../../pkg/metrics/registry.ts"
+import type { ContainerType } from "../container/containers.ts"
+
+/** Source: pkg/kubelet/metrics/metrics.go Container, InitContainer, EphemeralContainer. */
+const TYPES: Readonly<Record<ContainerType, string>> = {
+  init: "init_container",
+  sidecar: "init_container",
+  regular: "container",
+  ephemeral: "ephemeral_container",
+}
+
+/** The lists of statuses in a pod's status, and the type of their containers. */
+const LISTS = [
+  ["initContainerStatuses", TYPES.init],
+  ["containerStatuses", TYPES.regular],
+  ["ephemeralContainerStatuses", TYPES.ephemeral],
+] as const
+
+/**
+ * Counts starts and ends of pods and containers, under upstream's names. Source: pkg/kubelet/metrics/metrics.go,
+ * pkg/kubelet/status/status_manager.go checkAndRecordTerminations.
+ */
+export class ContainerMetrics {
+  readonly #families: readonly ReturnType<typeof familiesOf>[]
+
+  constructor(registries: readonly Registry[]) {
+    this.#families = registries.map(familiesOf)
+  }
+
+  /** Called before a pod's sandbox is made. */
+  startsPod(): void {
+    for (const { pods } of this.#families) pods.with().inc()
+  }
+
+  /** Called before a container is started. */
+  starts(type: ContainerType): void {
+    for (const { starts } of this.#families) starts.with(TYPES[type]).inc()
+  }
+
+  /** Called when a start has failed; `code` is the reason in the container's status, such as ErrImagePull. */
+  failed(type: ContainerType, code: string): void {
+    for (const { failures } of this.#families) failures.with(TYPES[type], code).inc()
+  }
+
+  /** Called when a pod's status changes: counts the containers that have ended since the status before. */
+  reported(before: PodStatus, after: PodStatus): void {
+    for (const [list, type] of LISTS)
+      for (const { name, state } of after[list] ?? []) {
+        const { terminated } = state
+        if (terminated === undefined || hasEnded(before[list], name)) continue
+        for (const { ends } of this.#families)
+          ends.with(type, String(terminated.exitCode), terminated.reason ?? "").inc()
+      }
+  }
+}
+
+const hasEnded = (statuses: readonly ContainerStatus[] | undefined, name: string): boolean =>
+  statuses?.find((status) => status.name === name)?.state.terminated !== undefined
+
+const familiesOf = (registry: Registry) => ({
+  pods: registry.counter("kubelet_started_pods_total", "Cumulative number of pods started"),
+  starts: registry.counter(
+    "kubelet_started_containers_total",
+    "Cumulative number of containers started",
+    "container_type",
+  ),
+  failures: registry.counter(
+    "kubelet_started_containers_errors_total",
+    "Cumulative number of errors when starting containers",
+    "container_type",
+    "code",
+  ),
+  ends: registry.counter(
+    "kubelet_terminated_containers_total",
+    "Cumulative number of container terminations.",
+    "container_type",
+    "exit_code",
+    "reason",
+  ),
+})
