@@ -2,6 +2,7 @@ import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { type Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { observed } from "../../pkg/pods/pod-state.ts"
 import { podsByNode } from "../../pkg/pods/pods-by-node.ts"
 import { tolerates } from "../../pkg/api/core/v1/node/taints.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
@@ -90,6 +91,7 @@ async function evict(pod: Pod, { client, clock, events }: ReconcileContext): Pro
   )
   const disruption = {
     type: "DisruptionTarget",
+    ...observed(pod),
     status: "True" as const,
     reason: "DeletionByTaintManager",
     message: "Taint manager: deleting due to NoExecute taint",

@@ -1,5 +1,6 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { observed } from "../../pkg/pods/pod-state.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
@@ -24,6 +25,7 @@ export async function evictVictim(victim: Pod, pod: Pod, node: string, context: 
   events.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`)
   const condition = {
     type: "DisruptionTarget",
+    ...observed(victim),
     status: "True",
     reason: "PreemptionByScheduler",
     message: `${name}: preempting to accommodate a higher priority pod`,

@@ -1,5 +1,5 @@
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { podCondition } from "../../pkg/pods/pod-state.ts"
+import { observed, podCondition } from "../../pkg/pods/pod-state.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 
@@ -15,10 +15,14 @@ export async function writeUnschedulable(
   { client, clock }: { readonly client: Client; readonly clock: Clock },
 ): Promise<void> {
   const before = podCondition(pod, "PodScheduled")
-  const isTold = before?.status === "False" && before.message === message
+  const isTold =
+    before?.status === "False" &&
+    before.message === message &&
+    before.observedGeneration === observed(pod)?.observedGeneration
   if (isTold && (nominated === undefined || pod.status.nominatedNodeName === nominated)) return
   const condition = {
     type: "PodScheduled",
+    ...observed(pod),
     status: "False",
     reason: "Unschedulable",
     message,

@@ -28,6 +28,7 @@ describe("the scheduler", () => {
       "helpful for scheduling."
     expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")).toMatchObject({
       status: "False",
+      observedGeneration: 1,
       reason: "Unschedulable",
       message,
     })

@@ -11,6 +11,15 @@ export function podCondition(pod: Pod, type: string): PodCondition | undefined {
   return undefined
 }
 
+/**
+ * The part of a new condition of a pod that tells which spec was judged. Source: pkg/api/v1/pod/util.go
+ * CalculatePodConditionObservedGeneration.
+ */
+export const observed = ({
+  metadata: { generation },
+}: Pod): Required<Pick<PodCondition, "observedGeneration">> | undefined =>
+  generation === undefined ? undefined : { observedGeneration: generation }
+
 export const isPodReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True"
 
 /** Returns whether the pod has ended for good: its containers will not run again. */

@@ -1,5 +1,5 @@
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isPodTerminal, podCondition } from "../../../pkg/pods/pod-state.ts"
+import { isPodTerminal, observed, podCondition } from "../../../pkg/pods/pod-state.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { defineController } from "../../../pkg/controller/controller.ts"
@@ -26,6 +26,7 @@ export const staleDisruptionTargets = defineController<Pod>({
     if (left > 0) return { requeueAfter: left }
     const condition = {
       type: "DisruptionTarget",
+      ...observed(pod),
       status: "False",
       lastTransitionTime: timestamp(clock),
       reason: null,

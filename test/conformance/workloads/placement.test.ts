@@ -206,7 +206,11 @@ describe("the scheduler", () => {
       `${NS}/pods/victim`,
       (found) => condition(found, "DisruptionTarget") !== undefined && found?.metadata.deletionTimestamp !== undefined,
     )
-    expect(condition(victim, "DisruptionTarget")).toMatchObject({ status: "True", reason: "PreemptionByScheduler" })
+    expect(condition(victim, "DisruptionTarget")).toMatchObject({
+      status: "True",
+      reason: "PreemptionByScheduler",
+      observedGeneration: 1,
+    })
     await cluster.patch(`${NS}/pods/victim`, "merge", { metadata: { finalizers: null } })
     await cluster.until(`${NS}/pods/preemptor`, (found) => found?.status.phase === "Running")
     expect((await cluster.get(`${NS}/pods/other`)).metadata.deletionTimestamp).toBeUndefined()

@@ -164,7 +164,11 @@ describe("NoExecute taints that pods tolerate for a time", () => {
       .history({ kind: "Pod", name: "short" })
       .flatMap(({ object }) => (object as Pod | undefined)?.status?.conditions ?? [])
       .find(({ type }) => type === "DisruptionTarget")
-    expect(condition).toMatchObject({ status: "True", reason: "DeletionByTaintManager" })
+    expect(condition).toMatchObject({
+      status: "True",
+      reason: "DeletionByTaintManager",
+      observedGeneration: 1,
+    })
     await cluster.advance("30s")
     expect(await cluster.list(Pod)).toEqual([])
   })
