@@ -90,6 +90,12 @@ describe.each([
     expect(await get({}, "/api?watch=1")).toEqual({ version, peer: null, from: "127.0.0.1", url: "/api?watch=1" })
   })
 
+  test.each([20_000, 50_000])("a path of %d characters is read whole", async (length) => {
+    await open()
+    const path = `/exec?command=${"a".repeat(length)}`
+    expect((await get({}, path)).url).toBe(path)
+  })
+
   test("a verified certificate identifies the client", async () => {
     await open()
     const { peer } = await get(credentials(client(pki)))

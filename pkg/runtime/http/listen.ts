@@ -71,6 +71,12 @@ const PROBE_AFTER_MS = 180_000
  */
 const MAX_STREAMS = 100
 
+/**
+ * The most bytes of the first line and the headers of a request. The first line has the command of `kubectl exec`. Go's
+ * servers take 1 MiB; here thousands of strangers at once, each with half a head, must not fill the memory.
+ */
+const MAX_HEAD_BYTES = 64 * 1024
+
 /** Starts listening. Rejects with an error that names the address and the cause. */
 export async function listenTls(options: ListenOptions): Promise<Listener> {
   const { host, port, onRequest, onUpgrade } = options
@@ -81,7 +87,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   let stopping = false
   let lingering = false
 
-  const http1 = createHttp1((req, res: ServerResponse) => {
+  const http1 = createHttp1({ maxHeaderSize: MAX_HEAD_BYTES }, (req, res: ServerResponse) => {
     const connection = connections.of(req.socket as TLSSocket)
     connections.began(connection, res)
     const release = holdBack(req)
@@ -104,7 +110,8 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
   })
 
-  const http2 = createHttp2({ settings: { maxConcurrentStreams: MAX_STREAMS } }, (req, res) => {
+  const settings = { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEAD_BYTES }
+  const http2 = createHttp2({ settings }, (req, res) => {
     const connection = ofSession(req)
     if (connection !== undefined) {
       connections.began(connection, res)
