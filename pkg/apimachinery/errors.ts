@@ -95,7 +95,7 @@ export class ApiError extends Error {
   }
   readonly code: number
   readonly metadata: Status["metadata"]
-  /** The reason in the response when it is none of ours: admission webhooks refuse with any text. */
+  /** The reason in the response when it is not in HTTP_CODE: admission webhooks refuse with any text. */
   readonly shownReason: string | undefined
 
   /** Returns any thrown value as an ApiError: itself, or an InternalError with the value as its cause. */
@@ -154,7 +154,7 @@ export interface GroupResource {
   readonly plural: string
 }
 
-/** `deployments.apps`, or `pods` for the core group. */
+/** Returns `deployments.apps`, or `pods` for the core group. */
 export const qualified = ({ group, plural }: GroupResource): string => (group === "" ? plural : `${plural}.${group}`)
 
 const about = ({ group, plural }: GroupResource, name: string): StatusDetails => ({
@@ -194,13 +194,13 @@ export const methodNotSupported = (resource: GroupResource, verb: string): ApiEr
   })
 
 /**
- * Most causes of a response. Differs from upstream, which sends all: a few bytes for each faulty item must not become a
- * response of hundreds of megabytes.
+ * The number of causes in a response. Differs from upstream, which sends all: a request with a few bytes for each
+ * faulty item must not cause a response of hundreds of megabytes.
  */
 const MOST_CAUSES = 1000
 const MOST_TEXT = 256 * 1024
 
-/** Returns the first causes up to the limit; all of them unless they are very many or very long. */
+/** Returns the first causes up to the limit; all of them unless there are very many or they are very long. */
 function told(causes: readonly Cause[]): readonly Cause[] {
   let left = MOST_TEXT
   let count = 0

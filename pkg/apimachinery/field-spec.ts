@@ -43,9 +43,9 @@ export interface FieldSpec {
   readonly presence: Presence
   /** The default in its JSON form; `{}` for a struct that is always present, whose own defaults then apply. */
   readonly default?: unknown
-  /** OpenAPI shows the zero value as the default; objects leave it out, as in Go. */
+  /** Whether OpenAPI shows the zero value as the default, while objects leave it out, as in Go. */
   readonly zeroIsDefault?: true
-  /** Detail of the error for a required field that is absent. */
+  /** The end of the error message for a required field that is absent. */
   readonly requiredDetail?: string
   /** The kind's own rules check the field instead of its declaration; see `Field.ownRule`. */
   readonly ownRule?: boolean
@@ -68,7 +68,7 @@ export interface FieldSpec {
   readonly patchMergeKey?: string
   /** The field belongs to a feature gate that is off in Kubernetes by default: its values are dropped. */
   readonly disabled?: boolean
-  /** An update that changes the field is refused. */
+  /** Whether an update that changes the field is refused. */
   readonly immutable?: boolean
   /** The field is shown even when it is zero, as Go fields without omitempty are, e.g. `containers`. */
   readonly printZero?: boolean

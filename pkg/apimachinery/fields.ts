@@ -3,19 +3,17 @@ import type { Type, Scalar, FieldSpec, Presence, Message, MessageRules, Fields }
 import type { RawJson } from "./json/raw-json.ts"
 
 /**
- * How the fields of a kind are declared: once, with all that any part of the program needs to know about them.
+ * Declares the fields of a kind, once for every part of the program that needs them.
  *
- *     export const ContainerPort = message("core.v1.ContainerPort", "A port on which a container listens.", {
- *       name: f.string(1, "Name by which Services refer to the port; unique in the pod."),
- *       containerPort: f.int32(3, "Number of the port inside the pod.").required().min(1).max(65535),
- *       protocol: f.string(4, "Transport protocol.").enum("TCP", "UDP", "SCTP").default("TCP"),
- *     })
- *     export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
+ * export const ContainerPort = message("core.v1.ContainerPort", "A port on which a container listens.", { name:
+ * f.string(1, "Name by which Services refer to the port; unique in the pod."), containerPort: f.int32(3, "Number of the
+ * port inside the pod.").required().min(1).max(65535), protocol: f.string(4, "Transport protocol.").enum("TCP", "UDP",
+ * "SCTP").default("TCP"), }) export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
  *
  * The first argument of each field is its protobuf number. A field is optional unless `.required()`, `.default(…)` or
  * `.always()` says otherwise. Decoding, defaulting, validation, unknown-field detection, OpenAPI, protobuf, strategic
  * merge and server-side apply all walk these declarations. A custom resource is a `Message` whose rules hold its schema
- * (`MessageRules.structural`), and each of these walks goes on into it.
+ * (`MessageRules.structural`), and each of these walks continues in the schema.
  *
  * Why not zod objects: a Kubernetes field carries more than a shape (number, merge key, list type, patch strategy),
  * `null` means absent, a wrong type is another error than a missing field, unknown fields are kept apart, and the

@@ -11,7 +11,7 @@ export interface KubeObject {
   readonly kind: string
   readonly metadata: ObjectMeta
 }
-/** What may be passed to create or change an object: kind and version may be absent where the call names them. */
+/** An object that may be passed to create or change one: kind and version may be absent if the call names them. */
 export interface KubeObjectInput {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
@@ -43,20 +43,18 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly version: string
   readonly kind: string
   readonly plural: string
-  /** The lower-case kind unless given. */
+  /** By default the lower-case kind. */
   readonly singular?: string
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
   readonly scope: "Namespaced" | "Cluster"
   /** The path of the pod template in objects of this kind, such as `spec.template`; absent for kinds without one. */
   readonly podTemplate?: string
-  /** All verbs unless given; virtual kinds (reviews, bindings) allow only create. */
+  /** By default all verbs; virtual kinds (reviews, bindings) allow only create. */
   readonly verbs?: readonly Verb[]
   /** What the kind is for, in a sentence or two. */
   readonly doc: string
-  /**
-   * OpenAPI name without `io.k8s.api.`; derived from group, version and kind unless given, e.g. "apps.v1.Deployment".
-   */
+  /** OpenAPI name without `io.k8s.api.`, e.g. "apps.v1.Deployment"; by default made from group, version and kind. */
   readonly schemaName?: string
   /** Protobuf number of `metadata`; 1 in nearly every kind. */
   readonly metadataNumber?: number
@@ -64,7 +62,7 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** The subresources, their verbs and strategies. */
   readonly subresources?: Subresources<T>
   /**
-   * How the server counts metadata.generation; not at all unless given. With true: from 1, at every change outside of
+   * How the server counts metadata.generation; absent: not at all. With true: from 1, at every change outside of
    * metadata and status.
    */
   readonly generation?: true | GenerationRule<T>
@@ -84,25 +82,27 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly fieldSelectors?: { readonly [path: string]: { of(obj: T): string }["of"] }
   /** Returns the error for a field selector that is none of `fieldSelectors`, when the kind has its own message. */
   unknownFieldSelector?(path: string): string
-  /** Checks the name, as a DNS-1123 subdomain unless given. Returns what is wrong, or undefined. */
+  /** Checks the name; by default as a DNS-1123 subdomain. Returns what is wrong, or undefined. */
   validateName?(name: string): Problem | undefined
   /** Whether an update may create the object (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate). */
   readonly allowCreateOnUpdate?: boolean
-  /** Whether an update without resourceVersion overwrites any state. True unless given. */
+  /** Whether an update without resourceVersion overwrites any state; true by default. */
   readonly allowUnconditionalUpdate?: boolean
-  /** A deletion returns the object instead of a Status. Source: ReturnDeletedObject of genericregistry.Store. */
+  /**
+   * Whether a deletion returns the object instead of a Status. Source: ReturnDeletedObject of genericregistry.Store.
+   */
   readonly returnsDeletedObject?: true
   /**
-   * What happens to dependents when neither the deletion nor a finalizer of the object decides; DeleteDependents unless
-   * given. With Unsupported the garbage collector ignores deletions of the kind. Source:
+   * What happens to dependents when neither the deletion nor a finalizer of the object decides it; DeleteDependents by
+   * default. With Unsupported the garbage collector ignores deletions of the kind. Source:
    * rest.GarbageCollectionDeleteStrategy.
    */
   readonly defaultGarbageCollectionPolicy?: "DeleteDependents" | "OrphanDependents" | "Unsupported"
   /** The warning for a deletion without a propagation policy. */
   readonly defaultPolicyWarning?: string
-  /** Seconds after which a stored object expires, unless the server is told otherwise; 3600 for Events. */
+  /** Seconds after which a stored object expires, unless the server is configured otherwise; 3600 for Events. */
   readonly ttlSeconds?: number
-  /** Objects have no history: only the newest revision is stored (Lease, Event). */
+  /** Whether only the newest revision of objects is stored (Lease, Event). */
   readonly highChurn?: boolean
   /**
    * Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core
@@ -114,7 +114,9 @@ export interface ResourceDeclaration<T extends KubeObject> {
     readonly kind: string
     toStored(obj: T): KubeObject
     fromStored(obj: KubeObject): T
-    /** Whether an object written at a revision looks the same here; false unless given. */
+    /**
+     * Returns whether an object written at a revision has the same content in the present schema; without it none has.
+     */
     isCurrent?(revision: number): boolean
     /**
      * Calls a webhook to convert objects to another `<group>/<version>`, before `toStored` and `fromStored`, which then
@@ -124,9 +126,13 @@ export interface ResourceDeclaration<T extends KubeObject> {
     /** Returns a custom resource in another version of its definition, whether that is served or not. */
     atVersion?(apiVersion: string): Resource | undefined
   }
-  /** Only the name of the kind is known here: the declaration of the server that serves it counts. */
+  /**
+   * Whether only the name of the kind is known in this program: the server that serves the kind has the declaration.
+   */
   readonly namedOnly?: true
-  /** Another server stores the objects of the kind; the store and the registry do not have them. */
+  /**
+   * Whether another server stores the objects of the kind, so that this server's store and registry do not have them.
+   */
   readonly remote?: true
   /** For a custom resource: its definition, and whether that is being deleted. */
   readonly definition?: { readonly uid: string; readonly terminating: boolean }
@@ -143,13 +149,14 @@ export interface ResourceDeclaration<T extends KubeObject> {
    */
   readonly resets?: readonly (readonly string[])[]
   /**
-   * A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one.
+   * Whether a status that is sent at creation is stored although there is a status subresource: kubelets create their
+   * Node with one.
    */
   readonly keepsStatusOnCreate?: boolean
 
   /**
-   * Clears the fields that a client may not set at creation, and sets those that the server decides. The status is
-   * cleared before, for a kind with a status subresource.
+   * Clears the fields that a client may not set at creation, and sets those that the server decides. For a kind with a
+   * status subresource the status was cleared before.
    */
   prepareForCreate?(obj: T, context: StrategyContext): T
   /** Does the same for an update; the status (for a status update everything else) has been reset before. */
@@ -157,17 +164,17 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** Which of upstream's checks of the metadata run for this kind, where it differs from most kinds. */
   readonly upstreamChecks?: UpstreamChecks
   /**
-   * Rules across fields outside of the spec. Rules of a single field stand in its declaration. `old` is the object that
-   * an update replaces, undefined at creation.
+   * Rules across fields outside of the spec. Rules of a single field are in its declaration. `old` is the object that
+   * an update replaces; undefined at creation.
    */
   validate?(obj: T, old?: T): readonly Cause[]
-  /** Rules across fields of the spec. Skipped for an update that leaves the spec as it is. */
+  /** Rules across fields of the spec. Skipped for an update that does not change the spec. */
   validateSpec?(obj: T, old?: T): readonly Cause[]
   /** Rules about new objects only, in addition to `validate` and `validateSpec`. */
   validateCreate?(obj: T): readonly Cause[]
   /** Rules about updates only, in addition to `validate` and `validateSpec`. */
   validateUpdate?(obj: T, old: T): readonly Cause[]
-  /** Rules about updates of the spec. Skipped for an update that leaves the spec as it is, and for subresources. */
+  /** Rules about updates of the spec. Skipped for an update that does not change the spec, and for subresources. */
   validateSpecUpdate?(obj: T, old: T): readonly Cause[]
   /** For a deprecated kind: the warning for every client that uses it. */
   readonly deprecated?: string
@@ -192,7 +199,7 @@ export interface GenerationRule<T> {
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
 
 export interface Subresources<T> {
-  /** `/status`: a write touches only status and metadata that controllers own. */
+  /** `/status`: a write changes only the status, and metadata that controllers own. */
   readonly status?: true | SubresourceStrategy<T>
   /** `/scale` as autoscaling/v1 Scale: paths into the object; `selector` gives the text form. */
   readonly scale?: {
@@ -223,14 +230,17 @@ export interface Subresources<T> {
 
 /** What a write to a subresource may change of the object, and the rules of the change. */
 export interface SubresourceStrategy<T> {
-  /** A write to this subresource may change the status, although the kind has `/status`. */
+  /** Whether a write to this subresource may change the status, although the kind has `/status`. */
   readonly writesStatus?: true
   /**
    * Fields that a write here leaves unchanged, so that its manager does not own them: `["metadata", "labels"]` and
    * everything below; for a status the spec. Source: GetResetFields of the strategies.
    */
   readonly resets?: readonly (readonly string[])[]
-  /** The only fields that a write here changes, when that list is shorter; `*` stands for every item of a list. */
+  /**
+   * The only fields that a write here changes, if that list is shorter than `resets`; `*` stands for every item of a
+   * list.
+   */
   readonly changes?: readonly (readonly string[])[]
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
   validateUpdate?(obj: T, old: T): readonly Cause[]
@@ -264,12 +274,12 @@ export interface Resource<
   readonly verbs: readonly Verb[]
   readonly apiVersion: string
   /**
-   * The message of the whole object (metadata and the declared fields); `apiVersion` and `kind` are handled separately.
+   * The message of the whole object (metadata and the declared fields). `apiVersion` and `kind` are handled separately.
    */
   readonly schema: Message
   /** The prefix of the objects' keys in the store, `/registry/<group or core>/<plural>/`; see keyOf. */
   readonly prefix: string
-  /** Only for the type checker. */
+  /** Never set: only the type checker uses it. */
   readonly "~in"?: I
 }
 

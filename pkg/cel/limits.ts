@@ -8,9 +8,9 @@ export class CostExceeded extends Error {
   }
 }
 
-/** The most characters of a string: to read a longer one once costs more than an evaluation may. */
+/** The longest string, in characters: reading a longer one once costs more than an evaluation may. */
 const LONGEST_TEXT = 10 * PER_CALL_LIMIT
-/** The most items of a list: a search in a longer list costs more than an evaluation may. */
+/** The longest list: searching a longer one costs more than an evaluation may. */
 const LONGEST_LIST = PER_CALL_LIMIT
 
 /**

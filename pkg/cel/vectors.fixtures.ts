@@ -22,7 +22,7 @@ import { ArrayList, Double, Duration, intOf, Timestamp, TypeValue, Uint, type Va
 
 /** Reads values and types of the language's test vectors, which are protobuf messages. */
 
-/** A vector needs something that Kubernetes does not have. */
+/** Thrown for a vector that needs a feature which Kubernetes does not have. */
 export class Unsupported extends Error {}
 
 export function valueOfVector({ kind }: VectorValue): Value {

@@ -1,6 +1,6 @@
 import { StorageError, type Stored, type Write } from "./storage.ts"
 
-/** Checks a write against what is there. @throws StorageError exists, conflict, missing */
+/** Checks a write against the current state of its key. @throws StorageError exists, conflict, missing */
 export function checkWrite(
   { key, object, expected }: Pick<Write, "key" | "object" | "expected">,
   current: Stored | undefined,

@@ -6,7 +6,7 @@ import type { Elsewhere, StoredObject } from "./stored-object.ts"
 /** The live objects of a store by key, and in the order of their keys. */
 export class LiveObjects {
   readonly #here = new SortedKeys<StoredObject>()
-  /** By resource, the objects of which only the key is in memory. */
+  /** For each resource, its objects of which only the key is in memory. */
   readonly #shelves = new Map<string, Shelf>()
   readonly #loans: Loans
   #elsewhere: Elsewhere | undefined
@@ -24,7 +24,7 @@ export class LiveObjects {
 
   set(stored: StoredObject): void {
     this.#here.set(stored)
-    // An object that is new was not on a shelf.
+    // A new object cannot have been on a shelf.
     if (this.#shelves.size > 0 && stored.created !== stored.revision) this.#unshelve(stored.key)
   }
 
@@ -48,15 +48,17 @@ export class LiveObjects {
     return [...here, ...this.#loans.lend(this.#shelved(""), this.#elsewhere!)]
   }
 
-  /** Has the object, and what was read of it earlier, keep its content: a staged write supersedes it. */
+  /**
+   * Makes the object, and every earlier result of a read of it, keep its content, because a staged write supersedes it.
+   */
   hold(stored: StoredObject): void {
     stored.hold()
     if (this.#shelves.size > 0) this.#loans.hold(stored.key)
   }
 
   /**
-   * Keeps only the keys of these objects in memory from now on; their content is read elsewhere. Objects that a staged
-   * write supersedes stay, because their content may soon be gone there.
+   * From now on keeps only the keys of these objects in memory, and reads their content from `elsewhere`. Objects that
+   * a staged write supersedes stay in memory, because their content may soon be deleted there.
    */
   shelve(objects: readonly StoredObject[], elsewhere: Elsewhere): void {
     this.#elsewhere = elsewhere
@@ -74,7 +76,7 @@ export class LiveObjects {
     }
   }
 
-  /** Returns what is on the shelves, in the order of the keys. */
+  /** Returns the objects on the shelves whose keys start with `prefix`, in the order of their keys. */
   #shelved(prefix: string): readonly Shelved[] {
     const shelves = [...this.#shelves].sort(([one], [other]) => (one < other ? -1 : 1))
     return shelves.flatMap(([, shelf]) => shelf.startingWith(prefix))
@@ -96,7 +98,7 @@ export class LiveObjects {
   }
 }
 
-/** Merges two lists that are in the order of their keys. */
+/** Merges two lists that are sorted by key. */
 function merged(a: readonly StoredObject[], b: readonly StoredObject[]): readonly StoredObject[] {
   const all: StoredObject[] = []
   let i = 0

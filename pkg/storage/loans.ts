@@ -1,12 +1,15 @@
 import type { Shelved } from "./shelf.ts"
 import { StoredObject, type Elsewhere } from "./stored-object.ts"
 
-/** References to loans that may be gone are looked through when there are this many, and then at twice those left. */
+/**
+ * The references to loans are checked for dead ones when there are this many, and then at twice the number of those
+ * left.
+ */
 const FIRST_SWEEP = 64
 
 /**
- * Makes the StoredObjects of shelved objects, and finds those that somebody still has: before a write takes an object's
- * row away, they must read its content, since a list is sent piece by piece.
+ * Makes the StoredObjects of shelved objects, and finds those that are still in use: before a write deletes an object's
+ * row, they must read its content, since a list is sent in pieces.
  */
 export class Loans {
   readonly #frozen: boolean
@@ -17,7 +20,7 @@ export class Loans {
     this.#frozen = frozen
   }
 
-  /** @param shelved in the order of their keys */
+  /** @param shelved sorted by key */
   lend(shelved: readonly Shelved[], elsewhere: Elsewhere): readonly StoredObject[] {
     const loan = new Loan(shelved, elsewhere, this.#frozen)
     if (this.#loans.length >= this.#sweepAt) {
@@ -28,13 +31,13 @@ export class Loans {
     return loan.objects
   }
 
-  /** Has every StoredObject of this key that was lent keep its content. */
+  /** Makes every StoredObject of this key that was lent keep its content. */
   hold(key: string): void {
     for (const loan of this.#loans) loan.deref()?.find(key)?.hold()
   }
 }
 
-/** The StoredObjects of one reading. Each has the loan as its `elsewhere`, so the loan lives as long as one of them. */
+/** The StoredObjects of one read. Each has the loan as its `elsewhere`, so the loan lives as long as one of them. */
 class Loan implements Elsewhere {
   readonly objects: readonly StoredObject[]
   readonly #elsewhere: Elsewhere

@@ -1,14 +1,12 @@
 /**
- * What every store shares: checking and numbering writes, group commit, the live objects, the recent events, and
+ * The base class of stores: checking and numbering writes, group commit, the live objects, the recent events, and
  * notifying subscribers. A store on a medium adds `persist` and the reading of older events.
  *
- * Invariants
- *  1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
- *  2. Between `stage` and the commit only later writes see a write (in `#pending`): readers and watchers see commits
- *     only.
- *  3. `#flush` has no await either. Subscribers are notified of a commit before the promises of its writes resolve, so
- *     code that awaits a write finds it in every cache.
- *  4. After a failed commit `#pending` is empty and the next revision follows the last commit again.
+ * Invariants 1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
+ * 2. Between `stage` and the commit only later writes see a write (in `#pending`): readers and watchers see only
+ * committed writes. 3. `#flush` has no await either. Subscribers are notified of a commit before the promises of its
+ * writes resolve, so code that awaits a write finds it in every cache. 4. After a failed commit `#pending` is empty and
+ * the next revision follows the last commit again.
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
@@ -25,7 +23,7 @@ export interface LogStorageOptions {
   readonly frozen?: boolean
   /** Called with the reason when commits begin to fail, once for each reason; with undefined when they work again. */
   readonly onProblem?: ((problem: StorageError | undefined) => void) | undefined
-  /** Called with what a listener to events has thrown; it is thrown again unless given, which ends the process. */
+  /** Called with the error of a subscriber. Without it the error is thrown again, which ends the process. */
   readonly onListenerError?: ((err: unknown) => void) | undefined
 }
 
@@ -33,11 +31,11 @@ export interface LogStorageOptions {
 export interface StagedWrite {
   readonly event: StorageEvent & { readonly stored: StoredObject }
   readonly highChurn: boolean
-  /** What is written to the medium as the object's value; empty where there is no medium. */
+  /** The object's value as it is written to the medium; empty if there is no medium. */
   readonly value: Uint8Array
 }
 
-/** Interval of the trial writes while commits fail. */
+/** Interval of the trial writes while commits fail, in milliseconds. */
 const TRIAL_INTERVAL_MS = 5000
 
 const NO_VALUE = new Uint8Array()
@@ -54,7 +52,7 @@ export abstract class LogStorage implements Storage {
   protected readonly live: LiveObjects
   protected readonly recent = new RecentEvents()
   /**
-   * How many turns of the event loop a commit may wait while each turn brings another write: where one commit costs as
+   * How many turns of the event loop a commit may wait while each turn brings another write: if one commit costs as
    * much as many writes, the writes share it. A single write never waits.
    */
   protected readonly turnsToGather: number = 0
@@ -153,7 +151,7 @@ export abstract class LogStorage implements Storage {
   }
 
   abstract history(key: string): readonly StorageEvent[]
-  /** Returns what `persist` writes as the value of an object. Throws StorageError, and then the write is refused. */
+  /** Returns the value of an object for `persist`. When it throws StorageError, the write is refused. */
   protected valueOf(_stored: StoredObject): Uint8Array {
     return NO_VALUE
   }
@@ -172,7 +170,7 @@ export abstract class LogStorage implements Storage {
    * none. Called when `recent` is too new to tell.
    */
   protected abstract loggedRevisionAt(time: number, upTo: number): number
-  /** Drops superseded events up to `revision`. */
+  /** Deletes superseded events up to `revision`. */
   protected abstract dropUpTo(revision: number): void
   protected abstract closeMedium(): void
 
@@ -184,7 +182,7 @@ export abstract class LogStorage implements Storage {
     this.#next = revision + 1
   }
 
-  /** Commits what is staged, without waiting for more writes. */
+  /** Commits the staged writes, without waiting for more. */
   protected commitNow(): void {
     if (this.#batch.length > 0) this.#flush()
   }
@@ -197,12 +195,12 @@ export abstract class LogStorage implements Storage {
     if (this.#batch.push(waiting) === 1) this.#flushAfter(this.turnsToGather)
   }
 
-  /** Checks a write and gives it a revision. Throws StorageError; nothing is staged then. */
+  /** Checks a write and gives it a revision. Throws StorageError, and then stages nothing. */
   #stage(write: Write): StagedWrite {
     const { key, object, time, author, highChurn = false, checkSize } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
     checkWrite(write, current)
-    // The row of the old revision may go with this write, so its JSON must stay in memory.
+    // This write may delete the row of the old revision, so its JSON must stay in memory.
     if (current !== undefined) this.live.hold(current)
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)

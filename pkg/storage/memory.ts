@@ -3,7 +3,7 @@ import { PackedObjects } from "./packed-objects.ts"
 import type { StorageEvent } from "./storage.ts"
 import { StoredObject, type Identity, type ParseObject } from "./stored-object.ts"
 
-/** The objects with which a store begins. */
+/** The objects that a store begins with. */
 export interface Beginning {
   readonly revision: number
   readonly objects: readonly (Identity & { readonly value: Uint8Array })[]
@@ -12,13 +12,13 @@ export interface Beginning {
 
 export interface MemoryStorageOptions extends LogStorageOptions {
   /**
-   * Objects that are seldom read are compressed, so many at a time, once the log is compacted past them; never unless
-   * given. Each time, many texts of their index are written anew.
+   * The number of objects that are compressed together. Objects that are seldom read are compressed once the log is
+   * compacted past them, because each compression writes many texts of their index again. By default none are.
    */
   readonly packed?: number
 }
 
-/** The store of test clusters, which ends with the process. `recent` holds its whole log. */
+/** The store of test clusters, which ends with the process. `recent` contains its whole log. */
 export class MemoryStorage extends LogStorage {
   readonly #packedAtOnce: number
   readonly #packed = new PackedObjects()

@@ -1,6 +1,6 @@
 import type { StorageEvent } from "./storage.ts"
 
-/** The newest events of the log in memory, oldest first: all of them from the oldest one on. */
+/** The newest events of the log in memory, oldest first, without gaps. */
 export class RecentEvents {
   #events: StorageEvent[] = []
 
@@ -26,7 +26,7 @@ export class RecentEvents {
     return this.keepNewest(this.after(revision).length)
   }
 
-  /** The revision after which all events are here; undefined when there are none. */
+  /** The revision after which all events are in memory; undefined when none are. */
   get completeAfter(): number | undefined {
     const [oldest] = this.#events
     return oldest === undefined ? undefined : oldest.revision - 1
@@ -44,7 +44,10 @@ export class RecentEvents {
   }
 }
 
-/** Returns the index of the last item for which `holds`, which is true for the first items only; -1 when for none. */
+/**
+ * Returns the index of the last item for which `holds` is true; -1 when there is none. `holds` must be true only for
+ * items at the start.
+ */
 export function lastIndex(length: number, holds: (i: number) => boolean): number {
   let [low, high] = [-1, length - 1]
   while (low < high) {

@@ -1,23 +1,24 @@
 import type { Identity } from "./stored-object.ts"
 
-/** What the shelf keeps of an object whose content can be read elsewhere. */
+/** What the shelf keeps of an object. The object's content can be read elsewhere. */
 export type Shelved = Pick<Identity, "key" | "revision" | "created" | "time">
 
-/** Most objects in one text: each change writes a text anew. */
+/** The number of objects in one text, because each change creates the text again. */
 const MOST_IN_TEXT = 128
 
 /**
  * An index of the objects of one resource that are seldom read and very many: Events, of which a busy hour leaves tens
- * of thousands. As lines of texts one takes 90 bytes. As an object, a key and their places in maps each took 340, and
- * twice that in memory, because they lay scattered among garbage in blocks that the engine could not give back.
+ * of thousands. An Event takes 90 bytes as a line of a text. As an object, with its key and its entries in maps, it
+ * took 340, and twice that in memory, because these were scattered among garbage in blocks that the engine could not
+ * give back.
  */
 export class Shelf {
-  /** The beginning of all keys, which no line repeats: `/registry/core/events/`. */
+  /** The prefix of all keys, which the lines leave out: `/registry/core/events/`. */
   readonly #prefix: string
   /**
-   * Lines in the order of their keys, some in each text; no text is empty. A line is the rest of the key, the revision,
-   * the revision of the creation (empty where it is the same) and the time in milliseconds, with spaces between.
-   * Numbers are in base 36. Each line begins with a line feed, and one more ends the text.
+   * Lines in the order of their keys, several in each text; no text is empty. A line consists of the rest of the key,
+   * the revision, the revision of the creation (empty if it is the same) and the time in milliseconds, separated by
+   * spaces. Numbers are in base 36. A line feed comes before each line and at the end of the text.
    */
   readonly #texts: string[] = []
   /** The rest of the key of each text's first line. */
@@ -31,7 +32,7 @@ export class Shelf {
     return this.#texts.length === 0
   }
 
-  /** Whether a line can hold this key. */
+  /** Returns whether a line can contain this key. */
   holds(key: string): boolean {
     return key.startsWith(this.#prefix) && !/[ \n]/.test(key)
   }
@@ -43,7 +44,7 @@ export class Shelf {
     return start < 0 ? undefined : this.#read(text.slice(start + 1, text.indexOf("\n", start + 1)))
   }
 
-  /** Adds objects, whose keys are not on the shelf and can be held. */
+  /** Adds objects. Their keys must not be on the shelf, and a line must be able to contain them. */
   add(objects: readonly Shelved[]): void {
     const lines = objects.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map((object) => this.#line(object))
     for (let from = 0; from < lines.length;) {
@@ -58,7 +59,7 @@ export class Shelf {
     }
   }
 
-  /** Returns what was on the shelf, if it was. */
+  /** Removes an object. Returns what the shelf kept of it; undefined if it was not on the shelf. */
   delete(key: string): Shelved | undefined {
     const rest = key.slice(this.#prefix.length)
     const at = this.#textFor(rest)
@@ -105,7 +106,7 @@ export class Shelf {
     return this.#texts[at]?.slice(1, -1).split("\n") ?? []
   }
 
-  /** Puts these lines in the place of a text, as several texts if they are many. */
+  /** Replaces a text by these lines, as several texts if there are many. */
   #replace(at: number, lines: readonly string[]): void {
     const groups = Array.from({ length: Math.ceil(lines.length / MOST_IN_TEXT) }, (_, i) =>
       lines.slice(i * MOST_IN_TEXT, (i + 1) * MOST_IN_TEXT),
@@ -128,8 +129,11 @@ export class Shelf {
 
 const keyOf = (line: string): string => line.slice(0, line.indexOf(" "))
 
-/** Compares keys and not lines: a space comes before every character of a key, but a key may begin another. */
+/**
+ * Compares keys and not lines: a space sorts before every character of a key, but one key may be the beginning of
+ * another.
+ */
 const byKey = (a: string, b: string): number => (keyOf(a) < keyOf(b) ? -1 : 1)
 
-/** A text of its own: a part would keep the whole line in memory. */
+/** Returns a copy of a text: a substring would keep the whole line in memory. */
 const flat = (text: string): string => Buffer.from(text).toString()

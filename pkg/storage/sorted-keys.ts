@@ -1,19 +1,19 @@
-/** Most keys in a leaf. Inserting moves at most this many; a listing walks leaf by leaf. */
+/** The number of keys in a leaf. An insertion moves at most this many; a listing walks leaf by leaf. */
 const LEAF = 128
 
 /** The keys of one resource. */
 interface Keys {
-  /** Sorted arrays of keys, in order; none is empty. They hold no values, so that a search reads only keys. */
+  /** Sorted arrays of keys, in order; none is empty. They contain no values, so that a search reads only keys. */
   readonly leaves: string[][]
   /** Keys that were added since the last walk, in no order. */
   readonly added: string[]
 }
 
 /**
- * A map that also keeps its keys in order: looking up or replacing costs as much as in a hash map, and the keys with a
- * prefix are found in one walk, before which each key that was added moves part of one leaf. Many keys are never walked
- * over: Events mostly expire unread, and finding their places took a thirtieth of the time of a large cluster. The keys
- * of each resource are kept apart, because every create looks for the quotas and limits of its namespace, and most
+ * A map that also keeps its keys in order. Looking up or replacing costs as much as in a hash map. The keys with a
+ * prefix are found in one walk; before it, each added key is inserted into a leaf. Many keys are never walked over:
+ * Events mostly expire unread, and inserting them took a thirtieth of the time of a large cluster. The keys of each
+ * resource are stored separately, because every create looks for the quotas and limits of its namespace, and most
  * clusters have none.
  */
 export class SortedKeys<V extends { readonly key: string }> {

@@ -7,23 +7,24 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /**
- * Makes a value of an object's JSON, where that takes more than JSON.parse: a field may be kept as it was written.
- * Throws when it is no JSON.
+ * Makes the value of an object from its JSON. Needed when that takes more than JSON.parse, because a field may be kept
+ * as it was written.
+ * @throws Error when the text is not JSON
  */
 export type ParseObject = (key: string, json: string) => KubeObject
 const parsePlain: ParseObject = (_key, json) => JSON.parse(json) as KubeObject
 
-/** Where the JSON of a revision can be read again. */
+/** A place where the JSON of a revision can be read again. */
 export interface Elsewhere {
   read(revision: number): Uint8Array
-  /** Whether the JSON is kept in memory once it has been read, as where it has been decrypted. */
+  /** Whether the JSON is kept in memory after the first read, for instance because it had to be decrypted. */
   readonly isReadOnce?: boolean
   readonly parse: ParseObject | undefined
   /** Called when nobody will ask for a revision any more; for one that need not keep everything. */
   forget?(revision: number): void
 }
 
-/** What is known of an object beside its content. */
+/** The data of an object besides its content. */
 export interface Identity {
   readonly key: string
   readonly revision: number
@@ -35,14 +36,14 @@ export interface Identity {
 
 type Content =
   | { readonly object: KubeObject }
-  /** Makes the value when it is first asked for. */
+  /** Makes the value at its first use. */
   | { readonly make: () => KubeObject }
   | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
   | { readonly elsewhere: Elsewhere }
 
 /**
- * An object as it was written. It has its value, its JSON, or both; the other is made when first asked for, and kept.
- * What is kept elsewhere is read each time, unless it says otherwise.
+ * An object as it was written. It has its value, its JSON, or both; the other one is made at first use, and kept. JSON
+ * that is elsewhere is read at each use, unless `isReadOnce` is set.
  */
 export class StoredObject implements Stored, Identity {
   readonly key: string
@@ -91,7 +92,7 @@ export class StoredObject implements Stored, Identity {
       if (this.#elsewhere.isReadOnce === true) [this.#json, this.#elsewhere] = [json, undefined]
       return json
     }
-    // No Buffer: Bun takes a quarter more memory for one, and half a microsecond.
+    // Not a Buffer: Bun needs a quarter more memory for one, and half a microsecond.
     return (this.#json ??= encoder.encode(objectJson(this.object)))
   }
 
@@ -101,8 +102,8 @@ export class StoredObject implements Stored, Identity {
   }
 
   /**
-   * Keeps the content from now on: a write has been staged that supersedes it, with which it may be gone elsewhere.
-   * What is staged waits a few turns for its commit, in which the content must not be left to elsewhere.
+   * Keeps the content from now on, because a staged write supersedes it, and its commit may delete the content
+   * elsewhere. Staged writes wait a few turns for their commit.
    */
   hold(): void {
     this.#held = true

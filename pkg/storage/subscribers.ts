@@ -5,20 +5,20 @@ export type StorageListener = (events: readonly StorageEvent[]) => void
 
 interface Subscriber {
   readonly listener: StorageListener
-  /** Empty for a listener to all events. */
+  /** The prefixes of the keys; empty for a listener to all events. */
   readonly prefixes: readonly string[]
   /** The resources of these prefixes. */
   readonly resources: readonly string[]
 }
 
 /**
- * The listeners to a store, which are called in the order of their subscriptions. There are some twenty, most of which
- * concern kinds that seldom change, so the keys of a commit are read once for all of them.
+ * The listeners of a store, which are called in the order of their subscriptions. There are some twenty, most of which
+ * are for kinds that seldom change, so the keys of a commit are read once for all of them.
  */
 export class Subscribers {
   readonly #subscribers = new Set<Subscriber>()
 
-  /** See Storage.subscribe. @throws RangeError for a prefix that does not name a whole resource */
+  /** Implements Storage.subscribe. @throws RangeError for a prefix that does not contain a whole resource */
   add(listener: StorageListener, prefixes: readonly string[]): () => void {
     const resources = prefixes.map((prefix) => {
       const resource = resourceOf(prefix)
@@ -34,8 +34,8 @@ export class Subscribers {
   }
 
   /**
-   * Calls the listeners with what concerns them of a commit. One that throws does not keep the others from hearing;
-   * what it has thrown is told to `failed`, or thrown when all have heard.
+   * Calls the listeners with those events of a commit that concern them. When one throws, the others are called too;
+   * its error is passed to `failed`, or thrown when all were called.
    */
   tell(events: readonly StorageEvent[], failed?: (err: unknown) => void): void {
     const errors: unknown[] = []

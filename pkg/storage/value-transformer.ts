@@ -1,22 +1,22 @@
 import { Buffer } from "node:buffer"
 import { StorageError } from "./storage.ts"
 
-/** Where a value stands in the store. An encrypted value can be read only where it was written. */
+/** The position of a value in the store. An encrypted value can be read only at the position where it was written. */
 export interface Place {
   readonly key: string
   readonly revision: number
 }
 
 export interface OpenedValue {
-  /** UTF-8 JSON of the object. */
+  /** The object as JSON in UTF-8. */
   readonly json: Uint8Array
-  /** Whether `seal` would now write the value otherwise: with another key, another provider, or none. */
+  /** Whether `seal` would now write the value differently: with another key, another provider, or none. */
   readonly stale: boolean
 }
 
 /**
- * Turns the JSON of objects into what is written to the disk, and back. Both are synchronous: a write has no await
- * between its check and its commit. Source: apiserver pkg/storage/value/transformer.go.
+ * Converts the JSON of objects to the values on disk, and back. Both methods are synchronous, because a write has no
+ * await between its check and its commit. Source: apiserver pkg/storage/value/transformer.go.
  */
 export interface ValueTransformer {
   /** @throws Error, when the value cannot be encrypted now */
@@ -30,7 +30,7 @@ export const isSealed = (value: Uint8Array): boolean => value[0] === K
 
 const K = "k".charCodeAt(0)
 
-/** The transformer of a store without encryption: it writes JSON as it is and refuses what is encrypted. */
+/** The transformer of a store without encryption: it writes JSON unchanged and refuses encrypted values. */
 export const IDENTITY: ValueTransformer = {
   seal: (json) => json,
   open(value) {
@@ -67,13 +67,13 @@ const encryptionError = ({ key }: Place, cause: unknown): StorageError =>
   )
 
 /**
- * Puts the place of a value before its JSON, in one line, and takes it off again. It is encrypted together with the
- * JSON, so that a value that was copied to another row of the store is noticed with every provider, also with those
- * that know no associated data (aescbc, secretbox).
+ * Adds the place of a value before its JSON, on one line, and removes it again. It is encrypted together with the JSON,
+ * so that a value that was copied to another row of the store is detected with every provider, also with those without
+ * associated data (aescbc, secretbox).
  */
 export const PLACED = {
   add: (json: Uint8Array, place: Place): Uint8Array => Buffer.concat([lineOf(place), json]),
-  /** @throws Error, when the value is that of another place */
+  /** @throws Error, when the value was written at another place */
   remove(plain: Uint8Array, place: Place): Uint8Array {
     const line = lineOf(place)
     if (plain.length < line.length || line.compare(plain, 0, line.length) !== 0)

@@ -56,16 +56,16 @@ export function addressText({ family, number }: Address): string {
 export const addressAt = ({ family, first }: Network, index: number): string =>
   addressText({ family, number: first + BigInt(index) })
 
-/** Parses an address; undefined when it is none. */
+/** Parses an address; undefined when the text is not one. */
 export function parseAddress(text: string): Address | undefined {
   const version = text.includes("%") ? 0 : isIP(text)
   return version === 0 ? undefined : { family: version === 6 ? "IPv6" : "IPv4", number: addressNumber(text) }
 }
 
-/** Whether a valid address is one of IPv4 that is written as one of IPv6: `::ffff:192.0.2.1`. */
+/** Returns whether a valid address is an IPv4 address that is written as IPv6: `::ffff:192.0.2.1`. */
 export const isMapped = (address: string): boolean => address.includes(":") && addressNumber(address) >> 32n === 0xffffn
 
-/** Parses a range in CIDR form; undefined when it is none. Bits after the prefix are ignored. */
+/** Parses a range in CIDR form; undefined when the text is not one. Bits after the prefix are ignored. */
 export function parseNetwork(cidr: string): Network | undefined {
   const [text = "", bits = ""] = cidr.split("/")
   const address = parseAddress(text)
@@ -81,7 +81,7 @@ export function parseNetwork(cidr: string): Network | undefined {
 export const overlaps = (a: Network, b: Network): boolean =>
   a.family === b.family && a.first <= b.last && b.first <= a.last
 
-/** Whether an address lies in the network, which its own and its broadcast address do too. */
+/** Returns whether an address is in the network. The network address and the broadcast address are. */
 export const contains = ({ family, first, last }: Network, address: Address): boolean =>
   address.family === family && first <= address.number && address.number <= last
 

@@ -19,9 +19,12 @@ export interface DecodeOptions {
    * share (the same reference) is not decoded again.
    */
   readonly old?: KubeObject | undefined
-  /** Of a custom object: nulls stay where the schema takes none and has no default, for validation to refuse. */
+  /**
+   * For a custom object: nulls are kept where the schema does not allow null and has no default, so that validation
+   * refuses them.
+   */
   readonly keepsNulls?: boolean
-  /** Makes the error for JSON that is no such object; that of a request's body unless given. */
+  /** Makes the error for JSON that is not such an object; by default the one for a request's body. */
   readonly refuse?: (why: string) => ApiError
   /**
    * Returns why an object of another kind cannot be decoded as one of this; undefined when it is another version of the
@@ -31,10 +34,11 @@ export interface DecodeOptions {
 }
 
 export interface Decoded<T> {
-  /** Typed, defaulted and canonical; the same object that was given if it was all that already. */
+  /** Typed, defaulted and canonical; the given object itself if it was all that already. */
   readonly object: T
   /**
-   * The faults that Strict would refuse, ready for a Warning header: `unknown field "spec.foo"`. Nearly always empty.
+   * The faults that Strict refuses, in the words of the Warning header: `unknown field "spec.foo"`. Nearly always
+   * empty.
    */
   readonly faults: readonly string[]
 }
@@ -110,7 +114,7 @@ const given = (value: unknown): string | undefined =>
 const versionIn = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
 
 /**
- * Checks the type of a custom object, where a wrong one is a fault of the object. Source:
+ * Checks the type of a custom object, for which a wrong one is a fault of the object and not of the request. Source:
  * registry/customresource/validator.go ValidateTypeMeta.
  */
 function checkCustom(

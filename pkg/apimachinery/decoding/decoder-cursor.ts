@@ -1,6 +1,6 @@
 import { ExactNumber } from "../json/exact-number.ts"
 
-/** A message, of which errors show the name. */
+/** A message, whose name errors show. */
 interface Struct {
   readonly name: string
 }

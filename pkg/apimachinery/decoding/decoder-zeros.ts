@@ -4,7 +4,7 @@
  */
 import type { FieldSpec, Scalar, Type } from "../field-spec.ts"
 
-/** A value that is set in a field without one. */
+/** A value that decoding sets in an absent field. */
 export interface Fill {
   readonly name: string
   /** A sent value that counts as absent, as undefined does: the zero of a field that Go holds by value. */
@@ -41,7 +41,7 @@ function emptyOf(type: Type, pointer: boolean | undefined, fallback: unknown): u
   return type.kind === "list" ? NO_ITEMS : ZERO[type.kind as Scalar]
 }
 
-/** Stands for every empty list: Go does not tell an empty list from an absent one. */
+/** Stands for every empty list: Go does not distinguish an empty list from an absent one. */
 export const NO_ITEMS: unique symbol = Symbol("no items")
 export const isNoItems = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 

@@ -12,7 +12,7 @@ export function goForm(message: Message, value: object): object {
   if (message.name.startsWith(SHARED)) return plainForm(message, given)
   return Object.fromEntries(
     Object.entries(message.fields).flatMap(([name, { spec }]): (readonly [string, unknown])[] =>
-      // Go embeds the metadata, and its type has JSON names.
+      // Go embeds the metadata, whose type has JSON names.
       name === "metadata"
         ? Object.entries(plainForm(ObjectMeta, (given[name] ?? {}) as Values))
         : [[goName(name), formOf(spec.type, spec, given[name])]],
@@ -36,7 +36,7 @@ export function plainForm(message: Message, given: object): object {
 
 /** Returns a value as Go's encoding/json writes it: fields in the order of declaration, map keys sorted. */
 export function plain(type: Type, value: unknown): unknown {
-  // what cannot be read is shown as it was sent
+  // A value of a wrong type is shown as it was sent.
   if (typeof value !== "object" || value === null) return value
   if (type.kind === "message") return plainForm(type.message(), value)
   if (type.kind === "list") return Array.isArray(value) ? value.map((item) => plain(type.of, item)) : value
@@ -59,7 +59,7 @@ function formOf(type: Type, { pointer }: Pick<FieldSpec, "pointer">, value: unkn
   return value
 }
 
-/** Words that are in capitals in Go names when they begin a name. */
+/** Abbreviations that Go writes in capitals at the beginning of a name. */
 const CAPITALS = /^(ip|uid|api|se|fs|gmsa|csi|url|cidr|pd)(?=[A-Z]|s?$)/
 
 const goName = (name: string): string =>

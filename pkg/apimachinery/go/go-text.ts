@@ -15,8 +15,8 @@ const SHORT: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns a text in double quotes, as Go's `%q` writes it: what cannot be printed as `\x00`, `\u00a0` or `\U000e0001`.
- * Source: Go's strconv.Quote.
+ * Returns a text in double quotes, as Go's `%q` writes it: characters that cannot be printed as `\x00`, `\u00a0` or
+ * `\U000e0001`. Source: Go's strconv.Quote.
  */
 export const goQuoted = (text: string): string =>
   `"${text.replace(/["\\]|[^ \p{L}\p{M}\p{N}\p{P}\p{S}]/gu, (char) => SHORT[char] ?? escaped(char.codePointAt(0)!))}"`

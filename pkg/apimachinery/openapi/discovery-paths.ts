@@ -2,26 +2,28 @@ import { DISCOVERY, VersionInfo } from "./discovery.ts"
 import { idOf, rootOf } from "./paths.ts"
 import type { Definitions, Schema } from "./schema.ts"
 
-/** A path of a document about the server or what it serves. */
+/** A path that returns a document about the server or its API, and not an object: `/api`, `/apis`, `/version` … */
 export interface DiscoveryDocument {
   readonly path: string
   readonly id: string
   readonly tag: string
   readonly doc: string
-  /** The kind of the response; `text` when it is no kind of Kubernetes. */
+  /** The kind of the response; `Info` is that of `/version`, `text` a response that is not a kind of Kubernetes. */
   readonly answer: keyof typeof DISCOVERY | "Info" | "text"
   readonly types: readonly string[]
 }
 
 export const ANSWER_TYPES = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
-/** Returns the tag of a group, such as `rbacAuthorization`. */
+/** Returns the OpenAPI tag of an API group, such as `rbacAuthorization`, which generated clients use as a name. */
 export const tagOf = (group: string): string =>
   group === ""
     ? "core"
     : group.replace(/\.k8s\.io$/, "").replace(/\.(.)/g, (_dot, letter: string) => letter.toUpperCase())
 
-/** Returns the paths, by the OpenAPI v3 document that describes them. */
+/**
+ * Returns the paths of these documents, grouped by the OpenAPI v3 document that describes them (`api`, `apis/apps` …).
+ */
 export function discoveryDocuments(
   resources: readonly { readonly group: string; readonly version: string }[],
 ): ReadonlyMap<string, readonly DiscoveryDocument[]> {
@@ -84,7 +86,8 @@ const schemaOf = (answer: DiscoveryDocument["answer"], definitions: Definitions)
   if (answer === "Info") return definitions.ref(VersionInfo)
   const kindRef = (kind: keyof typeof DISCOVERY): Schema =>
     definitions.ref(DISCOVERY[kind], [{ group: "", version: "v1", kind }])
-  // The definition is registered before the list that refers to it, so that it gets its kind.
+  // APIGroup is registered before the list that refers to it, because only a registration with a kind adds that to its
+  // definition.
   if (answer === "APIGroupList") kindRef("APIGroup")
   return kindRef(answer)
 }

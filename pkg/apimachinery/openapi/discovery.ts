@@ -2,8 +2,8 @@ import { e, f, message } from "../fields.ts"
 import type { Message } from "../field-spec.ts"
 
 /**
- * OpenAPI definitions of the discovery documents and of watch events, which are responses but not kinds of objects.
- * Source: apimachinery pkg/apis/meta/v1/types.go, pkg/version/types.go.
+ * OpenAPI definitions of the discovery documents (APIGroup, APIResourceList …) and of watch events. Clients receive
+ * them, but no object of these types is stored. Source: apimachinery pkg/apis/meta/v1/types.go, pkg/version/types.go.
  */
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
@@ -48,7 +48,7 @@ const APIResourceList: Message = message(`${meta}.APIResourceList`, "The resourc
   resources: f.list(2, APIResource, "The resources.").atomic().printZero(),
 })
 
-/** The discovery documents, which belong to the core group. */
+/** The messages of the discovery documents, by kind. They belong to the core group. */
 export const DISCOVERY = { APIGroup, APIGroupList, APIVersions, APIResourceList }
 
 export const VersionInfo: Message = message("io.k8s.apimachinery.pkg.version.Info", "What the server is.", {

@@ -11,7 +11,7 @@ import { Definitions, type GroupVersionKind, type Schema } from "./schema.ts"
 export interface Served {
   readonly resources: readonly Resource[]
   find(kind: GroupVersionKind): Resource | undefined
-  /** For example `v1.36.0+k3ts`. */
+  /** The version of the server, such as `v1.36.0+k3ts`. */
   readonly version: string
 }
 

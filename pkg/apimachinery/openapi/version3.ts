@@ -3,8 +3,8 @@ import { membersOf } from "./merge.ts"
 import type { Schema } from "./schema.ts"
 
 /**
- * Returns a document of version 2 as one of version 3, for servers that have the older one alone. Something is lost:
- * bodies that are no parameter named `body`, and how lists in parameters are written. Source: kube-openapi
+ * Converts a document of version 2 to version 3, for servers that have only the older one. Two things are lost: body
+ * parameters with another name than `body`, and how lists in parameters are written. Source: kube-openapi
  * pkg/openapiconv/convert.go.
  */
 export function asVersion3(document: Schema): Schema {
@@ -136,6 +136,6 @@ const partOf = (value: unknown, change: (inner: unknown) => unknown): Schema | u
 const mapped = (value: unknown, change: (inner: unknown) => unknown): Schema =>
   Object.fromEntries(Object.entries(membersOf(value)).map(([name, inner]) => [name, change(inner)]))
 
-/** The members that are there. */
+/** Returns the members that are not undefined. */
 const given = (members: Readonly<Record<string, unknown>>): Schema =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))

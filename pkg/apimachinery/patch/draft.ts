@@ -64,8 +64,8 @@ export class Draft {
   }
 
   /**
-   * Must be called with a value that is about to be put at a second place, so that a change at one place does not
-   * appear at the other.
+   * Must be called for a value that is about to be put at a second place, so that a change at one place does not show
+   * at the other.
    */
   share(value: unknown): void {
     // Values inside a value that is not owned are not owned either.
@@ -90,7 +90,7 @@ export class Draft {
   }
 }
 
-/** Takes about a tenth of a second. */
+/** The number of items that all insertions and removals of a patch may shift. It takes about a tenth of a second. */
 const MOST_SHIFTS = 50_000_000
 
 function childOf(at: unknown, step: string): unknown {

@@ -132,7 +132,7 @@ const OPERATIONS: Readonly<Record<string, (step: Step) => void>> = {
   },
 }
 
-/** The place of a path: a key of an object or list that exists. */
+/** A key of an existing object or list, to which a path leads. */
 interface Place {
   readonly holder: unknown[] | Record<string, unknown>
   readonly key: string

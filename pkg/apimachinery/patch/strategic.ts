@@ -96,7 +96,7 @@ class Changing {
   set(key: string, value: unknown): void {
     if (!deepEqual(value, this.get(key))) this.setPart(key, value)
   }
-  /** Sets a part whose reference is the same when nothing in it changed, so it is not compared again. */
+  /** Sets a part that was merged. If its reference is the same, nothing in it changed, so it is not compared again. */
   setPart(key: string, value: unknown): void {
     if (value === this.get(key)) return
     this.#copy ??= { ...this.#original }

@@ -41,7 +41,7 @@ const FORM = /^([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[KMGTPE]i|[
 export const QUANTITY_FORM =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
-/** Parses a quantity; returns undefined when the text is none. */
+/** Parses a quantity; returns undefined when the text is not one. */
 export function parseQuantity(text: string): Quantity | undefined {
   const before = known.get(text)
   if (before !== undefined) return before
@@ -71,7 +71,7 @@ function parse(text: string): Quantity | undefined {
   return { nano: sign === "-" ? -capped : capped, format }
 }
 
-/** Parses a quantity; throws TypeError when the text is none. For values that were validated before. */
+/** Parses a quantity; throws TypeError when the text is not one. For values that were validated before. */
 export function quantity(text: string): Quantity {
   const parsed = parseQuantity(text)
   if (parsed === undefined) throw new TypeError(`${JSON.stringify(text)} is not a quantity: ${QUANTITY_FORM}`)
@@ -124,13 +124,13 @@ export function canonicalQuantity(text: string): string | undefined {
   const parsed = parseQuantity(text)
   return parsed === undefined ? undefined : formatQuantity(parsed)
 }
-/** Matches what nearly every manifest contains, which saves the arithmetic. */
+/** Matches the form of nearly all quantities in manifests, for which no arithmetic is needed. */
 const ALREADY_CANONICAL = /^(?:0|[1-9][0-9]{0,2}(?:[mkMGTP]|[KMGTP]i)?)$/
 
 /** Returns a number below, equal to or above zero when `a` is less than, equal to or greater than `b`. */
 export const compareQuantities = (a: Quantity, b: Quantity): number => (a.nano < b.nano ? -1 : a.nano > b.nano ? 1 : 0)
 
-/** Returns the sum, in the format of the first quantity unless that is zero. */
+/** Returns the sum, in the format of the first quantity, or of the second if the first is zero. */
 export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({
   nano: a.nano + b.nano,
   format: a.nano === 0n ? b.format : a.format,

@@ -120,7 +120,7 @@ export function formatDuration(ms: number): string {
  */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000)
-  // a clock that is a little behind is no reason to alarm
+  // A clock that is a little behind is not an error.
   if (seconds < -1) return "<invalid>"
   if (seconds < 0) return "0s"
   if (seconds < 120) return `${seconds}s`

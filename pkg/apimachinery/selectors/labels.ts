@@ -9,14 +9,14 @@ export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" 
 export interface LabelRequirement {
   readonly key: string
   readonly operator: LabelOperator
-  /** Sorted, without duplicates. */
+  /** The values, sorted and without duplicates. */
   readonly values: readonly string[]
 }
 
 /** Requirements that must all hold. Source: apimachinery pkg/labels/selector.go. */
 export interface LabelMatcher {
   readonly requirements: readonly LabelRequirement[]
-  /** Whether it matches all labels. */
+  /** Whether all labels match. */
   readonly everything: boolean
   matches(labels: Labels | undefined): boolean
   /** Returns the text form, as in `?labelSelector=` and `status.selector` of a Scale. */

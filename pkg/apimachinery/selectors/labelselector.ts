@@ -19,8 +19,8 @@ export function labelSelectorFaults(
 }
 
 /**
- * What is wrong with one condition on a label at a path. Source: ValidateLabelSelectorRequirement.
- * @param takesAnyOperator whether an operator that is not known here may be one of a newer client
+ * Returns the faults of one requirement of a label selector at a path. Source: ValidateLabelSelectorRequirement.
+ * @param takesAnyOperator whether an unknown operator is accepted, because it may be one of a newer client
  */
 export function requirementFaults(
   here: string,
@@ -34,7 +34,7 @@ export function requirementFaults(
   return causes
 }
 
-/** What is wrong with an operator and its values. */
+/** Returns the faults of an operator and its values. */
 export function operatorFaults(
   here: string,
   operator: string,

@@ -35,7 +35,7 @@ export function unknownIn(schema: JsonSchema, value: unknown): readonly string[]
   return cursor.unknown
 }
 
-/** What the walk needs to know of one schema; made at its first use. */
+/** The parts of one schema that the walk needs; made at first use. */
 interface Node {
   readonly schema: JsonSchema
   property(name: string): Node | undefined

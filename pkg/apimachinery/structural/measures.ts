@@ -17,7 +17,7 @@ export function lengthOf(text: string): number {
   return length
 }
 
-/** A number from here on does not fit an int64, so it was not an integer for Go, however it was written. */
+/** A number from here on does not fit an int64, so Go does not read it as an integer, however it was written. */
 const INT64_END = 2 ** 63
 
 /** Whether a number is an integer as Go reads it. */

@@ -2,8 +2,8 @@ import { isIP } from "node:net"
 import { addressNumber, canonicalAddress, isMapped } from "../addresses/cidr.ts"
 
 /**
- * Checks of names and other short texts. Each returns what is wrong in upstream's words, or undefined: a text for one
- * fault, a list for several. Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
+ * Checks names and other short texts. Each check returns what is wrong in upstream's words, or undefined: a text for
+ * one fault, a list for several. Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
  */
 export type Check = (value: string) => Problem | undefined
 export type Problem = string | readonly string[]
@@ -129,7 +129,7 @@ const MOST_REMEMBERED = 4096
 const PREFIX_RULE =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 
-/** A label or annotation key: a name of at most 63 bytes, with a DNS name and `/` before it if wanted. */
+/** Checks a label or annotation key: a name of at most 63 bytes, with an optional DNS name and `/` before it. */
 export const isQualifiedName: Check = remembered((value) => {
   const parts = value.split("/")
   if (parts.length > 2)
@@ -152,7 +152,7 @@ export const isQualifiedName: Check = remembered((value) => {
   )
 })
 
-/** The value of a label: empty, or at most 63 bytes of letters, digits, `-`, `_` and `.`. */
+/** Checks the value of a label: empty, or at most 63 bytes of letters, digits, `-`, `_` and `.`. */
 export const isLabelValue: Check = (value) =>
   all(
     longerThanBytes(value, 63),
@@ -168,7 +168,10 @@ export const isLabelValue: Check = (value) =>
       ),
   )
 
-/** The name of an environment variable: printable ASCII without `=`, the relaxed rule that is general since 1.34. */
+/**
+ * Checks the name of an environment variable: printable ASCII without `=`, the relaxed rule that is the default since
+ * 1.34.
+ */
 export const isEnvVarName: Check = (value) => {
   if (value === "") return "environment variable name must be non-empty"
   return /^[ -<>-~]+$/.test(value)
@@ -183,7 +186,7 @@ const leavesFolder = (value: string) =>
       ? "must not be '..'"
       : value.startsWith("..") && "must not start with '..'"
 
-/** A key in a ConfigMap or Secret, fit to be a file name. */
+/** Checks a key in a ConfigMap or Secret, which must be a valid file name. */
 export const isConfigMapKey: Check = (value) =>
   all(
     longerThan(value, 253),
@@ -216,7 +219,7 @@ export const isHTTPHeaderName: Check = (value) =>
         "X-Header-Name",
       )
 
-/** The name of a port, an IANA service name (RFC 6335) in lower case. */
+/** Checks the name of a port: an IANA service name (RFC 6335) in lower case. */
 export const isPortName: Check = (value) =>
   all(
     longerThan(value, 15),
@@ -245,8 +248,8 @@ export const inRange = (value: number, min: number, max: number): string | undef
 export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0x7fffffff)
 
 /**
- * An IPv4 or IPv6 address, without a zone; neither with leading zeros, which some read as octal, nor IPv4 dressed as
- * IPv6. Source: apimachinery pkg/util/validation/ip.go.
+ * Checks an IPv4 or IPv6 address without a zone. Refuses leading zeros, which some programs read as octal, and IPv4
+ * addresses in IPv6 form. Source: apimachinery pkg/util/validation/ip.go.
  */
 export const isIPAddress: Check = (value) => {
   if (isIP(value) !== 0 && !value.includes("%"))
@@ -256,7 +259,7 @@ export const isIPAddress: Check = (value) => {
     : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 }
 
-/** An IPv4 or IPv6 network in CIDR form, all of whose bits beyond the prefix are zero. */
+/** Checks an IPv4 or IPv6 network in CIDR form, whose bits after the prefix must be zero. */
 export const isCIDR: Check = (value) => {
   const [address, bits] = [value.slice(0, value.indexOf("/")), value.slice(value.indexOf("/") + 1)]
   const family = address.includes("%") ? 0 : isIP(withoutLeadingZeros(address))

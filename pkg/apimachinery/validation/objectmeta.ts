@@ -25,7 +25,7 @@ import {
 
 /** Source of this file: apimachinery pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation/validation.go. */
 
-/** Most bytes of all keys and values together: 256 KiB. */
+/** The size of all keys and values together, in bytes: 256 KiB. */
 const LARGEST_ANNOTATIONS = 256 * 1024
 const LONGEST_MANAGER = 128
 const LONGEST_SUBRESOURCE = 256
@@ -33,7 +33,7 @@ const LONGEST_SUBRESOURCE = 256
 /**
  * Which of upstream's checks run for a kind, and how many times. The registry shared by all kinds checks the metadata
  * once, and the validation function of most kinds checks it again. Each check reports every fault that it finds, so one
- * fault can stand several times among the causes of an error; clients see this number.
+ * fault can occur several times among the causes of an error; clients see this number.
  */
 export interface UpstreamChecks {
   /** False: the kind does not check the metadata of new objects, so any name that a path can hold is allowed. */
@@ -48,7 +48,7 @@ export interface UpstreamChecks {
   readonly generateName?: false
   /** True: the kind accepts finalizers without a domain prefix, whatever their names are. */
   readonly plainFinalizers?: true
-  /** True: the kind checks the preconditions of a deletion by itself, in words of its own. */
+  /** True: the kind checks the preconditions of a deletion itself, in its own words. */
   readonly ownPreconditions?: true
 }
 
@@ -103,7 +103,7 @@ export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, 
     if (plainFinalizers !== true) putUnqualified(qualified, finalizers)
   }
   const isRenamed = generateName !== "" && generateName !== old.generateName
-  // Nearly all updates: what follows only says in which order, and how often, faults stand in the error.
+  // True for nearly all updates. The rest only decides in which order, and how often, faults are in the error.
   if (!isRenamed && changed.length + common.length + formed.length + qualified.length === 0) return NO_CAUSES
   const named = (check: Check): Cause[] => {
     const causes: Cause[] = []

@@ -17,7 +17,8 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
   const rules = validateRules(resource, obj)
   const causes = createMetadata === false ? rules : both(validateObjectMeta(resource, obj.metadata), rules)
   if (causes.length > 0 || (createMetadata !== false && generateName !== false)) return causes
-  // What such a kind leaves out, the shared registry checks: only of objects in which the kind found no fault.
+  // The checks that such a kind leaves out are done by the shared registry, and only for objects without faults of the
+  // kind's rules.
   return validateObjectMeta(resource, obj.metadata, isPathSegmentName)
 }
 
@@ -74,8 +75,8 @@ function isAtOrBelow(path: string, places: ReadonlySet<string>): boolean {
 }
 
 /**
- * These faults are true of an absent value too: a name that is not found, or that stands twice. Other faults of a zero
- * only follow from its absence.
+ * The faults that are true of an absent value too: a name that is not found or that occurs twice. Other faults of a
+ * zero only follow from its absence.
  */
 const TRUE_OF_ZEROS: ReadonlySet<string | undefined> = new Set(["FieldValueNotFound", "FieldValueDuplicate"])
 

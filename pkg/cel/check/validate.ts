@@ -8,8 +8,9 @@ import { CelError, type Value } from "../values/values.ts"
 import { children } from "../syntax/ast.ts"
 
 /**
- * Reports what Kubernetes refuses beside type errors: literal arguments that a function cannot accept, and lists and
- * maps of mixed types. Source: apiserver pkg/cel/environment/base.go, cel-go cel/validator.go and ext/formatting.go.
+ * Reports the errors besides type errors that Kubernetes refuses: literal arguments that a function cannot accept, and
+ * lists and maps of mixed types. Source: apiserver pkg/cel/environment/base.go, cel-go cel/validator.go and
+ * ext/formatting.go.
  */
 export function validate(root: Expr, issues: Issues): void {
   visit(root, false, issues)

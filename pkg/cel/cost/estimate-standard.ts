@@ -15,7 +15,7 @@ const COMPARISONS: ReadonlySet<string> = new Set([
   "not_equals",
 ])
 
-/** Returns the cost of matching a pattern; an empty string costs something too. */
+/** Returns the cost of matching a pattern; matching an empty string costs something too. */
 export const matching = (text: Range, pattern: Range): Range =>
   times(scaled(plus(text, exactly(1)), TEXT), scaled(pattern, PATTERN))
 

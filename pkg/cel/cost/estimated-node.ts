@@ -2,7 +2,7 @@ import type { Expr } from "../syntax/ast.ts"
 import type { CelType } from "../type.ts"
 import { UNKNOWN, type Range } from "./range.ts"
 
-/** What is known before evaluation of an expression, or of the items of a list. */
+/** Information about the value of an expression, or about the items of a list, before evaluation. */
 export interface EstimatedNode {
   readonly type: CelType
   /** Undefined for the items of a list. */

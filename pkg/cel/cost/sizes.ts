@@ -13,7 +13,7 @@ export const NEW_STRUCT = 40
 export type CallCost = number | ((args: readonly Value[], result: Value) => number)
 
 /**
- * Returns the cost of matching a pattern; an empty string costs something too. Source: cel-go
+ * Returns the cost of matching a pattern; matching an empty string costs something too. Source: cel-go
  * interpreter/runtimecost.go.
  */
 export const matchingCost = (text: Value, patternSize: number): number =>

@@ -1,4 +1,4 @@
-/** What a comprehension iterates over: the items of a list, the keys of a map, the fields of a struct. */
+/** The values over which a comprehension iterates: the items of a list, the keys of a map, the fields of a struct. */
 import { typeOfValue } from "../values/convert.ts"
 import { CelError, ListValue, MapValue, Optional, StructValue, type Value } from "../values/values.ts"
 

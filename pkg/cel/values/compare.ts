@@ -125,7 +125,7 @@ export function compareStrings(a: string, b: string): number {
     const left = a.charCodeAt(i)
     const right = b.charCodeAt(i)
     if (left === right) continue
-    // A surrogate is part of a character beyond all those that one UTF-16 unit holds.
+    // A surrogate is half of a character that sorts after all characters of one UTF-16 unit.
     if (isSurrogate(left) !== isSurrogate(right)) return isSurrogate(left) ? 1 : -1
     return left < right ? -1 : 1
   }

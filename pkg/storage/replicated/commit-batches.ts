@@ -2,20 +2,20 @@ import type { Clock } from "../../clock/clock.ts"
 import type { SharedWrite } from "./shared-log.ts"
 
 type Commit = readonly SharedWrite[]
-/** The revisions of the writes of each commit, or undefined where it was refused. */
+/** For each commit the revisions of its writes, or undefined if it was refused. */
 export type Outcomes = readonly (readonly number[] | undefined)[]
 
 export interface BatchOptions {
   readonly clock: Clock
-  /** The most writes of one batch of commits. */
+  /** The number of writes in one batch of commits. */
   readonly mostWrites: number
-  /** The most bytes of the keys and values of a batch. */
+  /** The number of bytes of the keys and values of a batch. */
   readonly mostBytes: number
-  /** The most batches under way. While that many are, new commits wait and form the next batch. */
+  /** The number of batches in progress. While there are this many, new commits wait and form the next batch. */
   readonly mostUnderWay: number
   /**
-   * Carries out commits, each of which may be refused without the others. No key is in two of them. @throws
-   * SharedLogError
+   * Sends commits, each of which may be refused without the others. No key is in two of them.
+   * @throws SharedLogError
    */
   send(commits: readonly Commit[]): Promise<Outcomes>
 }
@@ -28,8 +28,9 @@ interface Waiting {
 }
 
 /**
- * Sends commits to a log in batches, because a call costs as much as a dozen commits. A batch has the commits of one
- * turn of the event loop, or those that came while enough batches were under way. Each commit has its own outcome.
+ * Sends commits to a log in batches, because a call costs as much as a dozen commits. A batch contains the commits of
+ * one turn of the event loop, or those that came while `mostUnderWay` batches were in progress. Each commit has its own
+ * outcome.
  */
 export class CommitBatches {
   readonly #options: BatchOptions

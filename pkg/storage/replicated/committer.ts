@@ -24,7 +24,7 @@ export interface CommitterOptions {
 }
 
 /**
- * Carries writes to the log. A write is checked against the memory and sent with the revisions that it was checked
+ * Sends writes to the log. A write is checked against the memory and sent with the revisions that it was checked
  * against, so the log refuses it if it has newer ones. Then the memory is brought up to date, and the write is checked
  * again. A write is acknowledged after its change has come back in the log's order and all subscribers of this server
  * were told.
@@ -105,7 +105,8 @@ export class Committer {
       try {
         const revisions = await log.commit(staged)
         if (revisions !== undefined || lost === undefined) return revisions
-        // The log has refused it. The reason may be that an earlier attempt, whose answer was lost, has succeeded.
+        // The log has refused the commit. The reason may be that an earlier attempt, whose answer was lost, has
+        // succeeded.
       } catch (err) {
         if (!(err instanceof SharedLogError)) throw err
         if (err.code !== "unknown") throw lost === undefined ? fail(err) : unknown(staged, lost)
@@ -157,7 +158,7 @@ function fail(err: unknown): never {
 const unknown = ([first]: readonly Flight[], cause: SharedLogError): StorageError =>
   new StorageError(
     "unknown",
-    `The store was lost while ${first!.key} was written, and the write may have happened: ${cause.message}`,
+    `The store could not be reached while ${first!.key} was written, and the write may have happened: ${cause.message}`,
     undefined,
     { cause },
   )

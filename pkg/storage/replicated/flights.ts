@@ -7,19 +7,19 @@ export interface Flight extends SharedWrite {
   readonly object: KubeObject
   readonly time: number
   readonly author: string
-  /** The revision at which its change came from the log; undefined until then. */
+  /** The revision at which its change arrived from the log; undefined until then. */
   arrivedAt: number | undefined
 }
 
 /**
- * The writes of this process that are under way, at most one for each key. When a change comes from the log, they show
- * whether this process has made it. Then its object need not be parsed, and a write whose answer was lost is known to
- * have happened.
+ * The writes of this process that are in progress, at most one for each key. They show for a change from the log
+ * whether this process made it. Then its object need not be parsed, and a write whose answer was lost is known to have
+ * happened.
  */
 export class Flights {
   readonly #byKey = new Map<string, Flight>()
 
-  /** Remembers writes until `land`. */
+  /** Adds writes. `land` removes them. */
   take(flights: readonly Flight[]): void {
     for (const flight of flights) this.#byKey.set(flight.key, flight)
   }
@@ -29,8 +29,8 @@ export class Flights {
   }
 
   /**
-   * Returns the write that has made this change. A deletion by another server looks like our own; then our own deletion
-   * fails, or its outcome is reported as unknown.
+   * Returns the write that made this change. A deletion by another server looks like one by this process; then this
+   * process's deletion fails, or its outcome is reported as unknown.
    */
   arrived({ key, value, revision }: SharedChange): Flight | undefined {
     const flight = this.#byKey.get(key)

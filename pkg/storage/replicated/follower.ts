@@ -3,12 +3,12 @@ import type { StorageEvent } from "../storage.ts"
 import type { Replica } from "./replica.ts"
 import { SharedLogError, type SharedEntry, type SharedLog } from "./shared-log.ts"
 
-/** The pauses before the next attempts to follow the log, in milliseconds. */
+/** The first and the longest pause before the next attempt to follow the log, in milliseconds. */
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2000
 /**
- * How long a watch may be broken before the log counts as lost, in milliseconds: it also ends where only its server of
- * the log ends, or the leader changes. Requests that need the log notice by themselves that it is lost.
+ * How long a watch may be broken before the log is reported as lost, in milliseconds: a watch also breaks when only its
+ * member of the log ends, or the leader changes. Requests that need the log notice its loss by themselves.
  */
 const PATIENCE_MS = 2000
 
@@ -16,19 +16,19 @@ export interface FollowerOptions {
   readonly log: Pick<SharedLog, "watch" | "read">
   readonly clock: Clock
   readonly replica: Replica
-  /** Tells the subscribers of the store. */
+  /** Calls the subscribers of the store. */
   tell(events: readonly StorageEvent[]): void
-  /** The log cannot be followed, and could not for a while. */
+  /** Called when the log could not be followed for a while. */
   lost(reason: SharedLogError): void
 }
 
-/** Follows the log for as long as the store is open, and brings its changes into memory. */
+/** Follows the log while the store is open, and applies its changes to the memory. */
 export class Follower {
   readonly #options: FollowerOptions
   #watch: { close(): void } | undefined
   #timer: Timer | undefined
   #pauseMs = FIRST_PAUSE_MS
-  /** On the monotonic clock: when the watch began, and since when no watch has lasted. */
+  /** Times of the monotonic clock: when the watch began, and since when no watch has lasted. */
   #followedAt = 0
   #brokenSince: number | undefined
   #closed = false
@@ -80,7 +80,7 @@ export class Follower {
     return now - this.#brokenSince >= PATIENCE_MS
   }
 
-  /** Reads all objects, because changes that this server has not seen are gone from the log. */
+  /** Reads all objects, because the log no longer has changes that this server has not seen. */
   async #readAgain(): Promise<void> {
     const { log, replica, tell } = this.#options
     const entries: SharedEntry[] = []

@@ -6,9 +6,9 @@ import { SharedLogError, type SharedLog } from "./shared-log.ts"
 const ARRIVAL_MS = 5000
 
 /**
- * Waits until the memory has every write that any server has acknowledged: asks the log for its newest revision and
- * waits until that arrives. Callers that come during such a round share the next one, because the answer of the current
- * round may be older than their call.
+ * Waits until the memory has every write that any server has acknowledged: requests the log's newest revision and waits
+ * until it arrives. Callers that come during such a round share the next one, because the answer of the current round
+ * may be older than their call.
  */
 export class Freshness {
   readonly #log: Pick<SharedLog, "latest">
@@ -44,7 +44,7 @@ export class Freshness {
     const revision = await this.#log.latest()
     if (revision <= this.#replica.revision) return
     const { promise, reject } = Promise.withResolvers<never>()
-    const late = () => reject(new SharedLogError("unavailable", `revision ${revision} does not arrive`))
+    const late = () => reject(new SharedLogError("unavailable", `revision ${revision} has not arrived in time`))
     const timer = this.#clock.setTimeout(late, ARRIVAL_MS, "watchdog")
     try {
       await Promise.race([this.#replica.reached(revision), promise])

@@ -1,4 +1,4 @@
-/** Gives each key to one writer at a time; the others wait in the order in which they came. */
+/** Lets one writer at a time use each key; other writers wait in the order in which they came. */
 export class KeyQueue {
   readonly #last = new Map<string, Promise<void>>()
 

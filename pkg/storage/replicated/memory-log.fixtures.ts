@@ -2,8 +2,9 @@ import type { SharedChange, SharedEntry, SharedLog, SharedLogObserver, SharedWri
 import { SharedLogError } from "./shared-log.ts"
 
 /**
- * before, after, late: the answer of a commit is lost, and the commit does not happen, has happened, or happens just
- * before the next one. unreached: the log cannot be reached, and the commit does not happen.
+ * What happens to a commit. before, after, late: the answer of the commit is lost, and it does not happen, has
+ * happened, or happens just before the next commit. unreached: the log cannot be reached, and the commit does not
+ * happen.
  */
 export type Mishap = "before" | "after" | "late" | "unreached"
 
@@ -14,11 +15,11 @@ export class MemoryLog {
   readonly watches = new Set<{ sent: number; readonly observer: SharedLogObserver }>()
   revision = 0
   compacted = 0
-  /** Why nothing can reach the log now. */
+  /** Why the log cannot be reached now; undefined when it can. */
   lost: SharedLogError | undefined
-  /** Whether watches are told nothing for now. */
+  /** Whether changes are withheld from watches for now. */
   #isHeld = false
-  /** What happens to the next commits, one after the other. */
+  /** What happens to the next commits, in order. */
   readonly mishaps: Mishap[] = []
   /** Writes whose answer was lost, and which happen just before the next commit. */
   #late: readonly SharedWrite[] = []
@@ -69,7 +70,7 @@ export class MemoryLog {
     }
   }
 
-  /** Ends all watches, and lets nothing reach the log until `lost` is undefined again. */
+  /** Ends all watches, and makes the log unreachable until `lost` is undefined again. */
   lose(reason = new SharedLogError("unavailable", "no server answers")): void {
     this.lost = reason
     const watches = [...this.watches]
@@ -77,7 +78,7 @@ export class MemoryLog {
     for (const { observer } of watches) observer.ended(reason)
   }
 
-  /** Lets no change reach a watch until the function that it returns is called. */
+  /** Withholds changes from all watches until the returned function is called. */
   hold(): () => void {
     this.#isHeld = true
     return () => {

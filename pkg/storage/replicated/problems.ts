@@ -8,7 +8,7 @@ export function storageErrorOf(err: SharedLogError): StorageError {
     case "full":
       return new StorageError("full", `The store is full: ${message}`, undefined, { cause: err })
     case "oversized":
-      return new StorageError("oversized", `The store takes no write of this size: ${message}`, undefined, {
+      return new StorageError("oversized", `The store accepts no write of this size: ${message}`, undefined, {
         cause: err,
       })
     case "refused":

@@ -10,14 +10,14 @@ import type { SharedObjects } from "./shared-object.ts"
 export interface ReplicaOptions {
   readonly clock: Clock
   readonly objects: SharedObjects
-  /** The writes of this process that are under way. */
+  /** The writes of this process that are in progress. */
   readonly flights: Flights
-  /** The most bytes of JSON that the events in memory may have. */
+  /** The largest size of the JSON of the events in memory, in bytes. */
   readonly historyBytes: number
   readonly frozen: boolean
 }
 
-/** The most events that are kept in memory for watches that resume. */
+/** The number of events that are kept in memory for watches that resume. */
 const MOST_EVENTS = 100_000
 
 interface Waiting {
@@ -34,9 +34,9 @@ export class Replica {
   readonly #recent = new RecentEvents()
   readonly #options: ReplicaOptions
   #revision = 0
-  /** Events up to this revision are not in memory. */
+  /** Events up to this revision are no longer in memory. */
   #forgotten = 0
-  /** The bytes of the value of each event in memory, and their sum. */
+  /** The size of the value of each event in memory, in bytes, and their sum. */
   #sizes: number[] = []
   #bytes = 0
   #waiting: Waiting[] = []
@@ -53,12 +53,12 @@ export class Replica {
     return this.#forgotten
   }
 
-  /** Adds one page of the first reading. */
+  /** Adds one page of the first read. */
   load(entries: readonly SharedEntry[]): void {
     for (const entry of entries) this.live.set(this.#read(entry))
   }
 
-  /** Called when the first reading is complete. */
+  /** Called when the first read is complete. */
   loaded(revision: number): void {
     this.#revision = this.#forgotten = revision
   }
@@ -73,7 +73,7 @@ export class Replica {
   }
 
   /**
-   * Takes over the whole state at a revision, because the changes up to it are gone from the log. Returns the
+   * Replaces the state by that of a revision, because the log no longer has the changes up to it. Returns the
    * differences as events; deletions get this revision. No watch can resume from an earlier revision afterwards.
    */
   jump(entries: readonly SharedEntry[], revision: number): readonly StorageEvent[] {
@@ -91,7 +91,7 @@ export class Replica {
     return events
   }
 
-  /** Resolves when all changes up to `revision` are in memory and the subscribers have been told. */
+  /** Resolves when all changes up to `revision` are in memory and the subscribers have been called. */
   reached(revision: number): Promise<void> {
     if (revision <= this.#revision) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push({ revision, resolve }))
@@ -114,8 +114,8 @@ export class Replica {
   }
 
   /**
-   * Returns the newest revision that had arrived by `time`; `compactedRevision` if the events of that time are
-   * forgotten.
+   * Returns the newest revision that had arrived by `time`; `compactedRevision` if the events of that time are no
+   * longer in memory.
    */
   revisionAt(time: number): number {
     if (this.#recent.all.length === 0) return this.#revision

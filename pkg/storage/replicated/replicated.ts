@@ -1,13 +1,12 @@
 /**
- * A store that several servers share. Each holds all live objects in memory, like every store of k3ts; the changes come
- * by a watch of the log that they share, and writes go there as compare-and-write transactions.
+ * A store that several servers share. Each holds all live objects in memory, like every store of k3ts; it receives
+ * changes by a watch of the shared log, and sends writes to the log as compare-and-write transactions.
  *
- * Invariants
- *  1. Changes enter the memory in the order of the log, each server's own included. So all servers tell their watchers
- *     the same events in the same order.
- *  2. A write is acknowledged after its change has entered the memory here and subscribers were told.
- *  3. `freshen` resolves after every write has entered that any server had acknowledged before the call.
- *  4. While the log cannot be reached, reads are answered from memory, and `problem` says that they may be old.
+ * Invariants 1. Changes enter the memory in the order of the log, each server's own included. So all servers tell their
+ * watchers the same events in the same order. 2. A write is acknowledged after its change has entered the memory of
+ * this server and its subscribers were called. 3. `freshen` resolves after every write has entered that any server had
+ * acknowledged before the call. 4. While the log cannot be reached, reads are answered from memory, and `problem` says
+ * that they may be old.
  */
 import type { Clock } from "../../clock/clock.ts"
 import type { LogStorageOptions } from "../log-storage.ts"
@@ -26,7 +25,7 @@ export interface ReplicatedStorageOptions
   extends LogStorageOptions, Pick<SharedObjectsOptions, "parse" | "transformer"> {
   /** Closed together with the store. */
   readonly log: SharedLog
-  /** Most bytes of JSON of the events in memory, for watches that resume; 64 MiB unless given. */
+  /** The largest size of the JSON of the events in memory, for watches that resume, in bytes; 64 MiB by default. */
   readonly historyBytes?: number
 }
 
@@ -147,12 +146,12 @@ export class ReplicatedStorage implements Storage {
     return { revision, objects: live.all(), valueOf: (stored) => this.#objects.imageOf(stored) }
   }
 
-  /** Forgets older events in memory, and makes the log drop what was superseded by then. */
+  /** Drops older events from memory, and makes the log delete the states that were superseded by then. */
   compact(revision: number): void {
     const upTo = Math.min(revision, this.#replica.revision)
     if (upTo <= this.#replica.compactedRevision) return
     this.#replica.forget(upTo)
-    // The next compaction does what a failed one has not done.
+    // If a compaction fails, the next one does its work.
     this.#log.compact(upTo).catch((err: unknown) => void this.#failed(err))
   }
 

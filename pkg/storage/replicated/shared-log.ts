@@ -2,7 +2,7 @@
  * A log of revisions that several servers share: etcd, PostgreSQL, or the simulated one of k3ts/testing.
  *
  * Revisions are rising numbers, with gaps. Every write has a revision of its own; those of one commit are adjacent and
- * rise in the order of its writes. A watch gives them in this order, those of one commit together.
+ * rise in the order of its writes. A watch reports changes in this order, those of one commit together.
  */
 export interface SharedLog {
   /**
@@ -11,8 +11,8 @@ export interface SharedLog {
    */
   read(page: (entries: readonly SharedEntry[]) => void): Promise<number>
   /**
-   * Tells the observer of every change after `after`. When `latest` has returned a revision, the observer is told
-   * shortly afterwards that the log has advanced at least that far, even if no change has that revision.
+   * Tells the observer of every change after `after`. When `latest` has returned a revision, the observer is told soon
+   * afterwards that the log has advanced at least that far, even if no change has that revision.
    */
   watch(after: number, observer: SharedLogObserver): { close(): void }
   /**
@@ -25,11 +25,11 @@ export interface SharedLog {
    * confirmed by the log's majority. @throws SharedLogError unavailable
    */
   latest(): Promise<number>
-  /** Drops states that were superseded by `revision`. When several servers call it, one does the work. */
+  /** Deletes states that were superseded by `revision`. When several servers call it, one does the work. */
   compact(revision: number): Promise<void>
-  /** Whether what has a `ttlSeconds` is deleted by the log itself. */
+  /** Whether the log itself deletes keys that have a `ttlSeconds`. */
   readonly expires?: boolean
-  /** Ends all watches without telling their observers. Calls under way fail. */
+  /** Ends all watches without calling their observers. Calls in progress fail. */
   close(): void
 }
 
@@ -54,29 +54,29 @@ export interface SharedDeletion {
 
 export interface SharedLogObserver {
   /**
-   * Tells the changes since the last call, in the order of their revisions; there may be none. With them all changes up
-   * to `revision` have been told.
+   * Receives the changes since the last call, in the order of their revisions; there may be none. Afterwards the
+   * observer knows all changes up to `revision`.
    */
   advanced(changes: readonly SharedChange[], revision: number): void
-  /** Called when the watch has ended. Nothing is told afterwards. */
+  /** Called when the watch has ended. No other call follows. */
   ended(reason: SharedLogError): void
 }
 
 export interface SharedWrite {
   readonly key: string
-  /** What is written; undefined deletes the key. */
+  /** The value to write; undefined deletes the key. */
   readonly value: Uint8Array | undefined
-  /** The revision the key must be at; 0: it must not exist. */
+  /** The revision that the key must have; 0: the key must not exist. */
   readonly expected: number
-  /** How long the value is wanted; a log that can do so deletes it some time afterwards. */
+  /** How many seconds the value is needed. A log that supports this deletes it some time afterwards. */
   readonly ttlSeconds?: number | undefined
 }
 
 /**
  * unavailable: the log cannot be reached, or has no majority; nothing was written. unknown: the connection was lost in
  * the middle of a commit, which may have happened, or may still happen. compacted: the changes that a watch asked for
- * are gone. full: the log takes no writes for want of space. oversized: the log takes no request of this size, but
- * takes others. refused: the log rejects requests of this server (it has no right to do them).
+ * were deleted. full: the log accepts no writes for lack of space. oversized: the log accepts no request of this size,
+ * but smaller ones. refused: the log rejects requests of this server, for example for lack of permissions.
  */
 export type SharedLogErrorCode = "unavailable" | "unknown" | "compacted" | "full" | "oversized" | "refused"
 

@@ -1,5 +1,5 @@
 /**
- * Objects as they are in a shared log: JSON, or the same encrypted. The JSON has no resourceVersion, since that is the
+ * Objects as they are in a shared log: JSON, which may be encrypted. The JSON has no resourceVersion, since that is the
  * revision in the log.
  */
 import { objectJson } from "../../apimachinery/json/object-json.ts"
@@ -36,12 +36,12 @@ export class SharedObjects {
     return encoder.encode(objectJson(versioned(object, undefined)))
   }
 
-  /** Returns the bytes for the log. @throws StorageError encryption */
+  /** Returns the value of an object for the log. @throws StorageError encryption */
   seal(key: string, json: Uint8Array): Uint8Array {
     return sealed(this.#transformer, json, placeOf(key))
   }
 
-  /** Returns the stored form of an object that this process has written itself. */
+  /** Returns the stored form of an object that this process has written. */
   own(identity: Identity, object: KubeObject): StoredObject {
     return new StoredObject(identity, { object: versioned(object, identity.revision) }, this.#frozen)
   }
@@ -76,8 +76,7 @@ export class SharedObjects {
 }
 
 /**
- * The place to which an encrypted value is bound: its key only, since the log chooses the revision after the
- * encryption.
+ * The place that an encrypted value is bound to: only its key, since the log chooses the revision after the encryption.
  */
 const placeOf = (key: string) => ({ key, revision: 0 })
 

@@ -18,7 +18,7 @@ export const put = (store: Storage, key: string, data: unknown = 1, expected?: n
     author: "tester",
   })
 
-/** Writes an object that is wanted for some seconds. */
+/** Writes an object with a time to live. */
 export const putFor = (store: Storage, key: string, ttlSeconds: number): Promise<Stored> =>
   store.write({
     key,
@@ -36,7 +36,7 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (err: unknown) => (err instanceof StorageError ? err.code : String(err)),
   )
 
-/** Resolves when the store has a problem of this code, or none. */
+/** Resolves when the store has a problem of this code; with undefined, when it has none. */
 export async function hasProblem(store: Storage, code: string | undefined): Promise<void> {
   while (store.problem?.code !== code) await Bun.sleep(20)
 }

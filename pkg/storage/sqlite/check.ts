@@ -1,7 +1,7 @@
 /**
- * Checks everything in a store on disk while no server has it open; a start checks the live objects only. Nothing is
- * changed. Each problem is reported once, with what was found and where; a store without problems returns exactly what
- * was written.
+ * Checks everything in a store on disk while no server has it open (a start checks only the live objects). Changes
+ * nothing. Reports each problem once, with what was found and where. A store without problems returns exactly what was
+ * written.
  */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
@@ -14,7 +14,7 @@ import { isSealed, opened, type Place, type ValueTransformer } from "../value-tr
 import { walDamage } from "./opening/wal-damage.ts"
 
 export interface StoreReport {
-  /** Empty for an intact store. */
+  /** Empty if the store is intact. */
   readonly problems: readonly string[]
   readonly revision: number
   readonly objects: number
@@ -26,12 +26,12 @@ export interface StoreReport {
   readonly bytes: number
 }
 
-/** Most problems that are reported, because a longer list explains no more. */
+/** The number of problems that are reported, because a longer list explains no more. */
 const MOST_PROBLEMS = 20
 const ROWS_AT_ONCE = 1000
 
 /**
- * @param transformer what decrypts values; without it those that are encrypted are counted and not looked into
+ * @param transformer decrypts values. Without it encrypted values are counted but not checked
  * @throws StorageError when the file cannot be read at all
  */
 export function checkStore(file: string, transformer?: ValueTransformer): StoreReport {
@@ -75,7 +75,7 @@ const structure = (db: SqliteDatabase): readonly string[] =>
     .rows()
     .flatMap(([line]) => (line === "ok" ? [] : [line]))
 
-/** Checks every row, the chain of rows, and the live objects of a start against those of the whole log. */
+/** Checks every row, the chain of rows, and the live objects that a start would read against those of the whole log. */
 function contents(
   db: SqliteDatabase,
   file: string,
@@ -97,7 +97,7 @@ function contents(
       const problem = valueProblem(value, { key, revision: rev }, transformer)
       if (problem !== undefined) say(`revision ${rev} of ${key}: ${problem}`)
     }
-    // Compaction deletes rows up to `compacted`, so only the chain behind that revision is complete.
+    // Compaction deletes rows up to `compacted`, so only the chain after that revision is complete.
     if (rev > compacted && (linked === undefined || linked <= compacted ? before > compacted : before !== linked))
       say(`revision ${before} is missing`)
     if (type === UPDATE && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)

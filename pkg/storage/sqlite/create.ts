@@ -4,7 +4,7 @@ import { damaged, SCHEMA, SELDOM_READ, TRANSIENT, TYPES } from "./format.ts"
 import { FreshRows } from "./fresh.ts"
 import { PAGE_BYTES, syncPath } from "./opening/open.ts"
 
-/** An object as a store keeps it. */
+/** An object with the data that a store keeps of it. */
 export interface KeptObject {
   readonly key: string
   readonly revision: number
@@ -14,18 +14,18 @@ export interface KeptObject {
   readonly transient: boolean
   /** See Write.seldomRead. */
   readonly seldomRead: boolean
-  /** As it stands on the disk: UTF-8 JSON, or encrypted. */
+  /** The object as it is on disk: JSON in UTF-8, or encrypted. */
   readonly value: Uint8Array
 }
 
-/** Objects that one transaction writes. */
+/** The number of objects that one transaction writes. */
 const AT_ONCE = 1000
 
 /**
  * Makes a store at `file`, which must not exist, with `objects` in the order of their revisions. The store ends at
- * `revision`, and clients that have seen an earlier one must list anew. When the promise resolves, all is on the disk;
- * when it rejects, part of a file may be there.
- * @throws StorageError full, readonly, or damaged for objects out of order; what `objects` throws
+ * `revision`, and clients that have seen an earlier one must list again. When the promise resolves, everything is on
+ * disk; when it rejects, part of a file may be there.
+ * @throws StorageError full, readonly, or damaged for objects out of order; an error of `objects`
  */
 export async function createStore(
   file: string,
@@ -35,7 +35,7 @@ export async function createStore(
 ): Promise<void> {
   const db = openSqlite(file)
   try {
-    // What a crash leaves is thrown away, so nothing needs to be on the disk before the end.
+    // A file that a crash leaves is deleted, so nothing needs to be synced to disk before the end.
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`)
     db.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
     db.exec(SCHEMA)

@@ -1,20 +1,18 @@
 /**
  * The tables of the store on disk, and how they show that nothing is missing.
  *
- * `log` has a row for each event; the newest row of a key is its state. A row names the row that it superseded (`prev`;
- * 0: none), so compaction and history follow revisions, the table's own order. There is no index by key, because it
- * would double the bytes of each write.
+ * `log` has a row for each event; the newest row of a key is its state. A row contains the revision of the row that it
+ * superseded (`prev`; 0: none), so compaction and history follow revisions, the table's own order. There is no index by
+ * key, because it would double the bytes of each write.
  *
  * `live` lists the rows that were the state of the cluster at revision `folded`. A start reads these and the rows after
- * `folded`, and no history. The table is updated once in a few hundred writes, which costs next to nothing.
+ * `folded`, and no history. The table is updated once in a few hundred writes, which costs almost nothing.
  *
- * These columns of each row show that no row is missing or changed:
- *  - `sum`, a checksum of the whole row;
- *  - `before`, the revision of the previous row of the chain. Where it is not the one that was read before, a row is
- *    missing. The chain has all rows but the creates and updates of high-churn objects (Lease, Event), which are
- *    deleted when they are superseded;
- *  - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions. What a start
- *    reads must agree with the newest row.
+ * These columns of each row show that no row is missing or changed: - `sum`, a checksum of the whole row; - `before`,
+ * the revision of the previous row of the chain. If it is not the one that was read before, a row is missing. The chain
+ * contains all rows except the creates and updates of high-churn objects (Lease, Event), which are deleted when they
+ * are superseded; - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions.
+ * The objects that a start reads must agree with the newest row.
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../../runtime/sqlite.ts"
@@ -22,7 +20,10 @@ import { StorageError } from "../storage.ts"
 
 /** A file of a later format is refused; one of format 1 is migrated (migrate.ts). */
 export const FORMAT = 2
-/** The same tables, whose values may be encrypted: earlier versions of k3ts would take them for damaged JSON. */
+/**
+ * The format of the same tables with values that may be encrypted: versions of k3ts without encryption would take such
+ * values for damaged JSON.
+ */
 export const FORMAT_WITH_ENCRYPTION = 3
 /** "k3ts": distinguishes a store from another program's database, and a damaged format number from an old file. */
 const APPLICATION = 0x6b_33_74_73
@@ -35,7 +36,7 @@ export const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `
 
-/** The column `type` is the index of one of these; for creates and updates the flags below are added. */
+/** The column `type` is an index of this list; for creates and updates the flags below are added. */
 export const TYPES = ["create", "update", "delete"] as const
 export const UPDATE = TYPES.indexOf("update")
 export const DELETE = TYPES.indexOf("delete")
@@ -61,7 +62,7 @@ export type RowContent = readonly [
 ]
 export type Row = readonly [...RowContent, sum: number]
 
-/** Whether the row is part of the chain of `before`. */
+/** Returns whether the row is part of the chain of `before`. */
 export const isLinked = (code: number): boolean => (code & TRANSIENT) === 0
 
 export function rowSum(row: RowContent | Row): number {
@@ -72,7 +73,7 @@ export function rowSum(row: RowContent | Row): number {
   )
 }
 
-/** @throws StorageError damaged, when the row is not what was written */
+/** @throws StorageError damaged, when the row does not match its checksum */
 export function checkRow(row: Row, file: string): Row {
   if (rowSum(row) !== row[11]) throw damaged(file, `revision ${row[0]} of ${row[1]} does not match its checksum`)
   return row
@@ -86,7 +87,7 @@ const metaSum = (name: string, value: number): number => crc32(`${name} ${value}
  */
 type MetaName = "folded" | "compacted" | "floor"
 
-/** Returns zero unless it has been set. @throws StorageError damaged */
+/** Returns zero if it has not been set. @throws StorageError damaged */
 export function readMeta(db: SqliteDatabase, name: MetaName, file: string): number {
   const [row] = db.prepare<readonly [number, number]>("SELECT value, sum FROM meta WHERE name = ?").rows(name)
   if (row === undefined) return 0
@@ -100,8 +101,8 @@ export function writeMeta(db: SqliteDatabase, name: MetaName, value: number): vo
 }
 
 /**
- * Returns the format of a file, FORMAT also for one with encryption; 0 for one without tables. @throws StorageError
- * newer, for a later format; damaged, for a file of another program or with contradicting numbers
+ * Returns the format of a file, FORMAT also for one with encryption; 0 for one without tables.
+ * @throws StorageError newer, for a later format; damaged, for a file of another program or with contradictory numbers
  */
 export function formatOf(db: SqliteDatabase, file: string): number {
   const number = (pragma: string) => db.prepare<readonly [number]>(`PRAGMA ${pragma}`).rows()[0]![0]
@@ -121,7 +122,7 @@ export function formatOf(db: SqliteDatabase, file: string): number {
   if (tables === 1 && application === 0 && format === 1) return 1
   const isOwn = application === APPLICATION && (format === FORMAT || format === FORMAT_WITH_ENCRYPTION)
   if (tables === 1 && isOwn) return FORMAT
-  throw damaged(file, "its head is not that of a store of k3ts")
+  throw damaged(file, "it is not a store of k3ts")
 }
 
 export const damaged = (file: string, what: string): StorageError =>

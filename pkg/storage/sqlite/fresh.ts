@@ -27,7 +27,7 @@ export class FreshRows {
     this.#list = db.prepare("INSERT INTO live (rev) VALUES (?)")
   }
 
-  /** Adds an object; each has a later revision than the one before. */
+  /** Adds an object, whose revision must be later than that of the one before. */
   add({ revision, key, type, created, value, time, author }: FreshRow): void {
     this.#objects++
     this.#revisions += revision
@@ -49,7 +49,7 @@ export class FreshRows {
     if (isLinked(type)) this.#linked = revision
   }
 
-  /** Ends the store at this revision, up to which there is no history. */
+  /** Sets the revision at which the store ends. Up to it there is no history. */
   end(revision: number): void {
     writeMeta(this.#db, "folded", revision)
     writeMeta(this.#db, "compacted", revision)

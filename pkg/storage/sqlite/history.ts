@@ -1,55 +1,55 @@
 /**
- * Keeps the history on disk within its bounds and returns free space, in steps of a few milliseconds: superseded rows
- * are deleted from the oldest on, then free pages at the end of the file are cut off.
+ * Limits the history on disk and gives free space back, in steps of a few milliseconds: deletes superseded rows from
+ * the oldest on, then cuts off free pages at the end of the file.
  */
 import type { Clock, Timer } from "../../clock/clock.ts"
 import type { SqliteDatabase } from "../../runtime/sqlite.ts"
 import { DELETE, writeMeta } from "./format.ts"
 
-/** Most events whose superseded rows one step deletes, and most bytes. */
+/** The number of events, and of bytes, whose superseded rows one step deletes. */
 const STEP_REVISIONS = 500
 const STEP_BYTES = 1024 * 1024
 /** Revisions that are compacted at once when history exceeds its size. */
 const CUT_REVISIONS = 100
-/** History that exceeds its bound is cut to this part of it, so that not every write has to cut. */
+/** History that exceeds its limit is cut to this share of it, so that not every write has to cut. */
 const KEPT_OF_BOUND = 0.9
 /** Pages that one step of vacuuming moves. */
 const STEP_PAGES = 32
-/** Free pages that the file keeps for new writes: at least this many, and a fraction of the used ones. */
+/** The number of free pages that the file keeps for new writes: at least this many, and this share of the used ones. */
 const SPARE_PAGES = 128
 const SPARE_PART = 0.1
-/** Bytes of a row beside its value, key and author. */
+/** The size of a row without its value, key and author, in bytes. */
 const ROW_BYTES = 50
 
 export interface HistoryOptions {
   readonly db: SqliteDatabase
   readonly clock: Clock
-  /** Most bytes of superseded rows. */
+  /** The largest size of superseded rows, in bytes. */
   readonly maxBytes: number
   /** The revision up to which superseded rows have been deleted. */
   readonly cleaned: number
-  /** Bytes of the live rows. */
+  /** The size of the live rows, in bytes. */
   readonly liveBytes: number
-  /** Updates the list of live rows, so that no deleted row is in it; returns its revision. */
+  /** Updates the list of live rows, so that it contains no row that is deleted next. Returns its revision. */
   fold(): number
   /** Compacts up to this revision, which makes this object delete superseded rows. */
   compact(revision: number): void
   readonly compacted: () => number
   readonly revision: () => number
-  /** Called when a step has failed. Its work is done by a later step. */
+  /** Called when a step has failed. A later step does its work. */
   failed(err: unknown): void
 }
 
 const bytesOf = (row: string): string =>
   `length(${row}.value) + length(${row}.key) + length(${row}.author) + ${ROW_BYTES}`
 
-/** The events of a step, with the bytes of the rows that they superseded, and of deletions themselves. */
+/** The events of a step, with the size of the rows that they superseded, and of deletions themselves. */
 const DROPPED = `
   SELECT event.rev, event.prev, ${bytesOf("old")}, CASE event.type WHEN ${DELETE} THEN ${bytesOf("event")} END
     FROM log event LEFT JOIN log old ON old.rev = event.prev
     WHERE event.rev > ? AND event.rev <= ? ORDER BY event.rev LIMIT ${STEP_REVISIONS}`
 
-/** The approximate bytes of a row on disk. */
+/** Returns the approximate size of a row on disk, in bytes. */
 export const rowBytes = (value: number, key: string, author: string): number =>
   value + key.length + author.length + ROW_BYTES
 
@@ -61,11 +61,11 @@ export class SqliteHistory {
   /** The revision of the list of live rows. */
   #folded = 0
   /**
-   * Bytes of superseded rows and deletions. After a start: the size of the file beyond the live rows, including
-   * half-filled pages.
+   * The size of superseded rows and deletions, in bytes. After a start: the size of the file beyond the live rows,
+   * including half-filled pages.
    */
   #bytes: number
-  /** Whether history exceeds its bound and has not been cut enough yet. */
+  /** Whether history has exceeded its limit and has not been cut enough yet. */
   #cutting = false
 
   constructor(options: HistoryOptions) {
@@ -78,7 +78,7 @@ export class SqliteHistory {
     this.#later()
   }
 
-  /** A commit has added this many bytes to the history. */
+  /** Called when a commit has added this many bytes to the history. */
   grew(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes <= this.#options.maxBytes) return
@@ -86,7 +86,7 @@ export class SqliteHistory {
     this.#later()
   }
 
-  /** Deletes everything that events up to `revision` superseded. */
+  /** Deletes everything that the events up to `revision` superseded. */
   dropUpTo(revision: number): void {
     this.#upTo = Math.max(this.#upTo, revision)
     this.#later()
@@ -103,7 +103,7 @@ export class SqliteHistory {
         try {
           if (this.#step()) this.#later()
         } catch (err) {
-          // Rows and pages stay; the next commit or compaction continues here.
+          // Rows and pages stay. The next commit or compaction continues here.
           this.#options.failed(err)
         }
       },
@@ -122,7 +122,7 @@ export class SqliteHistory {
 
   #cut(): void {
     const { maxBytes, compact, compacted, revision } = this.#options
-    if (compacted() >= revision()) this.#bytes = 0 // no history is left: the rest are pages that are not full
+    if (compacted() >= revision()) this.#bytes = 0 // no history is left: the rest are half-filled pages
     this.#cutting = this.#bytes > maxBytes * KEPT_OF_BOUND
     if (this.#cutting) compact(Math.min(compacted() + CUT_REVISIONS, revision()))
   }

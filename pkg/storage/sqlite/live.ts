@@ -3,7 +3,7 @@ import { writeMeta } from "./format.ts"
 import type { LoadedState } from "./opening/load.ts"
 import type { StorageEvent } from "../storage.ts"
 
-/** After this many events the list on disk is updated; a start reads at most this many rows more. */
+/** After this many events the list on disk is updated, so that a start reads at most this many rows more. */
 const LONG = 512
 
 /**
@@ -47,7 +47,7 @@ export class LiveList {
     if (type !== "delete") this.#added.add(revision)
   }
 
-  /** Called when a row is deleted from the log, within the open transaction: the list must not name it. */
+  /** Called when a row is deleted from the log, within the open transaction: the list must not contain it. */
   dropped(revision: number): void {
     if (revision <= this.#folded) this.#unlistOne.run(revision)
   }
@@ -57,7 +57,8 @@ export class LiveList {
    * is committed.
    */
   fold(revision: number): () => void {
-    // Set before the commit, for rows that the same transaction deletes. If it fails, `dropped` only searches in vain.
+    // Set before the commit, for rows that the same transaction deletes. If the commit fails, `dropped` only searches
+    // in vain.
     this.#folded = revision
     this.#unlist.run(JSON.stringify([...this.#removed]))
     this.#list.run(JSON.stringify([...this.#added]))

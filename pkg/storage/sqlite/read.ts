@@ -1,4 +1,4 @@
-/** Reads a store that no server has open, and changes nothing. */
+/** Reads a store that no server has open. Changes nothing. */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./opening/acknowledged.ts"
@@ -10,8 +10,8 @@ import { StorageError } from "../storage.ts"
 import { walDamage } from "./opening/wal-damage.ts"
 
 /**
- * Returns the live objects, in the order of their revisions. @throws StorageError damaged, or lost when acknowledged
- * writes are missing
+ * Returns the live objects in the order of their revisions.
+ * @throws StorageError damaged, or lost when acknowledged writes are missing
  */
 export function readStore(file: string): { readonly revision: number; readonly objects: readonly KeptObject[] } {
   return reading(file, (db) => {
@@ -27,7 +27,7 @@ export function readStore(file: string): { readonly revision: number; readonly o
   })
 }
 
-/** Returns one live object; undefined when there is none. All rows are looked through. @throws StorageError damaged */
+/** Returns one live object; undefined when there is none. Searches all rows. @throws StorageError damaged */
 export function readObject(file: string, key: string): KeptObject | undefined {
   return reading(file, (db) => {
     const [row] = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE key = ? ORDER BY rev DESC LIMIT 1`).rows(key)

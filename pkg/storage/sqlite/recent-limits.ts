@@ -4,31 +4,37 @@ import type { RecentEvents } from "../recent-events.ts"
 import type { StorageEvent } from "../storage.ts"
 import type { Elsewhere } from "../stored-object.ts"
 
-/** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
+/**
+ * The number of events that are kept in memory for watches that resume from a recent revision. Older events are read
+ * from the file.
+ */
 const MOST = 2048
-/** Most JSON of the events in memory, so that a large object that changes often does not fill it with old states. */
+/**
+ * The size of the JSON of the events in memory, so that a large object that changes often does not fill it with old
+ * states.
+ */
 const MOST_BYTES = 16 * 1024 * 1024
-/** Events leave memory after this time, and at most twice of it, in milliseconds. */
+/** Events are dropped from memory after this time, and at the latest after twice this time, in milliseconds. */
 const LONGEST_MS = 30_000
-/** Events in memory after a time of many writes: more than an idle server writes in LONGEST_MS. */
+/** The number of events in memory that shows a busy time: more than an idle server writes in LONGEST_MS. */
 const BUSY = 200
-/** Such a time has ended when less than this part of them came within LONGEST_MS. */
+/** A busy time has ended when less than this share of the events came within LONGEST_MS. */
 const QUIETER = 1 / 4
 
 export interface RecentLimitsOptions {
   readonly clock: Clock
   readonly recent: RecentEvents
   readonly live: LiveObjects
-  /** Where the JSON of seldom-read objects is read again once no event in memory has it. */
+  /** Reads the JSON of seldom-read objects again when no event in memory has it. */
   readonly elsewhere: Elsewhere
-  /** Called when a time of many writes has ended. */
+  /** Called when a busy time has ended. */
   readonly onQuiet: () => void
 }
 
 /** Drops events from memory when they are too many, too large or too old; the file still has them. */
 export class RecentLimits {
   readonly #options: RecentLimitsOptions
-  /** Bytes of JSON of the events in memory. */
+  /** The size of the JSON of the events in memory, in bytes. */
   #bytes = 0
   #timer: Timer | undefined
 

@@ -4,10 +4,10 @@ import { checkRow, COLUMNS, rowSum, type Row } from "./format.ts"
 import { StorageError } from "../storage.ts"
 import { opened, sealed, type Place, type ValueTransformer } from "../value-transformer.ts"
 
-/** Most rows of one step, and the bytes of values after which a step ends. */
+/** The number of rows of one step, and the bytes of values after which a step ends. */
 const STEP_ROWS = 100
 const STEP_BYTES = 512 * 1024
-/** Most failures that are told; a longer list explains no more. */
+/** The number of failures that are reported, because a longer list explains no more. */
 const MOST_FAILURES = 20
 
 export interface ReencryptOptions {
@@ -15,25 +15,25 @@ export interface ReencryptOptions {
   readonly file: string
   readonly clock: Clock
   readonly transformer: ValueTransformer
-  /** Ends the work between two steps. */
+  /** Ends the work between two steps when it aborts. */
   readonly signal: AbortSignal
 }
 
 export interface Reencryption {
-  /** Values that were written anew. */
+  /** The number of values that were written again. */
   readonly rewritten: number
-  /** Values that could not be decrypted, or not encrypted anew, and stay as they were. */
+  /** The number of values that could not be decrypted or encrypted, and stay as they were. */
   readonly failed: number
-  /** The first reasons. */
+  /** The first `MOST_FAILURES` reasons. */
   readonly failures: readonly string[]
 }
 
 /**
- * Writes every value of the log anew that the transformer would now write otherwise. Each step is a transaction, and
- * others commit between two steps: what they write is up to date already.
+ * Writes again every value of the log that the transformer would now write differently. Each step is a transaction.
+ * Commits between two steps use the transformer already.
  */
 export async function reencryptRows({ db, file, clock, transformer, signal }: ReencryptOptions): Promise<Reencryption> {
-  // One at a time: a hundred large values would fill the memory, and all but the first be read again by the next step.
+  // One at a time: a hundred large values would fill the memory, and the next step would read all but the first again.
   const next = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE rev > ? ORDER BY rev LIMIT 1`)
   const update = db.prepare("UPDATE log SET value = ?, sum = ? WHERE rev = ?")
   const failures: string[] = []
@@ -63,7 +63,7 @@ export async function reencryptRows({ db, file, clock, transformer, signal }: Re
   return { rewritten, failed, failures }
 }
 
-/** The row with its value written anew; undefined where the value is up to date. */
+/** Returns the row with its value written again; undefined when the value is up to date. */
 function renewed(row: Row, transformer: ValueTransformer): Row | StorageError | undefined {
   const place: Place = { key: row[1], revision: row[0] }
   try {

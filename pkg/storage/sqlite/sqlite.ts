@@ -1,7 +1,7 @@
 /**
- * The store on disk. The live objects are read once, at open (load.ts). Afterwards the file is only written,
- * except that history older than `recent` is read from it. format.ts describes the file and how damage is found;
- * acknowledged.ts, how a loss of acknowledged writes is found.
+ * The store on disk. The live objects are read once, at open (load.ts). Afterwards the file is only written, except
+ * that history older than `recent` is read from it. format.ts describes the file and how damage is detected;
+ * acknowledged.ts describes how a loss of acknowledged writes is detected.
  */
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./opening/acknowledged.ts"
@@ -33,17 +33,22 @@ import { type Elsewhere, type ParseObject, StoredObject } from "../stored-object
 import { SqliteValues } from "./values.ts"
 import { isSealed, type ValueTransformer } from "../value-transformer.ts"
 
-/** A commit waits for the disk, so under load it gathers the writes of a few turns of the event loop. */
+/** A commit waits for the disk, so under load it collects the writes of this many turns of the event loop. */
 const TURNS_TO_GATHER = 4
-/** Size of a trial write: that of a few large objects, so that one free page does not count as enough free space. */
+/**
+ * The size of a trial write, in bytes: that of a few large objects, so that one free page does not count as enough free
+ * space.
+ */
 const TRIAL_BYTES = 256 * 1024
 const DEFAULT_HISTORY_BYTES = 128 * 1024 * 1024
 
 export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
-  /** Most bytes of superseded states and deletions; 128 MiB unless given. Live objects are not counted. */
+  /**
+   * The largest size of superseded states and deletions, in bytes; 128 MiB by default. Live objects are not counted.
+   */
   readonly historyBytes?: number
   readonly parse?: ParseObject
-  /** What encrypts and decrypts values on the disk; without it they are JSON. */
+  /** Encrypts and decrypts values on disk; without it they are JSON. */
   readonly transformer?: ValueTransformer | undefined
 }
 
@@ -62,7 +67,10 @@ export class SqliteStorage extends LogStorage {
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
   readonly #values: SqliteValues
-  /** Whether some live object was not read as JSON at open: it is encrypted on the disk, or is to be. */
+  /**
+   * Whether some live object was not read as plain JSON when the store was opened: it is encrypted on disk, or has to
+   * be.
+   */
   readonly #someUnopened: boolean
   /** Revision of the newest row that is part of the log's chain. */
   #linked: number
@@ -70,16 +78,16 @@ export class SqliteStorage extends LogStorage {
   #objects: number
   #revisions: number
   readonly #recentLimits: RecentLimits
-  /** Set once the file was found damaged: from then on nothing is written to it. */
+  /** Set once the file was found damaged. From then on nothing is written to it. */
   #damage: StorageError | undefined
 
-  /** Throws StorageError: locked (names the holder), readonly, damaged, lost, full. */
+  /** @throws StorageError locked (names the process that holds the file), readonly, damaged, lost, full */
   constructor(options: SqliteStorageOptions) {
     super(options)
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
     this.#elsewhere = { read: (revision) => this.#jsonOf(revision), parse: options.parse }
     const { clock, recent, live } = this
-    // Gives back the pages that SQLite keeps in memory: some 6 MB after a time of many writes.
+    // Gives back the pages that SQLite keeps in memory: some 6 MB after a busy time.
     const onQuiet = () => this.#db.exec("PRAGMA shrink_memory")
     this.#recentLimits = new RecentLimits({ clock, recent, live, elsewhere: this.#elsewhere, onQuiet })
     const { db, state } = openStore(options)
@@ -138,7 +146,7 @@ export class SqliteStorage extends LogStorage {
     })
   }
 
-  /** Sets the most pages (of 8 KiB) that the file may have; beyond them writes fail as on a full disk. */
+  /** Sets the number of pages (of 8 KiB) that the file may have. Beyond it writes fail as on a full disk. */
   limitPages(pages: number): void {
     this.#db.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`)
   }
@@ -151,30 +159,30 @@ export class SqliteStorage extends LogStorage {
     return { ...super.image(), valueOf: this.#values.writer(onDisk) }
   }
 
-  /** Encrypts and decrypts with this transformer from now on; undefined: values are written as JSON. */
+  /** Sets the transformer that encrypts and decrypts from now on; undefined: values are written as JSON. */
   useTransformer(transformer: ValueTransformer | undefined): void {
     this.#values.use(transformer)
   }
 
   /**
-   * Decrypts the live objects that are still as they were read from the disk. Returns the failures, and whether some
-   * would now be written otherwise; what could not be decrypted is tried again whenever it is asked for.
+   * Decrypts the live objects whose values are still as they were read from disk. Returns the failures, and whether
+   * some values would now be written differently. Values that could not be decrypted are tried again at their next use.
    */
   openSealed(): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
-    // Listing all live keys sorts them, which a start without encryption need not pay for.
+    // Listing all live keys sorts them, which a start without encryption should not have to do.
     const unopened = this.#someUnopened ? this.live.startingWith("").filter((stored) => !stored.seldomRead) : []
     return this.#values.openAll(unopened)
   }
 
-  /** The encrypted values on the disk, in steps of a few. */
+  /** Yields the encrypted values on disk, in steps of a few. */
   sealedValues(): Iterable<Uint8Array> {
     return this.#values.sealed()
   }
 
   /**
-   * Writes every value on the disk anew that the transformer would now write otherwise, history included, in steps of a
-   * few milliseconds; objects and revisions stay as they are. Then the file is rebuilt, so that nothing is left in it
-   * of what its values were. That blocks the process for nearly a second for each 100 MiB (docs/upgrade.md).
+   * Writes again every value on disk, history included, that the transformer would now write differently, in steps of a
+   * few milliseconds; objects and revisions do not change. Then the file is rebuilt, so that it contains nothing of the
+   * old values. That blocks the process for nearly a second for each 100 MiB (docs/upgrade.md).
    * @throws StorageError full, readonly
    */
   async reencrypt(signal: AbortSignal): Promise<Reencryption> {
@@ -237,7 +245,7 @@ export class SqliteStorage extends LogStorage {
   protected tryMedium(): void {
     if (this.#damage !== undefined) throw this.#damage
     try {
-      // Two commits, because a row that one transaction writes and deletes never reaches the disk.
+      // Two commits, because a row that one transaction both writes and deletes never reaches the disk.
       this.#db
         .prepare("INSERT OR REPLACE INTO meta (name, value, sum) VALUES ('trial', zeroblob(?), 0)")
         .run(TRIAL_BYTES)
@@ -249,7 +257,7 @@ export class SqliteStorage extends LogStorage {
 
   protected eventsAfter(revision: number, prefix: string): readonly StorageEvent[] {
     return this.#read(() => {
-      // Every row is read to check the chain of revisions, but the value only of rows with the prefix.
+      // Every row is read to check the chain of revisions, but only rows with the prefix are read with their values.
       const value = `CASE WHEN substr(key, 1, ?) = ? THEN value END AS value`
       const rows = this.#db
         .prepare<Row>(`SELECT ${COLUMNS.replace("value", value)} FROM log WHERE rev > ? ORDER BY rev`)
@@ -291,8 +299,8 @@ export class SqliteStorage extends LogStorage {
   }
 
   /**
-   * The revision of the last deletion of a key; 0 when there is none. The whole log is searched, because this is
-   * seldom asked.
+   * Returns the revision of the last deletion of a key; 0 when there is none. Searches the whole log, because this is
+   * seldom needed.
    */
   #deletionOf(key: string): number {
     const sql = `SELECT max(rev) FROM log WHERE key = ? AND type = ${DELETE}`
@@ -304,16 +312,14 @@ export class SqliteStorage extends LogStorage {
     if (current?.revision === revision) return current
     const seldomRead = (code & SELDOM_READ) !== 0
     const { parse } = this.#elsewhere
-    // Decrypted when it is asked for: a value that cannot be decrypted must not keep the others from being served.
+    // Decrypted at its first use: a value that cannot be decrypted must not prevent the others from being served.
     const content = this.#values.isPlain(value)
       ? { json: value, parse }
       : { elsewhere: { read: () => this.#values.open(value, { key, revision }), isReadOnce: true, parse } }
     return new StoredObject({ key, revision, created, time, seldomRead }, content, this.frozen)
   }
 
-  /**
-   * Turns rows into events. Where the previous state was not kept (high churn), the new state stands for it.
-   */
+  /** Turns rows into events. If the previous state was not kept (high churn), the new state is used in its place. */
   #events(rows: readonly Row[]): StorageEvent[] {
     return rows.map((row) => {
       const [revision, key, code, , prev, , , , , time, author] = row
@@ -328,7 +334,7 @@ export class SqliteStorage extends LogStorage {
     })
   }
 
-  /** Decrypts a value here, where a reader expects a failure, and not when an event is sent. */
+  /** Decrypts a value now, where the reader handles a failure, and not when an event is sent. */
   #readable(row: Row): StoredObject {
     const stored = this.#stored(row)
     if (isSealed(row[8])) void stored.json
@@ -353,7 +359,7 @@ export class SqliteStorage extends LogStorage {
     }
   }
 
-  /** Undoes the open transaction. A damaged file is not written again. */
+  /** Rolls the open transaction back. Nothing more is written to a damaged file. */
   #failed(err: unknown, action: string): StorageError {
     try {
       this.#db.exec("ROLLBACK")

@@ -19,7 +19,7 @@ export const put = (key: string, value: KubeObject | null, expected?: number, hi
 export const errorOf = async (promise: Promise<unknown>): Promise<StorageError> =>
   promise.then(
     () => {
-      throw new Error("it was expected to fail")
+      throw new Error("expected the write to fail")
     },
     (err: StorageError) => err,
   )

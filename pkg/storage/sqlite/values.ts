@@ -1,4 +1,4 @@
-/** How the values of the store on disk are written and read: as JSON, or encrypted. */
+/** Writes and reads the values of the store on disk: as JSON, or encrypted. */
 import type { SqliteDatabase } from "../../runtime/sqlite.ts"
 import { FORMAT_WITH_ENCRYPTION } from "./format.ts"
 import { StorageError, type Stored } from "../storage.ts"
@@ -8,27 +8,27 @@ import { IDENTITY, isSealed, opened, sealed, type Place, type ValueTransformer }
 export class SqliteValues {
   readonly #db: SqliteDatabase
   #transformer: ValueTransformer | undefined
-  /** Whether a value has been read that would now be written otherwise. */
+  /** Whether a value has been read that would now be written differently. */
   #someStale = false
 
   constructor(db: SqliteDatabase) {
     this.#db = db
   }
 
-  /** What encrypts and decrypts now. */
+  /** The transformer that is used now. */
   get transformer(): ValueTransformer {
     return this.#transformer ?? IDENTITY
   }
 
-  /** Encrypts and decrypts with this transformer from now on; undefined: values are written as JSON. */
+  /** Sets the transformer that encrypts and decrypts from now on; undefined: values are written as JSON. */
   use(transformer: ValueTransformer | undefined): void {
     this.#transformer = transformer
-    // What is deleted or overwritten is overwritten with zeros. It costs a page write here and there.
+    // Makes SQLite overwrite deleted content with zeros. It costs an occasional page write.
     this.#db.exec(`PRAGMA secure_delete = ${transformer === undefined ? "OFF" : "ON"}`)
     if (transformer !== undefined) this.#db.exec(`PRAGMA user_version = ${FORMAT_WITH_ENCRYPTION}`)
   }
 
-  /** Whether a value is the JSON of its object. */
+  /** Returns whether a value is the JSON of its object. */
   isPlain(value: Uint8Array): boolean {
     return this.#transformer === undefined && !isSealed(value)
   }
@@ -45,15 +45,18 @@ export class SqliteValues {
     return json
   }
 
-  /** Reads the JSON of these objects. Returns the failures, and whether some values would now be written otherwise. */
+  /**
+   * Reads the JSON of these objects. Returns the failures, and whether some values would now be written differently.
+   */
   openAll(objects: readonly Stored[]): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
     this.#someStale = false
     return { failures: objects.flatMap((stored) => failureOf(() => stored.json) ?? []), someStale: this.#someStale }
   }
 
   /**
-   * Returns what writes objects with the keys of now, also later. What cannot be decrypted now may be so again with the
-   * right keys: `onDisk` gives it as it is; undefined when it is gone.
+   * Returns a function that writes objects with the present keys, also later. An object that cannot be decrypted now
+   * may be decrypted later with the right keys: for it the function writes what `onDisk` returns, which is undefined
+   * when the row is gone.
    */
   writer(onDisk: (revision: number) => Uint8Array | undefined): (stored: Stored) => Uint8Array {
     const { transformer } = this
@@ -69,7 +72,7 @@ export class SqliteValues {
     }
   }
 
-  /** The encrypted values on the disk, in steps of a few. */
+  /** Yields the encrypted values on disk, in steps of a few. */
   *sealed(): Iterable<Uint8Array> {
     const some = this.#db.prepare<readonly [rev: number, value: Uint8Array]>(
       `SELECT rev, value FROM log WHERE rev > ? AND substr(value, 1, 1) = x'6b' ORDER BY rev LIMIT 100`,

@@ -27,7 +27,7 @@ import {
 } from "./versions.ts"
 
 export interface AppliedBy extends ChangedBy {
-  /** Takes over fields that other managers own. */
+  /** Takes fields over that other managers own. */
   readonly force?: boolean | undefined
 }
 
@@ -45,7 +45,7 @@ export const applyConfiguration = <T extends KubeObject>(
   by: AppliedBy,
 ): Decoded<T> => runAlone(applied(resource, live, config, by))
 
-/** Does the same where managers may have written the object in other versions. @throws ApiError of conversions too */
+/** Does the same when managers may have written the object in other versions. @throws ApiError, also of conversions */
 export const applyConfigurationIn = <T extends KubeObject>(
   resource: Resource<T>,
   live: T | undefined,

@@ -24,7 +24,7 @@ export function canonicalSet(set: FieldSet): FieldSet {
 function inOrder(node: FieldSet): FieldSet {
   let isSorted = true
   let last: string | undefined
-  /** The parts that are not in order themselves. Most sets have none, and nothing is made for them. */
+  /** The parts that are not in order. Most sets have none, and then nothing is allocated. */
   let changed: Map<string, readonly [string, FieldSet]> | undefined
   for (const element in node) {
     const child = node[element]!

@@ -109,7 +109,7 @@ export function capped(entries: readonly Entry[]): readonly Entry[] {
     const version = entry.apiVersion ?? ""
     const bucket = buckets.get(version)
     gone.add(entry)
-    // The first entry of a version becomes the merged one, which does not reduce the number of entries.
+    // The first entry of a version becomes the merged one, so the number of entries stays the same.
     if (bucket !== undefined) surplus--
     const by: ManagedBy = { manager: ANCIENT, operation: "Update", apiVersion: version }
     buckets.set(version, entryOf(by, union(bucket?.fieldsV1 ?? {}, entry.fieldsV1), entry.time))

@@ -1,4 +1,4 @@
-/** The fields that the manager owns which creates an object, or a part of one: all of them. */
+/** The fields of a new object, or of a new part of one. The manager that creates it owns all of them. */
 import { deepEqual } from "../../json/equal.ts"
 import { isJsonObject as isObject } from "../../json/json-value.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
@@ -72,7 +72,10 @@ export function allOf(shape: Shape, value: unknown, previous: FieldSet = LEAF): 
 /** The last set of each shape; a pod's conditions and its statuses have the same fields as those of the next pod. */
 const lastAdded = new WeakMap<Shape, FieldSet>()
 
-/** As `allOf`, for a value that came with a change: equal parts share one set with the last value of that shape. */
+/**
+ * Does the same as `allOf` for a value that a change added: parts that equal those of the last value of that shape
+ * share its set.
+ */
 export function allAdded(shape: Shape, value: unknown): FieldSet {
   if (shape.kind !== "struct" && shape.kind !== "list") return allOf(shape, value)
   const set = allOf(shape, value, lastAdded.get(shape))

@@ -6,9 +6,9 @@ import { removeFields, withNamedFields } from "./merge.ts"
 import { shapeOf, type Shape } from "./shape.ts"
 import type { Steps, Versioned } from "./versions.ts"
 
-/** Who owns what when a manager applies a configuration. */
+/** The managers' fields when a manager applies a configuration. */
 export interface Owners {
-  /** The entry of the manager before. */
+  /** The manager's entry before the apply. */
   readonly own: Entry | undefined
   readonly others: readonly Entry[]
   /** The fields of the new configuration, in the version of the request. */
@@ -17,8 +17,9 @@ export interface Owners {
 
 /**
  * Removes from a merged object the fields that the manager applied before and does not name now, except those that any
- * manager owns, and those that the manager did not own. What it applied before is of the version of that time, and what
- * another manager owns of that manager's: the object is converted to each of them. Source: merge/update.go prune.
+ * manager owns, and those that the manager did not own. The manager's earlier fields are those of the version that it
+ * applied then, and those of another manager belong to that manager's version: so the object is converted to each of
+ * these versions. Source: merge/update.go prune.
  */
 export function* pruned(resource: Resource, merged: unknown, { own, others, set }: Owners): Steps<unknown> {
   if (own === undefined) return merged
@@ -55,7 +56,7 @@ export function* pruned(resource: Resource, merged: unknown, { own, others, set 
   return (yield* shownIn(resource.apiVersion, { resource: before.resource, value }))?.value ?? merged
 }
 
-/** A value of a version, not decoded yet. */
+/** A value in one version of the kind, not decoded yet. */
 interface Value {
   readonly resource: Resource
   readonly value: unknown

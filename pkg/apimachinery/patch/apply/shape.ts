@@ -33,8 +33,8 @@ export interface FieldShape {
   readonly element: string
   readonly shape: Shape
   /**
-   * Go holds the field by value, so even an empty object has it: a manager that creates the object owns what is inside,
-   * but not the field itself, nor its zero.
+   * Whether Go holds the field by value, so that even an empty object has it: a manager that creates the object owns
+   * the fields inside, but neither the field itself nor its zero.
    */
   readonly always: boolean
 }

@@ -4,8 +4,9 @@ import { managedBy, recorded, startingEntries, trackUpdate, withEntries, type Ch
 import { changesIn, hasOtherVersions, liveIn, run, type ConvertVersion, type Steps } from "./versions.ts"
 
 /**
- * Records in metadata.managedFields what an update or patch changed, as `trackUpdate`, where managers may have written the object in other versions. When a conversion fails, the object loses its managedFields,
- * and the write goes on. Source: fieldmanager.go UpdateNoErrors.
+ * Records in metadata.managedFields what an update or patch changed, as `trackUpdate` does, when managers may have
+ * written the object in other versions. If a conversion fails, the object loses its managedFields, and the write
+ * continues. Source: fieldmanager.go UpdateNoErrors.
  */
 export function trackUpdateIn<T extends KubeObject>(
   resource: Resource<T>,

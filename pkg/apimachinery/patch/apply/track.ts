@@ -33,8 +33,8 @@ export function trackUpdate<T extends KubeObject>(
 }
 
 /**
- * Records that a manager of its own has applied the fields of `part`, which no other manager of the new object owns.
- * For these an apply does the same, but takes several milliseconds for the first object.
+ * Records that the manager `by` has applied the fields of `part`, which no other manager of the new object owns. An
+ * apply would do the same for these, but takes several milliseconds for the first object.
  */
 export function trackApplied<T extends KubeObject>(resource: Resource<T>, object: T, part: object, by: ChangedBy): T {
   const self: ManagedBy = { ...managedBy(resource, by), operation: "Apply" }
@@ -48,8 +48,8 @@ export const managedBy = (
 ): ManagedBy => ({ manager: manager === "" ? "unknown" : manager, operation: "Update", apiVersion, subresource })
 
 /**
- * Returns the entries after a change by `by`. `others` are the changes in other versions, where managers have some; the
- * managers of versions that are missing there are forgotten.
+ * Returns the entries after a change by `by`. `others` are the changes in other versions, if managers have any.
+ * Managers of versions that are not in it are dropped.
  */
 export function recorded<T extends KubeObject>(
   resource: Resource<T>,
@@ -87,14 +87,14 @@ export function recorded<T extends KubeObject>(
   return sorted(capped(kept))
 }
 
-/** Leaves out managers that own nothing: every write forgets them. */
+/** Leaves out managers that own nothing: every write removes them. */
 const withoutEmpty = (entries: readonly Entry[]): readonly Entry[] =>
   entries.some(({ fieldsV1 }) => isEmpty(fieldsV1)) ? entries.filter(({ fieldsV1 }) => !isEmpty(fieldsV1)) : entries
 
 const withTime = (own: Entry, by: ManagedBy, set: FieldSet, now: string): Entry =>
   set === own.fieldsV1 && own.time === now ? own : entryOf(by, set, now)
 
-/** The effect of a write on fields; `mine` are those that now belong to the writer. */
+/** The effect of a write on fields. `mine` are the fields that belong to the writer afterwards. */
 interface Fields {
   readonly changed: FieldSet
   readonly removed: FieldSet

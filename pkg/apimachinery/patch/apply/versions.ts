@@ -7,7 +7,7 @@ import { shapeOf } from "./shape.ts"
 
 /**
  * Managers may have written an object in different versions of its kind. The fields that each of them owns are those of
- * its own version, so changes are compared in the version of each manager, and objects are converted for it. Source:
+ * its own version. So changes are compared in the version of each manager, and the object is converted to it. Source:
  * structured-merge-diff merge/update.go; apimachinery pkg/util/managedfields/internal/versionconverter.go.
  */
 
@@ -17,22 +17,22 @@ export interface Versioned {
   readonly object: KubeObject
 }
 
-/** An object that is needed in the version `apiVersion`. */
+/** A request for an object in the version `apiVersion`. */
 export interface Wanted {
   readonly object: object
   readonly apiVersion: string
 }
 
 /**
- * Converts an object; undefined when the version is not known, whose managers are forgotten then. Returns a promise
- * where a webhook converts. May throw or reject with an ApiError.
+ * Converts an object; undefined when the version is not known, whose managers are then dropped. Returns a promise when
+ * a webhook converts. May throw or reject with an ApiError.
  */
 export type ConvertVersion = (wanted: Wanted) => Versioned | undefined | Promise<Versioned | undefined>
 
-/** A computation that stops where it needs an object in another version, and goes on with it. */
+/** A computation that pauses when it needs an object in another version, and continues with the converted object. */
 export type Steps<T> = Generator<Wanted, T, Versioned | undefined>
 
-/** Runs a computation; a promise only where a conversion returned one. */
+/** Runs a computation. Returns a promise only if a conversion returned one. */
 export function run<T>(steps: Steps<T>, convert: ConvertVersion): T | Promise<T> {
   let step = steps.next()
   while (step.done !== true) {
@@ -59,7 +59,7 @@ async function runAfter<T>(
   }
 }
 
-/** Errors go into the computation, which may say what it was doing. */
+/** Calls a conversion. Its error is thrown into the computation, which may add what it was doing. */
 function attempt(
   convert: ConvertVersion,
   wanted: Wanted,
@@ -72,7 +72,7 @@ function attempt(
   }
 }
 
-/** Runs a computation in which no manager has another version that is known. */
+/** Runs a computation in which no manager has another known version. */
 export function runAlone<T>(steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next(undefined)
@@ -95,10 +95,10 @@ export function* liveIn(resource: Resource, live: KubeObject, entries: readonly 
   return found
 }
 
-/** What a change means in versions other than that of the request: see `Comparison`. */
+/** The changes in versions other than that of the request: see `Comparison`. */
 export type Changes = ReadonlyMap<string, Comparison>
 
-/** Compares the live object with the one that is to be stored, in each version but `own`. */
+/** Compares the live object with the one that is to be stored, in each version except `own`. */
 export function* changesIn(
   live: LiveVersions,
   next: object,
@@ -119,7 +119,7 @@ export function* changesIn(
   return found
 }
 
-/** Says what an object was converted for when that failed. */
+/** Converts an object. An error says what the conversion was for. */
 export function* saying(what: string, wanted: Wanted): Steps<Versioned | undefined> {
   try {
     return yield wanted

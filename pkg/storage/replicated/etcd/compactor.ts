@@ -6,9 +6,9 @@ const TIMEOUT_MS = 10_000
 const KEY = new TextEncoder().encode("compact_rev_key")
 
 /**
- * Compacts etcd. Every server tries from time to time. A key counts the compactions: when another server has compacted
- * since its last attempt, a server does nothing. The key is upstream's, so a kube-apiserver on the same etcd takes
- * part. Source: apiserver pkg/storage/etcd3/compact.go.
+ * Compacts etcd. Every server tries at intervals. A key counts the compactions: when another server has compacted since
+ * its last attempt, a server does nothing. The key is upstream's, so a kube-apiserver on the same etcd takes part.
+ * Source: apiserver pkg/storage/etcd3/compact.go.
  */
 export class Compactor {
   readonly #etcd: EtcdConnection
@@ -43,10 +43,7 @@ export class Compactor {
   }
 }
 
-/**
- * Ignores the error that says that etcd is compacted further already, for example by itself
- * (--auto-compaction-retention).
- */
+/** Ignores the error that etcd has compacted further already, for example by itself (--auto-compaction-retention). */
 function unlessCompacted(err: unknown): void {
   if (!(err instanceof EtcdError && err.code === "OutOfRange")) throw err
 }

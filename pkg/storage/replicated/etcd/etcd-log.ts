@@ -21,10 +21,7 @@ const LONGEST_PAGE = 10_000
  */
 const PAGE_BYTES = 4 * 1024 * 1024
 const PAGE_TIMEOUT_MS = 30_000
-/**
- * How long one member may take to tell its newest revision, in milliseconds. That is enough for an election of a
- * leader.
- */
+/** How long one member may take to return its newest revision, in milliseconds: long enough to elect a leader. */
 const LATEST_TIMEOUT_MS = 2000
 const PUT_TIMEOUT_MS = 2000
 /**
@@ -37,7 +34,7 @@ const COMMIT_TIMEOUT_MS = 3000
  * transaction and of all inner ones together; its --max-request-bytes is 1.5 MiB by default.
  */
 const LIMITS = { mostWrites: 64, mostBytes: 1024 * 1024, mostUnderWay: 4 }
-/** How long to wait for the event of a revision before a key is written to make the watch advance, in milliseconds. */
+/** How long to wait for the event of a revision before writing a key that makes the watch advance, in milliseconds. */
 const NUDGE_MS = 20
 
 /**
@@ -63,7 +60,7 @@ export class EtcdLog implements SharedLog {
   #wanted = 0
   #closed = false
 
-  /** Connects to an etcd and reads what revisions begin with there. @throws SharedLogError unavailable */
+  /** Connects to an etcd and reads the base of its revisions. @throws SharedLogError unavailable */
   static async open(options: EtcdOptions): Promise<EtcdLog> {
     const etcd = new EtcdConnection(options)
     try {
@@ -74,7 +71,7 @@ export class EtcdLog implements SharedLog {
     }
   }
 
-  /** @param base of revisions; 0 for an etcd that no other store came before */
+  /** @param base the base of revisions; 0 for an etcd that has not replaced another store */
   constructor(options: EtcdOptions, etcd = new EtcdConnection(options), base = 0) {
     const { clock } = options
     this.#etcd = etcd
@@ -140,8 +137,8 @@ export class EtcdLog implements SharedLog {
 
   /**
    * Sends one transaction with an inner one for each commit, so that a refused commit does not stop the others. It goes
-   * to one member, and to the next one only where it is certain that nothing was written. Where etcd does not know the
-   * lease of the keys with a time to live any more, it is sent again with a new one.
+   * to one member, and to the next one only if it is certain that nothing was written. If etcd no longer knows the
+   * lease of the keys with a time to live, the transaction is sent again with a new lease.
    */
   async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
     const ttls = commits.flat().flatMap(({ value, ttlSeconds }) => (value === undefined ? [] : (ttlSeconds ?? [])))

@@ -12,7 +12,7 @@ const PREFIX = "/registry/"
 export class Keys {
   readonly range = { key: encoder.encode(PREFIX), rangeEnd: endOfPrefix(encoder.encode(PREFIX)) }
   /**
-   * A key without an object. It is written to make the watch advance where no other write does, and sorts before the
+   * A key without an object. It is written to make the watch advance when nothing else is written, and sorts before the
    * keys of all resources.
    */
   readonly progress = encoder.encode(`${PREFIX}.progress`)

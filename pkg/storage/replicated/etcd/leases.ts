@@ -3,18 +3,21 @@ import type { EtcdConnection } from "../../../etcd/connection.ts"
 import { RPC } from "../../../etcd/messages.ts"
 
 const TIMEOUT_MS = 2000
-/** For how long new keys get the same lease: at most, and as a share of their time to live, which it adds to. */
+/**
+ * How long new keys share a lease: at most this long, and at most this share of their time to live. The lease lives
+ * longer by that time.
+ */
 const LONGEST_REUSE_SECONDS = 60
 const REUSE_SHARE = 0.05
 /**
- * The most keys of a lease. etcd deletes them in one transaction, which has room for 1000 changes (numbering.ts), and
- * whose events come to watchers at once. Differs from upstream: 1000.
+ * The number of keys of a lease. etcd deletes them in one transaction, which has room for 1000 changes (numbering.ts),
+ * and whose events reach watchers at once. Differs from upstream: 1000.
  */
 const MOST_KEYS = 500
 
 interface Current {
   readonly id: Promise<bigint>
-  /** On the monotonic clock. */
+  /** A time of the monotonic clock. */
   readonly until: number
   keys: number
 }
@@ -33,7 +36,7 @@ export class Leases {
     this.#clock = clock
   }
 
-  /** Resolves to a lease for that many keys which live for `ttlSeconds`. @throws EtcdError */
+  /** Resolves to a lease for this many keys which live for `ttlSeconds`. @throws EtcdError */
   async of(ttlSeconds: number, keys: number): Promise<bigint> {
     const now = this.#clock.monotonic()
     let current = this.#current.get(ttlSeconds)
@@ -51,7 +54,7 @@ export class Leases {
     }
   }
 
-  /** Drops all leases, because etcd does not know one of them any more. */
+  /** Forgets all leases, because etcd no longer knows one of them. */
   forget(): void {
     this.#current.clear()
   }

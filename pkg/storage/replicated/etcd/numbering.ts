@@ -3,8 +3,8 @@
  * each write has its own, since a client resumes a watch after the last one that it has seen. So a revision of k3ts is
  * 1000 times that of etcd, plus the place of the write in its transaction.
  *
- * A watch and a range must find the same place, so a written value carries it: behind JSON as white space, which JSON
- * allows, so what etcdctl prints stays JSON; behind anything else (encrypted) as one byte. A deletion has the place
+ * A watch and a range must find the same place, so a written value contains it: after JSON as white space, which JSON
+ * allows, so that etcdctl still prints JSON; after other values (encrypted ones) as one byte. A deletion has the place
  * after the change before it.
  */
 const PLACES = 1000
@@ -12,7 +12,7 @@ const PLACES = 1000
 export class Numbering {
   readonly #base: number
 
-  /** @param base what is added to revisions of etcd before (revision-base.ts) */
+  /** @param base the number that is added to revisions of etcd first (revision-base.ts) */
   constructor(base = 0) {
     this.#base = base
   }
@@ -20,25 +20,25 @@ export class Numbering {
   revisionOf(etcdRevision: number, place: number): number {
     return (this.#base + etcdRevision) * PLACES + place
   }
-  /** The revision up to which everything of this revision of etcd is known. */
+  /** Returns the last revision of k3ts that a revision of etcd can contain. */
   endOf(etcdRevision: number): number {
     return this.revisionOf(etcdRevision, PLACES - 1)
   }
-  /** The revision of etcd that a revision of k3ts is part of. */
+  /** Returns the revision of etcd that contains a revision of k3ts. */
   etcdRevisionOf(revision: number): number {
     return Math.floor(revision / PLACES) - this.#base
   }
 }
 
-/** The base by which revisions of a new etcd come after `revision`. */
+/** Returns the base with which revisions of a new etcd come after `revision`. */
 export const baseAfter = (revision: number): number => Math.floor(revision / PLACES) + 1
 
 const OPENING_BRACE = "{".charCodeAt(0)
 const CLOSING_BRACE = "}".charCodeAt(0)
-/** The digits in which places are written; the base is the number of digits. JSON cannot end with any of them. */
+/** The digits of places. The base of these numbers is the number of digits. JSON cannot end with any of them. */
 const DIGITS = Buffer.from(" \t\n\r")
 
-/** Returns the value followed by the place of its write. The place 0 of JSON takes no byte. */
+/** Returns the value followed by the place of its write. For JSON the place 0 takes no byte. */
 export function withPlace(value: Uint8Array, place: number): Uint8Array {
   if (value[0] !== OPENING_BRACE) return joined(value, [place])
   if (place === 0) return value
@@ -50,8 +50,8 @@ export function withPlace(value: Uint8Array, place: number): Uint8Array {
 }
 
 /**
- * The inverse of `withPlace`. JSON that another program has written has the place 0, or the one that its trailing white
- * space means.
+ * The inverse of `withPlace`. JSON of another program has the place 0, or the one that its trailing white space stands
+ * for.
  */
 export function placeOf(value: Uint8Array): { readonly value: Uint8Array; readonly place: number } {
   const last = value.length - 1

@@ -3,9 +3,9 @@ import type { SharedWrite } from "../shared-log.ts"
 import { withPlace, type Numbering } from "./numbering.ts"
 
 /**
- * Returns the transaction that carries out some commits. No key may be in two of them.
+ * Returns the transaction of some commits. No key may be in two of them.
  *
- * @param lease with which etcd deletes the keys that have a time to live
+ * @param lease the lease with which etcd deletes the keys that have a time to live
  */
 export function txnOf(
   commits: readonly (readonly SharedWrite[])[],
@@ -29,7 +29,7 @@ export function txnOf(
   return inner.length === 1 ? inner[0]! : { success: inner.map((txn) => ({ txn })) }
 }
 
-/** Returns the revisions of the writes of each commit, or undefined for a refused commit. */
+/** Returns for each commit the revisions of its writes, or undefined if it was refused. */
 export function outcomesOf(
   commits: readonly (readonly SharedWrite[])[],
   { header, succeeded, responses }: TxnResult,

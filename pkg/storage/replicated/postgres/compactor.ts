@@ -1,12 +1,12 @@
 import type { PostgresConnection } from "../../../postgres/connection.ts"
 
 const TIMEOUT_MS = 30_000
-/** How many rows one statement deletes at most, so that no transaction takes long. */
+/** How many rows one statement deletes at most, so that each transaction is short. */
 const PORTION = 5000
 
 const CLAIM = `
 UPDATE k3ts.state SET compacted = greatest(compacted, $1), compactions = compactions + 1 WHERE compactions = $2`
-/** The newest row always stays, because its revision is the end of the log. */
+/** The newest row always stays, because it marks the end of the log. */
 const DELETE = `
 WITH deleted AS (
   DELETE FROM k3ts.revisions WHERE revision IN (
@@ -17,7 +17,7 @@ WITH deleted AS (
 ) SELECT count(*)::integer AS count FROM deleted`
 
 /**
- * Deletes superseded rows. Every server tries from time to time. A number in the database counts the compactions: when
+ * Deletes superseded rows. Every server tries at intervals. A number in the database counts the compactions: when
  * another server has compacted since its last attempt, a server does nothing.
  */
 export class Compactor {

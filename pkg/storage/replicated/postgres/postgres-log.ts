@@ -18,7 +18,7 @@ const PAGE_TIMEOUT_MS = 30_000
 const LATEST_TIMEOUT_MS = 2000
 /**
  * After this time the outcome of a commit counts as unknown, in milliseconds. PostgreSQL's own timeouts are shorter, so
- * that it usually answers before.
+ * that it usually answers first.
  */
 const COMMIT_TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 2500
@@ -35,9 +35,10 @@ SELECT key, revision, created, value FROM (
 ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY key`
 
 /**
- * The log in PostgreSQL. One connection commits; another one follows the changes and also asks for the newest revision.
- * Both are opened when they are needed. Asking on the following connection shows whether changes still arrive: if it is
- * dead, the question fails as well; if it is alive, the answer says which revision is still to come.
+ * The log in PostgreSQL. One connection commits; another one follows the changes and also reads the newest revision.
+ * Both are opened at first use. Reading the newest revision on the following connection shows whether changes still
+ * arrive: if that connection is dead, the read fails too; if it is alive, the answer says which revision is still to
+ * come.
  */
 export class PostgresLog implements SharedLog {
   readonly #options: PostgresOptions
@@ -46,11 +47,11 @@ export class PostgresLog implements SharedLog {
   readonly #batches: CommitBatches
   readonly #compactor = new Compactor()
   readonly #tails = new Set<Tail>()
-  /** Connections of their own for the operations that take long (reading everything, compacting), while these run. */
+  /** Separate connections for the operations that take long (reading everything, compacting), while these run. */
   readonly #aside = new Set<PostgresSession>()
   /** The newest revision that this server has ever seen. */
   #newest = 0
-  /** Set, and never cleared, when the database turns out to be older than that. */
+  /** Set, and never cleared, when the database turns out to be older than `#newest`. */
   #setBack: SharedLogError | undefined
   #closed = false
 
@@ -68,7 +69,7 @@ export class PostgresLog implements SharedLog {
     return this.#apart(async (connection) => {
       await ensureSchema(connection)
       const ask = (text: string, values: unknown[] = []) => connection.ask({ text, values }, PAGE_TIMEOUT_MS)
-      // One transaction reads all pages, so they show the same state.
+      // All pages are read in one transaction, so they show the same state.
       await ask("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
       const revision = this.#seen(await ask(LATEST))
       for (let after = ""; ;) {
@@ -164,7 +165,7 @@ export class PostgresLog implements SharedLog {
     }
   }
 
-  /** Returns the revision that `LATEST` has told. @throws SharedLogError unavailable */
+  /** Returns the revision in the result of `LATEST`. @throws SharedLogError unavailable */
   #seen([row]: readonly Row[]): number {
     if (row?.["standby"] !== false) throw new SharedLogError("unavailable", "the server has become a standby")
     const revision = revisionIn(row["revision"])
@@ -174,8 +175,9 @@ export class PostgresLog implements SharedLog {
 
   /**
    * Checks that the database has not lost writes that this server has seen: after a restore, or when a standby was
-   * promoted that had not received them. Then memory and database differ, and no event would tell the differences, so
-   * the log stays unusable until the server restarts. @throws SharedLogError unavailable
+   * promoted that had not received them. Then memory and database differ, and no event would show the differences, so
+   * the log stays unusable until the server restarts.
+   * @throws SharedLogError unavailable
    */
   #check(head: number): void {
     if (head < this.#newest)

@@ -1,11 +1,11 @@
 import type { Row } from "../../../postgres/connection.ts"
 import type { SharedChange, SharedEntry } from "../shared-log.ts"
 
-/** The most rows of a page; and the bytes of values after which a page ends. */
+/** The number of rows of a page; and the bytes of values after which a page ends. */
 export const PAGE_ROWS = 1000
 export const PAGE_BYTES = 4 * 1024 * 1024
 
-/** PostgreSQL's bigint comes as text. Revisions are far below 2^53. */
+/** PostgreSQL returns a bigint as text. Revisions are far below 2^53. */
 export const revisionIn = (value: unknown): number => Number(value)
 
 /** Reads a row of `k3ts.revisions` that has a value. */

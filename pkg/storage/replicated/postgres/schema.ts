@@ -1,7 +1,7 @@
 import type { PostgresConnection } from "../../../postgres/connection.ts"
 import { SharedLogError } from "../shared-log.ts"
 
-/** The layout of the tables. A server refuses a database whose layout is newer than this. */
+/** The version of the tables. A server refuses a database with a newer one. */
 const FORMAT = 1
 const TIMEOUT_MS = 30_000
 
@@ -10,8 +10,8 @@ export const CHANNEL = "k3ts"
 
 /**
  * The settings of each connection. Without the first two, other defaults of a database or a role could acknowledge a
- * write that is on no disk, or hide rows from the function below. Without the third, statements that were planned while
- * the tables were empty would scan the whole tables for a long time.
+ * write before it is on disk, or hide rows from the function below. Without the third, statements that were planned
+ * while the tables were empty would scan the whole tables for a long time.
  */
 export const SETUP = [
   "SET search_path = pg_catalog",
@@ -87,18 +87,18 @@ INSERT INTO k3ts.state (format) VALUES (${FORMAT}) ON CONFLICT DO NOTHING;
 `
 
 /**
- * Creates the tables where they are missing. Several servers may do so at the same time.
+ * Creates the tables that are missing. Several servers may call this at the same time.
  * @throws PostgresError; SharedLogError for tables of a newer k3ts
  */
 export async function ensureSchema(connection: PostgresConnection): Promise<void> {
   const [found] = await connection.ask({ text: "SELECT to_regclass('k3ts.state') AS name" }, TIMEOUT_MS)
-  // The statements are one transaction.
+  // All statements run in one transaction.
   const lock = "SELECT pg_advisory_xact_lock(hashtext('k3ts.state'));"
   if (found?.["name"] === null) await connection.ask({ text: lock + CREATE }, TIMEOUT_MS)
   const [row] = await connection.ask({ text: "SELECT format FROM k3ts.state" }, TIMEOUT_MS)
   if (row?.["format"] !== FORMAT)
     throw new SharedLogError(
       "refused",
-      `its tables have the layout ${String(row?.["format"])}, and this version of k3ts knows ${FORMAT}`,
+      `its tables have format ${String(row?.["format"])}, and this version of k3ts reads only ${FORMAT}`,
     )
 }

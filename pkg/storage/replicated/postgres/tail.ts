@@ -6,7 +6,7 @@ import { CHANNEL } from "./schema.ts"
 
 const TIMEOUT_MS = 30_000
 
-/** One statement sees one state of the database: it returns the changes, or tells that they were compacted. */
+/** One statement sees one state of the database: it returns the changes, or says that they were compacted. */
 const CHANGES = `
 SELECT compacted, (SELECT coalesce(max(revision), 0) FROM k3ts.revisions) AS head, changes.*
 FROM k3ts.state LEFT JOIN (
@@ -21,7 +21,7 @@ FROM k3ts.state LEFT JOIN (
 export interface TailOptions extends SharedLogObserver {
   readonly session: PostgresSession
   readonly after: number
-  /** Throws when the log cannot end at this revision, because this server has seen a newer one. */
+  /** Throws when the database ends at this revision although this server has seen a newer one. */
   check(head: number): void
 }
 

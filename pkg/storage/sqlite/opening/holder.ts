@@ -1,6 +1,6 @@
 /**
- * Which process has a database open. SQLite's own lock decides; the pid file beside the database only names the holder
- * to people.
+ * Finds out which process has a database open. SQLite's own lock decides; the pid file beside the database only tells
+ * people who holds it.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import process from "node:process"
@@ -20,7 +20,7 @@ export function noteHolder(file: string): void {
 
 export const forgetHolder = (file: string): void => rmSync(pidFile(file), { force: true })
 
-/** Undefined until the holder, if any, has written the file. */
+/** Undefined until the process that holds the database, if any, has written the file. */
 function holderOf(file: string): number | undefined {
   try {
     return Number(readFileSync(pidFile(file), "utf8"))
@@ -29,7 +29,7 @@ function holderOf(file: string): number | undefined {
   }
 }
 
-/** Whether another process has the database open, by its pid file. */
+/** Returns whether another process has the database open, by its pid file. */
 export function isHeld(file: string): boolean {
   const pid = holderOf(file)
   try {

@@ -1,6 +1,6 @@
 /**
- * Reads the store on disk at a start: the live objects and the end of the log, and checks that nothing is missing.
- * History is not read.
+ * Reads the store on disk at a start, that is the live objects and the end of the log, and checks that nothing is
+ * missing. History is not read.
  */
 import type { SqliteDatabase } from "../../../runtime/sqlite.ts"
 import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row } from "../format.ts"
@@ -17,16 +17,16 @@ export interface LoadedState {
   readonly cleaned: number
   /** The revision of the table `live`. */
   readonly folded: number
-  /** The revision that the next row names as the one before it. */
+  /** The revision that the next row must contain as that of the linked row before it. */
   readonly linked: number
   readonly objects: number
   readonly revisions: number
-  /** Revisions that became live since `folded`, and those listed in `live` that no longer are. */
+  /** Revisions that became live since `folded`, and those in `live` that are not live any more. */
   readonly added: readonly number[]
   readonly removed: readonly number[]
 }
 
-/** @throws StorageError damaged, when a row is not what was written or one is missing; SqliteError */
+/** @throws StorageError damaged, when a row does not match its checksum or one is missing; SqliteError */
 export function loadState(db: SqliteDatabase, file: string): LoadedState {
   const folded = readMeta(db, "folded", file)
   const compacted = readMeta(db, "compacted", file)
@@ -49,7 +49,7 @@ export function loadState(db: SqliteDatabase, file: string): LoadedState {
   const rows = [...byKey.values()].sort(([a], [b]) => a - b)
   const revisions = rows.reduce((sum, [rev]) => sum + rev, 0)
   if (newest !== undefined && (newest[6] !== rows.length || newest[7] !== revisions))
-    throw damaged(file, `it has ${rows.length} objects where there were ${newest[6]}, or other revisions of them`)
+    throw damaged(file, `it has ${rows.length} objects, expected ${newest[6]}, or other revisions of them`)
   const live = new Set(rows.map(([rev]) => rev))
   return {
     rows,
@@ -66,16 +66,17 @@ export function loadState(db: SqliteDatabase, file: string): LoadedState {
   }
 }
 
-/** Undefined in a store to which nothing has been written. */
+/** Returns the newest row; undefined in a store without writes. */
 export function newestRow(db: SqliteDatabase, file: string): Row | undefined {
   const [row] = db.prepare<Row>(`SELECT ${COLUMNS} FROM log ORDER BY rev DESC LIMIT 1`).rows()
   return row === undefined ? undefined : checkRow(row, file)
 }
 
 /**
- * Checks that no row after `revision` is missing from rows that were read in order: the first must name a row up to
- * `revision` as the one before it, each later one the linked row before it. Returns the revision of the last
- * linked row, or `revision`. @throws StorageError damaged, when a row is missing
+ * Checks that no row after `revision` is missing from rows that were read in order: the `before` of the first one must
+ * be a revision up to `revision`, that of each later one the revision of the linked row before it. Returns the revision
+ * of the last linked row, or `revision`.
+ * @throws StorageError damaged, when a row is missing
  */
 export function checkChain(rows: Iterable<Pick<Row, 0 | 2 | 5>>, revision: number, file: string): number {
   let last: number | undefined

@@ -1,6 +1,7 @@
 /**
- * From format 1, in which there was no list of the live rows, so that a start read all history. The live objects are
- * copied, with their revisions; the history is not: clients that would go on with it list anew, as after a compaction.
+ * Migrates a store from format 1, which had no list of the live rows, so that a start read all history. The live
+ * objects are copied with their revisions; the history is not, so clients that would continue from it list again, as
+ * after a compaction.
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../../../runtime/sqlite.ts"
@@ -40,7 +41,7 @@ export function copyOfFormat1(old: SqliteDatabase, made: SqliteDatabase, file: s
   made.exec("COMMIT")
 }
 
-/** Without the values, which would be all of the file. */
+/** Read without the values, which would be the whole file. */
 function liveRevisions(old: SqliteDatabase): number[] {
   const newest = new Map<string, readonly [rev: number, type: number]>()
   for (const [rev, key, type] of old

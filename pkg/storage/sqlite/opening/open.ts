@@ -1,12 +1,12 @@
 /**
- * Opens the store on disk, and refuses one that is damaged or not all there, before anything is written to it.
+ * Opens the store on disk, and refuses one that is damaged or incomplete before anything is written to it.
  *
  * The file is locked by SQLite itself (locking_mode=EXCLUSIVE) for as long as the process has it open, so a killed
- * server leaves no lock behind. Exclusive locking also spares the write-ahead log its shared memory.
+ * server leaves no lock behind. With exclusive locking the write-ahead log also needs no shared memory.
  *
- * What a killed server left is looked at through a connection that cannot write: one that can would write the log into
- * the file when it is closed, and the process could not even end without closing it. So what is refused stays as it was
- * found.
+ * Files that a killed server left are first checked through a connection that cannot write. One that can would write
+ * the log into the file when it is closed, and the process could not even end without closing it. So refused files stay
+ * unchanged.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -24,13 +24,13 @@ export interface OpenOptions {
   /** Path of the database; its directory must exist. */
   readonly file: string
   /**
-   * A file that only a cluster can have left: where there is one, a database that is missing is a loss and not a
-   * beginning.
+   * A file that only an existing cluster can have left: if it exists, a missing database is a loss and not a new
+   * cluster.
    */
   readonly evidence?: string | undefined
-  /** Go on although acknowledged writes are not there. */
+  /** Whether to open the store although acknowledged writes are missing. */
   readonly acceptLoss?: boolean | undefined
-  /** How the database is opened for writing; tests give one whose disk fails. */
+  /** Opens the database for writing. Tests pass a function whose disk fails. */
   readonly openDatabase?: OpenDatabase
 }
 
@@ -42,22 +42,23 @@ export interface OpenStore {
 }
 
 /**
- * Up to this size, in bytes, the whole structure of the file is checked at each start; that takes 1 ms a megabyte. Of a
- * larger one, that of the live objects.
+ * Of a file up to this size, in bytes, the whole structure is checked at each start, which takes 1 ms for each
+ * megabyte. Of a larger one only that of the live objects is.
  */
 const CHECKED_WHOLE = 32 * 2 ** 20
-/** PRAGMA auto_vacuum: pages that fell free can be given back in steps. */
+/** A mode of PRAGMA auto_vacuum: free pages can be given back in steps. */
 const INCREMENTAL = 2
 export const PAGE_BYTES = 8192
-/** Changes that gather in the log before they are copied into the database. */
+/** The size of the write-ahead log, in bytes, at which it is copied into the database. */
 const LOG_BYTES = 16 * 2 ** 20
 /**
- * After a loss the next revision is that much later than the newest that is known to have been acknowledged: after a
- * power cut later ones may have been, and clients that have seen a revision must not be given another object under it.
+ * After a loss the next revision is later by this much than the newest that is known to have been acknowledged: after a
+ * power cut later ones may have been acknowledged, and a client that has seen a revision must not get another object
+ * with it.
  */
 const REVISIONS_AFTER_LOSS = 1_000_000
 
-/** @throws StorageError locked (names the holder), readonly, damaged, lost, full */
+/** @throws StorageError locked (names the process that holds the file), readonly, damaged, lost, full */
 export function openStore(options: OpenOptions): OpenStore {
   const { file, openDatabase = (path) => openSqlite(path) } = options
   let db: SqliteDatabase | undefined
@@ -89,13 +90,13 @@ export function openStore(options: OpenOptions): OpenStore {
 const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0)
 
 /**
- * The state that a killed server left, with its log of changes; undefined where it had not come to make its tables, or
- * was of another version.
+ * Returns the state that a killed server left, including its write-ahead log; undefined when the tables do not exist
+ * yet, or are of another version.
  */
 function inspect(options: OpenOptions): LoadedState | undefined {
   const { file } = options
   const damage = walDamage(`${file}-wal`)
-  // A log that its holder is writing may look like anything; who holds it is found out when it is locked.
+  // A log that its holder is writing may have any content. The lock below finds out who holds it.
   if (damage !== undefined && !isHeld(file))
     throw new StorageError(
       "damaged",
@@ -119,8 +120,8 @@ function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
     db.exec("PRAGMA locking_mode = EXCLUSIVE")
     db.exec("PRAGMA cell_size_check = ON")
     if (numberOf(db, "page_count") === 0) {
-      // Each commit writes a few pages whole, however little has changed in them: with 16 KiB a quarter more goes to
-      // the disk. With SQLite's 4 KiB an object of a few KB would spill into pages of its own.
+      // Each commit writes some pages whole, however little has changed in them: pages of 16 KiB would write a quarter
+      // more. With SQLite's 4 KiB an object of a few KB would need pages of its own.
       db.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
       db.exec("PRAGMA auto_vacuum = INCREMENTAL")
     }
@@ -139,13 +140,13 @@ function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
 }
 
 function create(db: SqliteDatabase): void {
-  // How space is given back is fixed with the first page, which a server of an earlier version may have written before
-  // it was killed.
+  // The mode of giving space back is fixed with the first page, which a server of an earlier version may have written
+  // before it was killed.
   if (numberOf(db, "auto_vacuum") !== INCREMENTAL) db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
   db.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`)
 }
 
-/** Puts a store of this format in the place of one of format 1, with one rename. */
+/** Replaces a store of format 1 by one of this format, with one rename. */
 function migrate(old: SqliteDatabase, file: string, openDatabase: OpenDatabase): SqliteDatabase {
   const aside = `${file}.migrating`
   try {
@@ -166,7 +167,7 @@ function migrate(old: SqliteDatabase, file: string, openDatabase: OpenDatabase):
   return lock(file, openDatabase)
 }
 
-/** Has the disk confirm a file, or the entries of a folder. */
+/** Syncs a file, or the entries of a folder, to disk. */
 export function syncPath(path: string): void {
   const fd = openSync(path, "r")
   try {
@@ -189,7 +190,8 @@ function check(db: SqliteDatabase, file: string): LoadedState {
 }
 
 /**
- * @throws StorageError lost, where writes that were acknowledged are not there. `state` is undefined where nothing is.
+ * @throws StorageError lost, when writes that were acknowledged are missing. `state` is undefined when there are no
+ * tables.
  */
 function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: LoadedState | undefined): void {
   if (acceptLoss) return
@@ -210,7 +212,7 @@ function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: 
   )
 }
 
-/** When a loss has been accepted, revisions go on where no client has seen any. */
+/** After an accepted loss continues with revisions that no client has seen. */
 function afterLoss(db: SqliteDatabase, file: string, state: LoadedState): LoadedState {
   const promised = acknowledgedRevision(file) ?? 0
   if (state.revision >= promised) return state

@@ -7,16 +7,15 @@ const MAGIC_LITTLE = 0x377f0682
 const MAGIC_BIG = 0x377f0683
 
 /**
- * What is wrong with the write-ahead log of a database that nobody has open, if anything: SQLite takes its first
- * invalid frame for its end and forgets, without a word, whatever was committed after it. After a crash of the machine
- * an invalid end is as it should be, and holds nothing that was acknowledged: since each commit is on the disk before
- * the next begins, one transaction at most, whose last frame is its commit, can be torn. So frames of this log after a
- * commit that lies behind an invalid frame mean that what was on the disk has changed. Source:
- * sqlite.org/fileformat2.html, section 4.
+ * Returns what is wrong with the write-ahead log of a database that no process has open; undefined if nothing is.
+ * SQLite takes the first invalid frame for the end of the log and silently drops commits after it. After a crash of the
+ * machine an invalid end is normal, and contains no acknowledged write: since each commit is on disk before the next
+ * begins, at most one transaction, which ends with its commit frame, can be incomplete. So a commit of the same log
+ * after an invalid frame means that the data on disk has changed. Source: sqlite.org/fileformat2.html, section 4.
  */
 export function walDamage(path: string): string | undefined {
   const wal = readFileSync(path)
-  // A head that never reached the disk is zeros, or short.
+  // A header that was never synced to disk is zeros, or too short.
   if (wal.length <= HEADER || wal.subarray(0, HEADER).every((byte) => byte === 0)) return undefined
   const magic = wal.readUInt32BE(0)
   if (magic !== MAGIC_LITTLE && magic !== MAGIC_BIG) return "its head is not one"
@@ -27,7 +26,7 @@ export function walDamage(path: string): string | undefined {
   const salts = wal.subarray(16, 24)
   let [valid, committed] = [true, false]
   for (let at = HEADER; at + size <= wal.length; at += size) {
-    // Frames of an earlier round of the log have other salts, and lie behind those of this one.
+    // Frames of an earlier round of the log have other salts, and come after those of this one.
     const own = wal.subarray(at + 8, at + 16).equals(salts)
     if (valid) {
       sum = checksum(
@@ -45,7 +44,7 @@ export function walDamage(path: string): string | undefined {
   return undefined
 }
 
-/** SQLite's running checksum over 32-bit words, in the byte order the log was made with. */
+/** SQLite's running checksum over 32-bit words, in the byte order that the log was written with. */
 function checksum(bytes: Buffer, [first, second]: readonly [number, number], little: boolean): [number, number] {
   let [a, b] = [first, second]
   for (let i = 0; i < bytes.length; i += 8) {
