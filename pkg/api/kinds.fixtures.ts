@@ -2,7 +2,7 @@ import { decodeObject } from "../apimachinery/decoding/decode.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { builtinScheme } from "./scheme.ts"
 
-/** The rules of the kinds, as a client meets them: decoded, prepared, checked. */
+/** The kinds with their rules: tests decode, prepare and validate objects as the server does. */
 export const scheme = builtinScheme()
 export const context = { now: "2026-01-02T03:04:05Z", uuid: () => "u", warn: () => undefined }
 export type Json = Readonly<Record<string, unknown>>

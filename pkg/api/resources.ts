@@ -72,8 +72,8 @@ import { VolumeAttachment } from "./storage/v1/volumeattachment.ts"
 import { VolumeAttributesClass } from "./storage/v1/volumeattributesclass.ts"
 
 /**
- * Every kind that is served from the start, in discovery order, a group a line: kubectl settles ambiguous names by the
- * order of groups.
+ * Every built-in kind in discovery order, one group on each line: kubectl resolves ambiguous names by the order of
+ * groups.
  */
 export const RESOURCES: readonly Resource[] = [
   Binding,
@@ -146,5 +146,5 @@ export const RESOURCES: readonly Resource[] = [
   PriorityLevelConfiguration,
 ]
 
-/** Kinds that are only bodies of subresources. */
+/** Kinds that exist only as bodies of subresources. */
 export const SUBRESOURCE_KINDS: readonly Resource[] = [Scale, Eviction, TokenRequest]

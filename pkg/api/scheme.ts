@@ -7,41 +7,44 @@ import { RESOURCES, SUBRESOURCE_KINDS } from "./resources.ts"
 export interface ApiGroup {
   /** Empty for the core group. */
   readonly name: string
-  /** In order of preference. */
+  /** The versions in order of preference. */
   readonly versions: readonly string[]
   readonly preferredVersion: string
 }
 
 /**
- * The kinds that a server serves, found by path, by kind and by group. Kinds come and go while it runs (custom
- * resources), so nobody keeps what it found for longer than a request; `generation` tells whether a derived document
- * (discovery, OpenAPI) is still right.
+ * The kinds that a server serves, found by path, by kind and by group. Kinds are added and removed while it runs
+ * (custom resources), so a result must not be kept for longer than a request. `generation` shows whether a derived
+ * document (discovery, OpenAPI) is still valid.
  */
 export interface Scheme {
   /** Every kind that has a path of its own, in discovery order. */
   readonly resources: readonly Resource[]
   /** Rises with every change. */
   readonly generation: number
-  /** By the parts of a path: `("apps", "v1", "deployments")`. */
+  /** Returns the kind of a path: `("apps", "v1", "deployments")`. */
   resource(group: string, version: string, plural: string): Resource | undefined
-  /** By kind; also kinds that are only bodies of subresources, such as Scale, Eviction and TokenRequest. */
+  /**
+   * Returns a kind by its name, also one that exists only as body of a subresource, such as Scale, Eviction and
+   * TokenRequest.
+   */
   kind(group: string, version: string, kind: string): Resource | undefined
-  /** By what an object says of itself: `("apps/v1", "Deployment")`. */
+  /** Returns the kind of an object by the object's own fields: `("apps/v1", "Deployment")`. */
   of(apiVersion: string, kind: string): Resource | undefined
-  /** Every version in which a kind of objects is served, most preferred first. */
+  /** Returns every served version of a kind, the most preferred first. */
   versionsOf(group: string, plural: string): readonly Resource[]
   /** Groups in discovery order, the core group first. */
   readonly groups: readonly ApiGroup[]
   group(name: string): ApiGroup | undefined
-  /** The kinds of a group-version, in discovery order. */
+  /** Returns the kinds of a group-version, in discovery order. */
   resourcesOf(group: string, version: string): readonly Resource[]
-  /** Adds a kind, or takes the place of the one that has its path. A new group or version comes last. */
+  /** Adds a kind, or replaces the one with the same path. A new group or version comes last. */
   add(resource: Resource): void
-  /** Makes several changes that listeners hear of as one. */
+  /** Makes several changes, after which listeners are called once. */
   update(changes: () => void): void
-  /** Takes a kind away; nothing happens when it is not there. */
+  /** Removes a kind, if it is there. */
   remove(resource: Pick<Resource, "group" | "version" | "plural">): void
-  /** Called after every change; gives what ends the calls. */
+  /** Calls `listener` after every change. Returns a function that ends this. */
   subscribe(listener: () => void): () => void
 }
 
@@ -50,8 +53,8 @@ const kindKey = (apiVersion: string, kind: string): string => `${apiVersion} ${k
 const versionOf = (group: string, version: string): string => (group === "" ? version : `${group}/${version}`)
 
 /**
- * A scheme of these kinds; the order of groups and versions is that of their first kinds. `bodies` are kinds without a
- * path of their own.
+ * Returns a scheme of these kinds. The order of groups and versions is that of their first kinds. `bodies` are kinds
+ * without a path of their own.
  */
 export function createScheme(resources: readonly Resource[], bodies: readonly Resource[] = []): Scheme {
   const byPath = new Map<string, Resource>()
@@ -142,13 +145,13 @@ export function createScheme(resources: readonly Resource[], bodies: readonly Re
   }
 }
 
-/** Groups of custom resources by name, and in each the versions that are wanted most first. */
+/** Compares custom resources by group name, and in each group by version, the most preferred first. */
 const byGroupAndVersion = (a: Resource, b: Resource): number =>
   a.group < b.group ? -1 : a.group > b.group ? 1 : compareVersions(a.version, b.version)
 
 /**
- * Says in discovery in which version objects are stored, so that a migrator sees when that changes. Undefined for kinds
- * that are not stored. Source: apiserver pkg/endpoints/discovery/storageversionhash.go.
+ * Returns a hash of the version in which objects are stored. Discovery shows it, so that a migrator notices a change.
+ * Undefined for kinds that are not stored. Source: apiserver pkg/endpoints/discovery/storageversionhash.go.
  */
 export function storageVersionHash(resource: Resource): string | undefined {
   if (!resource.verbs.includes("watch")) return undefined
@@ -156,5 +159,5 @@ export function storageVersionHash(resource: Resource): string | undefined {
   return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString("base64")
 }
 
-/** A new scheme of all kinds that are built in. Each server has its own: custom resources differ. */
+/** Returns a new scheme of all built-in kinds. Each server has its own, since custom resources differ. */
 export const builtinScheme = (): Scheme => createScheme(RESOURCES, SUBRESOURCE_KINDS)

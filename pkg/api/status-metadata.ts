@@ -5,8 +5,8 @@ interface WithMetadata {
 }
 
 /**
- * An object whose metadata a write to a subresource leaves as it was, but for the version it goes by and who manages
- * its fields. Source: apimachinery pkg/apis/meta/v1 ResetObjectMetaForStatus.
+ * Returns the object with the metadata of `old`, except for the resourceVersion and the managed fields, as a write to a
+ * subresource leaves it. Source: apimachinery pkg/apis/meta/v1 ResetObjectMetaForStatus.
  */
 export function withMetadataOf<T extends WithMetadata>(object: T, old: WithMetadata): T {
   const { resourceVersion, managedFields } = object.metadata

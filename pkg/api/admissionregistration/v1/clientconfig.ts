@@ -27,7 +27,7 @@ export const WebhookClientConfig = message(
 )
 export interface WebhookClientConfig extends ObjectOf<typeof WebhookClientConfig> {}
 
-/** Returns the faults of the place of a webhook. */
+/** Returns the faults of a webhook's address. */
 export function clientConfigFaults(path: string, { url, service }: WebhookClientConfig): readonly Cause[] {
   if ((url === undefined) === (service === undefined))
     return [required(path, "exactly one of url or service is required")]

@@ -22,12 +22,12 @@ import {
 
 /**
  * What an admission expression may use: the object before and after, the request, the namespace, and depending on its
- * place parameters, an authorizer and variables. Source: apiserver pkg/admission/plugin/cel/compile.go.
+ * purpose parameters, an authorizer and variables. Source: apiserver pkg/admission/plugin/cel/compile.go.
  */
 export interface ExpressionScope {
   readonly hasParams: boolean
   readonly hasAuthorizer: boolean
-  /** Types of the policy's variables before this expression; undefined where there can be none. */
+  /** Types of the policy's variables that are declared before this expression; undefined where there are none. */
   readonly variables?: VariableTypes
   /** Whether the expression returns a mutation, and may use the types of mutations. */
   readonly makesPatches?: boolean

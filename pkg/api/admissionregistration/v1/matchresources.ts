@@ -68,7 +68,7 @@ export const ParamRef = message(
 )
 export interface ParamRef extends ObjectOf<typeof ParamRef> {}
 
-/** Returns the faults of the requests that are named at a path. */
+/** Returns the faults of the requests that a policy matches, at a path. */
 export function matchFaults(path: string, match: MatchResources): readonly Cause[] {
   const { matchPolicy, namespaceSelector, objectSelector } = match
   const rules = (field: "resourceRules" | "excludeResourceRules") =>

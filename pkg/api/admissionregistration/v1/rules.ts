@@ -76,7 +76,7 @@ const aloneFaults = (path: string, values: readonly string[], others: string): r
     ? [invalidValue(path, values, `if '*' is present, must not specify other ${others}`)]
     : []
 
-/** A pattern that includes another one of the list makes that one redundant, and is refused. */
+/** Refuses a list with a pattern that another pattern of it includes. */
 function resourceFaults(path: string, resources: readonly string[]): readonly Cause[] {
   if (resources.length === 0) return [required(path)]
   const causes: Cause[] = []

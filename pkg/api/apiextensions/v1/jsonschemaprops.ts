@@ -10,7 +10,7 @@ export const named = (name: string): string => `${PACKAGE}.${name}`
 const isList = (value: unknown): boolean => Array.isArray(value)
 const isBool = (value: unknown): boolean => typeof value === "boolean"
 
-/** Declares a Go type that is a schema or something else, and decodes its own JSON. */
+/** Declares a Go type that decodes its own JSON: a schema, or a value of another type. */
 const orElse = (name: string, doc: string, ownJson: NonNullable<Message["rules"]["ownJson"]>): (() => Message) => {
   let made: Message | undefined
   return () => (made ??= { name: named(name), doc, fields: JSONSchemaProps.fields, rules: { ownJson } })

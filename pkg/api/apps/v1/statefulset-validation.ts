@@ -26,13 +26,13 @@ import {
 import type { StatefulSetSpec } from "./statefulsetspec.ts"
 import { RollingUpdateStatefulSetStrategy, StatefulSetUpdateStrategy } from "./strategies.ts"
 
-/** Rules of stateful sets. Source: ValidateStatefulSetSpec in pkg/apis/apps/validation/validation.go. */
+/** Validates stateful sets. Source: ValidateStatefulSetSpec in pkg/apis/apps/validation/validation.go. */
 
 const MANAGEMENT = ["OrderedReady", "Parallel"]
 
 /**
- * Faults that the old template has are tolerated, since the update does not touch it, and so are those of names and
- * claims, which cannot be changed.
+ * Validates a spec. Faults that the old template has are tolerated, since the update does not change it; so are faults
+ * of names and claims, which cannot be changed.
  */
 export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSetSpec): readonly Cause[] {
   const { selector, template, podManagementPolicy, volumeClaimTemplates = [], serviceName = "" } = spec
@@ -130,8 +130,8 @@ export function validateStatefulSetChange(spec: StatefulSetSpec, old: StatefulSe
 }
 
 /**
- * `step` is the name of the claim's spec in messages, which differs in an update. Source: the strategy's
- * WarningsOnUpdate.
+ * Returns warnings. `step` is the name of the claim's spec in messages, which differs in an update. Source: the
+ * strategy's WarningsOnUpdate.
  */
 export const statefulSetWarnings = (
   { volumeClaimTemplates = [], revisionHistoryLimit }: StatefulSetSpec,

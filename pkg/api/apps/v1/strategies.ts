@@ -5,7 +5,7 @@ import {
   statefulSetStrategyDefaults,
 } from "./strategy-defaults.ts"
 
-/** How workloads replace old pods by new ones. Source: k8s.io/api apps/v1/types.go. */
+/** How workloads replace old pods with new ones. Source: k8s.io/api apps/v1/types.go. */
 
 export const RollingUpdateDeployment = message(
   "apps.v1.RollingUpdateDeployment",

@@ -79,7 +79,7 @@ function deploymentStrategyFaults(strategy: DeploymentStrategy): readonly Cause[
   return [
     ...validateCount(maxUnavailable, path),
     ...validateCount(maxSurge, "rollingUpdate.maxSurge"),
-    // both are zero, or invalid
+    // Both are zero, or invalid.
     ...(isZero(maxUnavailable) && isZero(maxSurge)
       ? [invalidValue(path, maxUnavailable, "may not be 0 when `maxSurge` is 0")]
       : []),
@@ -91,7 +91,7 @@ export function validateDaemonSetSpec({ selector, template, updateStrategy }: Da
   const path = "spec.selector"
   const { type, rollingUpdate } = updateStrategy
   const causes: Cause[] = [
-    // upstream treats a missing selector as one that matches nothing
+    // Upstream treats a missing selector as one that matches nothing.
     ...(selector === undefined ? [] : labelSelectorFaults(path, selector)),
     ...validateMatches(matcherFor(selector), template, "spec.template"),
     ...(selector === undefined ? [] : validateNonEmpty(selector, "daemonset", path)),

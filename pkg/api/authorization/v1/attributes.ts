@@ -103,9 +103,9 @@ export function questionFaults({ resourceAttributes, nonResourceAttributes }: Qu
   ]
 }
 
-/** Metadata that the server itself sets in a review. */
+/** Metadata that the server itself sets in a review, and which is therefore allowed. */
 const OF_THE_SERVER: readonly string[] = ["namespace", "managedFields"]
-/** In the order in which Kubernetes shows them. */
+/** The fields of the metadata, in the order in which Kubernetes shows them. */
 const METADATA = Object.keys(ObjectMeta.fields) as readonly (keyof ObjectMeta)[]
 
 /** Checks that the metadata of a review has no name, labels or the like. */

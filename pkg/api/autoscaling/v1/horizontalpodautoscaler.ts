@@ -52,7 +52,7 @@ export const HorizontalPodAutoscaler = defineResource(
       },
       fromStored: (stored) => fromV2(stored as StoredAutoscaler),
     },
-    // the annotations are decoded, and encoded again in the server's form
+    // The annotations are decoded, and encoded again in the server's form.
     defaults(object): HorizontalPodAutoscaler {
       const { metadata, spec, status } = fromV2(toV2(object))
       const whole = { ...object, metadata, spec, status }

@@ -38,7 +38,7 @@ interface References {
   readonly coreGroup?: boolean
 }
 
-/** Returns the faults of a spec, in words of v2 whatever version was sent. `old` is the one that it is to replace. */
+/** Returns the faults of a spec, in the words of v2 whatever version was sent. `old` is the spec that it replaces. */
 export function autoscalerFaults(
   spec: HorizontalPodAutoscalerSpec,
   old: HorizontalPodAutoscalerSpec | undefined,

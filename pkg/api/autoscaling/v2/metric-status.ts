@@ -1,7 +1,7 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { CrossVersionObjectReference, MetricIdentifier } from "./metrics.ts"
 
-/** The metrics that an autoscaler read last. Source: k8s.io/api autoscaling/v2/types.go. */
+/** The values of metrics that the autoscaler read last. Source: k8s.io/api autoscaling/v2/types.go. */
 
 export const MetricValueStatus = message("autoscaling.v2.MetricValueStatus", "The present value of a metric.", {
   value: f.quantity(1, "The value of the metric."),

@@ -1,7 +1,7 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 
-/** What an autoscaler looks at, and what it wants to see there. Source: k8s.io/api autoscaling/v2/types.go. */
+/** The metrics of an autoscaler and their targets. Source: k8s.io/api autoscaling/v2/types.go. */
 
 /** In alphabetical order, as error messages list them. */
 export const METRIC_TYPES = ["ContainerResource", "External", "Object", "Pods", "Resource"] as const

@@ -8,7 +8,7 @@ import { validateJobSpec } from "./job-validation.ts"
 
 /** Rules of cron jobs. Source: validateCronJobSpec in pkg/apis/batch/validation/validation.go. */
 
-/** A cron job's jobs get eleven characters more than its name, and have 63. */
+/** The longest name of a cron job: the names of its jobs have eleven characters more, and at most 63. */
 const LONGEST_NAME = 52
 
 interface CronJobView {

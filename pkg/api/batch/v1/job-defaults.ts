@@ -9,7 +9,7 @@ const NO_LIMIT = 2 ** 31 - 1
 const UID_LABEL = "batch.kubernetes.io/controller-uid"
 
 /**
- * Defaults of jobs alone, which the templates of cron jobs do not get. Source: SetDefaults_Job in
+ * Sets the defaults of jobs that the templates of cron jobs do not get. Source: SetDefaults_Job in
  * pkg/apis/batch/v1/defaults.go.
  */
 export function jobDefaults<J extends JobView>(job: J): J {
@@ -32,7 +32,7 @@ export function jobDefaults<J extends JobView>(job: J): J {
       ...spec,
       ...(once ? { completions: 1 } : {}),
       parallelism: spec.parallelism ?? 1,
-      // failures are counted per index then, and the job as a whole is not to stop on them
+      // With a limit for each index, failures are counted per index and must not stop the job as a whole.
       backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : NO_LIMIT),
       completionMode: spec.completionMode ?? "NonIndexed",
       suspend: spec.suspend ?? false,
@@ -44,8 +44,8 @@ export function jobDefaults<J extends JobView>(job: J): J {
 }
 
 /**
- * Labels that tie pods to their job, and the selector made of them, unless the user manages the selector. The labels
- * without a prefix are older, and tools still look for them. Source: generateSelector in
+ * Returns the job with the labels that connect pods to it, and a selector for them, unless the user manages the
+ * selector. The labels without a prefix are older, and tools still read them. Source: generateSelector in
  * pkg/registry/batch/job/strategy.go.
  */
 export function withGeneratedSelector<J extends JobView>(job: J): J {
@@ -60,7 +60,7 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
     "job-name": name,
     ...template.metadata.labels,
   })
-  // A job without labels of its own has those of its template, the generated ones too.
+  // A job without labels of its own gets those of its template, including the generated ones.
   const { labels: own = {} } = metadata
   const shared = own === template.metadata.labels || Object.keys(own).length === 0
   return {

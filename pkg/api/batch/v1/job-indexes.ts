@@ -1,11 +1,11 @@
 /**
- * Lists of indexes such as `1,3-5`, and what is wrong with them in words. Source: validateIndexesFormat in
- * pkg/apis/batch/validation/validation.go.
+ * Parses lists of indexes such as `1,3-5`, and returns upstream's messages for invalid ones. Source:
+ * validateIndexesFormat in pkg/apis/batch/validation/validation.go.
  */
 
 type Interval = readonly [first: number, last: number]
 
-/** Returns how many indexes a text names; a message when it is invalid. */
+/** Returns how many indexes a text contains; a message when it is invalid. */
 export function countIndexes(text: string, completions: number): number | string {
   let total = 0
   let before: number | undefined
@@ -20,7 +20,7 @@ export function countIndexes(text: string, completions: number): number | string
   return total
 }
 
-/** Go's int has 64 bits; what does not fit in it is no integer to strconv.Atoi. */
+/** Go's int has 64 bits: strconv.Atoi refuses larger numbers. */
 const LARGEST_INT = 2 ** 63
 
 function intervalOf(text: string, completions: number): Interval | string {
@@ -48,8 +48,8 @@ const readable = (text: string, completions: number): readonly Interval[] =>
   })
 
 /**
- * That an index stands in two texts; parts that cannot be read are passed over. Source:
- * validateFailedIndexesNotOverlapCompleted.
+ * Returns the message about an index that is in both texts; undefined when there is none. Parts that cannot be parsed
+ * are skipped. Source: validateFailedIndexesNotOverlapCompleted.
  */
 export function overlapOfIndexes(completed: string, failed: string, completions: number): string | undefined {
   const [left, right] = [readable(completed, completions), readable(failed, completions)]

@@ -15,8 +15,8 @@ import { countIndexes } from "./job-indexes.ts"
 import type { JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule } from "./jobspec.ts"
 
 /**
- * Rules of when a job fails or succeeds early. Source: validatePodFailurePolicy and validateSuccessPolicy in
- * pkg/apis/batch/validation/validation.go.
+ * Validates the rules for the early failure or success of a job. Source: validatePodFailurePolicy and
+ * validateSuccessPolicy in pkg/apis/batch/validation/validation.go.
  */
 
 const MOST_FAILURE_RULES = 20
@@ -55,7 +55,7 @@ export function validateFailurePolicy(
   return causes
 }
 
-/** A word that is required and one of a few; the words stand in the message in Go's form of a list. */
+/** Returns the faults of a required value out of a few allowed ones. The message lists these in Go's form. */
 function oneOf(field: string, value: string | undefined, allowed: readonly string[]): readonly Cause[] {
   if (value === undefined || value === "")
     return [required(field, `valid values: [${allowed.map((each) => JSON.stringify(each)).join(" ")}]`)]
@@ -80,7 +80,7 @@ function validateExitCodes(
   path: string,
   containers: ReadonlySet<string>,
 ): readonly Cause[] {
-  // what is required may be missing: then this message shows a null
+  // A required list may be absent; the message then shows null.
   const values: readonly number[] = given ?? []
   const causes: Cause[] = [...oneOf(at(path, "operator"), operator, OPERATORS)]
   if (containerName !== undefined && !containers.has(containerName))

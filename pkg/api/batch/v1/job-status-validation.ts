@@ -33,9 +33,9 @@ const stateOf = ({ conditions = [] }: JobStatus) => {
 }
 
 /**
- * Returns the faults of the status of a job, whoever wrote it. Most rules look only at what has changed, so that a job
- * with a faulty status can still be written. Source: ValidateJobUpdateStatus in
- * pkg/apis/batch/validation/validation.go, getStatusValidationOptions in pkg/registry/batch/job/strategy.go.
+ * Returns the faults of the status of a job. Most rules check only what has changed, so that a job with a faulty status
+ * can still be written. Source: ValidateJobUpdateStatus in pkg/apis/batch/validation/validation.go,
+ * getStatusValidationOptions in pkg/registry/batch/job/strategy.go.
  */
 export function jobStatusFaults(job: JobView, old: JobView): readonly Cause[] {
   const { spec, status } = job
@@ -124,7 +124,7 @@ export function jobStatusFaults(job: JobView, old: JobView): readonly Cause[] {
   conditions(was.complete && !now.complete, "cannot disable the terminal Complete=True condition")
   conditions(was.failing && !now.failing, "cannot disable the terminal FailureTarget=True condition")
   value((status.failed ?? 0) < (before.failed ?? 0), "failed", "cannot decrease the failed counter")
-  // a job that has as many completions as it may run pods can be scaled down
+  // An indexed job whose completions equal its parallelism can be scaled.
   const scales = spec.completionMode === "Indexed" && spec.completions === spec.parallelism
   value(
     !scales && (status.succeeded ?? 0) < (before.succeeded ?? 0),

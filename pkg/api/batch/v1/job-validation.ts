@@ -58,8 +58,8 @@ function validateIndexedName({ metadata: { name = "" }, spec }: JobView): readon
 const PREFIXED = "batch.kubernetes.io/"
 
 /**
- * Unless its user sees to the selector, a job's pods carry its name and uid, and nothing but these selects them. Jobs
- * that were made before the labels had a prefix do without these. Source: validateGeneratedSelector.
+ * Unless the user manages the selector, a job's pods have its name and uid as labels, and the selector selects only
+ * these labels. Jobs from before the labels had a prefix have older labels. Source: validateGeneratedSelector.
  */
 function validateGeneratedSelector(
   { metadata: { name = "", uid = "" }, spec: { selector, template, manualSelector } }: JobView,

@@ -10,7 +10,7 @@ interface Owner {
   readonly metadata: ObjectMeta
 }
 
-/** Of a job that `owner` is, or describes. */
+/** Returns warnings about the spec of a job. `owner` is the job itself or its CronJob. */
 export function jobSpecWarnings(owner: Owner, old: Owner | undefined, spec: JobSpec, path: string): readonly string[] {
   if (old !== undefined && old.metadata.generation === owner.metadata.generation) return []
   const { completionMode, completions = 0, parallelism = 0, template } = spec
@@ -27,7 +27,7 @@ export function jobSpecWarnings(owner: Owner, old: Owner | undefined, spec: JobS
   ]
 }
 
-/** The path is upstream's. */
+/** The warning about a time zone in a schedule. The path in it is upstream's. */
 export const ZONE_IN_SCHEDULE =
   "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +
   "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"

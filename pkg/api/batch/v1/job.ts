@@ -44,7 +44,7 @@ export const Job = defineResource(
       ...(old === undefined ? nameWarnings(job) : []),
       ...jobSpecWarnings(job, old, job.spec, "spec"),
     ],
-    // Upstream reports the faults of an update twice (`looks`), but those of generated fields once.
+    // Upstream reports the faults of an update twice, but those of generated fields once.
     validateSpec: (job, old) =>
       old === undefined ? [...generatedFaults(job, old), ...validateJob(job)] : validateJob(job),
     validateSpecUpdate: (job, old) => [...generatedFaults(job, old), ...validateJobChange(job, old)],

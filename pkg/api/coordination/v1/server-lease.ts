@@ -1,4 +1,4 @@
-/** The Lease that each API server renews where several share a store. Source of namespace and label: KEP-1965. */
+/** The Lease that each API server renews when several share a store. Source of namespace and label: KEP-1965. */
 import { addressText, parseAddress } from "../../../apimachinery/addresses/cidr.ts"
 import type { Lease } from "./lease.ts"
 
@@ -7,12 +7,12 @@ export const SERVER_LEASE_LABELS = { "apiserver.kubernetes.io/identity": "kube-a
 /** The annotation with the names and addresses of the server's certificate, which no node may have. */
 const SERVING_NAMES = "k3ts.io/serving-names"
 
-/** Returns the annotations of the Lease of a server, whose certificate is for these names and addresses. */
+/** Returns the annotations of a server's Lease. The server's certificate is valid for these names and addresses. */
 export const servingAnnotations = (names: readonly string[]): Record<string, string> => ({
   [SERVING_NAMES]: names.join(","),
 })
 
-/** Returns the names and addresses of the certificate of a Lease's server. */
+/** Returns the names and addresses of the server's certificate in a Lease. */
 export const servingNamesOf = ({ metadata }: Lease): readonly string[] =>
   (metadata.annotations?.[SERVING_NAMES] ?? "").split(",").filter((name) => name !== "")
 

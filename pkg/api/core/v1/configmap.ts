@@ -14,7 +14,8 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 /** Source: pkg/registry/core/configmap/strategy.go, ValidateConfigMap in pkg/apis/core/validation. */
 
 /**
- * Most bytes of all values of a ConfigMap or a Secret together. Source: MaxSecretSize in k8s.io/api core/v1/types.go.
+ * The size of all values of a ConfigMap or a Secret together, in bytes. Source: MaxSecretSize in k8s.io/api
+ * core/v1/types.go.
  */
 export const MAX_DATA_SIZE = 1024 * 1024
 

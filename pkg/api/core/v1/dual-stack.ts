@@ -4,14 +4,12 @@ import { internalFault, invalidValue, invalidValues, within } from "../../../api
 import { isCIDR, isIPAddress, withoutLeadingZeros, type Check } from "../../../apimachinery/validation/names.ts"
 
 /**
- * Fields that were one address each before there were two families: the single one and the list stand beside one
- * another. Source: pkg/apis/core/v1/conversion.go, and validatePodIPs, validateHostIPs and ValidateNode in
+ * Fields that had one address each before dual-stack: the single field and the list exist side by side. Source:
+ * pkg/apis/core/v1/conversion.go, and validatePodIPs, validateHostIPs and ValidateNode in
  * pkg/apis/core/validation/validation.go.
  */
 
-/**
- * The list that the two stand for: the single value alone, where it is not the first of the list.
- */
+/** Returns the list that both fields stand for: only the single value if it is not the first item of the list. */
 export function listBeside<T>(single: string, list: readonly T[], of: (item: T) => string, make: (value: string) => T) {
   return single !== "" && (list.length === 0 || of(list[0]!) !== single) ? [make(single)] : list
 }
@@ -48,11 +46,11 @@ const RANGES: Kind = {
   tooMany: "may specify no more than one CIDR for each IP family",
 }
 
-/** Returns the faults of addresses, of which there may be one, or one of each family. `shown` is the list in messages. */
+/** Returns the faults of addresses: at most one of each family is allowed. `shown` is the list in messages. */
 export const addressesFaults = (values: readonly string[], shown: unknown): readonly Cause[] =>
   faultsOf(values, shown, ADDRESSES)
 
-/** The same of ranges. */
+/** Returns the faults of ranges of addresses in the same way. */
 export const rangesFaults = (values: readonly string[]): readonly Cause[] => faultsOf(values, values, RANGES)
 
 function faultsOf(values: readonly string[], shown: unknown, kind: Kind): readonly Cause[] {

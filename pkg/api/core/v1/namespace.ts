@@ -10,7 +10,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
  * pkg/apis/core/validation.
  */
 
-/** The finalizer of the namespace controller in spec.finalizers; others belong to users. */
+/** The finalizer of the namespace controller in spec.finalizers. Other finalizers belong to users. */
 export const FINALIZER_KUBERNETES = "kubernetes"
 /** The label with the namespace's name, so that selectors can match namespaces by name. */
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -82,7 +82,7 @@ export const Namespace = defineResource(
         },
       },
       other: {
-        // The only way to change spec.finalizers; the last one to go takes the namespace with it.
+        // The only way to change spec.finalizers. A write that removes the last one deletes the namespace.
         finalize: {
           verbs: ["update"],
           kind: "Namespace",
@@ -117,7 +117,7 @@ export const Namespace = defineResource(
       ...ns,
       spec: { ...ns.spec, finalizers: old.spec.finalizers },
     }),
-    // upstream names the list and not the item of a new namespace
+    // Upstream gives the path of the list and not of the item for a new namespace.
     validateCreate: (ns) =>
       (ns.spec.finalizers ?? []).flatMap((finalizer) => finalizerFaults("spec.finalizers", finalizer)),
   },
@@ -130,11 +130,11 @@ const named = (metadata: ObjectMeta): ObjectMeta =>
     ? metadata
     : { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name! } }
 
-/** A change of spec.finalizers through `finalize`. Source: ValidateNamespaceFinalizeUpdate. */
+/** Validates a change of spec.finalizers through `finalize`. Source: ValidateNamespaceFinalizeUpdate. */
 const namespaceFinalizerFaults = ({ spec: { finalizers = [] } }: Namespace): readonly Cause[] =>
   finalizers.flatMap((finalizer, i) => finalizerFaults(at("spec.finalizers", i), finalizer))
 
-/** A finalizer is a qualified name; without a `/` only the ones Kubernetes knows are allowed. */
+/** Validates a finalizer: it must be a qualified name, and one of Kubernetes' own if it has no `/`. */
 const finalizerFaults = (field: string, finalizer: string): readonly Cause[] => [
   ...invalidValues(field, finalizer, isQualifiedName(finalizer)),
   ...(finalizer.includes("/") || [FINALIZER_KUBERNETES, "orphan", "foregroundDeletion"].includes(finalizer)

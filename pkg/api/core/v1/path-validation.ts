@@ -10,7 +10,7 @@ export const checked = (field: string, value: string | undefined, check: Check):
 
 const LONGEST_DRIVER = 63
 
-/** The name of a CSI driver, which may be written in capitals. Source: ValidateCSIDriverName. */
+/** Validates the name of a CSI driver, which may have capital letters. Source: ValidateCSIDriverName. */
 export const driverName = (field: string, name: string): readonly Cause[] => [
   ...(name.length > LONGEST_DRIVER ? [tooLong(field, LONGEST_DRIVER)] : []),
   ...invalidValues(field, name, isDNS1123Subdomain(name.toLowerCase())),
@@ -20,7 +20,10 @@ export const driverName = (field: string, name: string): readonly Cause[] => [
 export const localPath = (field: string, path: string): readonly Cause[] =>
   path.startsWith("/") ? [invalidValue(field, path, "must be a relative path")] : withoutBacksteps(field, path)
 
-/** The same for files of a volume, where names that start with `..` belong to the kubelet. */
+/**
+ * Checks that a relative path stays inside its volume, and that its name does not start with `..`: the kubelet uses
+ * such names.
+ */
 export function localFile(field: string, path: string): readonly Cause[] {
   const found = localPath(field, path)
   return path.startsWith("..") && !path.startsWith("../") && path !== ".."
@@ -33,7 +36,7 @@ export const withoutBacksteps = (field: string, path: string): readonly Cause[] 
     ? [invalidValue(field, path, "must not contain '..'")]
     : NO_CAUSES
 
-/** Permission bits of a file. */
+/** Checks the permission bits of a file. */
 export const fileMode = (field: string, mode: number | undefined): readonly Cause[] =>
   mode !== undefined && (mode > 0o777 || mode < 0)
     ? [invalidValue(field, mode, "must be a number between 0 and 0777 (octal), both inclusive")]

@@ -1,6 +1,6 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 
-/** How objects name others. Source: k8s.io/api core/v1/types.go. */
+/** References from objects to other objects. Source: k8s.io/api core/v1/types.go. */
 
 export const ObjectReference = message(
   "core.v1.ObjectReference",

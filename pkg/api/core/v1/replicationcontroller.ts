@@ -91,7 +91,7 @@ export const ReplicationController = defineResource(
         selector: (rc) => fromLabels(rc.spec.selector).toString(),
       },
     },
-    // upstream warns of what a changed template was before
+    // When the template has changed, upstream warns about the old one.
     warnings: (rc, old) => [
       ...(old === undefined ? nameWarnings(rc) : []),
       ...templateWarnings(rc, old, (old ?? rc).spec.template),
@@ -106,7 +106,7 @@ export const ReplicationController = defineResource(
         ...validateEndless(template, "ReplicationController", "spec.template"),
       ]
     },
-    // selector and labels follow the template's labels; source: SetDefaults_ReplicationController
+    // Selector and labels default to the template's labels. Source: SetDefaults_ReplicationController.
     defaults(rc) {
       const labels = rc.spec.template?.metadata.labels
       if (labels === undefined) return rc

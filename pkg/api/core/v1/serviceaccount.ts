@@ -4,7 +4,7 @@ import { LocalObjectReference, ObjectReference } from "./reference.ts"
 
 /** Source: pkg/registry/core/serviceaccount/strategy.go. */
 
-/** Restricts pods to the secrets that their account names. */
+/** The annotation that restricts pods to the Secrets in the list of their account. */
 const ENFORCE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
 const fields = {
@@ -50,7 +50,7 @@ export const ServiceAccount = defineResource(
 )
 
 /**
- * Of its Secrets an account keeps the names. Source: cleanSecretReferences in
+ * Keeps only the names of the account's references to Secrets. Source: cleanSecretReferences in
  * pkg/registry/core/serviceaccount/strategy.go.
  */
 const withNamesOnly = (account: ServiceAccount): ServiceAccount =>

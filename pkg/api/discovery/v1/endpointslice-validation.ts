@@ -24,7 +24,7 @@ import { endpointAddressFaults } from "../../core/v1/service/endpointaddress.ts"
 import type { Endpoint, EndpointPort } from "./endpoint.ts"
 
 /**
- * Rules of endpoint slices. Source: pkg/apis/discovery/validation/validation.go and
+ * Validates endpoint slices. Source: pkg/apis/discovery/validation/validation.go and
  * pkg/registry/discovery/endpointslice/strategy.go.
  */
 
@@ -42,8 +42,8 @@ interface Slice {
 }
 
 /**
- * The v1 form has no labels of places to write; where these named the node before, the name of the node stays. Source:
- * dropTopologyOnV1.
+ * Removes the deprecated topology of endpoints, which clients of v1 cannot set. If it has named the node before, the
+ * name of the node is kept. Source: dropTopologyOnV1.
  */
 export function withoutTopology<S extends Slice>(slice: S, old: Slice | undefined): S {
   if (slice.endpoints?.some((endpoint) => endpoint.deprecatedTopology !== undefined) !== true) return slice
@@ -91,13 +91,13 @@ function addressFaults(address: string, path: string, addressType: string): read
   const wrong = (addressType === "IPv6" ? isCanonicalIPAddress : isIPAddress)(address)
   if (wrong !== undefined) return invalidValues(path, address, wrong)
   const special = endpointAddressFaults(address, path)
-  // upstream names the list here, and not the item
+  // Upstream gives the path of the list here, and not of the item.
   return address.includes(":") === (addressType === "IPv6")
     ? special
     : [invalidValue("addresses", address, `must be an ${addressType} address`), ...special]
 }
 
-/** Where there are too many zones, upstream does not look at the nodes. */
+/** Validates hints. When there are too many zones, upstream does not check the nodes. */
 function hintsFaults({ forZones = [], forNodes = [] }: NonNullable<Endpoint["hints"]>): readonly Cause[] {
   return forZones.length > MAX_HINTS
     ? [tooMany("hints.forZones", forZones.length, MAX_HINTS)]

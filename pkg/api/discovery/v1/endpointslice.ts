@@ -22,23 +22,26 @@ const fields = {
 }
 export interface EndpointSlice extends ObjectFor<typeof fields> {}
 
-/** Controllers that write addresses as they are to be written. */
+/** Controllers whose addresses are in canonical form already, so that they need no warnings. */
 const OWN_CONTROLLERS: ReadonlySet<string> = new Set([
   "endpointslice-controller.k8s.io",
   "endpointslicemirroring-controller.k8s.io",
 ])
-/** The label that names the controller which keeps a slice. Source: k8s.io/api discovery/v1 well_known_labels.go. */
+/** The label with the controller that manages a slice. Source: k8s.io/api discovery/v1 well_known_labels.go. */
 export const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
-/** The label that names the Service of a slice. */
+/** The label with the Service of a slice. */
 export const SERVICE_NAME = "kubernetes.io/service-name"
 
-/** Returns the key of the Service that a slice belongs to: `<namespace>/<name>`, and no name for a slice of none. */
+/**
+ * Returns the key of the Service that a slice belongs to: `<namespace>/<name>`, with an empty name for a slice without
+ * a Service.
+ */
 export const serviceKeyOf = ({ metadata }: { readonly metadata: ObjectMeta }): string =>
   `${metadata.namespace ?? ""}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
 /**
- * Returns the number of a slice's port; undefined when the slice has no such port, and when the number is that of no
- * port: as upstream, the API lets any number in.
+ * Returns the number of a slice's port; undefined when the slice has no such port, or its number is not a valid port:
+ * as upstream, the API accepts any number.
  */
 export function portOf(
   { ports }: Pick<EndpointSlice, "ports">,
@@ -57,7 +60,7 @@ export const EndpointSlice = defineResource(
     scope: "Namespaced",
     upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
-    // counted by prepareForUpdate, before it takes anything away
+    // `prepareForUpdate` sets the generation, before it removes fields.
     generation: { counts: () => false },
     columns: [
       { name: "AddressType", type: "string", doc: "IPv4, IPv6 or FQDN.", value: ({ addressType }) => addressType },
@@ -93,7 +96,10 @@ export const EndpointSlice = defineResource(
   fields,
 )
 
-/** A change of the labels counts too; that of the deprecated topology, although it is not kept. */
+/**
+ * Returns the slice with its generation. A change of labels or of the deprecated topology raises it too, although the
+ * topology is not stored.
+ */
 function counted(slice: EndpointSlice, old: EndpointSlice): EndpointSlice {
   const { metadata, ...now } = slice
   const { metadata: before, ...then } = old
@@ -108,7 +114,7 @@ const portsText = (ports: readonly EndpointPort[]): string =>
     "<unset>",
   )
 
-/** The first three, and how many more there are. */
+/** Returns the first three texts, and how many more there are. */
 function firstThree(all: readonly string[], none: string): string {
   if (all.length === 0) return none
   return all.length > 3 ? `${all.slice(0, 3).join(",")} + ${all.length - 3} more...` : all.join(",")

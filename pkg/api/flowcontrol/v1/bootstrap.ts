@@ -1,6 +1,7 @@
 /**
- * The FlowSchemas and priority levels that every cluster has from its start. The mandatory ones hold the whole together
- * and cannot be changed; the others are a suggestion. Source: apiserver pkg/apis/flowcontrol/bootstrap/default.go.
+ * The FlowSchemas and priority levels that every cluster has from its start. The mandatory ones keep flow control
+ * working and cannot be changed; the others are suggestions. Source: apiserver
+ * pkg/apis/flowcontrol/bootstrap/default.go.
  */
 import type {
   FlowSchemaSpec,
@@ -14,7 +15,7 @@ import type { PriorityLevelConfigurationSpec } from "./prioritylevelconfiguratio
 export interface BootstrapObject<Spec> {
   readonly name: string
   readonly spec: Spec
-  /** A mandatory one is put back whatever was done to it. */
+  /** Whether the object is mandatory: it is restored after every change and deletion. */
   readonly mandatory: boolean
 }
 
@@ -45,7 +46,7 @@ const paths = (verbs: readonly string[], ...nonResourceURLs: string[]): NonResou
   nonResourceURLs,
 })
 
-/** Everything that some users ask for. */
+/** Returns the rule that matches all requests of these subjects. */
 const allOf = (subjects: readonly Subject[]): PolicyRulesWithSubjects => ({
   subjects,
   resourceRules: [resources(ALL, "*", ALL, true)],
@@ -146,7 +147,7 @@ const mandatoryIn =
   (wanted: string): Spec | undefined =>
     objects.find(({ name, mandatory }) => mandatory && name === wanted)?.spec
 
-/** The spec that a schema of this name must have, if it is a mandatory one. */
+/** Returns the required spec of the FlowSchema with this name; undefined if it is not mandatory. */
 export const mandatorySchemaSpec = mandatoryIn(BOOTSTRAP_SCHEMAS)
-/** The spec that a priority level of this name must have, if it is a mandatory one. */
+/** Returns the required spec of the priority level with this name; undefined if it is not mandatory. */
 export const mandatoryLevelSpec = mandatoryIn(BOOTSTRAP_LEVELS)

@@ -81,7 +81,7 @@ function subjectFaults(subject: Subject): readonly Cause[] {
 }
 
 type SubjectKind = (typeof KINDS)[number]
-/** The kinds whose fields a subject may not have, in the order in which upstream looks. */
+/** For each kind of subject the fields that it may not have, in upstream's order. */
 const OTHERS: Readonly<Record<SubjectKind, readonly SubjectKind[]>> = {
   ServiceAccount: ["User", "Group"],
   User: ["ServiceAccount", "Group"],

@@ -15,10 +15,10 @@ const fields = {
 }
 export interface FlowSchema extends ObjectFor<typeof fields> {}
 
-/** Says in a status whether the priority level of the schema is missing. */
+/** The type of the condition that says whether the priority level of the schema is missing. */
 export const DANGLING = "Dangling"
 
-/** The order in which schemas are tried. Source: apiserver pkg/util/apihelpers FlowSchemaSequence. */
+/** Compares schemas by the order in which they are tried. Source: apiserver pkg/util/apihelpers FlowSchemaSequence. */
 export const byPrecedence = (a: FlowSchema, b: FlowSchema): number =>
   a.spec.matchingPrecedence - b.spec.matchingPrecedence || ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1)
 

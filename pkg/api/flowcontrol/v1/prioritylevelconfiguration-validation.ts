@@ -20,10 +20,10 @@ import {
 
 /** Source: pkg/apis/flowcontrol/validation/validation.go, for PriorityLevelConfigurations. */
 
-/** Only v1beta3 knows this annotation, with which it says what 0 says in v1. */
+/** An annotation of v1beta3 with the meaning that the value 0 has in v1. */
 const PRESERVE_ZERO = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 const MOST_QUEUES = 10_000_000
-/** Of the hash that deals the queues of a flow. Source: apiserver pkg/util/shufflesharding. */
+/** The number of bits of the hash that chooses the queues of a flow. Source: apiserver pkg/util/shufflesharding. */
 const MOST_HASH_BITS = 60
 
 /** The parts of a PriorityLevelConfiguration that its rules read. */

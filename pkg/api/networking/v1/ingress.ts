@@ -26,7 +26,7 @@ import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
  * pkg/apis/networking/validation.
  */
 
-/** The older annotation with the name of the class. */
+/** The older annotation for the name of the class. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 export const ServiceBackendPort = message(
@@ -213,7 +213,7 @@ const hostFaults = (field: string, host: string): readonly Cause[] =>
 
 const PATH_TYPES: readonly string[] = ["Exact", "ImplementationSpecific", "Prefix"]
 
-/** Sequences that leave the folder of a path or hide a slash. */
+/** Sequences in a path that leave its folder or contain an encoded slash. */
 const BAD_SEQUENCES = ["//", "/./", "/../", "%2f", "%2F"]
 const BAD_ENDINGS = ["/..", "/."]
 

@@ -1,13 +1,13 @@
 import type { Ingress } from "./ingress.ts"
 import { IngressClass } from "./ingressclass.ts"
 
-/** The name of the controller in this process: it serves the Ingresses of classes with this `spec.controller`. */
+/** The name of the Ingress controller in k3ts: it serves the Ingresses of classes with this `spec.controller`. */
 export const INGRESS_CONTROLLER = "k3ts.dev/ingress"
 
-/** The older annotation with the name of the class. */
+/** The older annotation for the name of the class. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
-/** Whether the Ingress is to be served by this controller: whether it stays, and its class names this controller. */
+/** Returns whether k3ts serves the Ingress: it is not being deleted, and its class names the controller of k3ts. */
 export function isServedByK3ts(
   { metadata, spec }: Ingress,
   classes: { get(name: string): IngressClass | undefined },
@@ -20,7 +20,7 @@ export function isServedByK3ts(
   )
 }
 
-/** Marks the default class, which Ingresses without a class get. */
+/** The IngressClass `k3ts`, marked as the default for Ingresses without a class. */
 export const k3tsIngressClass: IngressClass = {
   apiVersion: IngressClass.apiVersion,
   kind: IngressClass.kind,

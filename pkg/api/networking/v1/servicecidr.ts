@@ -53,7 +53,7 @@ export const ServiceCIDR = defineResource(
         ...old.flatMap((cidr, i) =>
           cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")],
         ),
-        // a range of the second family may be added
+        // A range of the second family may be added.
         ...(grows ? cidrFaults(spec) : []),
       ]
     },

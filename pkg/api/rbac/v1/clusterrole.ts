@@ -49,7 +49,7 @@ function aggregationFaults({ clusterRoleSelectors = [] }: AggregationRule): read
     return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
   return clusterRoleSelectors.flatMap((selector, i) => {
     const faults = labelSelectorFaults(at(path, i), selector)
-    // upstream also converts it to a selector, and shows the selector that could not be converted
+    // Upstream also converts it to a selector, and reports the selector that could not be converted.
     return faults.length === 0 ? faults : [...faults, invalidValue(at(path, i), null, "invalid label selector.")]
   })
 }

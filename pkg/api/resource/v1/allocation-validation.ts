@@ -52,7 +52,7 @@ interface DeviceId {
 export const deviceKey = ({ driver, pool, device, shareID }: DeviceId): string =>
   `${driver}/${pool}/${device}${(shareID ?? "") === "" ? "" : `/${shareID}`}`
 
-/** Returns the faults of a change of a status. What was allocated stays as it is until it is given back. */
+/** Returns the faults of a change of a status. An allocation cannot change until it is removed. */
 export function claimStatusFaults(
   status: ResourceClaimStatus,
   old: ResourceClaimStatus,
@@ -169,7 +169,7 @@ function networkFaults({ interfaceName = "", hardwareAddress = "", ips = [] }: N
 }
 
 /**
- * Returns why a text is no address with a prefix length in canonical form; undefined when it is one. Source:
+ * Returns why a text is not an address with a prefix length in canonical form; undefined when it is one. Source:
  * IsValidInterfaceAddress.
  */
 function interfaceAddressProblem(value: string): string | undefined {

@@ -23,7 +23,7 @@ const DEVICE = objectOf("kubernetes.DRADevice", {
 
 const OPTIONS: CompileOptions = { variables: { device: DEVICE }, bindings: true, sizedBy: "device" }
 
-/** Returns the faults of a selector's expression: it must give a truth value, and be cheap. */
+/** Returns the faults of a selector's expression: its result must be a boolean, and its cost must be low. */
 export function deviceExpressionFaults(field: string, expression: string): readonly Cause[] {
   if (Buffer.byteLength(expression) > LONGEST_EXPRESSION) return [tooLong(field, LONGEST_EXPRESSION)]
   const compiled = compile(expression, OPTIONS)
@@ -37,7 +37,7 @@ export function deviceExpressionFaults(field: string, expression: string): reado
   return estimatedCost.max > MOST_COST ? [forbiddenField(field, "too complex, exceeds cost limit")] : []
 }
 
-/** Returns the compiled expression, which can be evaluated for devices, or what is wrong with it. */
+/** Returns the compiled expression, which can be evaluated for devices, or the message about its fault. */
 export function compileDeviceExpression(expression: string): Program | string {
   const compiled = compile(expression, OPTIONS)
   return "stage" in compiled ? `compilation failed: ${formatIssues(compiled.issues, expression)}` : compiled.program

@@ -201,7 +201,7 @@ function attributeFaults(attribute: DeviceAttribute): readonly Cause[] {
   const causes: Cause[] = []
   if (string !== undefined && Buffer.byteLength(string) > LONGEST_VALUE) causes.push(tooLong("string", LONGEST_VALUE))
   if (version !== undefined) {
-    // a text that is too long is not matched against the pattern
+    // Text that is too long is not matched against the pattern.
     if (version.length > LONGEST_VALUE || !SEMVER.test(version))
       causes.push(invalidValue("version", version, "must be a string compatible with semver.org spec 2.0.0"))
     if (version.length > LONGEST_VALUE) causes.push(tooLong("version", LONGEST_VALUE))

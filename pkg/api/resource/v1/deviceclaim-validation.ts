@@ -148,7 +148,7 @@ export const requestReferenceFaults = (
     keyOf: (name) => name,
   })
 
-/** A request of the claim, or an alternative of one. */
+/** Validates the name of a request of the claim, or of an alternative of one. */
 export function requestNameFaults(field: string, name: string, names: RequestNames): readonly Cause[] {
   const parts = name.split("/")
   const [request = "", alternative] = parts

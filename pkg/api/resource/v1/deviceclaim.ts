@@ -33,7 +33,7 @@ interface Counted {
   readonly allocationMode?: "All" | "ExactCount" | undefined
   readonly count?: number | undefined
 }
-/** The default is one device. */
+/** Sets the default count: one device. */
 function withCount<T extends Counted>(request: T): T {
   const allocationMode = request.allocationMode ?? "ExactCount"
   if (allocationMode !== "ExactCount" || (request.count ?? 0) !== 0)

@@ -2,27 +2,30 @@ import { isExtendedResource } from "../../core/v1/resources/resource-names.ts"
 import type { DeviceClass } from "./deviceclass.ts"
 
 /**
- * Extended resources that pods get by way of claims, because a DeviceClass stands for them. Source: KEP-5004,
+ * Extended resources that pods get through claims, because a DeviceClass provides them. Source: KEP-5004,
  * dynamic-resource-allocation deviceclass/extendedresourcecache.
  */
 
-/** Marks the claim that the scheduler makes for a pod. Source: resource/v1 ExtendedResourceClaimAnnotation. */
+/**
+ * The annotation of the claim that the scheduler creates for a pod's extended resources. Source: resource/v1
+ * ExtendedResourceClaimAnnotation.
+ */
 export const EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 
-/** `<prefix><class>` is a resource that each class stands for. Source: resource/v1 ResourceDeviceClassPrefix. */
+/** Each class provides the resource `<prefix><class>`. Source: resource/v1 ResourceDeviceClassPrefix. */
 export const CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
-/** Whether a class could stand for the resource. Source: pkg/scheduler/util IsDRAExtendedResourceName. */
+/** Returns whether a class could provide the resource. Source: pkg/scheduler/util IsDRAExtendedResourceName. */
 export const mayBeClaimed = (resource: string): boolean =>
   isExtendedResource(resource) || resource.startsWith(CLASS_PREFIX)
 
-/** Returns the resources that the class stands for. */
+/** Returns the resources that the class provides. */
 export const resourcesOfClass = ({ metadata, spec }: DeviceClass): readonly string[] =>
   spec.extendedResourceName === undefined
     ? [CLASS_PREFIX + metadata.name]
     : [CLASS_PREFIX + metadata.name, spec.extendedResourceName]
 
-/** Returns which of the classes that name one resource stands for it: the newest, so that a class can be replaced. */
+/** Returns which one of the classes with the same resource provides it: the newest, so that a class can be replaced. */
 export function preferredClass(classes: readonly DeviceClass[]): DeviceClass | undefined {
   let best: DeviceClass | undefined
   for (const one of classes) if (best === undefined || isPreferred(one, best)) best = one

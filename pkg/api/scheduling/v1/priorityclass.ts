@@ -7,10 +7,10 @@ import { ageOf } from "../../../apimachinery/scalars/time.ts"
 
 /** Source: k8s.io/api scheduling/v1/types.go, pkg/apis/scheduling/{types,helpers}.go and validation. */
 
-/** What a user may set at most; above is the system's. */
+/** The highest value that a user may set. Higher values are for the system's classes. */
 const HIGHEST_USER_PRIORITY = 1_000_000_000
 const SYSTEM_PREFIX = "system-"
-/** The two classes that the server makes itself. */
+/** The two classes that the server creates. */
 export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
   "system-node-critical": 2 * HIGHEST_USER_PRIORITY + 1000,
   "system-cluster-critical": 2 * HIGHEST_USER_PRIORITY,
@@ -38,7 +38,7 @@ export const PriorityClass = defineResource(
     shortNames: ["pc"],
     scope: "Cluster",
     doc: "A name for a priority of pods.",
-    // What may be changed of it does not count.
+    // No change raises the generation.
     generation: { counts: () => false },
     ageColumn: false,
     columns: [

@@ -76,7 +76,7 @@ export const CSINode = defineResource(
   fields,
 )
 
-/** Only the number of volumes that a node can have may change; other fields of a driver may not. */
+/** Only the number of volumes that a node supports may change; other fields of a driver may not. */
 const withoutCount = ({ allocatable: _count, ...driver }: CSINodeDriver): CSINodeDriver => driver
 
 const LONGEST_NODE_ID = 256
@@ -85,7 +85,7 @@ function driverFaults({ name, nodeID, topologyKeys: keys }: CSINodeDriver): read
   const causes: Cause[] = name === "" ? [] : [...driverName("name", name)]
   if (Buffer.byteLength(nodeID) > LONGEST_NODE_ID)
     causes.push(invalidValue("nodeID", nodeID, `must be ${LONGEST_NODE_ID} characters or less`))
-  // upstream gives the path of the driver instead of that of the key
+  // Upstream gives the path of the driver instead of that of the key.
   const topologyKeys = keys ?? []
   const again = repeated(topologyKeys, (key) => key)
   for (const [i, key] of topologyKeys.entries()) {

@@ -148,7 +148,7 @@ function statusFaults({ attachmentMetadata = {}, attachError, detachError }: Vol
     ["detachError", detachError],
   ] as const) {
     if (error === undefined) continue
-    // upstream gives another limit in this message
+    // Upstream's message contains another limit.
     if (Buffer.byteLength(error.message ?? "") > LONGEST_ERROR)
       causes.push(tooLong(at("status", field, "message"), MOST_METADATA_BYTES))
     if (error.errorCode !== undefined && error.errorCode < 0)

@@ -23,9 +23,7 @@ export async function readRevisionBase(etcd: EtcdConnection): Promise<number> {
   if (found === undefined) return 0
   const text = new TextDecoder().decode(found.value)
   if (!/^\d{1,12}$/.test(text))
-    throw new Error(
-      `The key ${new TextDecoder().decode(KEY)} in etcd is ${JSON.stringify(text)}, not a number`,
-    )
+    throw new Error(`The key ${new TextDecoder().decode(KEY)} in etcd is ${JSON.stringify(text)}, not a number`)
   return Number(text)
 }
 

@@ -4,14 +4,14 @@ import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } fr
 type Version = CustomResourceDefinitionVersion
 type PerVersion = Pick<Version, "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields">
 
-/** A spec with the parts that are equal in all versions moved out of these. */
+/** A spec with the parts that are equal in all versions, which are moved out of the versions. */
 export interface Hoisted extends PerVersion {
   readonly versions: readonly Version[]
 }
 
 /**
- * Returns a definition in upstream's internal form: parts that are equal in all versions are beside them, once, and
- * errors have their paths there. Source: apiextensions-apiserver pkg/apis/apiextensions/v1/conversion.go.
+ * Returns a definition in upstream's internal form: parts that are equal in all versions are beside the versions, once,
+ * and errors have their paths. Source: apiextensions-apiserver pkg/apis/apiextensions/v1/conversion.go.
  */
 export function hoisted({ versions }: Pick<CustomResourceDefinitionSpec, "versions">): Hoisted {
   const [first] = versions

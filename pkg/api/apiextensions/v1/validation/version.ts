@@ -1,5 +1,5 @@
 /**
- * Rules of one version of a custom resource, its schema among them. Source: apiextensions-apiserver
+ * Validates one version of a custom resource, including its schema. Source: apiextensions-apiserver
  * pkg/apis/apiextensions/validation/validation.go.
  */
 import { Buffer } from "node:buffer"

@@ -1,17 +1,17 @@
 import { imageTag } from "./image-reference.ts"
 
 /**
- * Defaults that depend on other fields of a container or pod spec. Each gives back the very value when it has nothing
- * to add. Source: pkg/apis/core/v1/defaults.go. The parameters are as loose as they are because decoding calls these
- * before anything is validated.
+ * Defaults that depend on other fields of a container or pod spec. Each function returns the same value when it has
+ * nothing to add. The parameter types are loose because decoding calls these functions before anything is validated.
+ * Source: pkg/apis/core/v1/defaults.go.
  */
 
 const policyFor = (image: string): "Always" | "IfNotPresent" =>
   imageTag(image) === "latest" ? "Always" : "IfNotPresent"
 
 /**
- * imagePullPolicy by the image's tag, IfNotPresent for what is no image; an empty text is an absent one, as Go sends
- * it.
+ * Sets imagePullPolicy by the image's tag; IfNotPresent for text that is not an image. An empty text counts as absent,
+ * as Go sends it.
  */
 export function containerDefaults<
   C extends { readonly image?: string | undefined; readonly imagePullPolicy?: string | undefined },
@@ -21,7 +21,7 @@ export function containerDefaults<
     : container
 }
 
-/** A volume without a source becomes an emptyDir; an image volume gets a pull policy. */
+/** Makes a volume without a source an emptyDir, and sets the pull policy of an image volume. */
 export function volumeDefaults<
   V extends {
     readonly name?: string | undefined
@@ -40,8 +40,8 @@ interface Account {
   readonly serviceAccount?: string | undefined
 }
 /**
- * The old name of serviceAccountName follows the new one; the new one follows only when it is empty. Source:
- * pkg/apis/core/v1/conversion.go.
+ * Sets the old name of serviceAccountName to the value of the new one, and the new one to that of the old one only if
+ * it is empty. Source: pkg/apis/core/v1/conversion.go.
  */
 export function podSpecDefaults<S extends Account>(spec: S): S {
   const { serviceAccountName = "", serviceAccount = "" } = spec

@@ -10,7 +10,7 @@ import {
 import type { Container, EphemeralContainer } from "./container.ts"
 
 /**
- * Rules of when a container is started again. Source: validateContainerRestartPolicy and validateResizePolicy in
+ * Validates when a container is started again. Source: validateContainerRestartPolicy and validateResizePolicy in
  * pkg/apis/core/validation/validation.go.
  */
 
@@ -21,7 +21,7 @@ const OPERATORS = ["In", "NotIn"]
 
 const NO_POLICY = required("restartPolicy", "must specify restartPolicy when restart rules are used")
 
-/** The values of restartPolicy itself are checked by its declaration. */
+/** Validates the restart rules. The values of restartPolicy itself are checked by its declaration. */
 export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }: Container): readonly Cause[] {
   const causes: Cause[] = []
   if (restartPolicy === undefined && rules.length > 0) causes.push(NO_POLICY)
@@ -42,7 +42,7 @@ export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }:
 }
 
 /**
- * The same of an init container, whose rules are only looked at where it has a policy. Source:
+ * Validates the restart rules of an init container, which are checked only if it has a restart policy. Source:
  * validateInitContainerRestartPolicy.
  */
 export function initRestartFaults(container: Container): readonly Cause[] {
@@ -54,7 +54,8 @@ const RESOURCES = ["cpu", "memory"]
 const POLICIES = ["NotRequired", "RestartContainer"]
 
 /**
- * What a change of resources means for a running container. Upstream names the list and not the item in most of these.
+ * Validates whether a change of resources restarts a container. For most faults upstream gives the path of the list and
+ * not of the item.
  */
 export function resizePolicyFaults(
   { resizePolicy }: Container | EphemeralContainer,
@@ -81,7 +82,7 @@ const oneOf = (value: string, allowed: readonly string[]): readonly Cause[] =>
       ? []
       : [notSupported("resizePolicy", value, allowed)]
 
-/** An init container that has ended by the time of the change can only be resized with its restart, and has none. */
+/** An init container that has ended before the change could only be resized by a restart, which it does not get. */
 export const initResizeFaults = ({ resizePolicy = [] }: Container): readonly Cause[] =>
   resizePolicy.flatMap(({ restartPolicy }, i) =>
     restartPolicy === "RestartContainer"

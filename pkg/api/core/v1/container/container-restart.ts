@@ -15,13 +15,13 @@ const ruledAction = ({ restartPolicyRules = [] }: Rules, exitCode: number): stri
       exitCodes !== undefined && (exitCodes.values ?? []).includes(exitCode) === (exitCodes.operator === "In"),
   )?.action
 
-/** Whether this end of a container starts all containers of its pod again. Source: KEP-5532. */
+/** Returns whether this end of a container restarts all containers of its pod. Source: KEP-5532. */
 export const endRestartsAll = (container: Rules, exitCode: number): boolean =>
   ruledAction(container, exitCode) === "RestartAllContainers"
 
 /**
- * Whether the end of some container may start all containers of the pod again, also those that have succeeded. Source:
- * AllContainersCouldRestart in pkg/api/v1/pod/util.go.
+ * Returns whether the end of any container may restart all containers of the pod, also those that have succeeded.
+ * Source: AllContainersCouldRestart in pkg/api/v1/pod/util.go.
  */
 export const couldRestartAll = ({ containers, initContainers = [] }: PodSpec): boolean =>
   [...initContainers, ...containers].some(
@@ -29,8 +29,8 @@ export const couldRestartAll = ({ containers, initContainers = [] }: PodSpec): b
   )
 
 /**
- * Whether a container that ended with `exitCode` is started again: by its own rules, its own policy, or the pod's.
- * Source: pkg/kubelet/container/helpers.go ShouldContainerBeRestarted; KEP-5307 for rules.
+ * Returns whether a container that ended with `exitCode` is started again: by its own rules, its own policy, or the
+ * pod's. Source: pkg/kubelet/container/helpers.go ShouldContainerBeRestarted; KEP-5307 for rules.
  */
 export function restarts(pod: Pod, container: Policy, exitCode: number): boolean {
   const action = ruledAction(container, exitCode)
@@ -45,6 +45,9 @@ export function restarts(pod: Pod, container: Policy, exitCode: number): boolean
   }
 }
 
-/** Of an init container, for which the pod's Always means OnFailure: it must succeed once. */
+/**
+ * Returns whether an init container is started again. The pod's policy Always means OnFailure for it, because it must
+ * succeed once.
+ */
 export const initRestarts = (pod: Pod, container: Policy, exitCode: number): boolean =>
   exitCode !== 0 && restarts(pod, container, exitCode)

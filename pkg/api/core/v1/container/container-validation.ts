@@ -28,7 +28,7 @@ import type { Volume } from "../volume/volume.ts"
 import { validateDevices, validateMounts } from "../volume/volumemount-validation.ts"
 
 /**
- * Rules of containers, init containers and ephemeral containers. Source: validateContainers and its neighbours in
+ * Validates containers, init containers and ephemeral containers. Source: validateContainers and its neighbours in
  * pkg/apis/core/validation/validation.go.
  */
 
@@ -38,7 +38,7 @@ interface Surroundings {
   readonly claims: ReadonlySet<string>
 }
 
-/** `volumes`: those of the pod that can be mounted, by name. */
+/** `volumes`: the volumes of the pod that can be mounted, by name. */
 export function validateContainers(spec: PodSpec, volumes: ReadonlyMap<string, Volume>): readonly Cause[] {
   const { containers, initContainers, ephemeralContainers } = spec
   const around: Surroundings = {
@@ -129,7 +129,7 @@ function takeName(name: string, taken: Set<string>): readonly Cause[] {
   return NO_CAUSES
 }
 
-/** The rules for all types of containers. */
+/** Checks the rules for all types of containers. */
 function common(container: Container | EphemeralContainer, { spec, volumes, claims }: Surroundings): readonly Cause[] {
   const { name, ports, env, envFrom, volumeMounts, volumeDevices, resources, resizePolicy, securityContext } = container
   const causes: Cause[] = name === "" ? [required("name")] : [...checked("name", name, isDNS1123Label)]

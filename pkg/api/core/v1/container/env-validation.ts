@@ -26,7 +26,7 @@ import type {
 import { checked, withoutBacksteps } from "../path-validation.ts"
 
 /**
- * Rules of environment variables. Source: ValidateEnv and ValidateEnvFrom in pkg/apis/core/validation/validation.go.
+ * Validates environment variables. Source: ValidateEnv and ValidateEnvFrom in pkg/apis/core/validation/validation.go.
  */
 
 const ENV_FIELDS = [
@@ -47,7 +47,10 @@ export const VOLUME_FIELDS = [
   "metadata.namespace",
   "metadata.uid",
 ]
-/** Fields that the downward API knows, wherever they may be used. Source: podshelper.ConvertDownwardAPIFieldLabel. */
+/**
+ * All fields that the downward API supports; not every one is allowed in each place. Source:
+ * podshelper.ConvertDownwardAPIFieldLabel.
+ */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...ENV_FIELDS,
   ...VOLUME_FIELDS,
@@ -109,7 +112,7 @@ export function validateEnvFrom(sources: readonly EnvFromSource[]): readonly Cau
     if (prefix !== "") within(causes, checked("prefix", prefix, isEnvVarName), i)
     if (configMapRef !== undefined) within(causes, validateName(configMapRef.name), at("", i, "configMapRef"))
     if (secretRef !== undefined) within(causes, validateName(secretRef.name), at("", i, "secretRef"))
-    // upstream names the list and not the item in these
+    // Upstream gives the path of the list and not of the item here.
     if (configMapRef === undefined && secretRef === undefined)
       causes.push(invalidValue("", "", "must specify one of: `configMapRef` or `secretRef`"))
     else if (configMapRef !== undefined && secretRef !== undefined)
@@ -120,7 +123,9 @@ export function validateEnvFrom(sources: readonly EnvFromSource[]): readonly Cau
 const validateName = (name: string): readonly Cause[] =>
   name === "" ? [required("name")] : checked("name", name, isDNS1123Subdomain)
 
-/** A field of the pod: `metadata.name`, or one label or annotation: `metadata.labels['app']`. */
+/**
+ * Validates a reference to a field of the pod: `metadata.name`, or one label or annotation: `metadata.labels['app']`.
+ */
 export function validateFieldRef(
   { apiVersion, fieldPath }: ObjectFieldSelector,
   allowed: readonly string[],

@@ -1,6 +1,4 @@
-/**
- * What container images are called. Source: github.com/distribution/reference regexp.go and normalize.go.
- */
+/** Parses names of container images. Source: github.com/distribution/reference regexp.go and normalize.go. */
 const DOMAIN_PART = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 const DOMAIN = `(?:${DOMAIN_PART}(?:\\.${DOMAIN_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`
 const PATH_PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -15,8 +13,8 @@ const LONGEST_NAME = 255
 const LONGEST = 1024
 
 /**
- * The tag of an image, `latest` when it names neither tag nor digest; undefined when it is pinned by digest alone, and
- * for a text that is no image.
+ * Returns the tag of an image, `latest` when it has neither tag nor digest; undefined for an image with only a digest,
+ * and for text that is not an image.
  */
 export function imageTag(image: string): string | undefined {
   if (image.length > LONGEST || IDENTIFIER.test(image)) return undefined

@@ -23,7 +23,7 @@ import {
 import { checked } from "../path-validation.ts"
 
 /**
- * Rules of probes and lifecycle handlers. Source: validateProbe, validateLifecycle, validateHandler in
+ * Validates probes and lifecycle handlers. Source: validateProbe, validateLifecycle, validateHandler in
  * pkg/apis/core/validation/validation.go.
  */
 
@@ -35,7 +35,7 @@ interface Handler {
   readonly sleep?: SleepAction | undefined
 }
 
-/** `role` is the name of the field that holds the probe. */
+/** Validates a probe. `role` is the name of its field. */
 export function validateProbe(
   probe: Probe,
   role: "livenessProbe" | "readinessProbe" | "startupProbe",
@@ -54,7 +54,7 @@ export function validateProbe(
   return causes
 }
 
-/** `gracePeriod`: seconds the pod has to end, within which a sleep has to fit. */
+/** Validates lifecycle handlers. `gracePeriod`: the pod's grace period in seconds, which a sleep must not exceed. */
 export function validateLifecycle(
   { postStart, preStop, stopSignal }: Lifecycle,
   gracePeriod: number,

@@ -17,7 +17,7 @@ import { localPath } from "../path-validation.ts"
 import { validateWindowsOptions } from "../pod/windows-validation.ts"
 
 /**
- * Rules of security contexts. Source: ValidateSecurityContext and validatePodSpecSecurityContext in
+ * Validates security contexts. Source: ValidateSecurityContext and validatePodSpecSecurityContext in
  * pkg/apis/core/validation/validation.go.
  */
 
@@ -25,7 +25,7 @@ const SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 const SYSCTL = `^(${SYSCTL_SEGMENT}[\\./])*${SYSCTL_SEGMENT}$`
 const sysctlPattern = new RegExp(SYSCTL)
 
-/** `hostUsers`: whether the pod is in the node's user namespace. */
+/** `hostUsers`: whether the pod runs in the node's user namespace. */
 export function validateSecurityContext(context: SecurityContext, hostUsers: boolean): readonly Cause[] {
   const {
     runAsUser,
@@ -94,7 +94,8 @@ export function validatePodSecurityContext(
   if (spec.shareProcessNamespace === true && spec.hostPID === true)
     causes.push(invalidValue("shareProcessNamespace", true, "ShareProcessNamespace and HostPID cannot both be enabled"))
   const seen = new Set<string>()
-  // The gate of mount options is off in Kubernetes 1.36; a pod that has any policy may be given every other.
+  // The feature gate for MountOption is off in Kubernetes 1.36. A pod that has any policy already may change it to
+  // every other one.
   const policies = old?.securityContext.seLinuxChangePolicy === undefined ? RECURSIVE : CHANGE_POLICIES
   if (seLinuxChangePolicy !== undefined && !policies.includes(seLinuxChangePolicy))
     causes.push(notSupported("seLinuxChangePolicy", seLinuxChangePolicy, policies))

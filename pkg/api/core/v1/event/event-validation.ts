@@ -28,15 +28,16 @@ interface EventLike {
 }
 
 /**
- * Rules of an event in either of its forms. Its namespace must be that of what it is about, or `default` for
- * cluster-wide objects; events with an eventTime are of the newer form and stricter. `reporter` is what the form calls
- * the controller. Source: legacyValidateEvent in pkg/apis/core/validation/events.go.
+ * Returns the faults of an event in either API group. Its namespace must be that of the object it is about, or
+ * `default` for cluster-wide objects. Events with an eventTime are of the newer form, whose rules are stricter.
+ * `reporter` is the form's name of the field for the controller. Source: legacyValidateEvent in
+ * pkg/apis/core/validation/events.go.
  */
 export function eventFaults(event: EventLike, reporter = "reportingComponent"): readonly Cause[] {
   const { namespace = "" } = event.metadata
   const about = event.involvedObject.namespace ?? ""
   const places = about !== "" ? [about] : event.eventTime ? ["default", "kube-system"] : ["", "default"]
-  // the newer form does not mind where an event about a namespaced object is
+  // In the newer form an event about a namespaced object may be in any namespace.
   const misplaced = (about === "" || !event.eventTime) && !places.includes(namespace)
   return [
     ...(misplaced ? [invalidValue("involvedObject.namespace", about, "does not match event.namespace")] : []),
@@ -63,7 +64,10 @@ function newFormFaults(event: EventLike, reporter: string): readonly Cause[] {
   return causes
 }
 
-/** What `events.k8s.io/v1` asks of new events. Fields are called as in the older form. Source: ValidateEventCreate. */
+/**
+ * Returns the faults that `events.k8s.io/v1` finds only in new events. Fields have the names of the older form. Source:
+ * ValidateEventCreate.
+ */
 export function newEventFaults(event: EventLike): readonly Cause[] {
   const { eventTime, type = "", source } = event
   const unset = (field: string, given: boolean) => (given ? [invalidValue(field, "", "needs to be unset")] : [])
@@ -86,7 +90,7 @@ function seriesFaults({ series }: EventLike): readonly Cause[] {
   ]
 }
 
-/** In this order; upstream checks the reason twice. */
+/** The fields that cannot change, in upstream's order; upstream checks the reason twice. */
 const FIXED = [
   "involvedObject",
   "reason",
@@ -105,7 +109,7 @@ const FIXED = [
 ] as const
 
 /**
- * What `events.k8s.io/v1` asks of changes: nothing but the series and the metadata changes. Source:
+ * Returns the faults that `events.k8s.io/v1` finds in changes: only the series and the metadata may change. Source:
  * ValidateEventUpdate.
  */
 export function eventChangeFaults(event: EventLike, old: EventLike): readonly Cause[] {

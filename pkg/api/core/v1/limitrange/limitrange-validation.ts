@@ -15,7 +15,7 @@ import type { LimitRangeItem } from "./limitrangespec.ts"
 import { checked } from "../path-validation.ts"
 import { containerResourceNameFaults, mayOvercommit, resourceNameFaults } from "../resources/resource-names.ts"
 
-/** Rules of limit ranges. Source: ValidateLimitRange in pkg/apis/core/validation/validation.go. */
+/** Validates limit ranges. Source: ValidateLimitRange in pkg/apis/core/validation/validation.go. */
 
 const TYPES = ["Pod", "Container", "PersistentVolumeClaim"]
 const LISTS = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] as const
@@ -102,5 +102,5 @@ function ratioFaults(field: string, ratio: string, min: string | undefined, max:
     : causes
 }
 
-/** Rounded up to thousandths, as Go does here. */
+/** Returns the number rounded up to thousandths, as Go does here. */
 const numberOf = ({ nano }: Quantity): number => Number((nano + 999_999n) / 1_000_000n) / 1000

@@ -26,7 +26,10 @@ export interface LimitRangeSpec extends ObjectOf<typeof LimitRangeSpec> {}
 
 type Amounts = Readonly<Record<string, string>>
 
-/** For containers the limit defaults to the maximum, the request to the limit and then to the minimum. */
+/**
+ * Sets the defaults for containers: the default limit is the maximum; the default request is the default limit, else
+ * the minimum.
+ */
 function itemDefaults(item: LimitRangeItem): LimitRangeItem {
   if (item.type !== "Container") return item
   const limits: Amounts = { ...item.max, ...item.default }

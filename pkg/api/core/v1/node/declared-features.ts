@@ -3,18 +3,18 @@ import { couldRestartAll } from "../container/container-restart.ts"
 import type { PodSpec } from "../pod/podspec.ts"
 
 /**
- * What pods may need of a node that only some nodes can do. A node declares what it can do in
+ * A feature that pods may need and that only some nodes support. A node declares the features that it supports in
  * `status.declaredFeatures`. Source: KEP-5328, k8s.io/component-helpers nodedeclaredfeatures.
  */
 interface DeclaredFeature {
   readonly name: string
-  /** Whether a pod can only run on a node with the feature. */
+  /** Returns whether a pod can run only on a node with the feature. */
   scheduling?(spec: PodSpec): boolean
-  /** Whether a change of a running pod needs the feature. */
+  /** Returns whether a change of a running pod needs the feature. */
   update?(spec: PodSpec, old: PodSpec): boolean
 }
 
-/** Sorted by name, as upstream tells those that are missing. */
+/** Sorted by name: upstream's messages list missing features in this order. */
 const FEATURES: readonly DeclaredFeature[] = [
   {
     name: "InPlacePodLevelResourcesVerticalScaling",

@@ -1,5 +1,5 @@
 /**
- * Labels of Kubernetes' own domains that kubelets give themselves. Source:
+ * Labels of Kubernetes' own domains that kubelets set on their Nodes. Source:
  * k8s.io/kubelet/pkg/apis/well_known_labels.go.
  */
 const OWN_LABELS = new Set([
@@ -17,9 +17,9 @@ const OWN_LABELS = new Set([
 ])
 
 /**
- * Whether a node may give itself a label. Those under node-restriction.kubernetes.io, and what is not known of
- * Kubernetes' own domains, are an administrator's word about the node: by such labels pods that need trust are sent to
- * nodes. Source: plugin/pkg/admission/noderestriction getForbiddenLabels.
+ * Returns whether a node may set a label on itself. Labels under node-restriction.kubernetes.io, and unknown labels of
+ * Kubernetes' own domains, may be set only by administrators, since they may select the nodes for pods that need a
+ * trusted node. Source: plugin/pkg/admission/noderestriction getForbiddenLabels.
  */
 export function isOfKubelet(key: string): boolean {
   const domain = key.includes("/") ? key.slice(0, key.indexOf("/")) : ""

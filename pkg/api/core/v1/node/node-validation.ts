@@ -18,7 +18,7 @@ import { Taint, type NodeSpec } from "./nodespec.ts"
 import { NodeAddress, type NodeStatus } from "./nodestatus.ts"
 import { amountFaults } from "../resources/resource-names.ts"
 
-/** Rules of nodes. Source: ValidateNode, ValidateNodeUpdate in pkg/apis/core/validation/validation.go. */
+/** Validates nodes. Source: ValidateNode, ValidateNodeUpdate in pkg/apis/core/validation/validation.go. */
 interface NodeView {
   readonly metadata: ObjectMeta
   readonly spec: NodeSpec
@@ -44,7 +44,7 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
   for (const i of repeated(addresses, ({ type, address }) => `${type} ${address}`))
     causes.push(duplicate(at("status.addresses", i), goForm(NodeAddress, addresses[i]!)))
   const [ranges, before] = [spec.podCIDRs ?? [], old.spec.podCIDRs ?? []]
-  // upstream reports this once for each range that differs
+  // Upstream reports this once for each range that differs.
   const changed = ranges.length === before.length ? before.filter((range, i) => range !== ranges[i]).length : 1
   if (before.length > 0)
     for (let i = 0; i < changed; i++)
@@ -60,7 +60,7 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
 function commonFaults({ metadata, spec, status }: NodeView): readonly Cause[] {
   const causes: Cause[] = []
   if (metadata.annotations !== undefined) within(causes, annotationFaults(metadata.annotations), "metadata.annotations")
-  // upstream names the metadata here
+  // Upstream gives a path in the metadata here.
   if (spec.taints !== undefined) within(causes, taintFaults(spec.taints), "metadata.taints")
   for (const list of ["capacity", "allocatable"] as const)
     for (const name in status[list]) within(causes, amountFaults(name, status[list][name]!), at("status", list, name))
@@ -71,7 +71,7 @@ function commonFaults({ metadata, spec, status }: NodeView): readonly Cause[] {
 
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
-/** Faults of a list of taints: keys, values, effects, and pairs of key and effect that come twice. */
+/** Returns the faults of a list of taints: of keys, values, effects, and duplicate pairs of key and effect. */
 function taintFaults(taints: readonly Taint[]): readonly Cause[] {
   const seen = new Set<string>()
   return taints.flatMap((taint, i) => {

@@ -81,14 +81,17 @@ export const Node = defineResource(
   fields,
 )
 
-/** `Ready`, `NotReady` or `Unknown`, and `SchedulingDisabled` for a cordoned node. */
+/** Returns `Ready`, `NotReady` or `Unknown`, followed by `SchedulingDisabled` for a cordoned node. */
 function nodeStatusText(node: Node): string {
   const ready = node.status.conditions?.find(({ type }) => type === "Ready")
   const text = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady"
   return node.spec.unschedulable === true ? `${text},SchedulingDisabled` : text
 }
 
-/** Roles come from the labels `node-role.kubernetes.io/<role>` and, older, `kubernetes.io/role=<role>`. */
+/**
+ * Returns the roles of a node, from the labels `node-role.kubernetes.io/<role>` and, older,
+ * `kubernetes.io/role=<role>`.
+ */
 function rolesOf(node: Node): readonly string[] {
   const roles = new Set<string>()
   for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {

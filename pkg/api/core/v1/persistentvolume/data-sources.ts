@@ -1,7 +1,7 @@
 import type { TypedLocalObjectReference, TypedObjectReference } from "../reference.ts"
 
 /**
- * The source of the data of a claim is in two fields: the older, `dataSource`, takes only claims and snapshots of the
+ * The source of a claim's data is in two fields. The older one, `dataSource`, accepts only claims and snapshots of the
  * same namespace. Source: KEP 1495, EnforceDataSourceBackwardsCompatibility and NormalizeDataSources in
  * pkg/api/persistentvolumeclaim/util.go.
  */

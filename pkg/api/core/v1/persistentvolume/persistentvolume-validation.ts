@@ -111,7 +111,7 @@ function onlySourceFaults(spec: PersistentVolumeSpec, name: string): readonly Ca
   if (first === undefined) return [...causes, required("", "must specify a volume type")]
   within(causes, sourceFaults(spec, first, name), "")
   for (const source of others) {
-    // upstream allows a flexVolume beside any other source
+    // Upstream allows a flexVolume beside any other source.
     if (source === "flexVolume") within(causes, sharedSourceFaults(source, spec), "")
     else causes.push(forbiddenField(source === "cephfs" ? "cephFS" : source, "may not specify more than 1 volume type"))
   }

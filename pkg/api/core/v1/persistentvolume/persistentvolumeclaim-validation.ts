@@ -131,7 +131,7 @@ export function claimStatusFaults(
     causes.push(...sizeFaults(atKey("status.capacity", name), amount))
   for (const [name, state] of Object.entries(statuses)) {
     causes.push(...nameFaults("status.allocatedResourceStatuses", name))
-    // upstream shows the resource instead of its state
+    // Upstream shows the resource instead of its state.
     if (!RESIZE_STATUSES.includes(state))
       causes.push(notSupported("status.allocatedResourceStatuses", name, RESIZE_STATUSES))
   }

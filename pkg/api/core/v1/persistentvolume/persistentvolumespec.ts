@@ -28,8 +28,8 @@ import {
 import { HostPathVolumeSource, NFSVolumeSource } from "../volume/volume.ts"
 
 /**
- * Source: k8s.io/api core/v1/types.go. Its defaults are those of a PersistentVolume, and not of a volume that stands in
- * a VolumeAttachment.
+ * Source: k8s.io/api core/v1/types.go. Its defaults are those of a PersistentVolume, and not of a volume in a
+ * VolumeAttachment.
  */
 
 export const VolumeNodeAffinity = message("core.v1.VolumeNodeAffinity", "From which nodes a volume can be reached.", {

@@ -7,9 +7,9 @@ import type { PersistentVolumeClaim } from "./persistentvolumeclaim.ts"
 
 /** Chooses a volume for a claim. Source: component-helpers storage/volume/pv_helpers.go. */
 
-/** Annotation of a claim, set by the scheduler: the node on which the volume is needed. */
+/** Annotation of a claim, set by the scheduler: the node where the volume is needed. */
 export const SELECTED_NODE = "volume.kubernetes.io/selected-node"
-/** Annotation of a volume, and of a claim, that a controller and not a user has bound. */
+/** Annotation of a volume or a claim that was bound by a controller and not by a user. */
 export const BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 /** Annotation of a claim whose binding is complete. */
 export const BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -61,7 +61,7 @@ export function matchingVolume(
   return best
 }
 
-/** Whether pods on the node reach the volume. */
+/** Returns whether pods on the node can reach the volume. */
 export function isReachedFrom({ spec: { nodeAffinity } }: PersistentVolume, node: Node): boolean {
   const terms = nodeAffinity?.required?.nodeSelectorTerms
   return terms === undefined || terms.some((term) => matchesTerm(term, node))

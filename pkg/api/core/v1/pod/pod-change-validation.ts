@@ -42,7 +42,7 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
     if (now.length !== (old[list] ?? []).length)
       return [...causes, forbiddenField(at("spec", list), "pod updates may not add or remove containers")]
     for (const [i, { image = "" }] of now.entries()) {
-      // upstream reports these faults a second time for an update
+      // Upstream reports these faults a second time for an update.
       if (image === "") causes.push(required(at("spec", list, i, "image")))
       within(causes, trimmedImage(image), at("spec", list), i)
     }
@@ -84,7 +84,7 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
     ...(old.terminationGracePeriodSeconds < 0 && spec.terminationGracePeriodSeconds === 1
       ? { terminationGracePeriodSeconds: old.terminationGracePeriodSeconds }
       : {}),
-    // while a pod has scheduling gates, its node selection may be narrowed
+    // While a pod has scheduling gates, its node selection may be narrowed.
     ...(gated ? { nodeSelector: old.nodeSelector, affinity: withOldNodeAffinity(spec, old) } : {}),
   }
   const changed = (Object.keys({ ...rest, ...old }) as (keyof PodSpec)[]).filter(

@@ -13,20 +13,23 @@ export interface PodView {
 
 /** The columns of a pod in `kubectl get pods`. */
 export interface PodSummary {
-  /** `Running`, `Init:0/2`, `CrashLoopBackOff`, `Terminating` … */
+  /** The column STATUS: `Running`, `Init:0/2`, `CrashLoopBackOff`, `Terminating` … */
   readonly status: string
   readonly ready: number
-  /** Containers and sidecars. */
+  /** The number of containers and sidecars. */
   readonly total: number
   readonly restarts: number
-  /** When a container last ended before it was restarted, in milliseconds since the epoch. */
+  /** When a container last ended before a restart, in milliseconds since the epoch. */
   readonly lastRestart: number | undefined
 }
 
 /** Whether an init container is a sidecar, which keeps running beside the containers. */
 export const isSidecar = (container: Container | undefined): boolean => container?.restartPolicy === "Always"
 
-/** Source: printPod in pkg/printers/internalversion/printers.go, whose order of rules is kept. */
+/**
+ * Returns the columns of a pod. Source: printPod in pkg/printers/internalversion/printers.go, in the same order of
+ * rules.
+ */
 export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
   const { initContainers = [] } = spec
   const { conditions = [], initContainerStatuses = [], containerStatuses = [], phase = "" } = status
@@ -54,7 +57,7 @@ export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
     else reason = `Init:${i}/${initContainers.length}`
     break
   }
-  // only statuses up to the init container that runs now are counted
+  // Only statuses up to the init container that runs now are counted.
   let restarts = restartsOf(initContainerStatuses.slice(0, seen))
 
   if (!initializing || holds("Initialized")) {
@@ -74,7 +77,7 @@ export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
         ready++
       }
     }
-    // one container has completed, another still runs
+    // One container has completed, another still runs.
     if (reason === "Completed" && running) reason = holds("Ready") ? "Running" : "NotReady"
   }
 

@@ -9,7 +9,7 @@ import { profileFaults } from "./profile-annotations.ts"
 import type { PodView } from "./pod-view.ts"
 
 /**
- * Rules of pods as such, and of their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in
+ * Validates pods and their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in
  * pkg/apis/core/validation/validation.go.
  */
 
@@ -35,7 +35,7 @@ export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
 }
 const validateImage = ({ image }: Container): readonly Cause[] => trimmedImage(image)
 
-/** Returns the faults that only new pods are refused for. */
+/** Returns the faults for which only new pods are refused. */
 export function validateNewPod({ metadata, spec }: PodView): readonly Cause[] {
   const causes: Cause[] = []
   if ((spec.ephemeralContainers ?? []).length > 0)
@@ -47,8 +47,8 @@ export function validateNewPod({ metadata, spec }: PodView): readonly Cause[] {
 }
 
 /**
- * Returns the faults of a write to `ephemeralcontainers`: existing ephemeral containers may be neither changed nor
- * removed, and all else stays.
+ * Returns the faults of a write to `ephemeralcontainers`: existing ephemeral containers can be neither changed nor
+ * removed, and all other fields stay.
  */
 export function validateEphemeralContainersChange({ spec }: PodView, old: PodView): readonly Cause[] {
   if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined)

@@ -131,7 +131,7 @@ export const Pod = defineResource(
       return spec === pod.spec ? pod : { ...pod, spec }
     },
     prepareForCreate: (pod, context) => prepareNewPod(pod, context),
-    // Updates give no warnings: programs make most of them, and nobody would see the warnings.
+    // Updates return no warnings: most come from programs, whose users would not see them.
     warnings: (pod, old) =>
       old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podSpecWarnings(pod, "")] : [],
     validate: (pod, old) => validatePodAnnotations(pod, old),

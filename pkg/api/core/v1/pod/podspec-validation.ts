@@ -126,7 +126,7 @@ function fileVolumeFaults(spec: PodSpec): readonly Cause[] {
 }
 const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] as const
 
-/** The longest host name that Linux takes. */
+/** The longest host name on Linux. */
 const LONGEST_HOSTNAME = 64
 
 function validateHostnameOverride({

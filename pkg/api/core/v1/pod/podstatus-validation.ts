@@ -89,7 +89,7 @@ const conditionFaults = (conditions: readonly PodCondition[]): readonly Cause[] 
     ...(observedGeneration < 0
       ? [invalidValue(at("", i, "observedGeneration"), observedGeneration, "must be a non-negative integer")]
       : []),
-    // upstream spells this field in capitals
+    // Upstream writes this field with a capital letter.
     ...(OWN_CONDITIONS.includes(type) ? [] : checked(at("", i, "Type"), type, isQualifiedName)),
   ])
 
@@ -153,7 +153,7 @@ function extendedClaimFaults(
             "spec.containers.resources.requests",
         ),
       )
-    // upstream gives the path of the status instead of that of the mapping
+    // Upstream gives the path of the status instead of that of the mapping.
     causes.push(...checked("requestName", requestName, isDNS1123Label))
     const key = JSON.stringify([containerName, resourceName, requestName])
     if (seen.has(key))

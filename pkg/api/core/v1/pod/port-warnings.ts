@@ -9,7 +9,7 @@ interface Place {
   readonly port: ContainerPort
 }
 
-/** Whether there is only one port, and no warning about it is possible. */
+/** Returns whether there is only one port, about which no warning is possible. */
 const isLoneUsual = ([first, ...others]: readonly (readonly [Ports, string])[]): boolean =>
   others.length === 0 && first?.[0].ports?.length === 1 && (first[0].ports[0]!.hostIP ?? "") === ""
 

@@ -21,7 +21,10 @@ import type { PodTemplateSpec } from "./podtemplatespec.ts"
 import { validatePodSpec } from "../pod/podspec-validation.ts"
 import { profileFaults } from "../pod/profile-annotations.ts"
 
-/** Rules that the kinds with a pod template share. Source: pkg/apis/core/validation and pkg/apis/apps/validation. */
+/**
+ * Validates the parts that all kinds with a pod template share. Source: pkg/apis/core/validation and
+ * pkg/apis/apps/validation.
+ */
 
 /**
  * Returns the faults of a template: its labels and its pod spec. Fields of this type are declared with `ownRule`, so

@@ -12,8 +12,8 @@ interface Template {
 }
 
 /**
- * Warns of a name that is no valid host name, of a pod or of an object from whose name those of pods are made. Source:
- * WarningsOnCreate of the strategies.
+ * Returns a warning when the name of a pod, or of an object whose pods' names begin with it, is not a valid host name.
+ * Source: WarningsOnCreate of the strategies.
  */
 export function nameWarnings(
   { metadata: { name = "" } }: Workload,
@@ -28,7 +28,7 @@ export function nameWarnings(
       ]
 }
 
-/** Returns the warnings of a pod template: at creation, and when an update has changed the generation. */
+/** Returns the warnings about a pod template: at creation, and for an update that has changed the generation. */
 export const templateWarnings = (
   { metadata }: Workload,
   old: Workload | undefined,

@@ -5,10 +5,10 @@ import { compareQuantities, quantity } from "../../../../apimachinery/scalars/qu
 import { amountFaults, isQuotaResource, quotaResourceNameFaults } from "../resources/resource-names.ts"
 import { QUOTA_SCOPES, ScopeSelector, type ResourceQuotaSpec, type ResourceQuotaStatus } from "./resourcequotaspec.ts"
 
-/** Rules of quotas. Source: ValidateResourceQuota in pkg/apis/core/validation/validation.go. */
+/** Validates quotas. Source: ValidateResourceQuota in pkg/apis/core/validation/validation.go. */
 
 const COMPUTE = ["pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"]
-/** Which resources can be counted of those objects alone that a scope is about. */
+/** For each scope the resources that a quota with the scope may count. */
 const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Terminating: COMPUTE,
   NotTerminating: COMPUTE,
@@ -51,7 +51,7 @@ function amountsFaults(amounts: Readonly<Record<string, string>> | undefined, pa
   return causes
 }
 
-/** The counted resources that the scope says nothing about. */
+/** Returns the resources of a quota that may not be counted with the scope. */
 const misfits = (scope: string, hard: ResourceQuotaSpec["hard"]): readonly string[] =>
   Object.keys(hard ?? {}).filter((name) => isQuotaResource(name) && RESOURCES[scope]?.includes(name) === false)
 
@@ -106,10 +106,10 @@ function selectorFaults({ hard, scopes = [], scopeSelector }: ResourceQuotaSpec)
   return causes
 }
 
-/** Resources whose requests and limits are limited apart. */
+/** Resources for which a quota may limit requests and limits separately. */
 const OVERCOMMITTED = ["cpu", "memory", "storage", "ephemeral-storage"]
 
-/** Requests that may be higher than limits. Source: pkg/registry/core/resourcequota/strategy.go. */
+/** Returns warnings about requests that are higher than limits. Source: pkg/registry/core/resourcequota/strategy.go. */
 export const quotaWarnings = ({ hard = {} }: ResourceQuotaSpec): readonly string[] =>
   OVERCOMMITTED.flatMap((name) => {
     const isShort = hard[`requests.${name}`] === undefined && (name === "cpu" || name === "memory")

@@ -5,8 +5,8 @@ import { compareQuantities, parseQuantity, quantity, type Quantity } from "../..
 import { checked } from "../path-validation.ts"
 
 /**
- * Names of resources and what amounts they have. Source: pkg/apis/core/helper/helpers.go, validateResourceName in
- * pkg/apis/core/validation/validation.go.
+ * Names of resources, and the amounts that are valid for them. Source: pkg/apis/core/helper/helpers.go,
+ * validateResourceName in pkg/apis/core/validation/validation.go.
  */
 
 const COMPUTE = ["cpu", "memory", "ephemeral-storage"]
@@ -33,17 +33,20 @@ const OF_QUOTAS: ReadonlySet<string> = new Set([
 export const isHugePages = (name: string): boolean => name.startsWith("hugepages-")
 const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.startsWith("requests.hugepages-")
 
-/** Kubernetes' own resources: without a prefix, or with one of kubernetes.io. */
+/** Returns whether a resource is Kubernetes' own: its name has no prefix, or one with kubernetes.io. */
 export const isNativeResource = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/")
 
-/** Devices and the like: named by who makes them, and short enough for quotas to count them. */
+/**
+ * Returns whether a resource is an extended one, such as a device: its name has the prefix of its vendor, and is short
+ * enough for quotas.
+ */
 export const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) && !name.startsWith("requests.") && isQualifiedName(`requests.${name}`) === undefined
 
-/** Whether a container may be given more than it asked for. Devices and huge pages are counted out one by one. */
+/** Returns whether the limit of a resource may exceed its request. It may not for devices and huge pages. */
 export const mayOvercommit = (name: string): boolean => isNativeResource(name) && !isHugePages(name)
 
-/** Any resource that Kubernetes knows, or that has a prefix. */
+/** Validates the name of a resource: it must be known to Kubernetes or have a prefix. */
 export function resourceNameFaults(name: string): readonly Cause[] {
   const wrong = checked("", name, isQualifiedName)
   if (wrong.length > 0) return wrong
@@ -52,7 +55,7 @@ export function resourceNameFaults(name: string): readonly Cause[] {
     : [invalidValue("", name, "must be a standard resource type or fully qualified")]
 }
 
-/** A resource that containers use. */
+/** Validates the name of a resource of a container. */
 export function containerResourceNameFaults(name: string): readonly Cause[] {
   if (OF_CONTAINERS.has(name)) return NO_CAUSES
   const found = resourceNameFaults(name)
@@ -63,10 +66,10 @@ export function containerResourceNameFaults(name: string): readonly Cause[] {
     : [...found, invalidValue("", name, "doesn't follow extended resource name standard")]
 }
 
-/** Whether quotas know a resource by themselves. */
+/** Returns whether a resource without a prefix is known to quotas. */
 export const isQuotaResource = (name: string): boolean => OF_QUOTAS.has(name) || isQuotaHugePages(name)
 
-/** A resource that quotas count. */
+/** Validates the name of a resource in a quota. */
 export function quotaResourceNameFaults(name: string): readonly Cause[] {
   const found = resourceNameFaults(name)
   return name.includes("/") || isQuotaResource(name)
@@ -74,7 +77,7 @@ export function quotaResourceNameFaults(name: string): readonly Cause[] {
     : [...found, invalidValue("", name, "must be a standard resource for quota")]
 }
 
-/** An amount is never negative, and a whole number of what is counted one by one. */
+/** Validates an amount: it is never negative, and a whole number for resources that are counted. */
 export function amountFaults(name: string, amount: string): readonly Cause[] {
   const { nano } = quantity(amount)
   const causes: Cause[] = []
@@ -86,10 +89,10 @@ export function amountFaults(name: string, amount: string): readonly Cause[] {
 }
 const ONE = 1_000_000_000n
 const MILLI = 1_000_000n
-/** Thousandths, rounded away from zero as Go does. */
+/** Returns thousandths, rounded away from zero as Go does. */
 const inMillis = (nano: bigint): bigint => (nano % MILLI === 0n ? nano / MILLI : nano / MILLI + (nano < 0n ? -1n : 1n))
 
-/** Huge pages come in whole pages. */
+/** Validates an amount of huge pages, which must be a multiple of the page size. */
 export function hugePageFaults(name: string, amount: string): readonly Cause[] {
   if (!isHugePages(name)) return NO_CAUSES
   const page = parseQuantity(name.slice("hugepages-".length))

@@ -1,7 +1,8 @@
 import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
 
 /**
- * Amounts of these resources that are no whole number of bytes. Source: GetWarningsForPod in pkg/api/pod/warnings.go.
+ * Returns warnings about amounts of these resources that are not a whole number of bytes. Source: GetWarningsForPod in
+ * pkg/api/pod/warnings.go.
  */
 export function fractionWarnings(
   path: string,
@@ -12,7 +13,7 @@ export function fractionWarnings(
   let warnings: string[] | undefined
   for (const name of resources) {
     const amount = amounts[name]
-    // Upstream looks at thousandths only.
+    // Upstream checks only down to thousandths.
     if (amount === undefined || WHOLE.test(amount) || (quantity(amount).nano / MILLI) % 1000n === 0n) continue
     const warning = `${path}[${name}]: fractional byte value "${amount}" is invalid, must be an integer`
     warnings = [...(warnings ?? []), warning]

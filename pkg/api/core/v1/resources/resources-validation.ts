@@ -22,8 +22,8 @@ import {
 import type { ResourceClaim, ResourceRequirements } from "./resources.ts"
 
 /**
- * Rules of requests and limits, of a container unless `nameFaults` says otherwise. Source: validateResourceRequirements
- * in pkg/apis/core/validation/validation.go.
+ * Validates requests and limits; by default those of a container, with other `nameFaults` those of another object.
+ * Source: validateResourceRequirements in pkg/apis/core/validation/validation.go.
  */
 export function validateResources(
   { limits, requests, claims }: ResourceRequirements,
@@ -67,12 +67,12 @@ function some(is: (name: string) => boolean, limits: object = {}, requests: obje
 }
 
 /**
- * Which claims of the pod a container uses: each whole or by its requests, and none of them twice. Source:
- * validateResourceClaimNames.
+ * Validates which claims of the pod a container uses: each claim either as a whole or by its requests, and nothing
+ * twice. Source: validateResourceClaimNames.
  */
 function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet<string>): readonly Cause[] {
   const used = new Set<string>()
-  /** How often a claim was named by one of its requests. */
+  /** For each claim, the number of references to single requests of it. */
   const byRequest = new Map<string, number>()
   return claims.flatMap(({ name, request = "" }, i) => {
     const here = at("", i)
@@ -94,7 +94,7 @@ function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet
 
 const claimTexts = new WeakMap<ReadonlySet<string>, string>()
 
-/** Made once for a pod: each of its containers may ask. */
+/** Returns the pod's claims for the message; made once for a pod, because each of its containers may need it. */
 function claimsThereAre(podClaims: ReadonlySet<string>): string {
   if (podClaims.size === 0) return "must be one of the names in pod.spec.resourceClaims which is empty"
   let text = claimTexts.get(podClaims)
@@ -105,7 +105,7 @@ function claimsThereAre(podClaims: ReadonlySet<string>): string {
   return text
 }
 
-/** What a runtime itself needs, in a pod or in a RuntimeClass: amounts of what containers use. */
+/** Validates the overhead of a runtime, in a pod or in a RuntimeClass: amounts of the resources of containers. */
 export const validateOverhead = (overhead: Readonly<Record<string, string>>): readonly Cause[] =>
   validateResources({ limits: overhead }, NO_NAMES)
 const NO_NAMES: ReadonlySet<string> = new Set()

@@ -1,5 +1,5 @@
 /**
- * Bootstrap tokens: Secrets of kube-system by which a machine that has no certificate yet is known to the API server.
+ * Bootstrap tokens: Secrets in kube-system with which a machine without a certificate authenticates to the API server.
  * Sources: cluster-bootstrap/token/api/types.go, cluster-bootstrap/util/secrets.
  */
 import { Buffer } from "node:buffer"
@@ -9,14 +9,14 @@ import type { Secret } from "./secret.ts"
 
 export const BOOTSTRAP_TOKEN = "bootstrap.kubernetes.io/token"
 export const BOOTSTRAP_NAMESPACE = "kube-system"
-/** The group of all bootstrap tokens, whatever others they name. */
+/** The group of all bootstrap tokens, in addition to the groups in their Secrets. */
 export const BOOTSTRAPPERS = "system:bootstrappers"
 
-/** What bootstrap tokens can be for. Source: KnownTokenUsages. */
+/** The usages of bootstrap tokens. Source: KnownTokenUsages. */
 export const TOKEN_USAGES = ["signing", "authentication"] as const
 export type TokenUsage = (typeof TOKEN_USAGES)[number]
 
-/** The two parts of a token as it is written, `<id>.<secret>`. Only the second is secret. */
+/** The two parts of a token, which is written as `<id>.<secret>`. Only the second part is secret. */
 export interface TokenParts {
   readonly id: string
   readonly secret: string
@@ -52,12 +52,12 @@ export const tokenSecretName = (id: string): string => `bootstrap-token-${id}`
 
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-/** Makes a token by chance. */
+/** Makes a random token. */
 export function newBootstrapToken(random: Random): TokenParts {
   const text = (length: number): string => {
     let made = ""
     while (made.length < length)
-      // Bytes from 252 on would make the first letters likelier than the others.
+      // Bytes from 252 on are skipped, because they would make the first letters of the alphabet more likely.
       for (const byte of random.bytes(length))
         if (byte < 252 && made.length < length) made += LETTERS[byte % LETTERS.length]
     return made
@@ -94,7 +94,7 @@ export function tokenExpiration({ data = {} }: Secret): number | undefined {
   return Number.isNaN(time) ? 0 : time
 }
 
-/** Only times of RFC 3339 count, of which Date.parse knows more. */
+/** Returns a time of RFC 3339. Other formats are refused, though Date.parse reads more. */
 const expirationOf = (text: string): number | undefined =>
   text === ""
     ? undefined

@@ -3,8 +3,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 const PEM = /-----BEGIN [A-Z0-9 ]+-----[^]*?-----END [A-Z0-9 ]+-----/
 
 /**
- * Returns the faults of the certificate and the key of a Secret for TLS, as far as it is told without looking deep into
- * either. Source: warningsForSecret in pkg/registry/core/secret/strategy.go, Go's crypto/tls X509KeyPair.
+ * Returns warnings about the certificate and the key of a Secret for TLS, as far as a simple check finds faults.
+ * Source: warningsForSecret in pkg/registry/core/secret/strategy.go, Go's crypto/tls X509KeyPair.
  */
 export function keyPairWarnings(data: Readonly<Record<string, string>> = {}): readonly string[] {
   const [certificate, key] = [textOf(data["tls.crt"]), textOf(data["tls.key"])]
@@ -15,7 +15,7 @@ export function keyPairWarnings(data: Readonly<Record<string, string>> = {}): re
       ? []
       : ["tls: private key does not match public key"]
   } catch {
-    // Go's message about the exact fault is not known here
+    // No warning, because Go's message about the exact fault is not known here.
     return []
   }
 }

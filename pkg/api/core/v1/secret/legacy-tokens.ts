@@ -1,11 +1,11 @@
 /**
- * Labels and objects by which unused tokens of service accounts are found. Sources: pkg/serviceaccount/legacy.go,
+ * Labels and objects with which unused tokens of service accounts are found. Sources: pkg/serviceaccount/legacy.go,
  * pkg/controlplane/controller/legacytokentracking.
  */
 import type { Clock } from "../../../../clock/clock.ts"
 
 export const SERVICE_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"
-/** Annotations of a Secret of that type: the account that the token speaks for. */
+/** Annotations of a token Secret: the account that the token authenticates. */
 export const SERVICE_ACCOUNT_NAME = "kubernetes.io/service-account.name"
 export const SERVICE_ACCOUNT_UID = "kubernetes.io/service-account.uid"
 
@@ -13,7 +13,7 @@ export const SERVICE_ACCOUNT_UID = "kubernetes.io/service-account.uid"
 export const LAST_USED = "kubernetes.io/legacy-token-last-used"
 export const INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
 
-/** The ConfigMap that says under `since` from which day on the use of tokens has been written down. */
+/** The ConfigMap whose key `since` is the day since which the use of tokens has been recorded. */
 export const TRACKING = {
   namespace: "kube-system",
   name: "kube-apiserver-legacy-service-account-token-tracking",
@@ -22,7 +22,7 @@ export const TRACKED_SINCE = "since"
 
 const DAY_MS = 24 * 3_600_000
 
-/** A day in UTC such as 2026-01-31; `days` later. */
+/** Returns a day in UTC such as 2026-01-31: today, or `days` later. */
 export const dayOf = (clock: Clock, days = 0): string =>
   new Date(clock.now() + days * DAY_MS).toISOString().slice(0, 10)
 

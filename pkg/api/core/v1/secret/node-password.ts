@@ -1,4 +1,4 @@
-/** Secrets of kube-system by which the name of a node belongs to the machine that has joined with it. */
+/** Secrets in kube-system that reserve the name of a node for the machine that has joined with it. */
 import type { NodeMembership } from "../../../../pki/node-membership.ts"
 import type { Secret } from "./secret.ts"
 
@@ -9,13 +9,16 @@ const JOINING_MS = 60_000
 
 export const nodePasswordSecret = (node: string): string => `${node}.node-password.k3ts`
 
-/** Whether a machine has joined only now, so that its Node need not be there yet. `now`: ms since the epoch. */
+/**
+ * Returns whether a machine has joined so recently that its Node need not exist yet. `now`: milliseconds since the
+ * epoch.
+ */
 export const isJoining = ({ metadata }: Secret, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp!) < JOINING_MS
 
 /**
- * Whether a membership lasts, given the Secret of its node and whether the Node is there: it ends when the Node is
- * deleted, and when another machine takes the name.
+ * Returns whether a membership is still valid, by the Secret of its node and whether the Node exists: it ends when the
+ * Node is deleted, and when another machine takes the name.
  */
 export const lasts = (
   { uid }: NodeMembership,

@@ -10,7 +10,7 @@ import { SERVICE_ACCOUNT_NAME, SERVICE_ACCOUNT_TOKEN } from "./legacy-tokens.ts"
 
 /** Source: pkg/registry/core/secret/strategy.go, ValidateSecret in pkg/apis/core/validation. */
 
-/** Keys that a Secret of a type must have; basic-auth needs one of its two. */
+/** Keys that a Secret of a type must have; basic-auth needs one of the two. */
 const REQUIRED_KEYS: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/dockercfg": [".dockercfg"],
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
@@ -66,8 +66,8 @@ export const Secret = defineResource(
 )
 
 /**
- * Moves stringData into data, where it wins. Done as the object is read, so that managed fields know the keys of data
- * only.
+ * Moves stringData into data, where it overrides existing keys. Done by decoding, so that managed fields contain only
+ * keys of data.
  */
 function withStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret
@@ -95,7 +95,7 @@ function typeFaults({ type, data = {}, metadata }: Secret): readonly Cause[] {
   })
 }
 
-/** The value itself is never shown: it is secret. */
+/** Validates JSON in a Secret. Messages never contain the value, because it is secret. */
 function jsonFaults(field: string, base64: string): readonly Cause[] {
   const text = Buffer.from(base64, "base64").toString("utf8")
   try {

@@ -195,7 +195,7 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
     wrong("may specify no more than one IP for each IP family")
   for (const [i, ip] of clusterIPs.entries()) {
     const family = ipFamilies[i]
-    // an unknown family was reported above
+    // An unknown family was reported above.
     if ((family === "IPv4" || family === "IPv6") && family !== familyOf(ip))
       causes.push(
         invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``),
@@ -235,7 +235,7 @@ function loadBalancerFaults(
   const check = (field: string, range: string) => void causes.push(...invalidValues(field, range, isCIDR(range)))
   const older = annotations[SOURCE_RANGES]
   if (ranges.length > 0) {
-    const field = "spec.LoadBalancerSourceRanges" // the spelling is upstream's
+    const field = "spec.LoadBalancerSourceRanges" // upstream's spelling
     if (!isOne) causes.push(forbiddenField(field, NO_LOAD_BALANCER))
     for (const [i, range] of ranges.entries()) check(at(field, i), range.trim())
   } else if (older !== undefined) {

@@ -59,7 +59,7 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
       return causes
     }
     case "gcePersistentDisk":
-      // upstream's name of the field lacks the name of the cloud
+      // Upstream's name of the field lacks the name of the cloud.
       within(causes, validateGCEDisk(volume.gcePersistentDisk!), "persistentDisk")
       return causes
     case "awsElasticBlockStore":

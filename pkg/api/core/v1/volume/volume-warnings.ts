@@ -87,7 +87,7 @@ function topOf({ path }: File): string {
   return slash < 0 ? path : path.slice(0, slash)
 }
 
-/** Written without a pattern, which would take quadratic time for a path of slashes. */
+/** Uses no pattern, which would take quadratic time for a path of slashes. */
 function withoutLastSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === "/") end--

@@ -92,7 +92,10 @@ export function amounts(quantities: Quantities, fill: boolean): Amounts {
   return result
 }
 
-/** As `amounts` without a fill, but computed once for each value; the result is shared and must not be changed. */
+/**
+ * Returns the same as `amounts` without a fill, but computes it once for each value. The result is shared and must not
+ * be changed.
+ */
 export function allocatableAmounts(quantities: Quantities): Readonly<Amounts> {
   if (quantities === undefined) return NOTHING
   let found = allocatable.get(quantities)

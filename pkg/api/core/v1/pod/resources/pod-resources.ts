@@ -33,7 +33,7 @@ export function together(
   }
   return larger(containers.map(of).reduce(addQuantities, sidecars), peak)
 }
-/** Whether any container names the resource, even with the amount 0. */
+/** Returns whether any container has the resource in its requests or limits, even with the amount 0. */
 export const isAskedFor = (
   { containers, initContainers = [] }: PodSpec,
   list: "requests" | "limits",

@@ -137,7 +137,8 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string): readonly 
 }
 
 /**
- * The values of matchLabelKeys are in the selector already, so a selector that names such a key itself has it twice.
+ * The server copies the values of matchLabelKeys into the selector, so a selector that contains such a key itself would
+ * have it twice.
  */
 function selectedTwice(
   matchLabelKeys: readonly string[],
@@ -150,7 +151,7 @@ function selectedTwice(
   return matchExpressions.flatMap(({ key }) => {
     const again = seen.has(key) && places.has(key)
     seen.add(key)
-    // upstream leaves the list out of the path
+    // Upstream leaves the list out of the path.
     return again
       ? [invalidValue(at(path, places.get(key)!), key, "exists in both matchLabelKeys and labelSelector")]
       : []
@@ -167,7 +168,7 @@ function validateLabelKeys(
   return keys.flatMap((key, i) => checked(at(path, i), key, isQualifiedName))
 }
 
-/** Operators that compare numbers are refused: their gate is off in Kubernetes 1.36. */
+/** Refuses operators that compare numbers, because their feature gate is off in Kubernetes 1.36. */
 export function validateToleration({
   key = "",
   operator = "",
