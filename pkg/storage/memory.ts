@@ -12,8 +12,8 @@ export interface Beginning {
 
 export interface MemoryStorageOptions extends LogStorageOptions {
   /**
-   * The number of objects that are compressed together. Objects that are seldom read are compressed once the log is
-   * compacted past them, because each compression writes many texts of their index again. By default none are.
+   * The number of seldom-read objects that are compressed at once, after the log was compacted past them; by default
+   * none are. It should be large, because each time many texts of their index are written again.
    */
   readonly packed?: number
 }
@@ -22,7 +22,7 @@ export interface MemoryStorageOptions extends LogStorageOptions {
 export class MemoryStorage extends LogStorage {
   readonly #packedAtOnce: number
   readonly #packed = new PackedObjects()
-  /** Objects to be packed, in the order of their revisions; some may have been written again. */
+  /** Objects that are to be compressed, in the order of their revisions. Some may have been written again since. */
   #unpacked: StoredObject[] = []
 
   constructor({ packed = Infinity, ...options }: MemoryStorageOptions, beginning?: Beginning) {

@@ -1,38 +1,41 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib"
 import type { Elsewhere, StoredObject } from "./stored-object.ts"
 
-/** Objects in one compressed block. Reading one costs as much as reading all of a block. */
+/** The number of objects in one compressed block. Reading one object decompresses its whole block. */
 const IN_BLOCK = 128
-/** Unpacked blocks that are kept, so that a listing, which goes through many batches at a time, unpacks each once. */
+/**
+ * The number of decompressed blocks that are kept, so that a listing, which reads many batches in turn, decompresses
+ * each block once.
+ */
 const MOST_UNPACKED = 64
-/** The fastest: Events of one block repeat each other so much that more effort saves next to nothing. */
+/** The fastest level: the Events of one block are so alike that a higher level saves almost nothing. */
 const LEVEL = { level: 1 }
 
-/** Objects that were packed together. */
+/** Objects that were compressed together. */
 interface Batch {
-  /** In rising order. Revisions of one batch are all before those of the next. */
+  /** The revisions in rising order. All revisions of one batch are before those of the next. */
   readonly revisions: Float64Array
-  /** For each revision, the place of its object in the order of the keys. */
+  /** For each revision, the index of its object when sorted by key. */
   readonly places: Uint32Array
-  /** For each place, where its JSON ends in its block. */
+  /** For each of these indexes, where the object's JSON ends in its block. */
   readonly ends: Uint32Array
   readonly blocks: readonly Uint8Array[]
-  /** How many objects somebody may still ask for. */
+  /** The number of objects that may still be read. */
   left: number
 }
 
 /**
- * The JSON of objects that are seldom read and very many, compressed, for a store without a medium: an Event takes a
- * sixth of what it takes as an object. Neighbours by key are in one block, since they are alike and are listed one
- * after another.
+ * The compressed JSON of many objects that are seldom read, for a store in memory: an Event takes a sixth of its memory
+ * as an object. Objects that are neighbours by key are in one block, since they are alike and are listed one after
+ * another.
  */
 export class PackedObjects implements Elsewhere {
   readonly parse = undefined
   #batches: Batch[] = []
-  /** Blocks as they were before compression; the one used last stands last. */
+  /** Decompressed blocks; the one that was used last is at the end. */
   readonly #unpacked = new Map<Uint8Array, Uint8Array>()
 
-  /** Packs objects whose revisions are above all those packed before. */
+  /** Compresses objects. Their revisions must be above those of all earlier ones. */
   add(objects: readonly StoredObject[]): void {
     const byKey = objects.toSorted((a, b) => (a.key < b.key ? -1 : 1))
     const ends = new Uint32Array(byKey.length)
@@ -41,7 +44,7 @@ export class PackedObjects implements Elsewhere {
       const texts = byKey.slice(first, first + IN_BLOCK).map(({ json }) => json)
       let end = 0
       texts.forEach((text, i) => (ends[first + i] = end += text.length))
-      // A copy: the result of deflate is a window on a larger buffer.
+      // A copy, because the result of deflate is a view of a larger buffer.
       blocks.push(Uint8Array.from(deflateRawSync(Buffer.concat(texts), LEVEL)))
     }
     const order = byKey.map(({ revision }, place) => ({ revision, place })).sort((a, b) => a.revision - b.revision)
@@ -83,7 +86,7 @@ export class PackedObjects implements Elsewhere {
   }
 }
 
-/** Returns the index of a revision that is there. */
+/** Returns the index of a revision, which must exist. */
 function indexOf(revisions: Float64Array, revision: number): number {
   let [low, high] = [0, revisions.length - 1]
   while (low < high) {
