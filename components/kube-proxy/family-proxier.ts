@@ -11,7 +11,8 @@ import type { Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
 import { staleConnections } from "./conntrack.ts"
 import { FlowCleaner } from "./flow-cleaner.ts"
-import { HealthCheckPorts } from "./health-check-ports.ts"
+import { HealthCheckPorts } from "./health/health-check-ports.ts"
+import type { ProxyHealth } from "./health/proxy-health.ts"
 import { IptablesWriter } from "./iptables/writer.ts"
 import { proxyMetrics, type ProxyMetrics } from "./metrics.ts"
 import { NftablesWriter } from "./nftables/writer.ts"
@@ -29,6 +30,8 @@ export interface FamilyProxierOptions {
   readonly host: Host
   readonly metrics: Registry
   readonly events: Pick<EventRecorder, "event">
+  /** Is told when rules are wanted and when they are in the kernel. */
+  readonly health: Pick<ProxyHealth, "queued" | "updated">
 }
 
 /** The delay before another attempt after a failure, for example while another program holds the lock. */
@@ -145,6 +148,7 @@ export class FamilyProxier {
   }
 
   #request(): void {
+    this.#options.health.queued(this.#options.family)
     if (this.#runner.request()) this.#metrics.lastQueued.set(this.#context.clock.now() / 1000)
   }
 
@@ -165,6 +169,8 @@ export class FamilyProxier {
     const { clock, log } = this.#context
     const began = clock.monotonic()
     const { mode, isFull } = this.#writer
+    // The run before may have ended after the request for this one, and has cleared it.
+    this.#options.health.queued(this.#options.family)
     try {
       await this.#sync()
     } finally {
@@ -192,6 +198,7 @@ export class FamilyProxier {
     if (isWritten)
       for (const [key, ports] of this.#before) this.#cleaner.forget(staleConnections(ports, changes.of(key)))
     this.#before.clear()
+    this.#options.health.updated(this.#options.family)
     this.#tell()
   }
 

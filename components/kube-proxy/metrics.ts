@@ -7,7 +7,9 @@ const steps = (start: number, width: number, count: number): readonly number[] =
   Array.from({ length: count }, (_, i) => start + i * width)
 const PROGRAMMING_BUCKETS = [...steps(0.25, 0.25, 2), ...steps(1, 1, 59), ...steps(60, 5, 12), ...steps(120, 30, 7)]
 
-const name = (rest: string) => `kubeproxy_${rest}`
+/** All metrics of kube-proxy begin with it. */
+export const METRIC_PREFIX = "kubeproxy_"
+const name = (rest: string) => `${METRIC_PREFIX}${rest}`
 const counter = (registry: Registry, family: Family, rest: string, help: string) =>
   registry.counter(name(rest), help, "ip_family").with(family)
 

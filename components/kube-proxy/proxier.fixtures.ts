@@ -4,7 +4,7 @@ import type { Component } from "../../pkg/component/component.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
-import { createKubeProxy } from "./proxier.ts"
+import { createKubeProxy, type KubeProxyConfig } from "./proxier.ts"
 import type { ProxyMode } from "./rule-writer.ts"
 
 /** A cluster without controllers, and a Service `web` at 10.43.7.7 whose one endpoint the test moves about. */
@@ -27,13 +27,14 @@ export async function withService(protocol: "TCP" | "UDP" = "TCP") {
   return {
     cluster,
     figures: () => registry.text(),
-    proxy(host: Host, mode: ProxyMode = "iptables") {
+    proxy(host: Host, mode: ProxyMode = "iptables", more: Pick<KubeProxyConfig, "serving"> = {}) {
       const proxy = createKubeProxy(context, {
         nodeName: "node-0",
         clusterCidrs: ["10.42.0.0/16"],
         mode,
         host,
         metrics: registry,
+        ...more,
       })
       proxies.push(proxy)
       return proxy

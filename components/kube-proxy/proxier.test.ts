@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { sleep } from "../../pkg/clock/clock.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
+import { freePort } from "./health/free-port.fixtures.ts"
+import type { ProxyHealthReport } from "./health/proxy-health.ts"
 import { withService } from "./proxier.fixtures.ts"
 
 describe("kube-proxy", () => {
@@ -117,6 +120,38 @@ describe("kube-proxy", () => {
       'kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family="IPv4"} 1',
     ])
       expect(web.figures()).toContain(`${line}\n`)
+  })
+
+  test("is unhealthy while a change has waited for its rules for a minute, and serves that until it stops", async () => {
+    // given a proxy that has written rules
+    await using web = await withService()
+    await web.cluster.client.create(Node, { metadata: { name: "node-0" } })
+    const slow = Promise.withResolvers<void>()
+    let isSlow = false
+    const host: Host = { run: async () => "", feed: () => (isSlow ? slow.promise : Promise.resolve()) }
+    const [healthzPort, statusPort] = [await freePort(), await freePort()]
+    const proxy = web.proxy(host, "iptables", { serving: { addresses: ["127.0.0.1"], healthzPort, statusPort } })
+    await proxy.start(new AbortController().signal)
+    const healthz = async () => {
+      const answer = await fetch(`http://127.0.0.1:${healthzPort}/healthz`)
+      return { code: answer.status, ...((await answer.json()) as ProxyHealthReport) }
+    }
+    await web.cluster.advance("1h")
+    expect(await healthz()).toMatchObject({ code: 200, status: { IPv4: { healthy: true } } })
+    // when the kernel does not take the next ones
+    isSlow = true
+    await web.point("10.42.0.6")
+    await web.cluster.advance("59s")
+    expect((await healthz()).code).toBe(200)
+    await web.cluster.advance("1s")
+    // then
+    expect(await healthz()).toMatchObject({ code: 503, nodeEligible: true, status: { IPv4: { healthy: false } } })
+    // and when it does again
+    slow.resolve()
+    await web.cluster.settle()
+    expect((await healthz()).code).toBe(200)
+    await proxy.stop()
+    await expect(healthz()).rejects.toThrow()
   })
 
   test("measures the time from the change to the rules, and counts what it has read and written", async () => {

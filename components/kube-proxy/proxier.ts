@@ -10,6 +10,8 @@ import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { FamilyProxier } from "./family-proxier.ts"
+import { openLocalServers, type ProxyServing } from "./health/local-servers.ts"
+import { ProxyHealth } from "./health/proxy-health.ts"
 import { chooseMode, cleanUpMode } from "./mode.ts"
 import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
 
@@ -31,6 +33,8 @@ export interface KubeProxyConfig {
   readonly host?: Host
   /** The registry for the proxy's metrics. */
   readonly metrics?: Registry
+  /** Where programs of this machine ask for the proxy's health and metrics; nowhere unless given. */
+  readonly serving?: ProxyServing
 }
 
 /** The delay before another attempt to remove the rules of another mode. */
@@ -43,13 +47,14 @@ const RETRY_MS = 1000
 export function createKubeProxy(context: ComponentContext, config: KubeProxyConfig): Component {
   const { clock, informers } = context
   const log = context.log.child({ component: "kube-proxy" })
-  const { clusterCidrs, nodeName, host = hostIn(), metrics = new Registry() } = config
+  const { clusterCidrs, nodeName, serving, host = hostIn(), metrics = new Registry() } = config
   const events = createEventRecorder(context, "kube-proxy", nodeName)
   let proxiers: readonly FamilyProxier[] = []
   let leaving: Promise<void> | undefined
   let leavingTimer: Timer | undefined
   let isStarted = false
   let stopped = false
+  let closeServers: (() => void) | undefined
 
   /**
    * Removes rules that an earlier start wrote in another mode, or for an address family that the cluster no longer has.
@@ -88,6 +93,12 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       // be written and is left alone.
       if (config.host === undefined)
         await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch(() => undefined)
+      const health = new ProxyHealth(clock)
+      if (serving !== undefined) {
+        closeServers?.()
+        const node = () => informers.of(Node).get(nodeName)
+        closeServers = openLocalServers({ serving, mode, health, node, metrics, clock, log })
+      }
       proxiers = clusterCidrs.map(
         (clusterCidr) =>
           new FamilyProxier(
@@ -101,6 +112,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
               host,
               metrics,
               events,
+              health,
             },
           ),
       )
@@ -112,6 +124,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
     async stop() {
       stopped = true
       leavingTimer?.cancel()
+      closeServers?.()
       await Promise.all([leaving, ...proxiers.map((proxier) => proxier.stop()), events.stop()])
     },
   }

@@ -139,10 +139,11 @@ export class Registry {
     return family
   }
 
-  /** Returns all metrics as text, in the order of their names. */
-  text(): string {
+  /** Returns all metrics, or those whose names begin with `prefix`, as text, in the order of their names. */
+  text(prefix = ""): string {
     const lines: string[] = []
-    for (const [name, { kind, help, write }] of [...this.metrics].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const wanted = [...this.metrics].filter(([name]) => name.startsWith(prefix))
+    for (const [name, { kind, help, write }] of wanted.sort(([a], [b]) => (a < b ? -1 : 1))) {
       lines.push(`# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`, `# TYPE ${name} ${kind}`)
       write(lines, name)
     }

@@ -12,6 +12,7 @@ import { withoutSourceGuard } from "../../containerd/network/sources/source-guar
 import { createPodNetwork, presumeNetwork, type BetweenNodes } from "../../containerd/network/pod-network.ts"
 import { containerdPaths } from "../../containerd/paths.ts"
 import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../../dns/dns.ts"
+import { loopbackServing } from "../../kube-proxy/health/local-servers.ts"
 import { createKubeProxy, type KubeProxyConfig } from "../../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../../ingress/ingress.ts"
 import {
@@ -178,7 +179,14 @@ export function hostNode(
         clients,
         user: { name: "system:kube-proxy" },
         following: followingNode(nodeName),
-        create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidrs, metrics }),
+        create: (context) =>
+          createKubeProxy(context, {
+            ...kubeProxy,
+            nodeName,
+            clusterCidrs,
+            metrics,
+            serving: loopbackServing(clusterCidrs.map(familyOf)),
+          }),
       }),
       ...after,
     )

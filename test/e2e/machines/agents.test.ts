@@ -72,6 +72,11 @@ describeOnMachines("an agent", () => {
     await cluster.until(Deployment, "spread", ({ status }) => status.availableReplicas === 4)
     const { items } = await cluster.client.list(Pod, { namespace: "default", labelSelector: "app=spread" })
     expect(new Set(items.map(({ spec }) => spec.nodeName))).toEqual(new Set(["server", "agent"]))
+    // and its kube-proxy says how it is, on loopback only
+    expect(await b.sh("curl -s -m 3 http://localhost:10256/healthz")).toContain('"nodeEligible":true,"healthy":true')
+    expect(await b.sh("ss -Hltn 'sport = :10256 or sport = :10249' | awk '{ print $4 }' | sort")).toBe(
+      "127.0.0.1:10249\n127.0.0.1:10256\n",
+    )
   }, 60_000)
 
   test("gives logs and metrics and runs commands in pods, through its tunnel and directly", async () => {

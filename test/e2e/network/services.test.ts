@@ -272,6 +272,24 @@ describeOnNode("Services", () => {
     server.close()
   })
 
+  test("kube-proxy answers for its health and its mode on loopback, and at no other address", async () => {
+    // given a pod in the machine's network. Source: kubernetes test/e2e/network/networking.go, "kube-proxy urls"
+    const urls = ["localhost:10256/healthz", "localhost:10256/livez", "localhost:10249/proxyMode"]
+    const command = ["sh", "-c", urls.map((url) => `wget -q -O - http://${url} && echo`).join(" && ")]
+    const said = (await cluster.output("proxy-urls", { command }, { hostNetwork: true })).trim().split("\n")
+    // then
+    expect(JSON.parse(said[0]!)).toMatchObject({ nodeEligible: true, healthy: true, status: { IPv4: {} } })
+    expect(said[0]).toContain("lastUpdated")
+    expect(said[1]).toContain('"healthy":true')
+    expect(said[2]).toMatch(/^(nftables|iptables)$/)
+    expect((await run("curl", ["-si", "-m", "3", "http://localhost:10256/healthz"])).out).toContain("200 OK")
+    expect((await run("curl", ["-s", "-m", "3", "http://localhost:10249/metrics"])).out).toMatch(
+      /^kubeproxy_proxy_healthz_total\{code="200"\} [1-9]/m,
+    )
+    for (const port of [10_256, 10_249])
+      expect((await run("curl", ["-s", "-m", "1", `http://${nodeIp}:${port}/healthz`])).code).not.toBe(0)
+  })
+
   test("a host port leads to its pod", async () => {
     await cluster.runPod("host-port", {
       containers: [

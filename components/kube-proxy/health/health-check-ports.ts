@@ -1,11 +1,11 @@
-import { createServer, type Server, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
-import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { contains, parseAddress, parseNetwork, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
-import type { Clock } from "../../pkg/clock/clock.ts"
-import type { Informers } from "../../pkg/client/informer.ts"
-import type { EventRecorder } from "../../pkg/controller/events.ts"
-import type { ServicePort } from "./service-ports.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import { contains, parseAddress, parseNetwork, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Informers } from "../../../pkg/client/informer.ts"
+import type { EventRecorder } from "../../../pkg/controller/events.ts"
+import type { ServicePort } from "../service-ports.ts"
+import { openOneAnswerServer, type Answer, type OneAnswerServer } from "./one-answer-server.ts"
 
 export interface HealthCheckPortsParts {
   readonly family: Family
@@ -23,18 +23,10 @@ export interface HealthCheckPortsParts {
 interface Check {
   readonly port: number
   /** One for each address. */
-  readonly servers: readonly Server[]
-  readonly sockets: Set<Socket>
+  readonly servers: readonly OneAnswerServer[]
   /** The number of the Service's ready endpoints on this node. */
   endpoints: number
 }
-
-/** Milliseconds in which a client must send the head of its request before its connection is closed. */
-const HEAD_MS = 5000
-/** The longest head of a request, in bytes. */
-const MOST_BYTES = 8192
-/** The most connections to one port at once; a load balancer usually has one. */
-const MOST_CONNECTIONS = 64
 
 /**
  * Serves the health check node ports of Services with `externalTrafficPolicy: Local`, which load balancers outside the
@@ -72,48 +64,30 @@ export class HealthCheckPorts {
   }
 
   #open(key: string, port: number, endpoints: number): void {
-    const sockets = new Set<Socket>()
-    const addresses = listenAddresses(this.#parts)
-    const servers = addresses.map(() => createServer((socket) => this.#serve(key, socket)))
-    const check = { port, servers, sockets, endpoints }
+    const { family, clock, isHealthy } = this.#parts
+    const servers: OneAnswerServer[] = []
+    const check: Check = { port, servers, endpoints }
     this.#checks.set(key, check)
-    for (const [i, server] of servers.entries()) {
-      server.maxConnections = MOST_CONNECTIONS
-      server.on("error", (err) => {
-        if (this.#checks.get(key) !== check) return // an error at another address was told
-        this.#close(key, check)
-        this.#tell(key, port, err.message)
-      })
-      server.listen({ port, host: addresses[i]!, ipv6Only: this.#parts.family === "IPv6" })
-    }
+    for (const host of listenAddresses(this.#parts))
+      servers.push(
+        openOneAnswerServer({
+          host,
+          port,
+          ipv6Only: family === "IPv6",
+          clock,
+          // As upstream, every path gets the same answer.
+          answer: () => answerOf(key, check.endpoints, isHealthy()),
+          failed: (err) => {
+            this.#close(key, check)
+            this.#tell(key, port, err.message)
+          },
+        }),
+      )
   }
 
-  #close(key: string, { servers, sockets }: Check): void {
+  #close(key: string, { servers }: Check): void {
     this.#checks.delete(key)
     for (const server of servers) server.close()
-    for (const socket of sockets) socket.destroy()
-  }
-
-  /** Answers one request and closes the connection. As upstream, every path gets the same response. */
-  #serve(key: string, socket: Socket): void {
-    const check = this.#checks.get(key)
-    if (check === undefined) return void socket.destroy()
-    check.sockets.add(socket)
-    const tooLate = this.#parts.clock.setTimeout(() => socket.destroy(), HEAD_MS)
-    socket.on("error", () => socket.destroy())
-    socket.on("close", () => {
-      tooLate.cancel()
-      check.sockets.delete(socket)
-    })
-    let head = ""
-    socket.on("data", (bytes: Buffer) => {
-      head += bytes.toString("latin1")
-      if (head.length > MOST_BYTES) socket.destroy()
-      else if (head.includes("\r\n\r\n")) {
-        socket.removeAllListeners("data")
-        socket.end(answerOf(key, check.endpoints, this.#parts.isHealthy(), head.startsWith("HEAD ")))
-      }
-    })
   }
 
   #tell(key: string, port: number, reason: string): void {
@@ -135,18 +109,12 @@ function listenAddresses({ family, nodePortCidrs }: HealthCheckPortsParts): read
   })
 }
 
-function answerOf(key: string, localEndpoints: number, serviceProxyHealthy: boolean, isHead: boolean): string {
+function answerOf(key: string, localEndpoints: number, serviceProxyHealthy: boolean): Answer {
   const [namespace, name] = key.split("/")
-  const body = JSON.stringify({ service: { namespace, name }, localEndpoints, serviceProxyHealthy }, undefined, "\t")
-  const status = localEndpoints > 0 && serviceProxyHealthy ? "200 OK" : "503 Service Unavailable"
-  return [
-    `HTTP/1.1 ${status}`,
-    "Content-Type: application/json",
-    "X-Content-Type-Options: nosniff",
-    `X-Load-Balancing-Endpoint-Weight: ${localEndpoints}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    "Connection: close",
-    "",
-    isHead ? "" : body,
-  ].join("\r\n")
+  return {
+    status: localEndpoints > 0 && serviceProxyHealthy ? 200 : 503,
+    type: "application/json",
+    headers: { "X-Load-Balancing-Endpoint-Weight": String(localEndpoints) },
+    body: JSON.stringify({ service: { namespace, name }, localEndpoints, serviceProxyHealthy }, undefined, "\t"),
+  }
 }

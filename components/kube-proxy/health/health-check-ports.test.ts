@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { createServer, type AddressInfo } from "node:net"
+import { createServer } from "node:net"
 import { networkInterfaces } from "node:os"
 import { once } from "node:events"
-import type { Informers } from "../../pkg/client/informer.ts"
-import { realClock } from "../../pkg/clock/real.ts"
-import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import type { Informers } from "../../../pkg/client/informer.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { freePort } from "./free-port.fixtures.ts"
 import { HealthCheckPorts } from "./health-check-ports.ts"
-import { sampleEndpoint, samplePort } from "./service-port.fixtures.ts"
+import { sampleEndpoint, samplePort } from "../service-port.fixtures.ts"
 
 const KEY = "default/web"
 let port: number
@@ -14,16 +15,6 @@ let ports: HealthCheckPorts
 let isHealthy: boolean
 let told: string[]
 let onTold: PromiseWithResolvers<void>
-
-/** Returns a port that is free at the moment, chosen by the kernel. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "0.0.0.0")
-  await once(server, "listening")
-  const { port: found } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return found
-}
 
 beforeEach(async () => {
   port = await freePort()
