@@ -1,14 +1,15 @@
 /**
  * Runs a command against a server and an agent, each on a machine of its own (test/harness/machine.ts):
  *
- *   bun test/conformance/two-nodes.ts [--images FOLDER] -- COMMAND…
+ *   bun test/conformance/two-nodes.ts [--images FOLDER] [--registries FILE] -- COMMAND…
  *
- * The command finds the cluster by KUBECONFIG. FOLDER has archives of images, which both nodes get. This is how
- * Kubernetes' own conformance programs run (README.md): many of them need two nodes. Needs root, and dist/k3ts.
+ * The command finds the cluster by KUBECONFIG. FOLDER has archives of images, which both nodes get, and FILE is their
+ * registries.yaml. Kubernetes' own conformance programs run this way (README.md), since many of them need two nodes.
+ * Needs root, and dist/k3ts.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { readdirSync } from "node:fs"
+import { copyFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
@@ -17,13 +18,19 @@ import { startCluster } from "../harness/cluster.ts"
 import { startMachines, type Machine } from "../harness/machine.ts"
 import { EXECUTABLE } from "../harness/server.ts"
 
-const { values, positionals } = parseArgs({ options: { images: { type: "string" } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { images: { type: "string" }, registries: { type: "string" } },
+  allowPositionals: true,
+})
 const [program, ...args] = positionals
-if (program === undefined) throw new Error("Usage: two-nodes.ts [--images FOLDER] -- COMMAND…")
+if (program === undefined) throw new Error("Usage: two-nodes.ts [--images FOLDER] [--registries FILE] -- COMMAND…")
 
 await using machines = await startMachines()
 const first = await machines.add("server")
 const second = await machines.add("agent")
+const { registries } = values
+if (registries !== undefined)
+  for (const { folder } of [first, second]) copyFileSync(registries, join(folder, "files/etc/k3ts/registries.yaml"))
 await using cluster = await startCluster({ machine: first })
 await using _agent = startAgent({
   machine: second,
