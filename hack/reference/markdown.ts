@@ -13,13 +13,14 @@ const PAGE = join(import.meta.dirname, "../../docs/reference.md")
 
 const HEAD = `# Every command and flag
 
-Made of the program by \`bun hack/reference/markdown.ts\`; \`k3ts COMMAND --help\` shows the same.
+Made from the program by \`bun hack/reference/markdown.ts\`; \`k3ts COMMAND --help\` shows the same.
 
-A flag is given in one of three places, and of several the first counts: on the command line (\`--data-dir /srv/k3ts\`
-or \`--data-dir=/srv/k3ts\`); as a variable of the environment, with \`K3TS_\` before its name in capitals
+A flag can be given in three places, of which the first has precedence: on the command line (\`--data-dir /srv/k3ts\`
+or \`--data-dir=/srv/k3ts\`); as an environment variable, with \`K3TS_\` before its name in capitals
 (\`K3TS_DATA_DIR=/srv/k3ts\`); and, for a command that has \`--config\`, as a key of the config file (\`data-dir:
 /srv/k3ts\`). The keys of the config file are the flags of \`k3ts server\` without the dashes; other commands take
-what they need from the same file, so that they find the server's folders. A flag that may be repeated is a list there.
+the flags that they need from the same file, so that they find the server's folders. A flag that may be repeated is a
+list in the file.
 `
 
 /** Returns the page as it is, and as it should be. */

@@ -23,7 +23,7 @@ const nodeCount = z
   .refine((count) => count <= MOST_NODES, `must be at most ${MOST_NODES}`)
 
 export default defineCommand({
-  summary: "Run a command beside a cluster in memory, with KUBECONFIG set, and take both away again",
+  summary: "Run a command with KUBECONFIG set to a cluster in memory, which ends with the command",
   details: [
     "k3ts test-cluster --nodes 3 -- go test ./...",
     "Its nodes are simulated: pods are scheduled, start, become ready and answer logs and exec, but no " +
@@ -32,9 +32,9 @@ export default defineCommand({
   ].join("\n"),
   flags: {
     nodes: value(nodeCount.default(1), "How many simulated nodes", { placeholder: "N" }),
-    "feature-gates": value(featureGates.prefault(""), "Features to switch on or off", {
+    "feature-gates": value(featureGates.prefault(""), "Feature gates to switch on or off", {
       placeholder: "NAME=BOOL,…",
-      defaultText: "all on",
+      defaultText: "as in Kubernetes 1.36",
     }),
     debug: boolean("Show what the cluster does"),
   },

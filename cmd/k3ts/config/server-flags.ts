@@ -120,7 +120,7 @@ export const serverFlags = {
   ...agentTokenFlags,
   "tls-san": list(v.hostOrAddress, "Further name or address for the API server's certificate", { placeholder: "NAME" }),
   "write-kubeconfig": kubeconfigFlag(),
-  "write-kubeconfig-mode": value(v.fileMode.prefault("600"), "Mode of that file", {
+  "write-kubeconfig-mode": value(v.fileMode.prefault("600"), "Mode of the administrator's kubeconfig", {
     variables: ["K3TS_KUBECONFIG_MODE"],
     placeholder: "MODE",
     defaultText: "600",
@@ -129,15 +129,15 @@ export const serverFlags = {
     placeholder: "FILE",
     path: true,
   }),
-  "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which that file is rotated; 0 for any size", {
+  "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which the audit log is rotated; 0 for any size", {
     placeholder: "MIB",
     defaultText: "100",
   }),
-  "audit-log-maxbackup": value(v.count.prefault("10"), "How many rotated files are kept; 0 for any number", {
+  "audit-log-maxbackup": value(v.count.prefault("10"), "How many rotated audit logs are kept; 0 for any number", {
     placeholder: "COUNT",
     defaultText: "10",
   }),
-  "audit-log-maxage": value(v.count.prefault("0"), "How many days rotated files are kept; 0 for ever", {
+  "audit-log-maxage": value(v.count.prefault("0"), "How many days rotated audit logs are kept; 0 for ever", {
     placeholder: "DAYS",
     defaultText: "0",
   }),
@@ -155,7 +155,7 @@ export const serverFlags = {
     placeholder: "TIME",
     defaultText: "1h",
   }),
-  "history-size": value(v.byteSize.prefault("128Mi"), "How much space they may take on disk", {
+  "history-size": value(v.byteSize.prefault("128Mi"), "Largest size of earlier states of objects on disk", {
     placeholder: "SIZE",
     defaultText: "128Mi",
   }),
@@ -168,13 +168,15 @@ export const serverFlags = {
   ...snapshotFlags,
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are missing"),
   "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),
-  "secrets-encryption-provider": oneOf(OWN_PROVIDERS, "secretbox", "How they are encrypted, from the next key on"),
+  "secrets-encryption-provider": oneOf(OWN_PROVIDERS, "secretbox", "How Secrets are encrypted, from the next key on"),
   "encryption-provider-config": value(
     v.filePath.optional(),
     "File with an EncryptionConfiguration: what is encrypted on the disk, and how",
     { placeholder: "FILE", path: true },
   ),
-  "encryption-provider-config-automatic-reload": boolean("Apply changes of that file without a restart"),
+  "encryption-provider-config-automatic-reload": boolean(
+    "Apply changes of the EncryptionConfiguration without a restart",
+  ),
   "request-timeout": value(v.duration.prefault("60s"), "Longest time for a request that is no watch or stream", {
     placeholder: "DURATION",
     defaultText: "60s",
@@ -320,9 +322,9 @@ export const serverFlags = {
     "File with the name servers that are asked for names outside the cluster",
     { placeholder: "FILE", path: true, defaultText: "the host's" },
   ),
-  "feature-gates": value(v.featureGates.prefault(""), "Features to switch on or off", {
+  "feature-gates": value(v.featureGates.prefault(""), "Feature gates to switch on or off", {
     placeholder: "NAME=BOOL,…",
-    defaultText: "all on",
+    defaultText: "as in Kubernetes 1.36",
   }),
   "proxy-mode": value(
     z.enum(PROXY_MODES, { error: `must be ${PROXY_MODES.join(" or ")}` }).optional(),
@@ -343,7 +345,7 @@ export const serverFlags = {
     z.enum(OPTIONAL_PARTS, {
       error: ({ input }) => PARTS_OF_K3S.get(String(input)) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`,
     }),
-    "Leave a part out",
+    "Component to turn off",
     { choices: OPTIONAL_PARTS },
   ),
 }

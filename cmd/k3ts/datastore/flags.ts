@@ -29,15 +29,15 @@ const fileFlag = (summary: string) => value(filePath.optional(), summary, { plac
 export const datastoreFlags = {
   "datastore-endpoint": value(
     endpoints.optional(),
-    "An etcd or a PostgreSQL for several servers: its URLs, with commas",
+    "URLs of an etcd or a PostgreSQL that several servers share, separated by commas",
     {
       placeholder: "URL",
       defaultText: "a database in data-dir",
     },
   ),
-  "datastore-cafile": fileFlag("Authority that has signed the certificates of that store"),
-  "datastore-certfile": fileFlag("Certificate by which it knows this server"),
-  "datastore-keyfile": fileFlag("Key of that certificate"),
+  "datastore-cafile": fileFlag("Certificate authority of the shared store"),
+  "datastore-certfile": fileFlag("Client certificate of this server for the shared store"),
+  "datastore-keyfile": fileFlag("Key of that client certificate"),
 }
 
 interface DatastoreFlags {

@@ -26,26 +26,28 @@ export const placeFlags = {
     defaultText: "snapshots in data-dir",
   }),
   s3: boolean("Keep snapshots in S3-compatible storage, too"),
-  "s3-endpoint": value(v.hostAndPort.default(AWS), "Host of that storage, with a port if need be", {
+  "s3-endpoint": value(v.hostAndPort.default(AWS), "Host of the S3 storage, with a port if it is not the default one", {
     placeholder: "HOST[:PORT]",
   }),
-  "s3-endpoint-ca": value(v.filePath.optional(), "File with the CA certificates by which the storage is verified", {
+  "s3-endpoint-ca": value(v.filePath.optional(), "File with the certificate authorities of the S3 storage", {
     placeholder: "FILE",
     path: true,
     defaultText: "those of the system",
   }),
-  "s3-skip-ssl-verify": boolean("Do not verify the certificate of the storage"),
-  "s3-insecure": boolean("Connect to the storage without TLS"),
-  "s3-access-key": text("KEY", "Access key", { variables: [ACCESS_KEY] }),
-  "s3-secret-key": text("KEY", "Secret key", { variables: [SECRET_KEY], secret: true }),
-  "s3-session-token": text("TOKEN", "Session token that goes with temporary keys", {
+  "s3-skip-ssl-verify": boolean("Do not verify the certificate of the S3 storage"),
+  "s3-insecure": boolean("Connect to the S3 storage without TLS"),
+  "s3-access-key": text("KEY", "Access key of S3", { variables: [ACCESS_KEY] }),
+  "s3-secret-key": text("KEY", "Secret key of S3", { variables: [SECRET_KEY], secret: true }),
+  "s3-session-token": text("TOKEN", "Session token of temporary keys of S3", {
     variables: ["AWS_SESSION_TOKEN"],
     secret: true,
   }),
-  "s3-bucket": text("NAME", "Bucket"),
-  "s3-region": value(z.string().min(1, "must not be empty").default(DEFAULT_REGION), "Region", { placeholder: "NAME" }),
-  "s3-folder": value(v.keyPrefix.default(""), "Folder in the bucket", { placeholder: "PATH" }),
-  "s3-timeout": value(v.duration.prefault("5m"), "Longest time for one request", {
+  "s3-bucket": text("NAME", "Bucket in S3"),
+  "s3-region": value(z.string().min(1, "must not be empty").default(DEFAULT_REGION), "Region of S3", {
+    placeholder: "NAME",
+  }),
+  "s3-folder": value(v.keyPrefix.default(""), "Folder in the bucket", { placeholder: "PATH", defaultText: "none" }),
+  "s3-timeout": value(v.duration.prefault("5m"), "Longest time for one request to S3", {
     placeholder: "DURATION",
     defaultText: "5m",
   }),
@@ -58,18 +60,22 @@ export const retentionFlag = (summary: string) =>
 
 /** Flags of the server. */
 export const snapshotFlags = {
-  "disable-snapshots": boolean("Take no snapshots by itself"),
+  "disable-snapshots": boolean("Take no snapshots on a schedule"),
   "snapshot-schedule-cron": value(v.cron.prefault("0 */12 * * *"), "When snapshots are taken, in this machine's time", {
     placeholder: "CRON",
     defaultText: "0 */12 * * *",
   }),
-  "snapshot-retention": retentionFlag("How many of them are kept; 0 for all"),
-  "snapshot-name": value(v.snapshotName.default("snapshot"), "First part of their names; node and time follow", {
-    placeholder: "NAME",
-  }),
+  "snapshot-retention": retentionFlag("How many scheduled snapshots are kept; 0 for all"),
+  "snapshot-name": value(
+    v.snapshotName.default("snapshot"),
+    "First part of the names of scheduled snapshots; node and time follow",
+    {
+      placeholder: "NAME",
+    },
+  ),
   "snapshot-compress": compressFlag(),
   ...placeFlags,
-  "s3-retention": retentionFlag("How many of them are kept in S3; 0 for all"),
+  "s3-retention": retentionFlag("How many scheduled snapshots are kept in S3; 0 for all"),
 }
 
 /** Returns the folder of snapshots. It is none of the folders that a restore replaces. */
