@@ -12,6 +12,10 @@ export const isolated = (direction: Direction, family: Family): string => `${dir
  */
 export const selves = (family: Family): string => `selves-${FAMILY_WORD[family]}`
 
+/** Returns the rule that allows isolated pods to reach themselves. */
+export const toItself = (family: Family): string =>
+  `ct original ${FAMILY_WORD[family]} saddr . ct reply ${FAMILY_WORD[family]} saddr @${selves(family)} accept`
+
 export interface BaseChain {
   readonly name: string
   readonly rules: readonly string[]
@@ -25,6 +29,9 @@ export interface BaseChain {
  * pass these chains (they use the output hook), and packets that it receives are checked by the egress rules of the pod
  * that opened the connection. So probes and other traffic of the node to its pods are allowed.
  * IPv4 and IPv6 packets on a bridge pass the forward hook if net.bridge.bridge-nf-call-iptables is on.
+ *
+ * Every packet of a pod passes these rules, twice where it goes to another node. So a rule begins with the test that is
+ * cheap and ends it for most packets; these rules took a tenth of the throughput between nodes.
  */
 export function baseChains(families: readonly Family[], bridge: string): readonly BaseChain[] {
   const onBridge = `iifname "${bridge}"`
@@ -35,16 +42,16 @@ export function baseChains(families: readonly Family[], bridge: string): readonl
       name: "exempt",
       rules: [
         // ICMP errors of an existing connection, such as "fragmentation needed".
-        "meta l4proto { icmp, ipv6-icmp } ct state related accept",
+        "ct state related meta l4proto { icmp, ipv6-icmp } accept",
         // Neighbour discovery of IPv6.
-        "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept",
-        ...each((family, ip) => `ct original ${ip} saddr . ct reply ${ip} saddr @${selves(family)} accept`),
+        "meta nfproto ipv6 icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept",
       ],
     },
+    { name: "link-local", rules: NO_LINK_LOCAL.map((match) => `${match} drop`) },
     {
       name: "from-pod",
       rules: [
-        ...NO_LINK_LOCAL.map((match) => `${onBridge} ${match} drop`),
+        `meta nfproto ipv6 ${onBridge} jump link-local`,
         // The connection tracker does not know such a packet: its own address identifies the pod, and it matches no
         // rule with peers or ports.
         ...each((family, ip) => `ct state invalid,untracked ${ip} saddr vmap @${isolated("egress", family)}`),
@@ -58,8 +65,8 @@ export function baseChains(families: readonly Family[], bridge: string): readonl
       hook: "type filter hook forward priority -10",
       rules: [
         "jump exempt",
-        // An isolated pod would get such packets too, whose destination does not identify it.
-        `${onBridge} fib daddr type { broadcast, multicast } drop`,
+        // An isolated pod of this bridge would get such packets too, whose destination does not identify it.
+        `${onBridge} oifname "${bridge}" fib daddr type { broadcast, multicast } drop`,
         ...each((family, ip) => `ct state invalid,untracked ${ip} daddr vmap @${isolated("ingress", family)}`),
         ...each((family, ip) => `ct reply ${ip} saddr vmap @${isolated("ingress", family)}`),
       ],

@@ -2,7 +2,7 @@ import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { fromLabels, type Labels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 import { portText, ruleText, type SetNames } from "./rule-text.ts"
-import { baseChains, DIRECTIONS, isolated, selves, TABLE } from "./base-chains.ts"
+import { baseChains, DIRECTIONS, isolated, selves, TABLE, toItself } from "./base-chains.ts"
 import { NftTable } from "./nft-table.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRules, PortRange } from "./policy-rules.ts"
@@ -46,7 +46,8 @@ interface SharedSet<T> {
 /**
  * Turns policies, namespaces and pods into the content of an nftables table:
  * map  ingress-ip      address of an isolated pod → its group's chain
- * chain group-7        jump to the chain of each policy that selects the group's pods, then drop
+ * chain group-7        jump to the chain of each policy that selects the group's pods, accept what a pod sends to
+ *                      itself, then drop
  * chain ingress-3      one policy: accept what each of its rules allows
  * set  pods-ip-4       addresses of the pods that one selection of peers has
  * set  port-ip-5       address . number of the pods that have a port of one name
@@ -292,7 +293,9 @@ export class PolicyTable {
     if (group === undefined) {
       group = { key, chain: `group-${++this.#last}`, pods: 0 }
       this.#groups.set(key, group)
-      this.table.setChain(group.chain, [...ids.map((id) => `jump ${direction}-${id}`), "drop"])
+      // Few packets are of a pod that reaches itself, so this is asked last.
+      const itself = this.#families.map(toItself)
+      this.table.setChain(group.chain, [...ids.map((id) => `jump ${direction}-${id}`), ...itself, "drop"])
     }
     return group
   }
