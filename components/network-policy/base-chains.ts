@@ -31,7 +31,7 @@ export interface BaseChain {
  * IPv4 and IPv6 packets on a bridge pass the forward hook if net.bridge.bridge-nf-call-iptables is on.
  *
  * Every packet of a pod passes these rules, twice where it goes to another node. So a rule begins with the test that is
- * cheap and ends it for most packets; these rules took a tenth of the throughput between nodes.
+ * cheap and ends it for most packets.
  */
 export function baseChains(families: readonly Family[], bridge: string): readonly BaseChain[] {
   const onBridge = `iifname "${bridge}"`
