@@ -31,6 +31,8 @@ property() { systemctl show --value --property "$1" k3ts; }
 # Of each web server the first process: it has another for each request.
 web_pids() { ps -eo pid=,ppid=,comm= | awk '$3 == "httpd" { parent[$1] = $2 } END { for (p in parent) if (!(parent[p] in parent)) print p }' | sort; }
 page() { curl -sS -m "$(bound 10)" "http://$(kubectl get svc web -o jsonpath='{.spec.clusterIP}')"; }
+# kubectl gives up after half a minute when it reads what the kinds look like, which a busy host takes to tell.
+applied() { kubectl apply -f /usr/share/doc/k3ts/examples/web.yaml; }
 serves() { [ "$(page 2>/dev/null)" = "<h1>Hello from k3ts</h1>" ]; }
 node_ready() { kubectl get nodes 2>/dev/null | grep -q ' Ready '; }
 # Rules, interfaces, mounts, cgroups of pods, programs, and files outside of the places of dpkg, apt and logs.

@@ -45,7 +45,7 @@ until_true 300 node_ready`,
     "Serving the first application",
     420,
     `
-kubectl apply -f /usr/share/doc/k3ts/examples/web.yaml
+until_true 120 applied
 kubectl rollout status deploy/web --timeout="$(bound 300)s"
 until_true 60 serves`,
   )

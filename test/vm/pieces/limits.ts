@@ -70,11 +70,19 @@ kubectl delete pod sized --wait=true
 gone() { [ ! -e "$(dirname "$folder")" ]; }
 until_true 60 gone`
 
+/**
+ * Tried three times: on a busy machine containerd may notice the end before the lack of memory, and calls it Error.
+ * Source: https://github.com/containerd/containerd/issues/12372.
+ */
 const OUT_OF_MEMORY = `
-pod oom 'head -c 200m /dev/zero | tail' '      resources: {limits: {memory: 20Mi}}' | kubectl apply -f -
-until_true 180 ends oom
-ended=$(status_of oom '.containerStatuses[0].state.terminated.reason')
-[ "$ended" = OOMKilled ] || fail "the container ended with $ended: $(kubectl get pod oom -o yaml)"
+for attempt in 1 2 3; do
+  pod oom 'head -c 200m /dev/zero | tail' '      resources: {limits: {memory: 20Mi}}' | kubectl apply -f -
+  until_true 180 ends oom
+  ended=$(status_of oom '.containerStatuses[0].state.terminated.reason')
+  if [ "$ended" = OOMKilled ]; then break; fi
+  [ "$attempt" -lt 3 ] || fail "the container ended with $ended: $(kubectl get pod oom -o yaml)"
+  kubectl delete pod oom
+done
 kubectl delete pod oom`
 
 /** What holds with each driver of cgroups; `expected` is a pattern of sh for the cgroup of a burstable pod's container. */
