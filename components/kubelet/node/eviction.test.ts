@@ -66,6 +66,10 @@ describe("under pressure the kubelet", () => {
 function nodeWith(tuning: Partial<KubeletTuning>) {
   const clock = new VirtualClock(0)
   const done: string[] = []
+  const worker = {
+    isCleanedUp: true,
+    fail: (_: object, graceSeconds: number) => void done.push(`grace ${graceSeconds}`),
+  }
   const running = podOf({ terminationGracePeriodSeconds: 30 }, { metadata: { name: "web" } })
   const image: Image = { id: "old", repoTags: [], repoDigests: [], size: 5, username: "", pinned: false }
   const context = {
@@ -87,13 +91,13 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
     cache: { all: () => [] } as never,
     workers: {
       all: () => [{ stage: "running", pod: running }],
-      get: () => ({ fail: (_: object, graceSeconds: number) => done.push(`grace ${graceSeconds}`) }),
+      get: () => worker,
     } as never,
     lastUsedImages: new Map(),
   })
   const disk = (available: number) => manager.relieve({ "imagefs.available": { available, capacity: 100 } })
   const memory = (available: number) => manager.relieve({ "memory.available": { available, capacity: 100 } })
-  return { clock, done, disk, memory }
+  return { clock, done, worker, disk, memory }
 }
 
 describe("configured thresholds", () => {
@@ -120,6 +124,26 @@ describe("configured thresholds", () => {
     await memory(40)
     // then
     expect(done.splice(0)).toEqual(["evicted for memory.available", "grace 20"])
+    await memory(9)
+    expect(done).toEqual(["evicted for memory.available", "grace 0"])
+  })
+
+  test("evict no other pod until the evicted one has given back what it had, or for half a minute", async () => {
+    // given
+    const { clock, done, worker, memory } = nodeWith({
+      eviction: { hard: { "memory.available": { count: 10 } }, soft: {}, mostGraceSeconds: 0, transitionMs: 0 },
+    })
+    worker.isCleanedUp = false
+    // when
+    await memory(9)
+    await clock.advance(10_000)
+    await memory(9)
+    // then
+    expect(done.splice(0)).toEqual(["evicted for memory.available", "grace 0"])
+    await clock.advance(20_000)
+    await memory(9)
+    expect(done.splice(0)).toEqual(["evicted for memory.available", "grace 0"])
+    worker.isCleanedUp = true
     await memory(9)
     expect(done).toEqual(["evicted for memory.available", "grace 0"])
   })

@@ -54,11 +54,16 @@ interface Due {
 /** How much more than its threshold is freed of the disk, so that the pressure does not return at once. */
 const MARGIN = 0.05
 
+/** How long the next eviction waits for an evicted pod to give back what it had. Source: podCleanupTimeout there. */
+const CLEANUP_MS = 30_000
+
 /** Frees what is scarce on the node. Source: pkg/kubelet/eviction/eviction_manager.go synchronize. */
 export class EvictionManager {
   readonly #parts: EvictionParts
   /** Since when soft thresholds are crossed, on the monotonic clock. */
   readonly #crossedSince = new Map<Signal, number>()
+  /** The pod that was evicted last. */
+  #evicted: { readonly uid: string; readonly at: number } | undefined
 
   constructor(parts: EvictionParts) {
     this.#parts = parts
@@ -66,16 +71,29 @@ export class EvictionManager {
 
   /**
    * Frees the scarce resource: when the disk is short, removes unused images; if that frees nothing, or another
-   * resource is short, evicts one pod. Called after each measurement. Never rejects.
+   * resource is short, evicts one pod, and the next one when the first has given back what it had. Called after each
+   * measurement. Never rejects.
    */
   async relieve(observations: Observations): Promise<void> {
     try {
       const due = this.#due(observations)
+      if (this.#isCleaningUp()) return
       if (due !== undefined) await this.#evictFor(due, observations)
       else await this.#collectImages(observations)
     } catch (err) {
       this.#parts.context.log.warn("Failed to free a resource that is under pressure", { err })
     }
+  }
+
+  /** A volume in memory, for one, is there until it is unmounted: the measurement still counts it. */
+  #isCleaningUp(): boolean {
+    const { context, workers } = this.#parts
+    const evicted = this.#evicted
+    if (evicted === undefined) return false
+    const isLate = context.clock.monotonic() - evicted.at >= CLEANUP_MS
+    if (!isLate && workers.get(evicted.uid)?.isCleanedUp === false) return true
+    this.#evicted = undefined
+    return false
   }
 
   #due(observations: Observations): Due | undefined {
@@ -118,6 +136,7 @@ export class EvictionManager {
     context.events.event(first.pod, "Warning", "Evicted", verdict.message)
     const grace = Math.min(due.graceSeconds, spec.terminationGracePeriodSeconds ?? Infinity)
     workers.get(metadata.uid!)?.fail(verdict, grace)
+    this.#evicted = { uid: metadata.uid!, at: context.clock.monotonic() }
   }
 
   /** Source: pkg/kubelet/images/image_gc_manager.go GarbageCollect. */

@@ -104,6 +104,10 @@ export class PodWorker implements Waker {
   get hasEnded(): boolean {
     return this.#stage === "terminated" || this.#stage === "finished"
   }
+  /** Whether its volumes are unmounted and its cgroup is removed, after its containers have ended. */
+  get isCleanedUp(): boolean {
+    return this.#unmounted
+  }
   /** Whether its containers have ended for good, as its status says or is about to say. What it had is free then. */
   get isOver(): boolean {
     return this.#hasEnded || this.hasEnded
