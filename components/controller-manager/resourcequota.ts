@@ -1,7 +1,7 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
 import { addQuantities, formatQuantity, fromUnits, type Quantity } from "../../pkg/apimachinery/scalars/quantity.ts"
-import { isKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
+import { type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
@@ -10,7 +10,8 @@ import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 import { DEVICES_OF_CLASS, isOfPodsAndClaims } from "../../pkg/quota/device-usage.ts"
 import type { QuotaObjects } from "../../pkg/quota/quota-objects.ts"
-import { inScope, usageOf } from "../../pkg/quota/quota-usage.ts"
+import { inScope } from "../../pkg/quota/quota-scope.ts"
+import { usageOf } from "../../pkg/quota/quota-usage.ts"
 
 /** Reads what usage depends on from informers, which must have synced. */
 const knownTo = ({ informers, clock }: ReconcileContext): QuotaObjects => ({
@@ -20,7 +21,9 @@ const knownTo = ({ informers, clock }: ReconcileContext): QuotaObjects => ({
   claims: (namespace) => informers.of(ResourceClaim).list(namespace),
 })
 
-const isPods = ({ group, plural }: Resource): boolean => group === "" && plural === "pods"
+/** Pods and claims come into the scope of a quota, and leave it, though their usage stays the same. */
+const hasScopes = ({ group, plural }: Resource): boolean =>
+  group === "" && (plural === "pods" || plural === "persistentvolumeclaims")
 
 const isClaims = ({ group, plural }: Resource): boolean =>
   group === ResourceClaim.group && plural === ResourceClaim.plural
@@ -64,7 +67,7 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       deleted: recount,
       updated: (object, old) => {
         const usage = (one: KubeObject) => amounts(usageOf(resource, one, knownTo(context)))
-        if (isPods(resource) || !deepEqual(usage(object), usage(old))) recount(object)
+        if (hasScopes(resource) || !deepEqual(usage(object), usage(old))) recount(object)
       },
     })
     if (!isClaims(resource)) return
@@ -90,7 +93,7 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
         const needed = isClaims(resource) ? [resource, Pod as Resource, DeviceClass as Resource] : [resource]
         for (const one of needed) await informers.of(one).whenSynced()
         for (const object of informers.of(resource).list(quota.metadata.namespace)) {
-          if (isKind(Pod, object) && !inScope(quota, object)) continue
+          if (!inScope(quota, object)) continue
           for (const [entry, amount] of Object.entries(usageOf(resource, object, knownTo(context))))
             used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
         }

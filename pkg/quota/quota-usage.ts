@@ -1,6 +1,5 @@
 import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../api/core/v1/pod/pod.ts"
-import type { ResourceQuota } from "../api/core/v1/resourcequota/resourcequota.ts"
 import { Service } from "../api/core/v1/service/service.ts"
 import { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import { fromUnits, quantity, type Quantity } from "../apimachinery/scalars/quantity.ts"
@@ -59,38 +58,4 @@ function claimUsage({ spec }: PersistentVolumeClaim): Usage {
           ...(storage === undefined ? {} : { [`${prefix}requests.storage`]: quantity(storage) }),
         }),
   }
-}
-
-/** Returns whether a quota applies to this pod: all scopes of the quota must match. */
-export function inScope({ spec }: ResourceQuota, pod: Pod): boolean {
-  const requirements = [
-    ...(spec.scopes ?? []).map((scopeName) => ({
-      scopeName: scopeName as string,
-      operator: "Exists",
-      values: [] as readonly string[],
-    })),
-    ...(spec.scopeSelector?.matchExpressions ?? []),
-  ]
-  return requirements.every(({ scopeName, operator, values = [] }) => {
-    switch (scopeName) {
-      case "Terminating":
-        return pod.spec.activeDeadlineSeconds !== undefined
-      case "NotTerminating":
-        return pod.spec.activeDeadlineSeconds === undefined
-      case "BestEffort":
-        return pod.status.qosClass === "BestEffort"
-      case "NotBestEffort":
-        return pod.status.qosClass !== "BestEffort"
-      case "PriorityClass": {
-        const name = pod.spec.priorityClassName ?? ""
-        return operator === "Exists"
-          ? name !== ""
-          : operator === "DoesNotExist"
-            ? name === ""
-            : values.includes(name) === (operator === "In")
-      }
-      default:
-        return false
-    }
-  })
 }

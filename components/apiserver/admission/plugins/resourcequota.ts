@@ -25,7 +25,8 @@ import { DeviceClass } from "../../../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../../../pkg/api/resource/v1/resourceclaim.ts"
 import { isOfPodsAndClaims } from "../../../../pkg/quota/device-usage.ts"
 import type { QuotaObjects, Usage } from "../../../../pkg/quota/quota-objects.ts"
-import { inScope, usageOf } from "../../../../pkg/quota/quota-usage.ts"
+import { inScope } from "../../../../pkg/quota/quota-scope.ts"
+import { usageOf } from "../../../../pkg/quota/quota-usage.ts"
 import { KeyQueue } from "../../../../pkg/storage/replicated/key-queue.ts"
 import type { Write } from "../../../../pkg/storage/storage.ts"
 import { storageKey } from "../../cacher/view.ts"
@@ -103,8 +104,9 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     const wanted = usageOf(resource, object, known)
     const before = old === undefined ? {} : usageOf(resource, old, known)
     const growing = objects.list(ResourceQuota, namespace).flatMap((quota) => {
-      if (isKind(Pod, object) && !inScope(quota, object)) return []
-      const used = usedAfter(attributes, quota, wanted, before)
+      if (!inScope(quota, object)) return []
+      // An object that comes into the quota's scope by an update counts in full.
+      const used = usedAfter(attributes, quota, wanted, old !== undefined && inScope(quota, old) ? before : {})
       return Object.keys(used).length === 0 ? [] : [[quota, used] as const]
     })
     if (options.dryRun !== true && old === undefined) admitted.set(attributes, object)
@@ -168,7 +170,7 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     const resources = entries.some(isOfPodsAndClaims) ? [Pod as Resource, ResourceClaim as Resource] : [resource]
     for (const counted of resources) {
       const add = (object: KubeObject) => {
-        if (isKind(Pod, object) && !inScope(quota, object)) return
+        if (!inScope(quota, object)) return
         for (const [key, amount] of Object.entries(usageOf(counted, object, known)))
           used[key] = addQuantities(used[key] ?? ZERO, amount)
       }
