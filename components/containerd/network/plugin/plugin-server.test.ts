@@ -141,7 +141,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     lab.run(name, "ip", "address", "delete", `${addresses[1]}/64`, "dev", "eth0")
     expect(await lab.call("CHECK", name)).toMatchObject({ code: 1, said: { msg: `eth0 lacks ${addresses[1]}` } })
     lab.run(name, "ip", "link", "delete", "eth0")
-    expect(await lab.call("CHECK", name)).toMatchObject({ code: 1, said: { msg: "eth0 is not there" } })
+    expect(await lab.call("CHECK", name)).toMatchObject({ code: 1, said: { msg: "the interface eth0 does not exist" } })
   })
 
   test("removes the remains of pods that the runtime no longer knows", async () => {
