@@ -28,7 +28,7 @@ const GOLD = {
   parameters: { iops: "1000" },
 }
 
-test("a claim with a VolumeAttributesClass stays Pending or gets an Event, since simulated volumes have no attributes", async () => {
+test("a claim with a VolumeAttributesClass stays Pending if it has no volume, and keeps its volume as it is otherwise", async () => {
   await using cluster = await startCluster({ seed: 1, nodes: 1 })
   // when a claim asks for attributes, and one gets them after its volume
   await cluster.apply([GOLD, claim("gold", "gold"), podWith("gold"), claim("plain"), podWith("plain")])
@@ -38,8 +38,8 @@ test("a claim with a VolumeAttributesClass stays Pending or gets an Event, since
   // then the first gets no volume, and says why
   expect((await cluster.get(PersistentVolumeClaim, "gold")).status.phase).toBe("Pending")
   expect(cluster.history({ kind: "Event" }).map(({ object }) => (object as { message?: string }).message)).toContain(
-    'failed to provision volume with StorageClass "local-path": a volume of k3ts.dev/simulated has no attributes ' +
-      "that could be changed: leave volumeAttributesClassName out",
+    'failed to provision volume with StorageClass "local-path": volumes of k3ts.dev/simulated support no ' +
+      "VolumeAttributesClass: leave volumeAttributesClassName out",
   )
   // and the second keeps its volume as it is, as in Kubernetes, where only drivers change volumes
   const plain = await cluster.get(PersistentVolumeClaim, "plain")
