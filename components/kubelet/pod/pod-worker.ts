@@ -4,44 +4,23 @@ import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import { endingWith, traced } from "../../../pkg/tracing/tracing.ts"
-import type { Rejection } from "../admission/admission.ts"
-import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import { DEADLINE_EXCEEDED, millisecondsLeft } from "./ending/active-deadline.ts"
 import { adoptPod } from "./adopt-pod.ts"
 import { clearAll, clearRemains, hasRemains } from "./ending/garbage.ts"
 import { graceSeconds } from "./ending/grace-period.ts"
 import { killUntilEnded } from "./ending/kill.ts"
 import { isStaticPod } from "./labels.ts"
-import type { LogRotation } from "../logs/rotate.ts"
 import { planOf } from "./plan.ts"
 import { identityOf } from "./pod-identity.ts"
-import { PodRunner, RETRY_MS, type RunnerParts, type Waker } from "./pod-runner.ts"
-import type { ProbeManager } from "../probes/probe-manager.ts"
+import { PodRunner, RETRY_MS, type Waker } from "./pod-runner.ts"
 import { PodAllocation } from "./resources/pod-allocation.ts"
-import type { resizeProblem } from "./resources/resize.ts"
 import { isMarkedRestarting, resetsOf } from "./restart-all.ts"
 import { hasRunningContainers, isRunning, type RuntimePod } from "./runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
-import type { Slots } from "./slots.ts"
 import { podStatus, type Verdict } from "../status/pod-status.ts"
 import { stepSpan, type Stage } from "./step-span.ts"
-import type { StatusManager } from "../status/status-manager.ts"
 import type { PodIdentity } from "./pod-identity.ts"
-
-/** What the workers share. */
-export interface WorkerParts extends RunnerParts {
-  readonly devices: DeviceManager
-  readonly status: StatusManager
-  readonly probes: ProbeManager
-  readonly logs: LogRotation
-  /** Limits how many pods are cleaned up at once. */
-  readonly clearing: Slots
-  /** Returns why the pod may not run here; undefined when it may. Calls `taken` at the moment of its admission. */
-  admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined>
-  /** Returns why the node lacks the resources that the pod requests now; undefined when it has them. */
-  resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
-  finished(worker: PodWorker): void
-}
+import type { WorkerParts } from "./worker-parts.ts"
 
 /**
  * Runs and ends one pod. Every action on the pod is a step of this worker, and the steps run one after the other.

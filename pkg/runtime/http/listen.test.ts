@@ -118,6 +118,20 @@ describe.each([
   })
 })
 
+test.each([
+  { what: "a first line", head: `GET /${"a".repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n` },
+  { what: "a header that goes on", head: `GET / HTTP/1.1\r\nHost: ${"a".repeat(2_000_000)}` },
+])("$what of more than 64 KiB ends the connection", async ({ head }) => {
+  await open()
+  const socket = connectTls({ host: "127.0.0.1", port: listener.port, ca }, () => socket.write(head))
+  let text = ""
+  socket.on("data", (chunk) => void (text += String(chunk)))
+  // The server may close the connection before it has read all.
+  socket.on("error", () => undefined)
+  await once(socket, "close")
+  expect(text).not.toContain("200 OK")
+})
+
 test("a resumed TLS session has its own certificate and no other", async () => {
   await open()
   const ask = (tls: Credentials & { session?: Buffer }) =>
