@@ -16,6 +16,7 @@ import { createServer as createTls, type TLSSocket } from "node:tls"
 import { holdBack } from "./body-pressure.ts"
 import { type Connection, connectionOf, type ConnectionLimits, Connections, defaultLimits } from "./connections.ts"
 import { type PeerCertificate, verifiedPeer } from "./peer-certificate.ts"
+import { allowDirectAnswers, sentDirectly } from "./direct-answer.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
 
@@ -151,7 +152,10 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
       arriving = connection
       http2.emit("connection", socket)
       arriving = undefined
-    } else http1.emit("connection", socket)
+    } else {
+      allowDirectAnswers(socket, limits.idleMs)
+      http1.emit("connection", socket)
+    }
   })
   // Under Bun the argument is the TLS socket, before its handshake.
   server.on("connection", (socket) => connections.of(socket as TLSSocket))
@@ -208,14 +212,18 @@ export function answer(
     // sending. `connections` closes the socket after the client had time to read.
     res.req.socket.destroySoon = () => undefined
   }
+  if (sentDirectly(res, status, headers, body, length)) return
   const isShort = length <= MOST_CORKED_BYTES
   // Bun writes head and body separately, each as a TLS record and with a system call: a corked socket writes both as
   // one.
   const socket = res instanceof ServerResponse && isShort ? res.socket : null
   socket?.cork()
-  res.writeHead(status, { ...headers, "content-length": String(length) })
-  res.end(isShort && typeof body !== "string" ? asBuffer(body) : body)
-  socket?.uncork()
+  try {
+    res.writeHead(status, { ...headers, "content-length": String(length) })
+    res.end(isShort && typeof body !== "string" ? asBuffer(body) : body)
+  } finally {
+    socket?.uncork()
+  }
 }
 
 /**
