@@ -56,6 +56,7 @@ export function besideServers(
   const { clock } = tools
   const transports = new Map<string, FailoverTransport>()
   let refused = (): void => undefined
+  let returned = (): void => undefined
   const servingListeners = new Set<() => void>()
   const reconnect = (): void => {
     transports.forEach((transport) => transport.reconnect())
@@ -89,6 +90,7 @@ export function besideServers(
       random,
       log,
       kubeletPort: () => kubeletPort,
+      reopened: () => returned(),
       upgrade(path, signal) {
         const { certPem: cert, keyPem: key } = membership.certificate("kubelet")
         const { serverCa: ca } = membership.remembered!
@@ -124,6 +126,7 @@ export function besideServers(
         },
         ...(addresses === undefined ? {} : { addresses }),
         onRefused: (listener) => (refused = listener),
+        onReturned: (listener) => (returned = listener),
         stopped() {
           stopListening()
           transports.forEach((transport) => transport.close())

@@ -25,6 +25,8 @@ export interface StayingOptions {
   renewed(): void
   /** Has `listener` called whenever a server does not take the certificates. */
   onRefused(listener: () => void): void
+  /** Has `listener` called whenever a server is back, as after its restart. */
+  onReturned(listener: () => void): void
   stopped(): void
 }
 
@@ -34,7 +36,18 @@ export interface StayingOptions {
  */
 export function staying(
   { informers, clock, log, spawn }: ComponentContext,
-  { membership, servers, tunnels, addresses, isUninformed, reconnect, renewed, onRefused, stopped }: StayingOptions,
+  {
+    membership,
+    servers,
+    tunnels,
+    addresses,
+    isUninformed,
+    reconnect,
+    renewed,
+    onRefused,
+    onReturned,
+    stopped,
+  }: StayingOptions,
 ): Component {
   let unsubscribe = (): void => undefined
   let stopFollowing = (): void => undefined
@@ -90,6 +103,8 @@ export function staying(
       tunnels.follow(membership.remembered!.config.servers.map((server) => `https://${server}`))
       refreshAfter(isUninformed ? RETRY_MS : LOOK_MS)
       onRefused(soon)
+      // An administrator may have given the cluster new authorities while the server was stopped.
+      onReturned(soon)
       stopFollowing = addresses?.onChange(moved) ?? stopFollowing
       addresses?.start()
       return Promise.resolve()

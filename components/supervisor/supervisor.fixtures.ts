@@ -20,13 +20,14 @@ import { Tunnels } from "./tunnel/tunnels.ts"
 
 export const PASSWORD = "0123456789abcdef0123456789abcdef"
 export const pki = openClusterPki({ now: () => realClock.now() })
-export const serving = pki.issue({
-  name: "serving",
+/** What the certificate of an API server is for. */
+export const API_SERVER = {
   authority: "server-ca",
   subject: { commonName: "kube-apiserver", organizations: [] },
   dnsNames: ["kubernetes"],
   ipAddresses: ["127.0.0.1", "192.0.2.1"],
-})
+} as const
+export const serving = pki.issue({ name: "serving", ...API_SERVER })
 export const token = formatJoinToken(pki.authorities["server-ca"].certPem, { user: "node", password: PASSWORD })
 
 /** Starts a cluster in which another API server is known, by its addresses and names. */

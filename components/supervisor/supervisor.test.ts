@@ -17,7 +17,14 @@ import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { makeCertificateRequest } from "../../pkg/pki/request/make-request.ts"
 import { subjectOf } from "../../pkg/pki/der/subject.ts"
 import { answer, listenTls, type Listener } from "../../pkg/runtime/http/listen.ts"
-import { clusterWithAnotherServer, listenAsSupervisor, PASSWORD, pki, serving, token } from "./supervisor.fixtures.ts"
+import {
+  API_SERVER,
+  clusterWithAnotherServer,
+  listenAsSupervisor,
+  PASSWORD,
+  pki,
+  token,
+} from "./supervisor.fixtures.ts"
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "./supervisor-paths.ts"
 import { AgentFiles } from "./agent/agent-files.ts"
 import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
@@ -177,12 +184,14 @@ describe("a machine that joins", () => {
     { title: "has no supervisor", status: 404, wants: "refuses" },
   ])("that is a member treats a server that $title as one that is down", async ({ status, wants }) => {
     // given
-    const other = openClusterPki({ now: () => realClock.now() }).authorities["server-ca"].certPem
+    const foreign = openClusterPki({ now: () => realClock.now() })
+    const other = foreign.authorities["server-ca"].certPem
+    const { certPem, keyPem } = foreign.issue({ name: "other", ...API_SERVER })
     const stranger = await listenTls({
       host: "127.0.0.1",
       port: 0,
-      cert: serving.certPem,
-      key: serving.keyPem,
+      cert: certPem,
+      key: keyPem,
       clientCa: other,
       onRequest: (_req, res) => answer(res, status, {}, other),
     })

@@ -160,12 +160,19 @@ async function textOf(res: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8")
 }
 
+/** Codes of errors of TLS about a certificate that no given CA has signed, or that is not one of an API server. */
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO|ALTNAME|SIGNATURE/
+
+/** Returns whether a request failed because the server's certificate is not one of the cluster's API servers. */
+export const isUntrusted = (err: unknown): boolean =>
+  err instanceof Error && UNTRUSTED.test((err.cause as NodeJS.ErrnoException | undefined)?.code ?? "")
+
 /** Returns an error that tells an administrator why a server cannot be reached, and what to do. */
 function explained(server: string, err: Error): Error {
   const { code = "" } = err as NodeJS.ErrnoException
   const mend = /NOT_YET_VALID|EXPIRED/.test(code)
     ? "; compare the clocks of both machines"
-    : /SELF_SIGNED|UNABLE_TO|ALTNAME|SIGNATURE/.test(code)
+    : UNTRUSTED.test(code)
       ? "; its certificate is not one of this cluster's API servers"
       : ""
   return new Error(`Cannot reach ${server}: ${err.message}${mend}`, { cause: err })

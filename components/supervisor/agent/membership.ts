@@ -15,7 +15,7 @@ import { AgentConfig } from "../agent-config.ts"
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "../supervisor-paths.ts"
 import { authorizationOf, parseJoinToken, pinnedRoot, type JoinCredential, type JoinToken } from "../join-token.ts"
 import type { AgentFiles, Remembered } from "./agent-files.ts"
-import { askSupervisor, SupervisorRefused, type SupervisorCall } from "./ask-supervisor.ts"
+import { askSupervisor, isUntrusted, SupervisorRefused, type SupervisorCall } from "./ask-supervisor.ts"
 
 export interface MembershipOptions {
   readonly files: AgentFiles
@@ -80,10 +80,10 @@ export class Membership {
   }
 
   /**
-   * Asks a server for the current configuration of the cluster, and for the certificates that are missing or expire
-   * soon. Returns whether there are new certificates. @throws SupervisorRefused when the server does not accept this
-   * machine; any other Error when the server cannot be asked, or has another CA than the cluster that this machine has
-   * joined
+   * Asks a server for the current configuration of the cluster, and for the certificates that are missing, expire soon
+   * or are signed by an authority that has been replaced. Returns whether there are new certificates or authorities.
+   * @throws SupervisorRefused when the server does not accept this machine; any other Error when the server cannot be
+   * asked, or has another CA than the cluster that this machine has joined
    */
   async refresh(server: string): Promise<boolean> {
     const serverCa = await this.#authorityOf(server).catch((err: unknown) => {
@@ -96,11 +96,13 @@ export class Membership {
       { clock, server, ca: serverCa, method: "GET", path: SUPERVISOR_PATHS.config },
       configOf,
     )
+    const before = this.#remembered
     this.#keep({ serverCa, config })
+    const isOther = before?.serverCa !== serverCa || before.config.clientCa !== config.clientCa
     // The first request proves with the password that the node name belongs to this machine; the server keeps the
     // password. So it must end before the others start.
     const [first, ...others] = config.certificates.filter((kind) => this.#isForgotten || !this.#serves(kind, true))
-    if (first === undefined) return false
+    if (first === undefined) return isOther
     await this.#request(server, serverCa, first)
     await Promise.all(others.map((kind) => this.#request(server, serverCa, kind)))
     this.#isForgotten = false
@@ -112,34 +114,33 @@ export class Membership {
     this.#remembered = remembered
   }
 
-  /** Returns the CA of a server, checked against the hash in the token or against the CA that is known already. */
+  /**
+   * Returns the CAs of a server's cluster, which only a server whose certificate leads to the CA in the token, or to
+   * one that is known already, may name. So the machine also learns of authorities that come with `k3ts certificate
+   * rotate-ca`, before the old ones go.
+   */
   async #authorityOf(server: string): Promise<string> {
-    const shown = await askSupervisor({
-      clock: this.#options.clock,
-      server,
-      method: "GET",
-      path: SUPERVISOR_PATHS.authorities,
-    })
+    const { clock, log } = this.#options
+    const call = { clock, server, method: "GET", path: SUPERVISOR_PATHS.authorities } as const
+    const shown = await askSupervisor(call)
     const hash = this.#token?.caHash
-    if (hash !== undefined) {
-      const root = pinnedRoot(shown, hash)
-      if (root !== undefined) return root
-      throw new SupervisorRefused(server, 403, `its CA is not the one that the token names (SHA-256 ${hash})`)
+    const pinned = hash === undefined ? undefined : pinnedRoot(shown, hash)
+    const trusted = pinned ?? this.#remembered?.serverCa
+    const fault = `its CA is not the one that ${hash === undefined ? "this machine has joined" : `the token names (SHA-256 ${hash})`}`
+    const mend = "if the cluster has a new CA, take the token anew from server/agent-token of a server"
+    if (trusted === undefined && hash === undefined) {
+      log.warn("The token has no hash of the server's CA, so the server's certificate is not checked", { server })
+      return shown
     }
-    const known = this.#remembered?.serverCa
-    if (known !== undefined) {
-      const roots = splitPem(shown).map(fingerprintOf)
-      if (splitPem(known).some((pem) => roots.includes(fingerprintOf(pem)))) return known
-      throw new SupervisorRefused(
-        server,
-        403,
-        "its CA is not the one that this machine has joined; join again with a whole token",
-      )
-    }
-    this.#options.log.warn("The token has no hash of the server's CA, so the server's certificate is not checked", {
-      server,
+    if (trusted === undefined) throw new SupervisorRefused(server, 403, `${fault}; ${mend}`)
+    const confirmed = await askSupervisor({ ...call, ca: trusted }).catch((err: unknown) => {
+      throw isUntrusted(err) ? new SupervisorRefused(server, 403, `${fault}; ${mend}`) : err
     })
-    return shown
+    if (hash !== undefined && pinned === undefined)
+      log.warn("The token names an earlier CA of the cluster: take the new token before this machine must join again", {
+        server,
+      })
+    return confirmed
   }
 
   async #request(server: string, ca: string, kind: string): Promise<void> {
@@ -195,8 +196,8 @@ export class Membership {
   }
 
   /**
-   * Whether there is a certificate of this kind that is valid now and signed by the current CA. With `lasting` it must
-   * also have more than a third of its life left.
+   * Whether there is a certificate of this kind that is valid now and signed by a CA of the cluster. With `lasting` it
+   * must also have more than a third of its life left and be signed by the newest CA, which is the first in its bundle.
    */
   #serves(kind: string, lasting = false): boolean {
     const { nodeName, nodeIps, clock, files } = this.#options
@@ -206,6 +207,7 @@ export class Membership {
     const [, ...intermediates] = splitPem(pair.certPem)
     const ca = kind === SERVING ? serverCa : config.clientCa
     if (!verifyCertificate(pair.certPem, ca, { now: clock.now(), intermediates }).ok) return false
+    if (lasting && !isSignedBy(pair.certPem, splitPem(ca)[0]!)) return false
     if (subjectOf(pair.certPem).commonName !== `system:node:${nodeName}`) return kind !== "kubelet" && kind !== SERVING
     const certificate = new X509Certificate(pair.certPem)
     return kind !== SERVING || nodeIps(config).every((ip) => certificate.checkIP(ip) !== undefined)
@@ -214,4 +216,7 @@ export class Membership {
 
 const configOf = (text: string): AgentConfig => AgentConfig.parse(JSON.parse(text))
 
-const fingerprintOf = (pem: string): string => new X509Certificate(pem).fingerprint256
+function isSignedBy(pem: string, authorityPem: string): boolean {
+  const [certificate, authority] = [new X509Certificate(pem), new X509Certificate(authorityPem)]
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+}

@@ -23,6 +23,8 @@ export interface TunnelAgentOptions {
   readonly server: string
   /** The port of the kubelet on this machine. */
   readonly kubeletPort: () => number
+  /** Called when the tunnel is open again after it has ended, as after a restart of the server. */
+  readonly reopened?: () => void
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -54,10 +56,13 @@ export class TunnelAgent {
     const { clock, random, log, server } = this.#options
     const { signal } = this.#ending
     let wait = FIRST_WAIT_MS
+    let wasOpen = false
     while (!signal.aborted) {
       try {
         const connection = await this.#options.upgrade(SUPERVISOR_PATHS.tunnel, signal)
         log.debug("Opened the tunnel to a server", { server })
+        if (wasOpen) this.#options.reopened?.()
+        wasOpen = true
         const since = clock.monotonic()
         await this.#serve(connection)
         // A tunnel that ends at once counts as a failure too: another machine may have the same certificate.
