@@ -1,3 +1,5 @@
+import { realClock } from "../../pkg/clock/real.ts"
+import { compileAsUsual } from "../../pkg/runtime/jit.ts"
 import { isGroup, type Command, type CommandGroup, type Invocation } from "./cli/command.ts"
 import { complete } from "./cli/complete.ts"
 import { overview } from "./cli/help.ts"
@@ -12,6 +14,9 @@ import { COMPLETE } from "./commands/completion.ts"
  */
 const FAILED = 1
 const WRONG_USAGE = 2
+
+/** After this many milliseconds a command no longer starts, but works, and its code is compiled as usual. */
+const LONGEST_START_MS = 2000
 
 const HELP = ["--help", "-h", "help"]
 const VERSION = ["--version", "-v"]
@@ -85,6 +90,7 @@ function print(text: string): void {
   process.stdout.write(text)
 }
 
+realClock.setTimeout(compileAsUsual, LONGEST_START_MS, "upkeep")
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (err) {

@@ -8,6 +8,7 @@ import type { AgentConfig } from "../../../components/supervisor/agent-config.ts
 import { realClock } from "../../../pkg/clock/real.ts"
 import { ADDRESS_GROUPS } from "../../../pkg/netlink/links.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
+import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { hearNetlink } from "../../../pkg/runtime/netlink.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { agentNodeConfig, agentSimulatedNodeConfig } from "../config/agent-config.ts"
@@ -135,6 +136,7 @@ async function run(
     failed: context.failed,
     ready() {
       log.info("The node runs", { ms: sinceStart() })
+      compileAsUsual()
       giveMemoryBackWhenIdle(clock)
       context.spawn("service manager", async () => {
         await serviceManager.ready()

@@ -11,6 +11,7 @@ import type { Component } from "../../../pkg/component/component.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
+import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
@@ -190,6 +191,7 @@ async function run(
     },
     ready() {
       log.info("k3ts is running", { ms: sinceStart() })
+      compileAsUsual()
       giveMemoryBackWhenIdle(context.clock)
       context.spawn("service manager", async () => {
         await serviceManager.ready()

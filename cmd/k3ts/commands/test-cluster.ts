@@ -6,6 +6,7 @@ import { z } from "zod"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger } from "../../../pkg/log/log.ts"
+import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { startCluster, type Cluster } from "../../../components/cluster/testing/cluster.ts"
 import { boolean, value } from "../cli/flags.ts"
 import { featureGates } from "../cli/values.ts"
@@ -58,6 +59,7 @@ export default defineCommand({
         history: "10m",
         seed: Math.floor(systemRandom.next() * 2 ** 31),
       })
+      compileAsUsual()
       const kubeconfig = join(folder, "kubeconfig.yaml")
       writeFileSync(kubeconfig, (await cluster.listen()).kubeconfig, { mode: 0o600 })
       if (args.length > 0) return await runCommand(args, kubeconfig, stopped)

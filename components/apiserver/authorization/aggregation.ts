@@ -16,15 +16,22 @@ import { storageKey, storagePrefix } from "../cacher/view.ts"
 export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] | undefined {
   const selectors = role.aggregationRule?.clusterRoleSelectors
   if (selectors === undefined) return undefined
-  const rules: PolicyRule[] = []
+  const rules = new Map<string, PolicyRule>()
   for (const selector of selectors.map(fromLabelSelector)) {
     for (const other of all) {
       if (other.metadata.name === role.metadata.name || !selector.matches(other.metadata.labels ?? {})) continue
-      for (const rule of other.rules ?? []) if (!rules.some((known) => deepEqual(known, rule))) rules.push(rule)
+      for (const rule of other.rules ?? []) {
+        const text = textOf(rule)
+        if (!rules.has(text)) rules.set(text, rule)
+      }
     }
   }
-  return rules
+  return [...rules.values()]
 }
+
+/** Returns a text that only equal rules have. */
+const textOf = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): string =>
+  JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs])
 
 /** The field manager of the rules of aggregated roles. */
 export const AGGREGATION = "clusterrole-aggregation-controller"

@@ -2,17 +2,16 @@ import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { Role } from "../../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
-import type { PolicyRule, Subject } from "../../../pkg/api/rbac/v1/rules.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
+import { RBAC_GROUP, type PolicyRule, type Subject } from "../../../pkg/api/rbac/v1/rules.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
-import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { aggregatedRules, AGGREGATION } from "./aggregation.ts"
 import { CLUSTER_ROLE_BINDINGS, type BootstrapBinding } from "./bootstrap-cluster-bindings.ts"
 import { CLUSTER_ROLES } from "./bootstrap-cluster-roles.ts"
 import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
 import { notCovered } from "./rules.ts"
-import { want, type Wanted } from "../bootstrap/bootstrap-object.ts"
+import { wantDecoded, type Wanted } from "../bootstrap/bootstrap-object.ts"
 
 const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 const RBAC_METADATA = {
@@ -40,58 +39,77 @@ export function rbacObjects(): readonly Wanted[] {
   ]
   return [
     ...clusterRoles.map((role) =>
-      want(
+      wantDecoded(
         ClusterRole,
         role,
         reconcileRole,
-        role.aggregationRule === undefined ? {} : { applied: { manager: AGGREGATION, field: "rules" } },
+        role.aggregationRule === undefined
+          ? { form: Object.keys(role.metadata.labels!).join(" ") }
+          : { applied: { manager: AGGREGATION, field: "rules" } },
       ),
     ),
     ...bindings.map((binding) =>
-      want(
+      wantDecoded(
         ClusterRoleBinding,
-        {
-          metadata: { name: binding.role, ...RBAC_METADATA },
-          roleRef: { kind: "ClusterRole", name: binding.role },
-          subjects: subjectsOf(binding),
-        },
+        { ...typeOf(ClusterRoleBinding), metadata: metadataOf(binding.role), ...granted("ClusterRole", binding) },
         reconcileBinding,
+        { form: formOf(binding) },
       ),
     ),
     ...ROLES.map(({ namespace, name, rules }) =>
-      want(Role, { metadata: { namespace, name, ...RBAC_METADATA }, rules }, reconcileRole),
+      wantDecoded(Role, { ...typeOf(Role), metadata: { namespace, ...metadataOf(name) }, rules }, reconcileRole, {
+        form: "role",
+      }),
     ),
     ...ROLE_BINDINGS.map((binding) =>
-      want(
+      wantDecoded(
         RoleBinding,
         {
-          metadata: { namespace: binding.namespace, name: binding.name ?? binding.role, ...RBAC_METADATA },
-          roleRef: { kind: "Role", name: binding.role },
-          subjects: subjectsOf(binding),
+          ...typeOf(RoleBinding),
+          metadata: { namespace: binding.namespace, ...metadataOf(binding.name ?? binding.role) },
+          ...granted("Role", binding),
         },
         reconcileBinding,
+        { form: formOf(binding) },
       ),
     ),
   ]
 }
+
+// The objects have their properties in the order of decoding, which would not change them.
+
+const typeOf = ({ kind, apiVersion }: Resource) => ({ kind, apiVersion })
+
+const metadataOf = (name: string) => ({ name, ...RBAC_METADATA })
 
 const clusterRole = (
   name: string,
   rules: readonly PolicyRule[],
   labels: Readonly<Record<string, string>> | undefined,
   aggregates: readonly Readonly<Record<string, string>>[] | undefined,
-): ClusterRole =>
-  decodeObject(ClusterRole, {
-    metadata: { name, ...RBAC_METADATA, labels: { ...RBAC_METADATA.labels, ...labels } },
-    rules,
-    ...(aggregates === undefined
-      ? {}
-      : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
-  }).object
+): ClusterRole => ({
+  ...typeOf(ClusterRole),
+  metadata:
+    labels === undefined
+      ? metadataOf(name)
+      : { name, labels: { ...RBAC_METADATA.labels, ...labels }, annotations: RBAC_METADATA.annotations },
+  ...(aggregates === undefined
+    ? {}
+    : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
+  rules,
+})
+
+function granted(kind: "Role" | "ClusterRole", binding: BootstrapBinding): Pick<RoleBinding, "roleRef" | "subjects"> {
+  const roleRef = { kind, name: binding.role, apiGroup: RBAC_GROUP }
+  const subjects = subjectsOf(binding)
+  return subjects.length === 0 ? { roleRef } : { roleRef, subjects }
+}
+
+const formOf = (binding: BootstrapBinding): string => (subjectsOf(binding).length === 0 ? "to nobody" : "to some")
 
 const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding): readonly Subject[] => [
-  ...groups.map((name): Subject => ({ kind: "Group", name })),
-  ...users.map((name): Subject => ({ kind: "User", name })),
+  ...groups.map((name): Subject => ({ kind: "Group", name, apiGroup: RBAC_GROUP })),
+  ...users.map((name): Subject => ({ kind: "User", name, apiGroup: RBAC_GROUP })),
   ...accounts.map((account): Subject => {
     const [namespace = "", name = ""] = account.split("/")
     return { kind: "ServiceAccount", namespace, name }

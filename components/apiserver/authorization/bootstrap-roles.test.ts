@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import { RESOURCES } from "../../../pkg/api/resources.ts"
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
+import { trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import { CLUSTER_ROLE_BINDINGS } from "./bootstrap-cluster-bindings.ts"
 import { CLUSTER_ROLES } from "./bootstrap-cluster-roles.ts"
 import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
+import { rbacObjects } from "./bootstrap-rbac.ts"
 import { notCovered, ruleAllowsKind } from "./rules.ts"
 
 const AGGREGATED = ["view", "edit", "admin"] as const
@@ -131,4 +134,20 @@ test("every kind in a role that we serve is named with its own API group", () =>
     ),
   )
   expect(misplaced).toEqual([])
+})
+
+describe("the roles and bindings that every server writes", () => {
+  const all = rbacObjects()
+
+  test("are as decoding them would give them, in the same order", () => {
+    for (const { resource, object } of all)
+      expect(JSON.stringify(object)).toBe(JSON.stringify(decodeObject(resource, object).object))
+  })
+
+  test("have the same managed fields where they have the same form", () => {
+    const fieldsOf = ({ resource, object }: (typeof all)[number]) =>
+      trackUpdate(resource, undefined, object, { manager: "m", now: "2026-01-01T00:00:00Z" }).metadata.managedFields
+    for (const [, same] of Map.groupBy(all, ({ resource, form }) => `${resource.plural} ${form}`))
+      if (same[0]!.form !== undefined) for (const other of same) expect(fieldsOf(other)).toEqual(fieldsOf(same[0]!))
+  })
 })

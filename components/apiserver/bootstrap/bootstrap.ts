@@ -69,9 +69,11 @@ const MANAGER = "kube-apiserver"
 
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { storage } = options
+  const now = timestamp(options.clock)
+  const managersOfForms: ManagersOfForms = new Map()
   const missing = (wanted: Wanted): Write | undefined => {
     const current = storage.get(wanted.key)
-    if (current === undefined) return writeOf(options, wanted, newObject(options, wanted), 0)
+    if (current === undefined) return writeOf(options, wanted, newObject(options, wanted, now, managersOfForms), 0)
     const kept = wanted.reconcile?.(current.object, wanted.object)
     return kept === undefined || deepEqual(kept, current.object)
       ? undefined
@@ -143,17 +145,35 @@ const ownApi = ({ apiService }: OwnExtension, { clock }: BootstrapOptions): Want
   })
 }
 
-function newObject({ clock, random }: BootstrapOptions, wanted: Wanted): KubeObject {
+type ManagersOfForms = Map<string, KubeObject["metadata"]["managedFields"]>
+
+function newObject(
+  { random }: BootstrapOptions,
+  wanted: Wanted,
+  now: string,
+  managersOfForms: ManagersOfForms,
+): KubeObject {
   const { resource } = wanted
-  const now = timestamp(clock)
   const strategy = { now, uuid: () => uuid(random), warn: () => undefined }
   // As in requests, fields that the strategy adds have no manager.
-  const sent = withManagers(wanted, now)
+  const sent = withManagersOfForm(wanted, now, managersOfForms)
   const prepared = resource.prepareForCreate?.(sent, strategy) ?? sent
   return {
     ...prepared,
     metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...firstGeneration(resource) },
   }
+}
+
+/** Does what `withManagers` does, only once for each form of each kind. */
+function withManagersOfForm(wanted: Wanted, now: string, managersOfForms: ManagersOfForms): KubeObject {
+  const { form, resource, object } = wanted
+  if (form === undefined) return withManagers(wanted, now)
+  const id = `${resource.plural} ${form}`
+  const known = managersOfForms.get(id)
+  if (known !== undefined) return { ...object, metadata: { ...object.metadata, managedFields: known } }
+  const made = withManagers(wanted, now)
+  managersOfForms.set(id, made.metadata.managedFields)
+  return made
 }
 
 /** Returns the object with the managedFields that it would have if a separate request had written each part. */
