@@ -2,6 +2,7 @@
  * The few requests to S3-compatible storage that snapshots need. The bucket is in the path of URLs, which every such
  * storage accepts. Bun has an S3 client too, but it cannot use a private certificate authority.
  */
+import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { Agent as HttpAgent, request as http, type ClientRequest, type IncomingMessage } from "node:http"
 import { Agent as HttpsAgent, request as https } from "node:https"
@@ -31,13 +32,21 @@ export interface S3Config {
 }
 
 export interface S3Request {
-  readonly method: "GET" | "PUT" | "DELETE" | "HEAD"
+  readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD"
   /** The key in the bucket; empty for the bucket itself. */
   readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  /** The file whose content is sent. */
-  readonly body?: { readonly path: string; readonly size: number; readonly sha256: string }
+  /** A text, or the part of a file that is sent. */
+  readonly body?: string | FilePart
+}
+
+export interface FilePart {
+  readonly path: string
+  /** Where the part begins in the file, and its length, in bytes. */
+  readonly start: number
+  readonly size: number
+  readonly sha256: string
 }
 
 export interface S3Answer {
@@ -49,8 +58,8 @@ export interface S3Answer {
 /** The size of the largest response: a block of a snapshot, or a page of a list. */
 const MOST_ANSWER_BYTES = 80 * 2 ** 20
 const CLOSED = "the client has been closed"
-/** The SHA-256 of an empty body. */
-const EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+/** How long `lastRequest` waits, in milliseconds: a server that stops does not wait long for the storage. */
+const LAST_MS = 2000
 
 export class S3Client {
   readonly #config: S3Config
@@ -85,6 +94,7 @@ export class S3Client {
    */
   async send(request: S3Request): Promise<S3Answer> {
     try {
+      if (this.#isClosed) throw new Error(CLOSED)
       return await this.#send(request)
     } catch (cause) {
       const { message } = cause as Error
@@ -107,9 +117,16 @@ export class S3Client {
     )
   }
 
-  async #send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Answer> {
-    if (this.#isClosed) throw new Error(CLOSED)
-    const { endpoint, bucket, region, insecure, accessKey, secretKey, sessionToken, timeoutMs } = this.#config
+  /** Sends a request that cleans up, even if the client is closed, and waits for its answer for a short time. */
+  lastRequest(request: S3Request): Promise<S3Answer> {
+    return this.#send(request, LAST_MS)
+  }
+
+  async #send(
+    { method, key, query = {}, headers = {}, body }: S3Request,
+    timeoutMs = this.#config.timeoutMs,
+  ): Promise<S3Answer> {
+    const { endpoint, bucket, region, insecure, accessKey, secretKey, sessionToken } = this.#config
     const search = new URLSearchParams(query).toString().replaceAll("+", "%20")
     const path = `/${[bucket, ...key.split("/")].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
     const signed = aws4.sign(
@@ -122,8 +139,11 @@ export class S3Client {
         headers: {
           ...headers,
           "X-Amz-Date": isoBasic(this.#clock.now()),
-          "X-Amz-Content-Sha256": body?.sha256 ?? EMPTY,
-          ...(body === undefined ? {} : { "Content-Length": body.size, "Content-Type": "application/zstd" }),
+          "X-Amz-Content-Sha256": isText(body) ? sha256Of(body ?? "") : body.sha256,
+          ...(body === undefined && method !== "POST"
+            ? {}
+            : { "Content-Length": isText(body) ? Buffer.byteLength(body ?? "") : body.size }),
+          ...(isText(body) ? {} : { "Content-Type": "application/zstd" }),
         },
       },
       { accessKeyId: accessKey, secretAccessKey: secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
@@ -147,14 +167,22 @@ export class S3Client {
     )
     sending.on("error", reject)
     onUnwantedUpgrade(sending, reject)
-    if (body === undefined) sending.end()
-    else pipeline(createReadStream(body.path), sending).catch(reject)
+    if (isText(body)) sending.end(body)
+    else if (body.size === 0) sending.end()
+    else
+      pipeline(createReadStream(body.path, { start: body.start, end: body.start + body.size - 1 }), sending).catch(
+        reject,
+      )
     return promise.finally(() => {
       timer.cancel()
       this.#underWay.delete(sending)
     })
   }
 }
+
+const isText = (body: S3Request["body"]): body is string | undefined => typeof body !== "object"
+
+const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 async function received(answer: IncomingMessage, method: S3Request["method"]): Promise<S3Answer> {
   const parts: Buffer[] = []

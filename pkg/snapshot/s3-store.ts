@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
-import { stat } from "node:fs/promises"
+import type { Clock } from "../clock/clock.ts"
 import { SnapshotError, readIndex, type SnapshotSource } from "./format.ts"
 import { isSnapshotName } from "./names.ts"
 import { textOf, type S3Client, type S3Config } from "./s3-client.ts"
+import { uploadFile } from "./s3-upload.ts"
 import type { ListedSnapshot, SnapshotStore } from "./store.ts"
 
-/** The largest object that S3 accepts in one request. */
-const MOST_BYTES = 5 * 2 ** 30
 /** The number of bytes at the end of a snapshot that are read first: they contain the index unless it is very large. */
 const END_BYTES = 64 * 1024
 const PAGES = 100
@@ -18,8 +15,19 @@ export class S3Store implements SnapshotStore {
   readonly #bucket: string
   readonly #prefix: string
 
-  constructor(client: S3Client, { bucket, folder }: Pick<S3Config, "bucket" | "folder">) {
+  readonly #clock: Clock
+  readonly #partBytes: number | undefined
+
+  /** `partBytes` is the length of the parts of an upload; see s3-upload.ts for the usual one. */
+  constructor(
+    client: S3Client,
+    { bucket, folder }: Pick<S3Config, "bucket" | "folder">,
+    clock: Clock,
+    partBytes?: number,
+  ) {
     this.#client = client
+    this.#clock = clock
+    this.#partBytes = partBytes
     this.#bucket = bucket
     this.#prefix = folder === "" ? "" : `${folder}/`
   }
@@ -30,15 +38,8 @@ export class S3Store implements SnapshotStore {
 
   /** Copies a snapshot file to the bucket, which compares its SHA-256, and returns the URL. */
   async upload(name: string, path: string): Promise<string> {
-    const { size } = await stat(path)
-    if (size > MOST_BYTES)
-      throw new SnapshotError(`Cannot copy ${path} to S3: it has ${size} bytes, and S3 accepts at most ${MOST_BYTES}`)
-    const hash = createHash("sha256")
-    for await (const part of createReadStream(path)) hash.update(part as Buffer)
-    await this.#client.expect(
-      { method: "PUT", key: this.#key(name), body: { path, size, sha256: hash.digest("hex") } },
-      200,
-    )
+    const [prefix, partBytes] = [this.#prefix, this.#partBytes]
+    await uploadFile(this.#client, this.#clock, { key: this.#key(name), path, prefix, partBytes })
     return this.#location(name)
   }
 

@@ -1,112 +1,44 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { createHash, createHmac } from "node:crypto"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { createServer, type IncomingMessage, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
+import {
+  closeSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { realClock } from "../clock/real.ts"
 import { SnapshotFolder } from "./folder.ts"
 import { packSnapshot } from "./pack.ts"
 import { S3Client, textOf, type S3Config } from "./s3-client.ts"
+import { S3Server } from "./s3-server.fixtures.ts"
+import { partLength } from "./s3-upload.ts"
 import { S3Store } from "./s3-store.ts"
 import { prune } from "./store.ts"
 import { openSnapshot } from "./unpack.ts"
 
-const [ACCESS, SECRET] = ["the-access-key", "the-secret-key"]
-const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest()
-
-/**
- * Whether a request was signed with the secret key, worked out anew. Source: AWS, Signature Version 4, "Create a signed
- * AWS API request".
- */
-function isSigned({ method, url = "", headers }: IncomingMessage, body: Buffer): boolean {
-  const [, scope = "", names = "", signature] =
-    /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+), Signature=(\w+)/.exec(headers.authorization ?? "") ?? []
-  const [path = "", query = ""] = url.split("?")
-  const canonical = [
-    method,
-    path,
-    query.split("&").sort().join("&"),
-    ...names.split(";").map((name) => `${name}:${String(headers[name])}`),
-    "",
-    names,
-    headers["x-amz-content-sha256"],
-  ].join("\n")
-  const hash = (content: string | Buffer) => createHash("sha256").update(content).digest("hex")
-  const toSign = ["AWS4-HMAC-SHA256", headers["x-amz-date"], scope, hash(canonical)].join("\n")
-  const key = scope.split("/").reduce<string | Buffer>((above, part) => hmac(above, part), `AWS4${SECRET}`)
-  return hmac(key, toSign).toString("hex") === signature && hash(body) === headers["x-amz-content-sha256"]
-}
-
-let server: Server
+let storage: S3Server
 let root = ""
 let objects: Map<string, Buffer>
-let seen: string[]
 let client: S3Client
 let config: S3Config
 
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "k3ts-s3-"))
-  objects = new Map()
-  seen = []
-  server = createServer(async (request, response) => {
-    const body = Buffer.concat((await Array.fromAsync(request)) as Buffer[])
-    const answer = (status: number, content: string | Buffer = "") => {
-      response.writeHead(status, { "content-length": Buffer.byteLength(content) })
-      response.end(request.method === "HEAD" ? undefined : content)
-    }
-    const { pathname, searchParams } = new URL(request.url ?? "", "http://x")
-    seen.push(`${request.method} ${pathname}`)
-    if (!isSigned(request, body))
-      return answer(403, `<Error><Code>SignatureDoesNotMatch</Code><Message>no &amp; no</Message></Error>`)
-    const key = decodeURIComponent(pathname).replace(/^\/bucket\//, "")
-    if (request.method === "PUT") objects.set(key, body)
-    if (request.method === "DELETE") objects.delete(key)
-    if (request.method === "GET" && key === "") return answer(200, listed(searchParams))
-    const found = objects.get(key)
-    if (found === undefined) return answer(request.method === "DELETE" ? 204 : 404)
-    const [, from = "0", to = String(found.length - 1)] = /bytes=(\d+)-(\d+)/.exec(request.headers.range ?? "") ?? []
-    if (request.method === "HEAD") response.setHeader("content-length", found.length)
-    return request.method === "HEAD"
-      ? void response.writeHead(200).end()
-      : answer(request.headers.range === undefined ? 200 : 206, found.subarray(Number(from), Number(to) + 1))
-  })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  config = {
-    endpoint: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    region: "us-east-1",
-    bucket: "bucket",
-    folder: "a b/c",
-    accessKey: ACCESS,
-    secretKey: SECRET,
-    insecure: true,
-    skipVerify: false,
-    timeoutMs: 5000,
-  }
+  storage = new S3Server()
+  objects = storage.objects
+  config = await storage.start()
   client = new S3Client(config, realClock)
 })
-afterEach(() => {
+afterEach(async () => {
   client.close()
-  server.close()
-  server.closeAllConnections()
+  await storage[Symbol.asyncDispose]()
   rmSync(root, { recursive: true, force: true })
 })
-
-/** One object on a page. */
-function listed(query: URLSearchParams): string {
-  const keys = [...objects.keys()].filter((key) => key.startsWith(query.get("prefix") ?? "")).sort()
-  const at = Number(query.get("continuation-token") ?? 0)
-  const content = keys
-    .slice(at, at + 1)
-    .map(
-      (key) =>
-        `<Contents><Key>${key.replaceAll("&", "&amp;")}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>` +
-        `<Size>${objects.get(key)!.length}</Size></Contents>`,
-    )
-  const next = at + 1 < keys.length ? `<NextContinuationToken>${at + 1}</NextContinuationToken>` : ""
-  return `<ListBucketResult><IsTruncated>${next !== ""}</IsTruncated>${content.join("")}${next}</ListBucketResult>`
-}
 
 const pack = (time: number) =>
   packSnapshot(
@@ -121,7 +53,7 @@ const pack = (time: number) =>
 describe("snapshots in S3", () => {
   test("are copied, listed in several pages, read in ranges, and pruned", async () => {
     // given three snapshots in a folder, and what is none in the bucket
-    const [folder, store] = [new SnapshotFolder(root), new S3Store(client, config)]
+    const [folder, store] = [new SnapshotFolder(root), new S3Store(client, config, realClock)]
     objects.set("a b/c/notes & more.txt", Buffer.from("no snapshot"))
     objects.set("a b/c/daily-n-1800000009.zst", Buffer.from("damaged"))
 
@@ -156,7 +88,7 @@ describe("snapshots in S3", () => {
 
   test("fail with the storage's own message, without keys", async () => {
     const wrong = new S3Client({ ...config, secretKey: "another-secret" }, realClock)
-    const failure = await new S3Store(wrong, config).list().catch((err: unknown) => String(err))
+    const failure = await new S3Store(wrong, config, realClock).list().catch((err: unknown) => String(err))
     wrong.close()
     expect(failure).toContain("refused GET bucket/: SignatureDoesNotMatch: no & no")
     expect(failure).not.toMatch(/another-secret|the-access-key/)
@@ -164,35 +96,140 @@ describe("snapshots in S3", () => {
 
   test("are given up after a timeout", async () => {
     // given storage that takes a request and does not answer
-    server.removeAllListeners("request")
-    server.on("request", () => undefined)
+    storage.server.removeAllListeners("request")
+    storage.server.on("request", () => undefined)
     const impatient = new S3Client({ ...config, timeoutMs: 50 }, realClock)
-    await expect(new S3Store(impatient, config).list()).rejects.toThrow(/Cannot reach S3 at .*no answer within 0.05 s/)
+    await expect(new S3Store(impatient, config, realClock).list()).rejects.toThrow(
+      /Cannot reach S3 at .*no answer within 0.05 s/,
+    )
     impatient.close()
   })
 
   test("are not waited for once the client is closed", async () => {
     // given an upload that the storage takes without an answer
     const begun = new Promise<void>((resolve) => {
-      server.removeAllListeners("request")
-      server.on("request", () => resolve())
+      storage.server.removeAllListeners("request")
+      storage.server.on("request", () => resolve())
     })
     const file = join(root, "a")
     writeFileSync(file, "content")
-    const uploading = new S3Store(client, config).upload("a", file).catch((err: unknown) => String(err))
+    const uploading = new S3Store(client, config, realClock).upload("a", file).catch((err: unknown) => String(err))
     await begun
 
     // when the client is closed, then the upload fails, and each later request
     client.close()
     expect(await uploading).toContain("the client has been closed")
-    await expect(new S3Store(client, config).list()).rejects.toThrow(/the client has been closed/)
+    await expect(new S3Store(client, config, realClock).list()).rejects.toThrow(/the client has been closed/)
   })
 
   test("cannot have names that lead elsewhere in the bucket", async () => {
-    const store = new S3Store(client, config)
+    const store = new S3Store(client, config, realClock)
     for (const name of ["../x", "a/b", ""]) await expect(store.delete(name)).rejects.toThrow(/Cannot use the snapshot/)
-    expect(seen).toEqual([])
+    expect(storage.seen).toEqual([])
   })
+})
+
+describe("a snapshot that is larger than one part", () => {
+  const name = "daily-n-1800000001.zst"
+  const MIB = 2 ** 20
+  /** Writes a file whose bytes differ from part to part. */
+  const large = (size: number): string => {
+    const path = join(root, "large")
+    writeFileSync(path, Buffer.alloc(size, "0123456789abcdef!"))
+    return path
+  }
+  const uploaded = (partBytes: number, path: string) =>
+    new S3Store(client, config, realClock, partBytes).upload(name, path)
+  const methods = () => storage.seen.map((line) => line.replace(/^(\w+) [^?]+\??/, "$1 ").replace(/uploadId=.*/, "id"))
+
+  test("is copied part by part and joined", async () => {
+    const path = large(2 * MIB + 17)
+    expect(await uploaded(MIB, path)).toBe(`s3://bucket/a b/c/${name}`)
+    expect(objects.get(`a b/c/${name}`)!.equals(readFileSync(path))).toBe(true)
+    expect(storage.uploads.size).toBe(0)
+    expect(methods()).toEqual([
+      "GET uploads=&prefix=a%20b%2Fc%2F",
+      "POST uploads=",
+      "PUT partNumber=1&id",
+      "PUT partNumber=2&id",
+      "PUT partNumber=3&id",
+      "POST id",
+    ])
+  })
+
+  test("has parts of 64 MiB, and larger ones where there would be more than S3's limit of 10,000", () => {
+    expect(partLength(65 * MIB)).toBe(64 * MIB)
+    expect(partLength(5 * 2 ** 40)).toBe(Math.ceil((5 * 2 ** 40) / 10_000))
+  })
+
+  test.each([
+    { title: "a part is refused", method: "PUT", status: 503, content: "<Error><Code>SlowDown</Code></Error>" },
+    {
+      title: "the parts cannot be joined",
+      method: "POST",
+      status: 500,
+      content: "<Error><Code>Internal</Code></Error>",
+    },
+    {
+      title: "joining fails after the status 200",
+      method: "POST",
+      status: 200,
+      content: "<Error><Code>InternalError</Code><Message>try again</Message></Error>",
+    },
+  ])("leaves nothing in S3 when $title", async ({ method, status, content }) => {
+    storage.refuse = (request) =>
+      request.method === method && /uploadId=/.test(request.url ?? "") && !/partNumber=1&/.test(request.url ?? "")
+        ? { status, content }
+        : undefined
+    await expect(uploaded(MIB, large(2 * MIB))).rejects.toThrow(/SlowDown|Internal/)
+    expect([storage.uploads.size, objects.size]).toEqual([0, 0])
+  })
+
+  test("leaves nothing in S3 when the server stops meanwhile", async () => {
+    // given storage that does not answer the second part
+    const begun = new Promise<void>((resolve) => {
+      storage.refuse = (request) => {
+        if (!/partNumber=2&/.test(request.url ?? "")) return undefined
+        resolve()
+        throw new Error("closed without an answer")
+      }
+    })
+    const failing = uploaded(MIB, large(2 * MIB)).catch((err: unknown) => String(err))
+    await begun
+    // when
+    client.close()
+    // then
+    expect(await failing).toMatch(/has been closed|Cannot reach S3/)
+    expect([storage.uploads.size, objects.size]).toEqual([0, 0])
+  })
+
+  test("has the parts removed that a killed process left more than a day ago", async () => {
+    const parts: Buffer[] = []
+    const [old, young] = [new Date(Date.now() - 25 * 3_600_000), new Date(Date.now() - 23 * 3_600_000)]
+    storage.uploads.set("old", { key: "a b/c/daily-n-1700000000", parts, began: old.toISOString() })
+    storage.uploads.set("young", { key: "a b/c/daily-m-1700000000", parts, began: young.toISOString() })
+    storage.uploads.set("foreign", { key: "a b/c/else/where", parts, began: old.toISOString() })
+    await uploaded(MIB, large(2 * MIB))
+    expect([...storage.uploads.keys()]).toEqual(["young", "foreign"])
+  })
+
+  test("is copied in little memory, whatever its size", async () => {
+    const path = join(root, "sparse")
+    const file = openSync(path, "w")
+    ftruncateSync(file, 384 * MIB)
+    writeSync(file, "end", 384 * MIB - 3)
+    closeSync(file)
+    storage.isForgetful = true
+    let most = 0
+    storage.refuse = () => {
+      most = Math.max(most, process.memoryUsage.rss())
+      return undefined
+    }
+    const before = process.memoryUsage.rss()
+    await uploaded(128 * MIB, path)
+    expect(storage.seen.filter((line) => line.startsWith("PUT"))).toHaveLength(3)
+    expect((most - before) / MIB).toBeLessThan(128)
+  }, 60_000)
 })
 
 test("texts of XML are decoded with their entities, and a missing element is undefined", () => {
