@@ -6,7 +6,7 @@ import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import { PendingCauses } from "../../pkg/tracing/pending-causes.ts"
-import { endingWith } from "../../pkg/tracing/tracing.ts"
+import { endingWith, type Attributes } from "../../pkg/tracing/tracing.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
 import { staleConnections } from "./conntrack.ts"
@@ -17,7 +17,8 @@ import { IptablesWriter } from "./iptables/writer.ts"
 import { proxyMetrics, type ProxyMetrics } from "./metrics.ts"
 import { NftablesWriter } from "./nftables/writer.ts"
 import type { ProxyMode, RuleWriter } from "./rule-writer.ts"
-import type { ServicePort } from "./service-ports.ts"
+import { endpointsOf, type ServicePort } from "./service-ports.ts"
+import { tracedHost } from "./traced-host.ts"
 
 export interface FamilyProxierOptions {
   readonly family: Family
@@ -92,8 +93,9 @@ export class FamilyProxier {
       isHealthy: () => this.problem === undefined,
     })
     this.#cleaner = new FlowCleaner({ host, clock, log, metrics: this.#metrics })
+    const writing = tracing === undefined ? options : { ...options, host: tracedHost(host, tracing) }
     this.#writer =
-      options.mode === "iptables" ? new IptablesWriter(options) : new NftablesWriter({ ...options, clock, log })
+      options.mode === "iptables" ? new IptablesWriter(writing) : new NftablesWriter({ ...writing, clock, log })
     this.#runner = new SyncRunner({
       clock,
       sync: () => this.#inSpan(),
@@ -185,6 +187,10 @@ export class FamilyProxier {
     const changes = this.#changes
     const taken = changes.take()
     this.#triggers = [...this.#triggers, ...taken.triggers]
+    const span = this.#context.tracing?.active()
+    // Counted only for spans that are sent, since it takes a look at all Services.
+    if (span?.isSampled === true)
+      span.set({ isFull: this.#writer.isFull, changedServices: taken.changes.size, ...sizesOf(changes.all()) })
     for (const [key, change] of taken.changes) if (!this.#before.has(key)) this.#before.set(key, change.before)
     // Updated before the rules are written, so that a failed write loses no update: until a write succeeds, load
     // balancers get 503.
@@ -213,3 +219,8 @@ export class FamilyProxier {
     noLocalEndpoints.external.set(lacking.filter(({ externalLocal }) => externalLocal).length)
   }
 }
+
+const sizesOf = (ports: readonly ServicePort[]): Attributes => ({
+  servicePorts: ports.length,
+  endpoints: ports.reduce((sum, port) => sum + endpointsOf(port).length, 0),
+})

@@ -8,8 +8,8 @@ import { createKubeProxy, type KubeProxyConfig } from "./proxier.ts"
 import type { ProxyMode } from "./rule-writer.ts"
 
 /** A cluster without controllers, and a Service `web` at 10.43.7.7 whose one endpoint the test moves about. */
-export async function withService(protocol: "TCP" | "UDP" = "TCP") {
-  const cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+export async function withService(protocol: "TCP" | "UDP" = "TCP", { tracing = false } = {}) {
+  const cluster = await startCluster({ tracing, components: { scheduler: false, controllers: false } })
   const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
   const { client } = cluster
   await client.create(Service, {
