@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream"
 import { createGzip } from "node:zlib"
+import { DirectBody } from "../../../pkg/runtime/http/direct-body.ts"
 import { drained } from "../../../pkg/runtime/http/pass-on.ts"
 import type { Parts } from "./codec/list-bytes.ts"
 import { acceptsGzip, type Exchange } from "./exchange.ts"
@@ -23,8 +24,19 @@ export async function sendParts(
     res.end()
     return
   }
+  const gzipped = acceptsGzip(exchange.header("accept-encoding"))
+  const direct = gzipped ? undefined : DirectBody.begin(res, code, headers, length)
+  if (direct !== undefined) {
+    for (const piece of pieces(direct)) {
+      if (res.destroyed) return
+      const read = direct.write(piece)
+      if (read !== undefined) await read
+    }
+    direct.end()
+    return
+  }
   let out: Writable = res
-  if (acceptsGzip(exchange.header("accept-encoding"))) {
+  if (gzipped) {
     res.writeHead(code, { ...headers, "Content-Encoding": "gzip", Vary: "Accept-Encoding" })
     const gzip = createGzip({ level: 1 })
     gzip.pipe(res)

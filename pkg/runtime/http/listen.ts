@@ -16,7 +16,8 @@ import { createServer as createTls, type TLSSocket } from "node:tls"
 import { holdBack } from "./body-pressure.ts"
 import { type Connection, connectionOf, type ConnectionLimits, Connections, defaultLimits } from "./connections.ts"
 import { type PeerCertificate, verifiedPeer } from "./peer-certificate.ts"
-import { allowDirectAnswers, sentDirectly } from "./direct-answer.ts"
+import { sentDirectly } from "./direct-answer.ts"
+import { allowDirectResponses } from "./direct-response.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
 
@@ -153,7 +154,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
       http2.emit("connection", socket)
       arriving = undefined
     } else {
-      allowDirectAnswers(socket, limits.idleMs)
+      allowDirectResponses(socket, limits.idleMs)
       http1.emit("connection", socket)
     }
   })

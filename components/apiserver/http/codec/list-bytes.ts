@@ -13,7 +13,15 @@ import type { Stored } from "../../../../pkg/storage/storage.ts"
 export interface Parts {
   /** Bytes of all pieces together. */
   readonly length: number
-  readonly pieces: () => Iterable<Uint8Array>
+  readonly pieces: (to?: Destination) => Iterable<Buffer>
+}
+
+/** Where the pieces of a body go. */
+export interface Destination {
+  /** What stands before the body, in the first piece. */
+  readonly head: Uint8Array
+  /** Returns memory for a piece, which is written before the next one is made. */
+  readonly room: (length: number) => Buffer
 }
 
 /**
@@ -37,7 +45,10 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
     length += start === REWRITTEN ? bytesWithoutType(item).length : json.length - start
     return start
   })
-  const pieces = () => joined(head, items, starts)
+  const pieces = (to?: Destination) =>
+    to === undefined
+      ? joined(head, items, starts, Buffer.allocUnsafe)
+      : joined(Buffer.concat([to.head, head]), items, starts, to.room)
   if (length > PIECE_BYTES) return { length, pieces }
   const [whole = head] = pieces()
   return whole
@@ -48,7 +59,12 @@ const OPEN_BRACE = 123
 const COMMA = 44
 
 /** `starts` says of each item what startWithoutType returned. */
-function* joined(head: Uint8Array, items: readonly Stored[], starts: readonly number[]): Generator<Uint8Array> {
+function* joined(
+  head: Uint8Array,
+  items: readonly Stored[],
+  starts: readonly number[],
+  room: Destination["room"],
+): Generator<Buffer> {
   let from = 0
   let lead = head
   do {
@@ -64,7 +80,7 @@ function* joined(head: Uint8Array, items: readonly Stored[], starts: readonly nu
     }
     const last = to === items.length
     // A comma precedes each item except the first.
-    const piece = Buffer.allocUnsafe(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
+    const piece = room(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
     piece.set(lead)
     let at = lead.length
     for (let i = from; i < to; i++) {
