@@ -10,7 +10,7 @@ import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import { policyRules } from "./policy-rules.ts"
-import { isolated, TABLE } from "./base-chains.ts"
+import { DIRECTIONS, isolated, LINK_LOCAL, TABLE } from "./base-chains.ts"
 import { PolicyTable, type PolicyTableOptions } from "./policy-table.ts"
 import { filterBridges, unenforceable } from "./support.ts"
 
@@ -234,7 +234,7 @@ export class Enforcer {
   async #leftOver(): Promise<readonly string[]> {
     const { host, families } = this.#parts
     const known = new Set(this.#parts.everything().pods.flatMap(({ addresses }) => addresses))
-    const maps = families.flatMap((family) => [isolated("ingress", family), isolated("egress", family)])
+    const maps = families.flatMap((family) => DIRECTIONS.map((direction) => isolated(direction, family, "here")))
     const texts = await Promise.all(
       maps.map((map) => host.run("nft", ["list", "map", "inet", TABLE, map]).catch(() => "")),
     )
@@ -245,7 +245,7 @@ export class Enforcer {
 
   /** `nft` fails where the table is missing. */
   async #isIntact(): Promise<boolean> {
-    const chain = await this.#parts.host.run("nft", ["list", "chain", "inet", TABLE, "from-pod"]).catch(() => "")
-    return chain.includes("vmap @")
+    const chain = await this.#parts.host.run("nft", ["list", "chain", "inet", TABLE, LINK_LOCAL]).catch(() => "")
+    return chain.includes("drop")
   }
 }

@@ -23,7 +23,7 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
     written: [] as string[],
     tables,
     refuses: false,
-    chain: "vmap @egress-ip",
+    chain: "drop",
   }
   const component = createNetworkPolicy(cluster.contextFor("test:network-policy", ["system:masters"]), {
     nodeName: "node-0",

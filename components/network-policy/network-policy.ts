@@ -140,7 +140,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
     // The informer's version of the pod may be newer, or may not exist yet.
     const known = this.#context.informers.of(Pod).get(key)
     const newest = known !== undefined && known.metadata.uid === pod.metadata.uid ? known : pod
-    this.#enforcer.setPod(podFacts(newest, addresses))
+    this.#enforcer.setPod(this.#facts(newest, addresses))
     await this.#enforcer.inForce()
   }
 
@@ -171,7 +171,11 @@ class NetworkPolicies implements NetworkPolicyComponent {
   #place(key: string): void {
     const pod = this.#context.informers.of(Pod).get(key)
     if (pod === undefined || !isSubject(pod)) this.#enforcer.removePod(key)
-    else this.#enforcer.setPod(podFacts(pod, this.#owners.of(key)))
+    else this.#enforcer.setPod(this.#facts(pod, this.#owners.of(key)))
+  }
+
+  #facts(pod: Pod, addresses: readonly string[]): PodFacts {
+    return podFacts(pod, addresses, this.#config.nodeName)
   }
 
   /** Returns everything from which the table is made with the first policy. */
@@ -185,7 +189,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
           .of(Pod)
           .list()
           .filter(isSubject)
-          .map((pod) => podFacts(pod, this.#owners.of(keyFrom(pod.metadata)))),
+          .map((pod) => this.#facts(pod, this.#owners.of(keyFrom(pod.metadata)))),
         ...this.#dns(),
       ],
     }
@@ -205,6 +209,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
           { name: "dns-tcp", protocol: "TCP", number: 53 },
           { name: "metrics", protocol: "TCP", number: 9153 },
         ],
+        isHere: true,
       },
     ]
   }

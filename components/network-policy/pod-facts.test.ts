@@ -33,7 +33,7 @@ test("named ports are those of containers and sidecars, by protocol", () => {
       { name: "once", ports: [port("gone", 1)] },
     ],
   })
-  expect(podFacts(pod, []).ports).toEqual([
+  expect(podFacts(pod, [], "node-0").ports).toEqual([
     { name: "web", protocol: "TCP", number: 80 },
     { name: "dns", protocol: "UDP", number: 53 },
     { name: "admin", protocol: "TCP", number: 9090 },

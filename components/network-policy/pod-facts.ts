@@ -13,6 +13,8 @@ export interface PodFacts {
   readonly labels: Labels | undefined
   readonly addresses: readonly string[]
   readonly ports: readonly PodPort[]
+  /** Whether it is on this node, whose kernel then checks all its packets. */
+  readonly isHere: boolean
 }
 
 export interface PodPort {
@@ -25,12 +27,13 @@ export interface PodPort {
 export const isSubject = (pod: Pod): boolean => pod.spec.hostNetwork !== true && !isPodTerminal(pod)
 
 /** `addresses` are those that the pod has now; its status may not show them yet. */
-export const podFacts = (pod: Pod, addresses: readonly string[]): PodFacts => ({
+export const podFacts = (pod: Pod, addresses: readonly string[], nodeName: string): PodFacts => ({
   key: keyFrom(pod.metadata),
   namespace: pod.metadata.namespace ?? "",
   labels: pod.metadata.labels,
   addresses,
   ports: namedPorts(pod),
+  isHere: pod.spec.nodeName === nodeName,
 })
 
 /** Returns the addresses in the pod's status. Invalid ones are left out, since addresses become part of commands. */

@@ -6,7 +6,17 @@ import { isAllowed, type Labels, type PeerInput, type PortInput, type World } fr
 import { Mirror } from "./testing/mirror.fixtures.ts"
 import { CASES, expects, NAMESPACES, PODS, PORTS, PROTOCOLS } from "./testing/truth-tables.fixtures.ts"
 import { isForwarded } from "./testing/verdict.fixtures.ts"
-import { applyTo, changed, keyOf, ninePods, NO_WORLD, podOf } from "./testing/world.fixtures.ts"
+import {
+  applyTo,
+  changed,
+  factsOf,
+  isHere,
+  keyOf,
+  ninePods,
+  NO_WORLD,
+  podOf,
+  rulesOf,
+} from "./testing/world.fixtures.ts"
 
 const OPTIONS = { families: ["IPv4"], bridge: "cni0" } as const
 
@@ -19,8 +29,15 @@ function differences(table: PolicyTable, world: World): readonly string[] {
       PORTS.flatMap((port) =>
         PROTOCOLS.flatMap((protocol) => {
           const allowed = isAllowed(world, from, to, port, protocol)
-          const forwarded = isForwarded(table.table, { client: from.address, server: to.address, port, protocol })
-          return allowed === forwarded ? [] : [`${keyOf(from)} → ${keyOf(to)} ${port}/${protocol}: ${forwarded}`]
+          // The packets of a connection to a pod of another node are also judged there.
+          const states = isHere(from) && isHere(to) ? (["new", "established"] as const) : (["new"] as const)
+          return states.flatMap((state) => {
+            const connection = { client: from.address, server: to.address, port, protocol, state }
+            const forwarded = isForwarded(table.table, connection)
+            return allowed === forwarded
+              ? []
+              : [`${keyOf(from)} → ${keyOf(to)} ${port}/${protocol} ${state}: ${forwarded}`]
+          })
         }),
       ),
     ),
@@ -114,6 +131,30 @@ function grown(world: World, random: Random): World {
     },
   ])()
 }
+
+test("the kernel is asked to check only those directions in which pods are isolated, and the pods of this node", () => {
+  // given a policy in a namespace without pods
+  const table = new PolicyTable(OPTIONS)
+  const policy = { namespace: "x", name: "web", podSelector: {}, policyTypes: ["Ingress"] as const }
+  table.setPolicy("x/web", rulesOf(policy))
+  const hooks = () => [...table.table.whole().matchAll(/add chain \S+ \S+ (\S+) \{/g)].map(([, name]) => name)
+  const { table: rules } = table
+  expect(hooks()).toEqual([])
+  // when it isolates a pod of another node
+  const pod = factsOf({ namespace: "x", name: "a", labels: {}, address: "10.42.0.8", ports: [] })
+  table.setPod({ ...pod, isHere: false })
+  // then connections to it are checked when they begin, and where this node translates them
+  expect(hooks()).toEqual(["ingress-forward"])
+  expect(rules.rulesOf("ingress-forward")).not.toContain("ct reply ip saddr vmap @ingress-ip")
+  expect(rules.rulesOf("ingress-forward")).toContain("ct status snat,dnat ct reply ip saddr vmap @ingress-ip-elsewhere")
+  // and when it is on this node, all its packets are
+  table.setPod(pod)
+  expect(rules.rulesOf("ingress-forward")).toContain("ct reply ip saddr vmap @ingress-ip")
+  expect([...rules.elements("ingress-ip-elsewhere")]).toEqual([])
+  // and without it, none
+  table.removePod(pod.key)
+  expect(hooks()).toEqual([])
+})
 
 describe("a table under random changes", () => {
   test.each([1, 2, 3])("allows what the policies allow, and writes no more than the difference (seed %d)", (seed) => {

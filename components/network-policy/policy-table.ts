@@ -2,7 +2,18 @@ import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { fromLabels, type Labels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 import { portText, ruleText, type SetNames } from "./rule-text.ts"
-import { baseChains, DIRECTIONS, isolated, selves, TABLE, toItself } from "./base-chains.ts"
+import {
+  baseChains,
+  DIRECTIONS,
+  isolated,
+  LINK_LOCAL,
+  NO_LINK_LOCAL,
+  PLACES,
+  type Place,
+  selves,
+  TABLE,
+  toItself,
+} from "./base-chains.ts"
 import { NftTable } from "./nft-table.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRules, PortRange } from "./policy-rules.ts"
@@ -45,7 +56,8 @@ interface SharedSet<T> {
 
 /**
  * Turns policies, namespaces and pods into the content of an nftables table:
- * map  ingress-ip      address of an isolated pod → its group's chain
+ * map  ingress-ip      address of an isolated pod of this node → its group's chain
+ * map  ingress-ip-elsewhere  the same for pods of other nodes
  * chain group-7        jump to the chain of each policy that selects the group's pods, accept what a pod sends to
  *                      itself, then drop
  * chain ingress-3      one policy: accept what each of its rules allows
@@ -57,6 +69,11 @@ interface SharedSet<T> {
 export class PolicyTable {
   readonly table = new NftTable(`inet ${TABLE}`)
   readonly #families: readonly Family[]
+  readonly #bridge: string
+  /** The chains that the kernel calls, and those that only they need. */
+  #hooked: readonly string[] = []
+  /** Which maps of isolated pods had elements when those chains were written. */
+  #hookedFor = ""
   readonly #policies = new Map<string, Policy>()
   readonly #byNamespace = new Map<string, Set<Policy>>()
   readonly #namespaces = new Map<string, Labels>()
@@ -70,13 +87,15 @@ export class PolicyTable {
 
   constructor({ families, bridge }: PolicyTableOptions) {
     this.#families = families
+    this.#bridge = bridge
     for (const family of families) {
       const type = ADDRESS_TYPE[family]
-      for (const direction of DIRECTIONS) this.table.addSet(isolated(direction, family), `type ${type} : verdict`)
+      for (const direction of DIRECTIONS)
+        for (const place of PLACES) this.table.addSet(isolated(direction, family, place), `type ${type} : verdict`)
       this.table.addSet(selves(family), `type ${type} . ${type}`)
     }
     this.table.setChain(UNKNOWN_CHAIN, ["drop"])
-    for (const { name, rules, hook } of baseChains(families, bridge)) this.table.setChain(name, rules, hook)
+    this.table.setChain(LINK_LOCAL, NO_LINK_LOCAL)
   }
 
   /** `rules` is undefined for a deleted policy. */
@@ -97,6 +116,7 @@ export class PolicyTable {
       if (after?.rules.subjects.matches(pod.facts.labels) === true) pod.policies.add(after)
       this.#isolate(pod)
     }
+    this.#hook()
     if (before === undefined) return
     for (const direction of DIRECTIONS) {
       if (after?.rules.rules[direction] === undefined && before.rules.rules[direction] !== undefined)
@@ -120,7 +140,8 @@ export class PolicyTable {
   /** No other pod may have any of its addresses. */
   setPod(facts: PodFacts): void {
     const before = this.#pods.get(facts.key)
-    if (before !== undefined && !same(before.facts.addresses, facts.addresses)) this.removePod(facts.key)
+    const isSame = before?.facts.isHere === facts.isHere && same(before.facts.addresses, facts.addresses)
+    if (before !== undefined && !isSame) this.removePod(facts.key)
     const policies = [...(this.#byNamespace.get(facts.namespace) ?? [])].filter(({ rules }) =>
       rules.subjects.matches(facts.labels),
     )
@@ -134,6 +155,7 @@ export class PolicyTable {
     this.#pods.set(facts.key, pod)
     this.#isolate(pod)
     this.#fill(pod)
+    this.#hook()
   }
 
   removePod(key: string): void {
@@ -143,13 +165,30 @@ export class PolicyTable {
     pod.policies.clear()
     this.#isolate(pod)
     for (const [set, elements] of pod.elements) for (const element of elements) this.table.take(set, element)
+    this.#hook()
   }
 
   /** Drops all packets to and from an address until a pod has it. */
   closeUnknown(address: string): void {
     const family = familyOf(address)
     if (!this.#families.includes(family)) return
-    for (const direction of DIRECTIONS) this.table.put(isolated(direction, family), address, `goto ${UNKNOWN_CHAIN}`)
+    for (const direction of DIRECTIONS)
+      this.table.put(isolated(direction, family, "here"), address, `goto ${UNKNOWN_CHAIN}`)
+    this.#hook()
+  }
+
+  /** Makes the kernel call the chains of those directions in which pods are isolated, and no others. */
+  #hook(): void {
+    const isNeeded = (direction: Direction, place: Place) =>
+      this.#families.some((family) => this.table.elements(isolated(direction, family, place)).size > 0)
+    const now = DIRECTIONS.flatMap((direction) => PLACES.map((place) => isNeeded(direction, place))).join()
+    if (now === this.#hookedFor) return
+    this.#hookedFor = now
+    const chains = baseChains(this.#families, this.#bridge, isNeeded)
+    for (const { name, rules, hook } of chains) this.table.setChain(name, rules, hook)
+    const names = chains.map(({ name }) => name)
+    for (const name of this.#hooked) if (!names.includes(name)) this.table.removeChain(name)
+    this.#hooked = names
   }
 
   #ofNamespace(namespace: string): Set<Policy> {
@@ -271,8 +310,14 @@ export class PolicyTable {
       if (group !== undefined) group.pods++
       for (const family of this.#families)
         for (const address of addressesOf(pod.facts, family)) {
-          if (group === undefined) this.table.take(isolated(direction, family), address)
-          else this.table.put(isolated(direction, family), address, `goto ${group.chain}`)
+          // An address that was nobody's is among those of this node.
+          if (group === undefined)
+            for (const place of PLACES) this.table.take(isolated(direction, family, place), address)
+          else {
+            const place = pod.facts.isHere ? "here" : "elsewhere"
+            this.table.put(isolated(direction, family, place), address, `goto ${group.chain}`)
+            if (place === "elsewhere") this.table.take(isolated(direction, family, "here"), address)
+          }
         }
       if (group === undefined) delete pod.groups[direction]
       else pod.groups[direction] = group

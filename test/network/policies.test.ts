@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ANSWER_PORT } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
+import { ANSWER_PORT, ECHO_PORT } from "../../components/kube-proxy/packets/lab-agents.fixtures.ts"
 import { createNetworkPolicy, type NetworkPolicyComponent } from "../../components/network-policy/network-policy.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
@@ -73,5 +73,41 @@ describe.skipIf(lacks !== undefined)("a NetworkPolicy", () => {
     await set({ ...pod("one-a"), policyTypes: ["Egress"], egress: [{ to: [pod("two-b")] }] })
     expect(await whoReaches("two-a", ["one-a", "one-b"])).toEqual(["one-b"])
     expect(await whoReaches("two-b", ["one-a", "one-b"])).toEqual(["one-a", "one-b"])
+  })
+
+  test("cuts established connections between nodes that it forbids", async () => {
+    await set({ ...pod("two-a"), policyTypes: ["Ingress"], ingress: [{ from: [pod("one-a"), pod("one-b")] }] })
+    const connections = FAMILIES.flatMap((family) =>
+      (["one-a", "one-b"] as const).map((from) => lab.connect(from, addressOf("two-a", family), ECHO_PORT)),
+    )
+    const heard = () => Promise.all(connections.map(({ say }) => say("hello")))
+    expect(await heard()).toEqual(["hello", "hello", "hello", "hello"])
+    // when a policy of the server forbids one client
+    await set({ ...pod("two-a"), policyTypes: ["Ingress"], ingress: [{ from: [pod("one-b")] }] })
+    expect(await heard()).toEqual(["dropped", "hello", "dropped", "hello"])
+    // and when one of a client forbids the server
+    await set({ ...pod("one-b"), policyTypes: ["Egress"], egress: [] })
+    const [, first, , second] = connections.map(({ say }) => say("still there?"))
+    expect(await Promise.all([first, second])).toEqual(["dropped", "dropped"])
+  })
+
+  test("judges the real client of a pod on another node where a node translates the client's address", async () => {
+    // given a port of one node that leads to a pod of the other, which sees the address of the node
+    const [outside, port] = [addressOf("outside", "IPv4"), 30_080]
+    const rules = `table ip lead {
+      chain in { type nat hook prerouting priority dstnat; tcp dport ${port} dnat to ${addressOf("two-a", "IPv4")}:${ECHO_PORT}; }
+      chain out { type nat hook postrouting priority srcnat; ct status dnat masquerade; }
+    }`
+    await lab.host("one").feed("nft", ["-f", "-"], rules.replaceAll("; }", ";\n}"))
+    await set({ ...pod("two-a"), policyTypes: ["Ingress"], ingress: [{}] })
+    const { say } = lab.connect("outside", addressOf("one", "IPv4"), port)
+    expect(await say("hello")).toBe("hello")
+    // when
+    const anybodyElse = { ipBlock: { cidr: "0.0.0.0/0", except: [`${outside}/32`] } }
+    await set({ ...pod("two-a"), policyTypes: ["Ingress"], ingress: [{ from: [anybodyElse] }] })
+    // then
+    expect(await say("still there?")).toBe("dropped")
+    expect(await lab.ask("outside", addressOf("one", "IPv4"), port)).toBe("dropped")
+    await lab.run("one", "nft", "delete", "table", "ip", "lead")
   })
 })

@@ -36,11 +36,12 @@ export interface Skeleton {
 }
 
 /**
+ * The kernel calls chains of type nat only for the first packet of a connection, and those of type filter for every
+ * packet, which costs part of the throughput between nodes. So upstream's `filter-prerouting-pre-dnat` and
+ * `filter-output-pre-dnat`, which judge new connections only, are at the beginning of the chains of type nat.
  * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100, filter 0.
  */
 const HOOKS = new Map([
-  ["filter-prerouting-pre-dnat", "type filter hook prerouting priority -110"],
-  ["filter-output-pre-dnat", "type filter hook output priority -110"],
   ["filter-input", "type filter hook input priority 0"],
   ["filter-forward", "type filter hook forward priority 0"],
   ["filter-output", "type filter hook output priority 0"],
@@ -65,6 +66,15 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
     `typeof ${endpointKey(protocol)} . numgen random mod 2 : ${ip} daddr . ${protocol} dport`
   const frontends = [addresses, NODE_PORTS]
   const atNodePorts = nodePortCidrs.length === 0 ? "" : `${ip} daddr { ${nodePortCidrs.join(", ")} } `
+  // Node ports can be reached on loopback, which needs route_localnet; this rule keeps other hosts from using that. For
+  // ::1 the kernel itself drops such packets.
+  const loopback =
+    family === "IPv6"
+      ? []
+      : [
+          "ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 ct state != { established, related } " +
+            "ct status & dnat == 0 drop",
+        ]
   return {
     hooks: HOOKS,
     sets: new Map([
@@ -82,25 +92,15 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
       [FIREWALL_IPS, verdicts(addresses)],
     ]),
     chains: new Map<string, readonly string[]>([
-      ["filter-prerouting-pre-dnat", ["ct state new jump firewall-check"]],
-      ["filter-output-pre-dnat", ["ct state new jump firewall-check"]],
-      [
-        "filter-input",
-        [
-          "ct state new jump nodeport-endpoints-check",
-          "ct state new jump service-endpoints-check",
-          "jump loopback-check",
-        ],
-      ],
-      ["filter-forward", ["ct state new jump service-endpoints-check", "ct state new jump cluster-ips-check"]],
-      [
-        "filter-output",
-        ["ct state new jump service-endpoints-check", "ct state new jump cluster-ips-check", "jump loopback-check"],
-      ],
-      ["nat-prerouting", ["jump services"]],
-      ["nat-output", ["jump services"]],
+      ["filter-input", ["ct state new jump new-input", ...loopback]],
+      ["filter-forward", ["ct state new jump new-forward"]],
+      ["filter-output", ["ct state new jump new-forward", ...loopback]],
+      ["nat-prerouting", ["jump firewall-check", "jump services"]],
+      ["nat-output", ["jump firewall-check", "jump services"]],
       ["nat-postrouting", ["jump masquerading"]],
 
+      ["new-input", ["jump nodeport-endpoints-check", "jump service-endpoints-check"]],
+      ["new-forward", ["jump service-endpoints-check", "jump cluster-ips-check"]],
       ["firewall-check", [`${addresses.key} vmap @${FIREWALL_IPS}`]],
       ["service-endpoints-check", [`${addresses.key} vmap @${addresses.noEndpoints}`]],
       ["nodeport-endpoints-check", [`${atNodePorts}${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
@@ -119,18 +119,6 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
             : []),
         ],
       ],
-      // Node ports can be reached on loopback, which needs route_localnet; this rule keeps other hosts from using that.
-      // For ::1 the kernel itself drops such packets.
-      [
-        "loopback-check",
-        family === "IPv6"
-          ? []
-          : [
-              "ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 ct state != { established, related } " +
-                "ct status & dnat == 0 drop",
-            ],
-      ],
-
       [
         "services",
         [

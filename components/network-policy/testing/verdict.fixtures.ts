@@ -10,6 +10,7 @@ export interface Connection {
   readonly server: string
   readonly port: number
   readonly protocol: string
+  readonly state: "new" | "established"
 }
 
 export function isForwarded(table: NftTable, connection: Connection): boolean {
@@ -48,8 +49,13 @@ function match(table: NftTable, words: readonly string[], c: Connection): readon
       if (key === "nfproto" ? value !== family : key !== "l4proto" || !inSet(table, value, c.protocol.toLowerCase()))
         return undefined
     } else if (word === "ct") {
+      if (words[i] === "state") {
+        if (!words[i + 1]!.split(",").includes(c.state)) return undefined
+        i += 2
+        continue
+      }
+      if (words[i] === "status") return undefined // nobody translates addresses
       const keys = [field(next, ip, c)]
-      if (keys[0] === "state") return undefined
       while (words[i] === "." && i++ >= 0 && next() === "ct") keys.push(field(next, ip, c))
       if (keys.includes(undefined)) return undefined
       const set = next()
@@ -66,7 +72,6 @@ function match(table: NftTable, words: readonly string[], c: Connection): readon
 /** Returns a field of the connection; undefined when it has none. */
 function field(next: () => string, ip: string, c: Connection): string | undefined {
   const direction = next()
-  if (direction === "state") return "state"
   const what = next()
   if (what === "proto-src") return direction === "reply" ? String(c.port) : undefined
   const name = `${direction} ${next()}`

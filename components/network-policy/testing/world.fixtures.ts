@@ -45,10 +45,14 @@ export function changed(world: World, change: Change): World {
   }
 }
 
+/** Whether a pod is on the node whose table is made: those of one of the three namespaces are not. */
+export const isHere = ({ namespace }: Pick<PodInput, "namespace">): boolean => namespace !== "z"
+
 export const factsOf = ({ address, name, ...pod }: PodInput): PodFacts => ({
   ...pod,
   key: keyOf({ ...pod, name }),
   addresses: address === "" ? [] : [address],
+  isHere: isHere(pod),
 })
 
 export const rulesOf = (policy: PolicyInput) => policyRules(objectOf(policy))

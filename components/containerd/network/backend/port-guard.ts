@@ -20,25 +20,28 @@ const RAW_PRIORITY = -300
  */
 export function guardTable(port: number, addresses: readonly string[], bridge: string = BRIDGE): string {
   const table = `inet ${TABLE}`
+  const chain = (name: string, hook: string, priority: number, rule: (word: "ip" | "ip6") => string) => [
+    `add chain ${table} nodes-${name}`,
+    ...FAMILIES.map((family) => `add rule ${table} nodes-${name} ${rule(FAMILY_WORD[family])}`),
+    `add chain ${table} ${name} { type filter hook ${hook} priority ${priority} ; policy accept ; }`,
+    // All packets of the machine pass this rule, so it is one and short.
+    `add rule ${table} ${name} udp dport ${port} goto nodes-${name}`,
+  ]
   const lines = [
     `add table ${table}`,
     `delete table ${table}`,
     `add table ${table}`,
-    `add chain ${table} input { type filter hook input priority ${PRIORITY} ; policy accept ; }`,
-    `add chain ${table} forward { type filter hook forward priority ${PRIORITY} ; policy accept ; }`,
-    `add chain ${table} raw-prerouting { type filter hook prerouting priority ${RAW_PRIORITY} ; policy accept ; }`,
-    `add chain ${table} raw-output { type filter hook output priority ${RAW_PRIORITY} ; policy accept ; }`,
     ...FAMILIES.flatMap((family) => {
       const [word, own] = [FAMILY_WORD[family], addresses.filter((address) => familyOf(address) === family)]
       return [
         `add set ${table} ${word}-nodes { type ${ADDRESS_TYPE[family]} ; }`,
         ...(own.length === 0 ? [] : [`add element ${table} ${word}-nodes { ${own.join(", ")} }`]),
-        `add rule ${table} raw-prerouting udp dport ${port} ${word} saddr @${word}-nodes notrack`,
-        `add rule ${table} raw-output udp dport ${port} ${word} daddr @${word}-nodes notrack`,
-        `add rule ${table} input udp dport ${port} ${word} saddr != @${word}-nodes counter drop`,
-        `add rule ${table} forward iifname "${bridge}" udp dport ${port} ${word} daddr @${word}-nodes counter drop`,
       ]
     }),
+    ...chain("raw-prerouting", "prerouting", RAW_PRIORITY, (word) => `${word} saddr @${word}-nodes notrack`),
+    ...chain("raw-output", "output", RAW_PRIORITY, (word) => `${word} daddr @${word}-nodes notrack`),
+    ...chain("input", "input", PRIORITY, (word) => `${word} saddr != @${word}-nodes counter drop`),
+    ...chain("forward", "forward", PRIORITY, (word) => `iifname "${bridge}" ${word} daddr @${word}-nodes counter drop`),
   ]
   return lines.map((line) => `${line}\n`).join("")
 }
