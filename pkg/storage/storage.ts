@@ -43,6 +43,11 @@ export interface Storage {
   subscribe(listener: (events: readonly StorageEvent[]) => void, prefixes?: readonly string[]): () => void
   /** Whether the store itself deletes objects that have a `ttlSeconds`, some time after that. */
   readonly expires?: boolean
+  /**
+   * Whether `time` of an object that was there when the store was opened is the time of opening: a shared store does not
+   * keep when its objects were written.
+   */
+  readonly forgetsTimes?: boolean
   /** Returns all live objects, in no order. Later writes do not change the returned value. */
   image(): StoreImage
   /**

@@ -1,5 +1,5 @@
 /** Limits the growth of the store: compacts old history, and deletes objects whose time to live has ended (Events). */
-import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
@@ -59,6 +59,7 @@ function startExpiry(
 ): () => void {
   const prefix = storagePrefix(resource, undefined)
   const life = seconds * 1000 + (storage.expires === true ? LENIENCY_MS : 0)
+  const timeOf = storage.forgetsTimes === true ? timesOf(storage, prefix) : ({ time }: Stored) => time
   let timer: Timer | undefined
   let stopped = false
   const arm = (inMs: number) => (timer ??= clock.setTimeout(sweep, Math.max(inMs, EXPIRY_INTERVAL_MS), "upkeep"))
@@ -68,7 +69,7 @@ function startExpiry(
     let oldest: number | undefined
     const due: Promise<unknown>[] = []
     for (const stored of storage.list(prefix)) {
-      const age = clock.now() - stored.time
+      const age = clock.now() - timeOf(stored)
       if (age < life) oldest = Math.max(oldest ?? 0, age)
       else if (due.push(end(stored)) === ENDED_AT_ONCE) break
     }
@@ -112,4 +113,29 @@ function startExpiry(
     unsubscribe()
     timer?.cancel()
   }
+}
+
+/**
+ * Returns what tells when an object was written, for a store that does not keep it: of objects that are there now,
+ * their metadata tell.
+ */
+function timesOf(storage: Storage, prefix: string): (stored: Stored) => number {
+  const older = new Map(storage.list(prefix).map(({ key, revision }) => [key, { revision, time: NaN }]))
+  return (stored) => {
+    const known = older.get(stored.key)
+    if (known === undefined) return stored.time
+    if (known.revision !== stored.revision) {
+      older.delete(stored.key)
+      return stored.time
+    }
+    if (Number.isNaN(known.time)) known.time = Math.min(stored.time, writtenAt(stored.object.metadata) ?? stored.time)
+    return known.time
+  }
+}
+
+/** Returns when an object was last written, in milliseconds since the epoch; undefined if it does not tell. */
+function writtenAt({ creationTimestamp, managedFields = [] }: KubeObject["metadata"]): number | undefined {
+  const times = [creationTimestamp, ...managedFields.map(({ time }) => time)].map((time) => Date.parse(time ?? ""))
+  const told = times.filter((time) => !Number.isNaN(time))
+  return told.length === 0 ? undefined : Math.max(...told)
 }

@@ -21,12 +21,14 @@ export class TracedStorage implements Storage {
   readonly stopTracing: () => void
   readonly freshen?: () => Promise<void>
   readonly expires: boolean
+  readonly forgetsTimes: boolean
 
   /** Must be created before anything subscribes that reacts to writes: it wants to know their cause. */
   constructor(storage: Storage, tracing: Tracing) {
     this.#storage = storage
     this.#tracing = tracing
     this.expires = storage.expires === true
+    this.forgetsTimes = storage.forgetsTimes === true
     this.stopTracing = storage.subscribe((events) => this.#committed(events))
     if (storage.freshen !== undefined) this.freshen = () => storage.freshen!()
   }

@@ -87,6 +87,7 @@ export class ReplicatedStorage implements Storage {
   get revision(): number {
     return this.#replica.revision
   }
+  readonly forgetsTimes = true
   get expires(): boolean {
     return this.#log.expires === true
   }
