@@ -1,5 +1,4 @@
 import { isGroup, type Command, type CommandGroup } from "./command.ts"
-import { noteOf } from "./flags.ts"
 
 /** What may follow on the command line. */
 export interface Completion {
@@ -36,9 +35,8 @@ function ofCommand({ flags, positionals, choices }: Command, words: readonly str
   const equals = current.startsWith("--") ? current.indexOf("=") : -1
   const flag =
     equals > 0 ? current.slice(2, equals) : before.startsWith("--") && !before.includes("=") ? before.slice(2) : ""
-  const schema = Object.hasOwn(flags, flag) ? flags[flag] : undefined
-  if (schema !== undefined && (equals > 0 || noteOf(schema).kind !== "boolean")) {
-    const note = noteOf(schema)
+  const note = Object.hasOwn(flags, flag) ? flags[flag] : undefined
+  if (note !== undefined && (equals > 0 || note.kind !== "boolean")) {
     const values = note.kind === "boolean" ? ["true", "false"] : (note.choices ?? [])
     const typed = equals > 0 ? current.slice(equals + 1) : current
     return {

@@ -1,14 +1,14 @@
 /**
- * Flags are declared once, as zod schemas with a note on how they are written. The parser, the types, `--help`, the
- * K3TS_* variables, the keys of the config file and the shells' completion all come from that declaration.
+ * Flags are declared once: the type of the value, and how it is written. The parser, the types, `--help`, the K3TS_*
+ * variables, the keys of the config file and the shells' completion all come from that declaration.
  *
- * What reaches a schema is always text (or a list of texts), wherever it comes from, so that a value means the same in
+ * What reaches a type is always text (or a list of texts), wherever it comes from, so that a value means the same in
  * each place.
  */
-import { z } from "zod"
+import { listOf, reading, word, type FlagType } from "./flag-type.ts"
 
-/** How a flag is written on the command line. */
-export interface FlagNote {
+export interface Flag<T = unknown> {
+  readonly type: FlagType<T>
   /** boolean: `--flag` alone means true. list: may be repeated, or separated by commas. */
   readonly kind: "value" | "boolean" | "list"
   readonly summary: string
@@ -30,74 +30,61 @@ export interface FlagNote {
   readonly defaultText?: string
 }
 
-export type FlagShape = Readonly<Record<string, z.ZodType>>
-export type FlagsOf<S extends FlagShape> = { readonly [K in keyof S]: z.output<S[K]> }
+export type FlagShape = Readonly<Record<string, Flag>>
+type ValueOf<F> = F extends Flag<infer T> ? T : never
+export type FlagsOf<S extends FlagShape> = { readonly [K in keyof S]: ValueOf<S[K]> }
 
-const notes = z.registry<FlagNote>()
+type Note = Omit<Flag, "type" | "kind" | "summary">
 
-/** Returns how `schema` is written on the command line. @throws Error for a schema that is no flag */
-export function noteOf(schema: z.ZodType): FlagNote {
-  const note = notes.get(schema)
-  if (note === undefined) throw new Error("A flag must be made by value(), boolean() or list()")
-  return note
-}
-
-type Note = Omit<FlagNote, "kind" | "summary">
-
-/** Declares a flag with one value, which `schema` parses from text. */
-export function value<T extends z.ZodType>(schema: T, summary: string, note: Note = {}): T {
-  notes.add(schema, { ...note, kind: "value", summary })
-  return schema
-}
-
-/** The text of a flag that is on or off. */
-export const trueOrFalse: z.ZodType<boolean> = z.stringbool({
-  truthy: ["true", "1", "yes"],
-  falsy: ["false", "0", "no"],
-  error: "must be true or false",
+/** Declares a flag with one value, which `type` reads from text. */
+export const value = <T>(type: FlagType<T>, summary: string, note: Note = {}): Flag<T> => ({
+  ...note,
+  type,
+  kind: "value",
+  summary,
 })
 
-export function boolean(summary: string, note: Note = {}, otherwise = false): z.ZodDefault<z.ZodType<boolean>> {
-  const schema: z.ZodDefault<z.ZodType<boolean>> = trueOrFalse.default(otherwise)
-  notes.add(schema, { ...note, kind: "boolean", summary })
-  return schema
-}
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...["true", "1", "yes"].map((text) => [text, true] as const),
+  ...["false", "0", "no"].map((text) => [text, false] as const),
+])
+/** The text of a flag that is on or off. */
+export const trueOrFalse = reading((text) => BOOLEANS.get(text.toLowerCase()), "must be true or false")
 
-/** Declares a flag that may be given several times; `item` parses each value. `initial` counts when it is not given. */
-export function list<T extends z.ZodType>(item: T, summary: string, note: Note = {}, initial: z.output<T>[] = []) {
-  const schema = z.array(item).default(initial)
-  notes.add(schema, { ...note, kind: "list", summary })
-  return schema
-}
+export const boolean = (summary: string, note: Note = {}, otherwise = false): Flag<boolean> => ({
+  ...note,
+  type: trueOrFalse.default(otherwise),
+  kind: "boolean",
+  summary,
+})
 
-export function oneOf<const T extends readonly [string, ...string[]]>(
-  choices: T,
-  initial: NoInfer<T[number]>,
+/** Declares a flag that may be given several times; `item` reads each value. `initial` counts when it is not given. */
+export const list = <T>(
+  item: FlagType<T>,
   summary: string,
   note: Note = {},
-) {
-  const schema = z
-    .enum([...choices] as [T[number], ...T[number][]], { error: `must be ${choices.join(" or ")}` })
-    .default(initial)
-  notes.add(schema, { ...note, kind: "value", summary, choices })
-  return schema
-}
+  initial: readonly T[] = [],
+): Flag<readonly T[]> => ({ ...note, type: listOf(item).default(initial), kind: "list", summary })
+
+export const oneOf = <const T extends string>(
+  choices: readonly T[],
+  initial: NoInfer<T>,
+  summary: string,
+  note: Note = {},
+): Flag<T> => ({ ...note, type: word(choices).default(initial), kind: "value", summary, choices })
 
 /** Returns `K3TS_HTTPS_LISTEN_PORT` for `https-listen-port`. */
 export const variableOf = (flag: string): string => `K3TS_${flag.toUpperCase().replaceAll("-", "_")}`
 
 /** Returns the variables that set a flag, the one that counts most first. */
-export const variablesOf = (flag: string, schema: z.ZodType): readonly string[] => [
-  variableOf(flag),
-  ...(noteOf(schema).variables ?? []),
+export const variablesOf = (name: string, { variables = [] }: Flag): readonly string[] => [
+  variableOf(name),
+  ...variables,
 ]
 
 /** Returns the default as text; undefined when there is none. */
-export function defaultOf(schema: z.ZodType): string | undefined {
-  const { defaultText, kind } = noteOf(schema)
+export function defaultOf({ type: { initial }, kind, defaultText }: Flag): string | undefined {
   if (defaultText !== undefined) return defaultText
-  if (kind === "boolean") return undefined
-  if (!(schema instanceof z.ZodDefault)) return undefined
-  const initial: unknown = schema.def.defaultValue
+  if (kind === "boolean" || initial === undefined) return undefined
   return Array.isArray(initial) ? initial.join(",") || undefined : String(initial)
 }

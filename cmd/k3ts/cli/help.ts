@@ -1,4 +1,4 @@
-import { defaultOf, noteOf, variableOf, type FlagShape } from "./flags.ts"
+import { defaultOf, variableOf, type Flag, type FlagShape } from "./flags.ts"
 
 interface Described {
   readonly summary: string
@@ -16,9 +16,9 @@ export interface ShownFlag {
   readonly what: string
 }
 
-export function shownFlag(schema: FlagShape[string]): ShownFlag {
-  const { short, kind, placeholder = "VALUE", summary, choices } = noteOf(schema)
-  const initial = defaultOf(schema)
+export function shownFlag(flag: Flag): ShownFlag {
+  const { short, kind, placeholder = "VALUE", summary, choices } = flag
+  const initial = defaultOf(flag)
   const remarks = [kind === "list" ? "may be repeated" : "", initial === undefined ? "" : `default ${initial}`].filter(
     (remark) => remark !== "",
   )
@@ -35,8 +35,8 @@ export const usageOf = (path: string, { positionals, flags }: Pick<Described, "p
 
 /** Returns the help of a command. */
 export function commandHelp(path: string, { summary, details, positionals, flags }: Described): string {
-  const rows = Object.entries(flags).map(([name, schema]) => {
-    const { short, value, what } = shownFlag(schema)
+  const rows = Object.entries(flags).map(([name, flag]) => {
+    const { short, value, what } = shownFlag(flag)
     const left = `${short === undefined ? "    " : `-${short}, `}--${name}${value === "" ? "" : ` ${value}`}`
     return [left, what] as const
   })

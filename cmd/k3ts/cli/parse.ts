@@ -1,6 +1,5 @@
-import type { z } from "zod"
 import { readConfig, type ConfigEntries, type ConfigVocabulary } from "./config-file.ts"
-import { noteOf, variablesOf, type FlagShape, type FlagsOf } from "./flags.ts"
+import { variablesOf, type Flag, type FlagShape, type FlagsOf } from "./flags.ts"
 import { foreignFlag, NO_FOREIGN_FLAGS, type ForeignFlags } from "./foreign-flags.ts"
 import { didYouMean } from "./suggest.ts"
 import { UsageError } from "./usage-error.ts"
@@ -26,9 +25,7 @@ export function splitArguments(
   const add = (name: string, value: string) => flags.set(name, [...(flags.get(name) ?? []), value])
   const positionals: string[] = []
   const shorts = new Map(
-    Object.entries(shape).flatMap(([name, schema]) =>
-      noteOf(schema).short === undefined ? [] : [[noteOf(schema).short!, name] as const],
-    ),
+    Object.entries(shape).flatMap(([name, { short }]) => (short === undefined ? [] : [[short, name] as const])),
   )
   let help = false
   for (let i = 0; i < argv.length; i++) {
@@ -48,21 +45,21 @@ export function splitArguments(
     const equals = arg.indexOf("=")
     const written = equals < 0 ? arg : arg.slice(0, equals)
     const name = written.startsWith("--") ? written.slice(2) : (shorts.get(written.slice(1)) ?? "")
-    const schema = Object.hasOwn(shape, name) ? shape[name] : undefined
-    const stranger = schema === undefined ? foreignFlag(written.replace(/^-+/, ""), foreign, written) : undefined
-    const note = schema === undefined ? stranger : noteOf(schema)
-    if (note === undefined)
+    const own = Object.hasOwn(shape, name) ? shape[name] : undefined
+    const stranger = own === undefined ? foreignFlag(written.replace(/^-+/, ""), foreign, written) : undefined
+    const flag = own ?? stranger
+    if (flag === undefined)
       throw new UsageError(`unknown flag ${written}${didYouMean(written.replace(/^-+/, ""), Object.keys(shape), "--")}`)
-    if (schema !== undefined && noteOf(schema).secret === true)
+    if (own?.secret === true)
       throw new UsageError(
         `${written} must not be on the command line, which every user of this machine can see: set ` +
-          `${variablesOf(name, schema)[0]}, or ${name} in the config file`,
+          `${variablesOf(name, own)[0]}, or ${name} in the config file`,
       )
     let given = equals < 0 ? undefined : arg.slice(equals + 1)
     if (given === undefined) {
-      if (note.kind === "boolean") given = "true"
+      if (flag.kind === "boolean") given = "true"
       else if (i + 1 < argv.length && !(argv[i + 1]!.startsWith("--") && argv[i + 1]!.length > 2)) given = argv[++i]!
-      else throw new UsageError(`${written} needs a value: ${written} ${placeholderOf(note)}`)
+      else throw new UsageError(`${written} needs a value: ${written} ${placeholderOf(flag)}`)
     }
     if (stranger === undefined) add(name, given)
     else for (const [flag, value] of stranger.becomes(given)) add(flag, value)
@@ -70,8 +67,8 @@ export function splitArguments(
   return { flags, positionals, help }
 }
 
-const placeholderOf = (note: object): string =>
-  "placeholder" in note && typeof note.placeholder === "string" ? note.placeholder : "VALUE"
+const placeholderOf = (flag: object): string =>
+  "placeholder" in flag && typeof flag.placeholder === "string" ? flag.placeholder : "VALUE"
 
 export interface Sources {
   readonly written: Written
@@ -89,9 +86,9 @@ const CONFIG_FLAG = "config"
 export function resolveFlags<S extends FlagShape>(shape: S, { written, env, config }: Sources): FlagsOf<S> {
   const resolved: Record<string, unknown> = {}
   const resolve = (name: string, file: ConfigEntries | undefined) => {
-    const schema = shape[name]!
-    const { kind, split = (text: string) => text.split(",") } = noteOf(schema)
-    const [given, source] = find(name, schema, written, env, file)
+    const flag = shape[name]!
+    const { type, kind, split = (text: string) => text.split(",") } = flag
+    const [given, source] = find(name, flag, written, env, file)
     const raw =
       given === undefined
         ? undefined
@@ -103,12 +100,15 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
           : given.at(-1)
     if (given !== undefined && kind !== "list" && given.length > 1)
       throw new UsageError(`${source} is given ${given.length} times, but takes one value`)
-    const result = schema.safeParse(raw)
-    if (!result.success)
+    // Only an optional flag, or one with a default, can be read where nothing is written.
+    const read = type.read(raw)
+    if ("fault" in read)
       throw new UsageError(
-        raw === undefined ? missing(name, schema, CONFIG_FLAG in shape) : wrongValue(result.error, raw, source),
+        raw === undefined
+          ? missing(name, flag, CONFIG_FLAG in shape)
+          : wrongValue(read.item ?? raw, source, read.fault),
       )
-    resolved[name] = result.data
+    resolved[name] = read.value
   }
   if (CONFIG_FLAG in shape) resolve(CONFIG_FLAG, undefined)
   const path = resolved[CONFIG_FLAG]
@@ -120,35 +120,31 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
 
 function find(
   name: string,
-  schema: z.ZodType,
+  flag: Flag,
   written: Written,
   env: Sources["env"],
   file: ConfigEntries | undefined,
 ): [given: readonly string[] | undefined, source: string] {
   const argument = written.flags.get(name)
   if (argument !== undefined) return [argument, `--${name}`]
-  const variable = variableIn(env, name, schema)
+  const variable = variableIn(env, name, flag)
   if (variable !== undefined) return [[env[variable]!], variable]
   const entry = file?.entries.get(name)
   return [entry?.values, `${name} in ${entry?.path}`]
 }
 
 /** Returns the first of the flag's variables that is set; undefined when none is. */
-const variableIn = (env: Sources["env"], name: string, schema: z.ZodType | undefined): string | undefined =>
-  schema === undefined ? undefined : variablesOf(name, schema).find((variable) => env[variable] !== undefined)
+const variableIn = (env: Sources["env"], name: string, flag: Flag | undefined): string | undefined =>
+  flag === undefined ? undefined : variablesOf(name, flag).find((variable) => env[variable] !== undefined)
 
-function missing(name: string, schema: z.ZodType, hasConfig: boolean): string {
-  const { placeholder = "VALUE" } = noteOf(schema)
-  const others = [...variablesOf(name, schema), ...(hasConfig ? ["the config file"] : [])]
+function missing(name: string, flag: Flag, hasConfig: boolean): string {
+  const { placeholder = "VALUE" } = flag
+  const others = [...variablesOf(name, flag), ...(hasConfig ? ["the config file"] : [])]
   return `--${name} is required: give --${name} ${placeholder}, or set it by ${others.join(", ")}`
 }
 
-function wrongValue(error: z.ZodError, raw: string | readonly string[], source: string): string {
-  const issue = error.issues[0]!
-  const index = issue.path[0]
-  const wrong = typeof raw === "string" ? raw : typeof index === "number" ? raw[index] : raw.join(",")
-  return `invalid value ${JSON.stringify(withoutPasswords(wrong ?? ""))} for ${source}: ${issue.message}`
-}
+const wrongValue = (wrong: string | readonly string[], source: string, fault: string): string =>
+  `invalid value ${JSON.stringify(withoutPasswords(String(wrong)))} for ${source}: ${fault}`
 
 /** Hides the passwords of URLs: what is wrong with a flag ends in logs. */
 const withoutPasswords = (text: string): string => text.replace(/(:\/\/[^:@/\s,]*:)[^\s,]*@/g, "$1***@")

@@ -1,7 +1,6 @@
-/** The types of flag values, as zod schemas that parse text. Each error message says what the value must be. */
+/** The types of flag values. Each error message says what the value must be. */
 import { isIP } from "node:net"
 import { isAbsolute, resolve } from "node:path"
-import { z } from "zod"
 import {
   isCanonicalCIDR,
   isCanonicalIPAddress,
@@ -16,28 +15,14 @@ import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
 import { isSnapshotName } from "../../../pkg/snapshot/names.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
+import { reading, readingAs, textThat } from "./flag-type.ts"
 
-/**
- * Makes a schema of a function that parses the text; undefined means that it is invalid. `message` may depend on the
- * text.
- */
-export function reading<T>(read: (text: string) => T | undefined, message: string | ((text: string) => string)) {
-  return z.string().transform((text, { issues }): T => {
-    const read_ = read(text)
-    if (read_ !== undefined) return read_
-    issues.push({ code: "custom", message: typeof message === "string" ? message : message(text), input: text })
-    return z.NEVER
-  })
-}
-
-/** Makes a schema that accepts the texts for which `holds` is true. */
-const checked = (holds: (text: string) => boolean, message: string) => z.string().refine(holds, { error: message })
-
-/** Makes a schema that accepts the texts with which `check` finds nothing wrong. */
+/** Makes the type of the texts with which `check` finds nothing wrong. */
 const checkedBy = (check: Check) =>
-  z.string().refine((text) => check(text) === undefined, {
-    error: ({ input }) => oneProblem(check(String(input)) ?? "", ", "),
-  })
+  textThat(
+    (text) => check(text) === undefined,
+    (text) => oneProblem(check(text) ?? "", ", "),
+  )
 
 const wholeNumber = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined)
 
@@ -53,15 +38,15 @@ export const fileOrDash = reading(
 /** An address in canonical form: `192.0.2.1`, `2001:db8::1`. */
 export const ipAddress = checkedBy(isCanonicalIPAddress)
 /** The kernel's rule: dev_valid_name in net/core/dev.c. */
-export const interfaceName = checked(
+export const interfaceName = textThat(
   (text) => /^[^\s/:]{1,15}$/.test(text) && text !== "." && text !== "..",
   "must be the name of an interface: up to 15 characters",
 )
-export const hostOrAddress = checked(
+export const hostOrAddress = textThat(
   (text) => isIP(text) !== 0 || isDNS1123Subdomain(text.replace(/^\*\./, "")) === undefined,
   "must be a host name or an IP address",
 )
-export const dnsName = checked(
+export const dnsName = textThat(
   (text) => isDNS1123Subdomain(text) === undefined,
   "must be a DNS name: lower case letters, digits, '-' and '.'",
 )
@@ -89,15 +74,13 @@ export const portRange = reading((text) => {
 }, "must be a range of ports, as in 30000-32767")
 
 /** A schedule of cron, with the zone that it may name: `0 6 * * *`, `CRON_TZ=UTC @daily`. */
-export const cron = z.string().transform((text, { issues }) => {
+export const cron = readingAs((text) => {
   const read = parseZonedCron(text)
-  if (typeof read !== "string") return read
-  issues.push({ code: "custom", message: `must be a schedule of cron: ${read}`, input: text })
-  return z.NEVER
+  return typeof read === "string" ? { fault: `must be a schedule of cron: ${read}` } : { value: read }
 })
 
 /** `s3.example.org`, `192.0.2.1:9000`, `[2001:db8::1]:9000` */
-export const hostAndPort = checked((text) => {
+export const hostAndPort = textThat((text) => {
   const url = `http://${text}`
   return URL.canParse(url) && !/[/@?#\s]/.test(text) && new URL(url).hostname !== ""
 }, "must be a host, and a port if need be, as in s3.example.org:9000")
@@ -108,7 +91,7 @@ export const keyPrefix = reading((text) => {
   return inner.length <= 512 && !/[\0-\x1f]|\/\/|(^|\/)\.\.?(\/|$)/.test(inner) ? inner : undefined
 }, "must be a path, as in backups/k3ts")
 
-export const snapshotName = checked(isSnapshotName, "must be letters, digits, '.', '_' and '-'")
+export const snapshotName = textThat(isSnapshotName, "must be letters, digits, '.', '_' and '-'")
 
 /** An octal mode, as of chmod. */
 export const fileMode = reading(
@@ -145,32 +128,33 @@ export const taint = reading(
 )
 
 /** `Name=true,Other=false` */
-export const featureGates = z.string().transform((text, { issues }) => {
+export const featureGates = readingAs((text) => {
   try {
-    return parseFeatureGates(text)
+    return { value: parseFeatureGates(text) }
   } catch (err) {
-    issues.push({ code: "custom", message: err instanceof Error ? err.message : String(err), input: text })
-    return z.NEVER
+    return { fault: err instanceof Error ? err.message : String(err) }
   }
 })
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** `90s`, `15m`, `24h`, `7d`, `1h30m`: in seconds. */
-export const duration = reading((text) => {
+export const durationIn = (text: string): number | undefined => {
   if (!/^(\d+[smhd])+$/.test(text)) return undefined
   return [...text.matchAll(/(\d+)([smhd])/gy)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
-}, "must be a duration, as in 15m, 24h or 7d")
+}
+export const duration = reading(durationIn, "must be a duration, as in 15m, 24h or 7d")
 
 /** A duration that is at least what clients rely on: upstream keeps history for two of its compactions. */
-export const historyAge = duration.refine((seconds) => seconds >= 600, { error: "must be 10m or longer" })
+export const historyAge = duration.refine((seconds) => seconds >= 600, "must be 10m or longer")
 
 const LONGEST_EVENT_DAYS = 3650
 
 /** How long Events are kept; 0s for ever, as upstream's API server takes it. */
-export const eventTtl = duration.refine((seconds) => seconds <= LONGEST_EVENT_DAYS * UNITS["d"]!, {
-  error: `must be at most ${LONGEST_EVENT_DAYS}d, or 0s for ever`,
-})
+export const eventTtl = duration.refine(
+  (seconds) => seconds <= LONGEST_EVENT_DAYS * UNITS["d"]!,
+  `must be at most ${LONGEST_EVENT_DAYS}d, or 0s for ever`,
+)
 
 const BYTE_UNITS: Readonly<Record<string, number>> = { Mi: 2 ** 20, Gi: 2 ** 30 }
 
@@ -180,8 +164,9 @@ export const byteSize = reading((text) => {
   return count === undefined || Number(count) === 0 ? undefined : Number(count) * BYTE_UNITS[unit!]!
 }, "must be a size, as in 64Mi or 2Gi")
 
-/** A unix socket: `unix:///run/x.sock` or its path. */
-export const socketPath = reading((text) => {
-  const path = text.replace(/^unix:\/\//, "")
-  return isAbsolute(path) ? path : undefined
-}, "must be a unix socket, as in unix:///run/containerd/containerd.sock")
+/** A unix socket: `unix:///run/x.sock` or its path; or the text `word`. */
+export const socketPathOr = (word?: string) =>
+  reading((text) => {
+    const path = text.replace(/^unix:\/\//, "")
+    return isAbsolute(path) || path === word ? path : undefined
+  }, "must be a unix socket, as in unix:///run/containerd/containerd.sock")

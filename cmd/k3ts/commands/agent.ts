@@ -14,10 +14,11 @@ import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts
 import { agentNodeConfig, agentSimulatedNodeConfig } from "../config/agent-config.ts"
 import { isOwnAddress } from "../config/host.ts"
 import { agentFlags, type AgentFlags } from "../config/agent-flags.ts"
-import { preflightNode } from "../checks/checks.ts"
+import { preflightNode } from "../checks/preflight.ts"
 import { refuseLacking } from "../checks/finding.ts"
 import { defineCommand } from "../cli/command.ts"
-import { containerdConfig, kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
+import { kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
+import { containerdConfig } from "../config/node-config.ts"
 import { createContext, type Context } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { loggerOf } from "../logger.ts"
@@ -127,7 +128,7 @@ async function run(
     : (await import("../../../components/cluster/node/host-node.ts")).hostNode(
         context,
         place,
-        agentNodeConfig(flags, config),
+        await agentNodeConfig(flags, config),
       )
   await runComponents(node, {
     signal,
@@ -153,7 +154,7 @@ async function run(
 async function startContainerd(flags: AgentFlags, context: Context, disabled: readonly string[], signal: AbortSignal) {
   if (!ownsNode(flags) || flags["container-runtime-endpoint"] !== undefined) return undefined
   const { EarlyContainerd } = await import("../../../components/cluster/node/node-containerd.ts")
-  return new EarlyContainerd(context, containerdConfig(flags, disabled), signal)
+  return new EarlyContainerd(context, await containerdConfig(flags, disabled), signal)
 }
 
 /** Whether the node's addresses are those that the machine happens to have. */

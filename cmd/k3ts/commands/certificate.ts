@@ -1,9 +1,9 @@
 import { basename } from "node:path"
 import { formatTime, humanDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
-import { z } from "zod"
 import { defineCommand, type CommandGroup } from "../cli/command.ts"
 import { boolean, list, oneOf, value } from "../cli/flags.ts"
+import { word } from "../cli/flag-type.ts"
 import { filePath } from "../cli/values.ts"
 import {
   backUp,
@@ -28,12 +28,11 @@ const IN_PROCESS = ["controller-manager", "scheduler", "k3s-controller", "cloud-
 
 const serviceFlag = () =>
   list(
-    z.enum(SERVICE_NAMES, {
-      error: ({ input }) =>
-        IN_PROCESS.includes(String(input))
-          ? "is a part of the server and has no certificate"
-          : `must be one of ${SERVICE_NAMES.join(", ")}`,
-    }),
+    word(SERVICE_NAMES, (text) =>
+      IN_PROCESS.includes(text)
+        ? "is a part of the server and has no certificate"
+        : `must be one of ${SERVICE_NAMES.join(", ")}`,
+    ),
     "Whose certificates; may be repeated",
     { short: "s", placeholder: "NAME", choices: SERVICE_NAMES, defaultText: "all" },
   )

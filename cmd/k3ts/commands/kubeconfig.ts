@@ -1,17 +1,17 @@
-import { z } from "zod"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { buildKubeconfig, kubeconfigYaml } from "../../../pkg/pki/kubeconfig.ts"
 import { defineCommand } from "../cli/command.ts"
 import { boolean, list, value } from "../cli/flags.ts"
+import { notEmpty, textThat } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { mergeIntoFile, usersKubeconfig } from "../kubeconfig-merge.ts"
 import { localServer, openPki } from "../credentials.ts"
 import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../config/server-flags.ts"
 
-const url = z.string().refine((text) => URL.canParse(text) && new URL(text).protocol === "https:", {
-  error: "must be a URL, as in https://k3ts.example.org:6443",
-})
-const name = z.string().min(1, "must not be empty")
+const url = textThat(
+  (text) => URL.canParse(text) && new URL(text).protocol === "https:",
+  "must be a URL, as in https://k3ts.example.org:6443",
+)
 
 export default defineCommand({
   summary: "Print a kubeconfig: the administrator's, or with --user one for somebody else",
@@ -24,14 +24,14 @@ export default defineCommand({
     "data-dir": dataDirFlag(),
     "bind-address": bindAddressFlag(),
     "https-listen-port": portFlag(),
-    user: value(name.optional(), "Name of the user", { placeholder: "NAME" }),
-    group: list(name, "Group of that user", { placeholder: "GROUP" }),
+    user: value(notEmpty.optional(), "Name of the user", { placeholder: "NAME" }),
+    group: list(notEmpty, "Group of that user", { placeholder: "GROUP" }),
     server: value(url.optional(), "URL under which the server is reached", {
       placeholder: "URL",
       defaultText: "this machine's",
     }),
     merge: boolean("Add it to the file that kubectl uses, instead of printing it"),
-    context: value(name.optional(), "Name of the context, the cluster and the user in it", {
+    context: value(notEmpty.optional(), "Name of the context, the cluster and the user in it", {
       placeholder: "NAME",
       defaultText: "default; k3ts with --merge",
     }),

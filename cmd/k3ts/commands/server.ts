@@ -3,8 +3,8 @@ import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { LONG_GRACE_MS } from "../../../components/apiserver/serving/stop-serving.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
-import { runComponents, STOP_MS } from "../../../components/cluster/lifecycle.ts"
-import { besideControlPlane } from "../../../components/cluster/node/node-place.ts"
+import { runComponents, STOP_MS, type OrderedComponent } from "../../../components/cluster/lifecycle.ts"
+import { besideControlPlane, type NodePlace } from "../../../components/cluster/node/node-place.ts"
 import { writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Component } from "../../../pkg/component/component.ts"
@@ -14,15 +14,9 @@ import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
-import { preflight } from "../checks/checks.ts"
+import { preflight } from "../checks/preflight.ts"
 import { refuseLacking } from "../checks/finding.ts"
-import {
-  bindAddress,
-  clusterConfig,
-  kubeletNames,
-  serverNodeConfig,
-  simulatedNodeConfig,
-} from "../config/cluster-config.ts"
+import { bindAddress, clusterConfig, kubeletNames } from "../config/cluster-config.ts"
 import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
@@ -137,19 +131,7 @@ async function run(
   const { apiServer, clients } = cluster
   const place = besideControlPlane(cluster, kubeletNames(flags))
   // A server without a node does not load the code of a node.
-  const node = flags["disable-agent"]
-    ? []
-    : flags["container-runtime-endpoint"] === SIMULATED
-      ? (await import("../../../components/cluster/node/simulated-node.ts")).loneSimulatedNode(
-          context,
-          place,
-          simulatedNodeConfig(flags, network),
-        )
-      : (await import("../../../components/cluster/node/host-node.ts")).hostNode(
-          context,
-          place,
-          serverNodeConfig(flags, network, config.candidate),
-        )
+  const node = flags["disable-agent"] ? [] : await nodeOf(flags, network, context, place, config.candidate)
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
   const snapshots = {
@@ -199,6 +181,23 @@ async function run(
       })
     },
   })
+}
+
+/** Returns the components of the node beside the control plane. */
+async function nodeOf(
+  flags: ServerFlags,
+  network: ClusterNetwork,
+  context: Context,
+  place: NodePlace,
+  candidate: string | undefined,
+): Promise<readonly OrderedComponent[]> {
+  const { serverNodeConfig, simulatedNodeConfig } = await import("../config/node-config.ts")
+  if (flags["container-runtime-endpoint"] === SIMULATED) {
+    const { loneSimulatedNode } = await import("../../../components/cluster/node/simulated-node.ts")
+    return loneSimulatedNode(context, place, simulatedNodeConfig(flags, network))
+  }
+  const { hostNode } = await import("../../../components/cluster/node/host-node.ts")
+  return hostNode(context, place, await serverNodeConfig(flags, network, candidate))
 }
 
 /** Writes the files of the tokens by which machines join. */

@@ -2,13 +2,13 @@ import { spawn, type ChildProcess } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
-import { z } from "zod"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger } from "../../../pkg/log/log.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { startCluster, type Cluster } from "../../../components/cluster/testing/cluster.ts"
 import { boolean, value } from "../cli/flags.ts"
+import { reading } from "../cli/flag-type.ts"
 import { featureGates } from "../cli/values.ts"
 import { defineCommand } from "../cli/command.ts"
 
@@ -17,11 +17,10 @@ const MOST_NODES = 1000
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
 
-const nodeCount = z
-  .string()
-  .regex(/^\d+$/, "must be a whole number")
-  .transform(Number)
-  .refine((count) => count <= MOST_NODES, `must be at most ${MOST_NODES}`)
+const nodeCount = reading((text) => (/^\d+$/.test(text) ? Number(text) : undefined), "must be a whole number").refine(
+  (count) => count <= MOST_NODES,
+  `must be at most ${MOST_NODES}`,
+)
 
 export default defineCommand({
   summary: "Run a command with KUBECONFIG set to a cluster in memory, which ends with the command",

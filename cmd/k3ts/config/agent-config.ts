@@ -2,7 +2,7 @@ import type { HostNodeConfig } from "../../../components/cluster/node/host-node.
 import type { LoneSimulatedNodeConfig } from "../../../components/cluster/node/simulated-node.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
 import type { AgentConfig } from "../../../components/supervisor/agent-config.ts"
-import { hostNodeConfig, simulatedNodeConfig } from "./cluster-config.ts"
+import { hostNodeConfig, simulatedNodeConfig } from "./node-config.ts"
 import { OPTIONAL_PARTS, type NodeFlags } from "./server-flags.ts"
 import type { ClusterNetwork } from "./network.ts"
 
@@ -34,7 +34,7 @@ function clusterOf({ clusterCidrs, serviceCidrs, clusterDns, clusterDomain, betw
   }
 }
 
-export function agentNodeConfig(flags: NodeFlags, config: AgentConfig): HostNodeConfig {
+export function agentNodeConfig(flags: NodeFlags, config: AgentConfig): Promise<HostNodeConfig> {
   const { shared, network } = clusterOf(config)
   return hostNodeConfig({ ...flags, ...shared }, network)
 }

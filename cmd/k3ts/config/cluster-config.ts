@@ -1,31 +1,22 @@
-/** Turns the flags of `k3ts server` into the configuration of the cluster and its node, for components/cluster. */
+/** Turns the flags of `k3ts server` into the configuration of the cluster, for components/cluster. */
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import type { AuditLogOptions } from "../../../components/apiserver/audit/audit-log.ts"
-import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../../components/cluster/assemble.ts"
-import { bitsOf, familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { systemRandom, uuid } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { KubeletNames } from "../../../components/cluster/node/kubelet-serving.ts"
-import type { HostNodeConfig } from "../../../components/cluster/node/host-node.ts"
-import type { NodeContainerdConfig } from "../../../components/cluster/node/node-containerd.ts"
-import type { LoneSimulatedNodeConfig } from "../../../components/cluster/node/simulated-node.ts"
-import { readRegistries } from "../../../components/containerd/registries/registries.ts"
 import { manifestFolder } from "../../../components/deployer/folder.ts"
 import { processProfiler } from "../../../pkg/runtime/profiler.ts"
 import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../../components/controller-manager/servicelb/servicelb.ts"
-import { DNS_PORT } from "../../../components/dns/dns.ts"
-import { kubeletSettings } from "./kubelet-args.ts"
 import { embeddedManifests } from "../embedded-manifests.ts"
-import { defaultNodeIps, defaultNodeName, defaultResolvConf, readResolvConf } from "./host.ts"
+import { defaultNodeIps, defaultNodeName } from "./host.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
-import { inFlightOf, PRIMARY_ADDRESSES, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
-
-const DISK_BYTES = 100 * 2 ** 30
+import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
 /** A store that belongs to this server and to those that join it. */
 export interface OwnSharedStore {
@@ -123,72 +114,6 @@ const sharedStore = (
   beforeFiles: async () => (await import("../datastore/share-files.ts")).shareServerFiles(flags, datastore),
 })
 
-/**
- * Returns the configuration of the node beside a control plane. `candidate` is the server's name in elections, where
- * several servers share the store.
- */
-export const serverNodeConfig = (
-  flags: ServerFlags,
-  network: ClusterNetwork,
-  candidate: string | undefined,
-): HostNodeConfig => ({
-  ...hostNodeConfig(flags, network),
-  ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: { ...ingressConfig(flags), candidate } } : {}),
-})
-
-/** The flags of a node, and those that hold for its whole cluster. */
-export type NodeInClusterFlags = NodeFlags &
-  Pick<
-    ServerFlags,
-    "cluster-cidr" | "cluster-domain" | "disable" | "flannel-backend" | "flannel-external-ip" | "flannel-ipv6-masq"
-  >
-
-/** Returns the configuration of the containerd of a node in a cluster in which some parts are disabled. */
-export function containerdConfig(flags: NodeFlags, disabled: readonly string[]): NodeContainerdConfig {
-  const { "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
-  const registries = endpoint === undefined ? readRegistries(flags["private-registry"]) : undefined
-  return {
-    dataDir: flags["data-dir"],
-    ...(pauseImage === undefined ? {} : { pauseImage }),
-    ...(registries === undefined
-      ? {}
-      : { registries: { ...registries, mirrorsOnly: flags["disable-default-registry-endpoint"] } }),
-    sourceGuard: !disabled.includes("source-guard"),
-  }
-}
-
-/** Returns the configuration of a node without Ingress. */
-export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): HostNodeConfig {
-  const { disable, "container-runtime-endpoint": endpoint } = flags
-  const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
-  return {
-    ...containerdConfig(flags, disable),
-    nodeName: nodeNameOf(flags),
-    nodeIps: nodeIps(flags),
-    externalIps: flags["node-external-ip"],
-    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
-    clusterCidrs: network.clusterCidrs,
-    firstNodeRanges: network.firstNodeRanges,
-    betweenNodes: {
-      backend: flags["flannel-backend"],
-      interface: flags["flannel-iface"],
-      external: flags["flannel-external-ip"],
-      masqueradesIPv6: flags["flannel-ipv6-masq"],
-    },
-    clusterDomain: flags["cluster-domain"],
-    ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
-    ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),
-    networkPolicy: !disable.includes("network-policy"),
-    ...(disable.includes("local-storage")
-      ? {}
-      : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
-    resolvConf,
-    labels: Object.fromEntries(flags["node-label"]),
-    taints: flags["node-taint"],
-    ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
-  }
-}
-
 export const nodeNameOf = (flags: Pick<NodeFlags, "node-name">): string => flags["node-name"] ?? defaultNodeName()
 
 /** The names and the port of this node's kubelet. */
@@ -199,45 +124,10 @@ export const kubeletNames = (flags: NodeFlags & Pick<ServerFlags, "cluster-cidr"
   kubeletPort: flags["kubelet-port"] ?? (flags["container-runtime-endpoint"] === SIMULATED ? 0 : KUBELET_PORT),
 })
 
-function kubeProxyConfig(flags: NodeInClusterFlags): NonNullable<HostNodeConfig["kubeProxy"]> {
-  const { "proxy-mode": mode, "nodeport-addresses": ranges } = flags
-  const nodePortCidrs = ranges.includes(PRIMARY_ADDRESSES)
-    ? nodeIps(flags).map((ip) => `${ip}/${bitsOf(familyOf(ip))}`)
-    : ranges
-  return { nodePortCidrs, ...(mode === undefined ? {} : { mode }) }
-}
-
-function dnsConfig({ clusterDns }: ClusterNetwork, resolvConf: string): NonNullable<HostNodeConfig["dns"]> {
-  const { servers, searches } = readResolvConf(resolvConf)
-  return { addresses: clusterDns, upstreams: servers.map((address) => ({ address, port: DNS_PORT })), searches }
-}
-
-/**
- * The configuration for `--container-runtime-endpoint simulated`: a simulated node with the resources of this machine.
- */
-export function simulatedNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): LoneSimulatedNodeConfig {
-  return {
-    spec: {
-      name: nodeNameOf(flags),
-      ips: nodeIps(flags),
-      externalIps: flags["node-external-ip"],
-      cpus: availableParallelism(),
-      memoryBytes: totalmem(),
-      diskBytes: DISK_BYTES,
-      labels: Object.fromEntries(flags["node-label"]),
-      taints: flags["node-taint"],
-      ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
-    },
-    dataDir: flags["data-dir"],
-    clusterCidrs: network.clusterCidrs,
-    clusterDomain: flags["cluster-domain"],
-  }
-}
-
 /** Whether Ingresses are served, or Gateways: they need a real node. */
-const serves = (part: "ingress" | "gateway", flags: ServerFlags): boolean =>
+export const serves = (part: "ingress" | "gateway", flags: ServerFlags): boolean =>
   !flags.disable.includes(part) && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
-const servesIngresses = (flags: ServerFlags): boolean => serves("ingress", flags)
+export const servesIngresses = (flags: ServerFlags): boolean => serves("ingress", flags)
 
 /** Returns the ports on which this machine listens: load balancers must not take their traffic. */
 const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
@@ -250,44 +140,7 @@ const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
     : {}),
 })
 
-function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"]> {
-  const accessLog = flags["ingress-access-log"]
-  return {
-    apiPort: flags["https-listen-port"],
-    httpPort: flags["ingress-http-port"],
-    httpsPort: flags["ingress-https-port"],
-    ingresses: servesIngresses(flags),
-    ...(serves("gateway", flags)
-      ? { gateway: { addresses: flags["gateway-address"], reserved: (port) => reservedFor(port, flags) } }
-      : {}),
-    ...(accessLog === undefined ? {} : { accessLog }),
-  }
-}
-
-/** Ports that programs of a node listen on, or on which others expect them. */
-const NODE_PORTS: ReadonlyMap<number, string> = new Map([
-  [22, "SSH"],
-  [53, "DNS"],
-  [2379, "etcd"],
-  [2380, "etcd"],
-  [10248, "the kubelet"],
-  [10249, "kube-proxy"],
-  [10250, "the kubelet"],
-  [10255, "the kubelet"],
-  [10256, "kube-proxy"],
-  [10257, "the controller manager"],
-  [10259, "the scheduler"],
-])
-
-/** Who has a port that no listener of a Gateway may have. */
-function reservedFor(port: number, flags: ServerFlags): string | undefined {
-  if (port === flags["https-listen-port"] || port === 6443) return "the API server"
-  if (port === flags["kubelet-port"]) return "the kubelet"
-  const { first, last } = flags["service-node-port-range"]
-  return port >= first && port <= last ? "node ports of Services" : NODE_PORTS.get(port)
-}
-
-const nodeIps = (flags: Pick<ServerFlags, "node-ip" | "cluster-cidr">): readonly string[] =>
+export const nodeIps = (flags: Pick<ServerFlags, "node-ip" | "cluster-cidr">): readonly string[] =>
   flags["node-ip"].length > 0 ? flags["node-ip"] : defaultNodeIps(flags["cluster-cidr"].map(familyOf))
 
 /** Returns the address on which the API server listens. A socket of `::` takes connections of IPv4 too. */

@@ -1,4 +1,4 @@
-import { duration } from "../cli/values.ts"
+import { durationIn } from "../cli/values.ts"
 
 /** A setting of the kubelet, as `--kubelet-arg` takes it. */
 export interface Setting<Given> {
@@ -13,6 +13,6 @@ export function counted<T>(given: string, made: (count: number) => T): T | undef
 }
 
 export function timed<T>(given: string, made: (ms: number) => T): T | undefined {
-  const seconds = duration.safeParse(given)
-  return seconds.success ? made(seconds.data * 1000) : undefined
+  const seconds = durationIn(given)
+  return seconds === undefined ? undefined : made(seconds * 1000)
 }

@@ -2,8 +2,8 @@
  * The flags of `k3ts server`, which are also the keys of the config file. Names and meanings are k3s' where it has one,
  * else kube-apiserver's. Source: k3s pkg/cli/cmds/server.go, agent.go; apiserver pkg/server/options.
  */
-import { z } from "zod"
 import { boolean, list, oneOf, value, type FlagsOf } from "../cli/flags.ts"
+import { textThat, word } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
 import { OWN_PROVIDERS } from "../../../components/apiserver/encryption/own-providers.ts"
@@ -60,7 +60,7 @@ export const kubeconfigFlag = () =>
     path: true,
   })
 export const runtimeFlag = () =>
-  value(v.socketPath.optional(), "Socket of a container runtime to use instead of a containerd of our own", {
+  value(v.socketPathOr().optional(), "Socket of a container runtime to use instead of a containerd of our own", {
     placeholder: "SOCKET",
     path: true,
   })
@@ -71,7 +71,7 @@ export const SIMULATED = "simulated"
 export const PRIMARY_ADDRESSES = "primary"
 const serverRuntimeFlag = () =>
   value(
-    z.union([z.literal(SIMULATED), v.socketPath]).optional(),
+    v.socketPathOr(SIMULATED).optional(),
     "Socket of a container runtime to use instead of a containerd of our own, or `simulated` for one in memory",
     { placeholder: "SOCKET", path: true },
   )
@@ -307,7 +307,7 @@ export const serverFlags = {
     placeholder: "IP",
   }),
   "pause-image": value(
-    z.string().min(1, "must name an image").optional(),
+    textThat((text) => text !== "", "must name an image").optional(),
     "Image of the container that holds a pod's namespaces",
     { placeholder: "IMAGE", defaultText: "a built-in one" },
   ),
@@ -326,15 +326,11 @@ export const serverFlags = {
     placeholder: "NAME=BOOL,…",
     defaultText: "as in Kubernetes 1.36",
   }),
-  "proxy-mode": value(
-    z.enum(PROXY_MODES, { error: `must be ${PROXY_MODES.join(" or ")}` }).optional(),
-    "How Services are served on this node",
-    {
-      placeholder: "MODE",
-      choices: PROXY_MODES,
-      defaultText: "nftables where the machine allows it, else iptables",
-    },
-  ),
+  "proxy-mode": value(word(PROXY_MODES).optional(), "How Services are served on this node", {
+    placeholder: "MODE",
+    choices: PROXY_MODES,
+    defaultText: "nftables where the machine allows it, else iptables",
+  }),
   "nodeport-addresses": list(
     v.cidrOr(PRIMARY_ADDRESSES),
     "Range of this node's addresses at which node ports are served; `primary` for those of --node-ip",
@@ -342,9 +338,7 @@ export const serverFlags = {
   ),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(
-    z.enum(OPTIONAL_PARTS, {
-      error: ({ input }) => PARTS_OF_K3S.get(String(input)) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`,
-    }),
+    word(OPTIONAL_PARTS, (text) => PARTS_OF_K3S.get(text) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`),
     "Component to turn off",
     { choices: OPTIONAL_PARTS },
   ),

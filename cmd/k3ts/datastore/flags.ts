@@ -2,7 +2,8 @@ import type { DatastoreConfig } from "../../../components/apiserver/store/storag
 import { parsePostgresUrl, splitPostgresUrls } from "../../../pkg/postgres/endpoint.ts"
 import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import { filePath, reading } from "../cli/values.ts"
+import { reading } from "../cli/flag-type.ts"
+import { filePath } from "../cli/values.ts"
 
 const WHAT =
   "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " +

@@ -1,18 +1,17 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { z } from "zod"
 import { boolean, value } from "../cli/flags.ts"
+import { reading } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { filePath } from "../cli/values.ts"
 
 /** `https://host:port`; as in any URL the port is 443 where none is named. */
-export const serverAddress = z.string().transform((text, context) => {
+export const serverAddress = reading((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === "https:" && url.pathname === "/" && url.search === "" && url.username === "")
-    return `https://${url.hostname}:${url.port === "" ? "443" : url.port}`
-  context.issues.push({ code: "custom", input: text, message: "must be https://HOST:PORT" })
-  return z.NEVER
-})
+  return url?.protocol === "https:" && url.pathname === "/" && url.search === "" && url.username === ""
+    ? `https://${url.hostname}:${url.port === "" ? "443" : url.port}`
+    : undefined
+}, "must be https://HOST:PORT")
 
 /** Names as in k3s. */
 export const etcdFlags = {

@@ -16,10 +16,10 @@ const disables = (part: OptionalPart): ForeignFlag => ({
   kind: "boolean",
   adds: true,
   becomes(value) {
-    const { success, data } = trueOrFalse.safeParse(value)
-    if (!success)
-      throw new UsageError(`invalid value ${JSON.stringify(value)} for disable-${part}: must be true or false`)
-    return data ? [["disable", part]] : []
+    const read = trueOrFalse.read(value)
+    if ("fault" in read)
+      throw new UsageError(`invalid value ${JSON.stringify(value)} for disable-${part}: ${read.fault}`)
+    return read.value ? [["disable", part]] : []
   },
 })
 

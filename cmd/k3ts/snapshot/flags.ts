@@ -1,11 +1,11 @@
 /** The flags about snapshots, with k3s's names for what it has. Source: k3s pkg/cli/cmds/server.go, etcd_snapshot.go. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { z } from "zod"
 import { fileError } from "../../../pkg/files/files.ts"
 import { SnapshotFolder } from "../../../pkg/snapshot/folder.ts"
 import type { S3Config } from "../../../pkg/snapshot/s3-client.ts"
 import { boolean, value, type FlagsOf } from "../cli/flags.ts"
+import { notEmpty } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
 
@@ -16,7 +16,7 @@ const ACCESS_KEY = "AWS_ACCESS_KEY_ID"
 const SECRET_KEY = "AWS_SECRET_ACCESS_KEY"
 
 const text = (placeholder: string, summary: string, note: { variables?: readonly string[]; secret?: boolean } = {}) =>
-  value(z.string().min(1, "must not be empty").optional(), summary, { placeholder, ...note })
+  value(notEmpty.optional(), summary, { placeholder, ...note })
 
 /** Where snapshots are, for the server and for `k3ts snapshot`. */
 export const placeFlags = {
@@ -43,7 +43,7 @@ export const placeFlags = {
     secret: true,
   }),
   "s3-bucket": text("NAME", "Bucket in S3"),
-  "s3-region": value(z.string().min(1, "must not be empty").default(DEFAULT_REGION), "Region of S3", {
+  "s3-region": value(notEmpty.default(DEFAULT_REGION), "Region of S3", {
     placeholder: "NAME",
   }),
   "s3-folder": value(v.keyPrefix.default(""), "Folder in the bucket", { placeholder: "PATH", defaultText: "none" }),

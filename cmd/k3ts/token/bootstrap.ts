@@ -20,11 +20,11 @@ import { formatTime, humanDuration } from "../../../pkg/apimachinery/scalars/tim
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { formatJoinToken } from "../../../components/supervisor/join-token.ts"
-import { z } from "zod"
 import { defineCommand } from "../cli/command.ts"
 import { list as listFlag, oneOf, value } from "../cli/flags.ts"
+import { anyText, reading, word } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import { duration, reading } from "../cli/values.ts"
+import { durationIn } from "../cli/values.ts"
 import { table } from "../table.ts"
 import { serverCa, serverPlace, withAdminClient } from "./admin-client.ts"
 
@@ -32,11 +32,12 @@ const group = reading(
   (text) => (isBootstrapGroup(text) ? text : undefined),
   "must begin with system:bootstrappers: and go on in lower case letters, digits, ':' and '-'",
 )
-const usage = z.enum(TOKEN_USAGES, { error: `must be ${TOKEN_USAGES.join(" or ")}` })
+const usage = word(TOKEN_USAGES)
 /** `0` or a duration, in seconds. */
-const lifetime = z.union([z.literal("0").transform(() => 0), duration], {
-  error: "must be a duration, as in 15m, 24h or 7d, or 0 for no end",
-})
+const lifetime = reading(
+  (text) => (text === "0" ? 0 : durationIn(text)),
+  "must be a duration, as in 15m, 24h or 7d, or 0 for no end",
+)
 
 export const create = defineCommand({
   summary: "Make a bootstrap token by which agents join; the server must be running",
@@ -45,7 +46,7 @@ export const create = defineCommand({
     "digits; without it a random one is created. For a service account's token, see k3ts token serviceaccount.",
   flags: {
     ...serverPlace,
-    description: value(z.string().default(""), "What the token is for", { placeholder: "TEXT", defaultText: "" }),
+    description: value(anyText.default(""), "What the token is for", { placeholder: "TEXT", defaultText: "" }),
     groups: listFlag(group, "Groups of the user that the token stands for", { placeholder: "GROUP" }, [JOIN_GROUP]),
     ttl: value(lifetime.prefault("24h"), "How long it is valid; 0 for ever", {
       placeholder: "DURATION",

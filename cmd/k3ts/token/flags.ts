@@ -1,12 +1,12 @@
-import { z } from "zod"
 import { readIfExists } from "../../../pkg/files/files.ts"
 import { value } from "../cli/flags.ts"
+import { anyText } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { filePath } from "../cli/values.ts"
 
 /** The flag of a token, and of a file that holds it. */
 const tokenFlag = (summary: string, short?: string) =>
-  value(z.string().optional(), summary, { placeholder: "TOKEN", ...(short === undefined ? {} : { short }) })
+  value(anyText.optional(), summary, { placeholder: "TOKEN", ...(short === undefined ? {} : { short }) })
 const tokenFileFlag = (summary: string) => value(filePath.optional(), summary, { placeholder: "FILE", path: true })
 
 /** The token by which a machine joins. */

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs"
-import { z } from "zod"
 import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { newPassword, passwordOf, writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
@@ -9,6 +8,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
 import { removeIfPossible, replaceFile } from "../../../pkg/files/files.ts"
 import { value } from "../cli/flags.ts"
+import { anyText } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { datastoreFlags, datastoreOf } from "../datastore/flags.ts"
 import { ownEtcd } from "../etcd/own-etcd.ts"
@@ -25,7 +25,7 @@ export const rotate = defineCommand({
   flags: {
     ...serverPlace,
     ...datastoreFlags,
-    "new-token": value(z.string().optional(), "The new token of servers; made by chance unless given", {
+    "new-token": value(anyText.optional(), "The new token of servers; made by chance unless given", {
       placeholder: "TOKEN",
     }),
   },

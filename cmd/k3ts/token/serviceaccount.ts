@@ -1,8 +1,8 @@
-import { z } from "zod"
 import type { TokenRequest } from "../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { defineCommand } from "../cli/command.ts"
 import { list, value } from "../cli/flags.ts"
+import { notEmpty } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { duration } from "../cli/values.ts"
 import { serverPlace, withAdminClient } from "./admin-client.ts"
@@ -12,7 +12,7 @@ export const forServiceAccount = defineCommand({
   flags: {
     ...serverPlace,
     ttl: value(duration.prefault("1h"), "How long it is valid", { placeholder: "DURATION", defaultText: "1h" }),
-    audience: list(z.string().min(1, "must not be empty"), "Audience that accepts it", {
+    audience: list(notEmpty, "Audience that accepts it", {
       placeholder: "NAME",
       defaultText: "the API server",
     }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { credentials, HEADER, hostsFiles } from "./hosts.ts"
-import { parseRegistries, type Registries } from "./registries.ts"
+import { parseRegistries } from "./parse-registries.ts"
+import type { Registries } from "./registries.ts"
 
 /** Returns the content of each hosts.toml, by folder. */
 const filesOf = (yaml: string) => filesIn(parseRegistries(yaml, "registries.yaml"))

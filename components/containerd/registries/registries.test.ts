@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test"
-import { endpointUrl, parseRegistries, readRegistries } from "./registries.ts"
+import { parseRegistries } from "./parse-registries.ts"
+import { readRegistries } from "./read-registries.ts"
+import { endpointUrl } from "./registries.ts"
 
 const PATH = "/etc/k3ts/registries.yaml"
 
@@ -71,8 +73,8 @@ configs:
     expect(() => parseRegistries(text, PATH)).toThrow(wants),
   )
 
-  test("is optional", () => {
-    expect(readRegistries("/nonexistent/registries.yaml")).toBeUndefined()
+  test("is optional", async () => {
+    expect(await readRegistries("/nonexistent/registries.yaml")).toBeUndefined()
   })
 })
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { parseRegistries } from "./registries.ts"
+import { parseRegistries } from "./parse-registries.ts"
 import { RegistryHosts } from "./registry-hosts.ts"
 
 describe("RegistryHosts", () => {

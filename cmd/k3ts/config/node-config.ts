@@ -1,0 +1,154 @@
+/** Turns flags into the configuration of a node, for components/cluster. A server without one does not load this. */
+import { availableParallelism, totalmem } from "node:os"
+import { join } from "node:path"
+import type { HostNodeConfig } from "../../../components/cluster/node/host-node.ts"
+import type { NodeContainerdConfig } from "../../../components/cluster/node/node-containerd.ts"
+import type { LoneSimulatedNodeConfig } from "../../../components/cluster/node/simulated-node.ts"
+import { readRegistries } from "../../../components/containerd/registries/read-registries.ts"
+import { DNS_PORT } from "../../../components/dns/dns.ts"
+import { bitsOf, familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { nodeIps, nodeNameOf, serves, servesIngresses } from "./cluster-config.ts"
+import { defaultResolvConf, readResolvConf } from "./host.ts"
+import { kubeletSettings } from "./kubelet-args.ts"
+import type { ClusterNetwork } from "./network.ts"
+import { PRIMARY_ADDRESSES, type NodeFlags, type ServerFlags } from "./server-flags.ts"
+
+const DISK_BYTES = 100 * 2 ** 30
+
+/**
+ * Returns the configuration of the node beside a control plane. `candidate` is the server's name in elections, where
+ * several servers share the store.
+ */
+export const serverNodeConfig = async (
+  flags: ServerFlags,
+  network: ClusterNetwork,
+  candidate: string | undefined,
+): Promise<HostNodeConfig> => ({
+  ...(await hostNodeConfig(flags, network)),
+  ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: { ...ingressConfig(flags), candidate } } : {}),
+})
+
+/** The flags of a node, and those that hold for its whole cluster. */
+export type NodeInClusterFlags = NodeFlags &
+  Pick<
+    ServerFlags,
+    "cluster-cidr" | "cluster-domain" | "disable" | "flannel-backend" | "flannel-external-ip" | "flannel-ipv6-masq"
+  >
+
+/** Returns the configuration of the containerd of a node in a cluster in which some parts are disabled. */
+export async function containerdConfig(flags: NodeFlags, disabled: readonly string[]): Promise<NodeContainerdConfig> {
+  const { "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
+  const registries = endpoint === undefined ? await readRegistries(flags["private-registry"]) : undefined
+  return {
+    dataDir: flags["data-dir"],
+    ...(pauseImage === undefined ? {} : { pauseImage }),
+    ...(registries === undefined
+      ? {}
+      : { registries: { ...registries, mirrorsOnly: flags["disable-default-registry-endpoint"] } }),
+    sourceGuard: !disabled.includes("source-guard"),
+  }
+}
+
+/** Returns the configuration of a node without Ingress. */
+export async function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): Promise<HostNodeConfig> {
+  const { disable, "container-runtime-endpoint": endpoint } = flags
+  const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
+  return {
+    ...(await containerdConfig(flags, disable)),
+    nodeName: nodeNameOf(flags),
+    nodeIps: nodeIps(flags),
+    externalIps: flags["node-external-ip"],
+    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
+    clusterCidrs: network.clusterCidrs,
+    firstNodeRanges: network.firstNodeRanges,
+    betweenNodes: {
+      backend: flags["flannel-backend"],
+      interface: flags["flannel-iface"],
+      external: flags["flannel-external-ip"],
+      masqueradesIPv6: flags["flannel-ipv6-masq"],
+    },
+    clusterDomain: flags["cluster-domain"],
+    ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
+    ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),
+    networkPolicy: !disable.includes("network-policy"),
+    ...(disable.includes("local-storage")
+      ? {}
+      : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
+    resolvConf,
+    labels: Object.fromEntries(flags["node-label"]),
+    taints: flags["node-taint"],
+    ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
+  }
+}
+
+function kubeProxyConfig(flags: NodeInClusterFlags): NonNullable<HostNodeConfig["kubeProxy"]> {
+  const { "proxy-mode": mode, "nodeport-addresses": ranges } = flags
+  const nodePortCidrs = ranges.includes(PRIMARY_ADDRESSES)
+    ? nodeIps(flags).map((ip) => `${ip}/${bitsOf(familyOf(ip))}`)
+    : ranges
+  return { nodePortCidrs, ...(mode === undefined ? {} : { mode }) }
+}
+
+function dnsConfig({ clusterDns }: ClusterNetwork, resolvConf: string): NonNullable<HostNodeConfig["dns"]> {
+  const { servers, searches } = readResolvConf(resolvConf)
+  return { addresses: clusterDns, upstreams: servers.map((address) => ({ address, port: DNS_PORT })), searches }
+}
+
+/**
+ * The configuration for `--container-runtime-endpoint simulated`: a simulated node with the resources of this machine.
+ */
+export function simulatedNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): LoneSimulatedNodeConfig {
+  return {
+    spec: {
+      name: nodeNameOf(flags),
+      ips: nodeIps(flags),
+      externalIps: flags["node-external-ip"],
+      cpus: availableParallelism(),
+      memoryBytes: totalmem(),
+      diskBytes: DISK_BYTES,
+      labels: Object.fromEntries(flags["node-label"]),
+      taints: flags["node-taint"],
+      ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
+    },
+    dataDir: flags["data-dir"],
+    clusterCidrs: network.clusterCidrs,
+    clusterDomain: flags["cluster-domain"],
+  }
+}
+
+function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"]> {
+  const accessLog = flags["ingress-access-log"]
+  return {
+    apiPort: flags["https-listen-port"],
+    httpPort: flags["ingress-http-port"],
+    httpsPort: flags["ingress-https-port"],
+    ingresses: servesIngresses(flags),
+    ...(serves("gateway", flags)
+      ? { gateway: { addresses: flags["gateway-address"], reserved: (port) => reservedFor(port, flags) } }
+      : {}),
+    ...(accessLog === undefined ? {} : { accessLog }),
+  }
+}
+
+/** Ports that programs of a node listen on, or on which others expect them. */
+const NODE_PORTS: ReadonlyMap<number, string> = new Map([
+  [22, "SSH"],
+  [53, "DNS"],
+  [2379, "etcd"],
+  [2380, "etcd"],
+  [10248, "the kubelet"],
+  [10249, "kube-proxy"],
+  [10250, "the kubelet"],
+  [10255, "the kubelet"],
+  [10256, "kube-proxy"],
+  [10257, "the controller manager"],
+  [10259, "the scheduler"],
+])
+
+/** Who has a port that no listener of a Gateway may have. */
+function reservedFor(port: number, flags: ServerFlags): string | undefined {
+  if (port === flags["https-listen-port"] || port === 6443) return "the API server"
+  if (port === flags["kubelet-port"]) return "the kubelet"
+  const { first, last } = flags["service-node-port-range"]
+  return port >= first && port <= last ? "node ports of Services" : NODE_PORTS.get(port)
+}
