@@ -37,6 +37,7 @@ export class NotingClient implements Client {
 
   /** One entry for each kind, regardless of the number of writes, and one for each deletion. */
   get written(): readonly PendingWrite[] {
+    if (this.#newest.size === 0) return this.#deleted
     const newest = [...this.#newest].map(([resource, revision]): PendingWrite => ({
       resource,
       seenBy: (informer) => informer.revision >= revision,

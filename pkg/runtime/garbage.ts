@@ -12,6 +12,9 @@ const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
 const GROWTH = 1.25
 const LEAST_BYTES = 32 * 2 ** 20
 
+/** The engine alone decides about a heap of less than this many bytes, which takes little memory in any case. */
+const SMALL_BYTES = 384 * 2 ** 20
+
 /**
  * Returns a function that keeps garbage small in proportion to the live heap. Each call collects young objects; a call
  * after enough growth collects the whole heap. The engine by itself lets the heap become twice the live heap before a
@@ -20,9 +23,10 @@ const LEAST_BYTES = 32 * 2 ** 20
  */
 export function garbageCollector(): () => void {
   if (engine === undefined) return () => {}
-  const { edenGC, fullGC } = engine
+  const { edenGC, fullGC, heapSize } = engine
   let alive = 0
   return () => {
+    if (heapSize() < SMALL_BYTES) return
     if (edenGC() > alive * GROWTH + LEAST_BYTES) alive = fullGC()
   }
 }

@@ -41,9 +41,11 @@ export class Subscribers {
     const errors: unknown[] = []
     const changed = new Set<string | undefined>()
     for (const { key } of events) changed.add(resourceOf(key))
+    const only = changed.size === 1 ? resourceOf(events[0]!.key) : undefined
     for (const { listener, prefixes, resources } of this.#subscribers) {
       try {
-        if (prefixes.length === 0) listener(events)
+        // Most commits change one resource, and most listeners follow whole resources.
+        if (prefixes.length === 0 || (only !== undefined && prefixes.includes(only))) listener(events)
         else if (resources.some((resource) => changed.has(resource))) {
           const concerned = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
           if (concerned.length > 0) listener(concerned)

@@ -55,16 +55,14 @@ export class TemplateSharing {
     const { fieldsV1, subresource } = entry
     const status: unknown = subresource === "status" ? (fieldsV1 as FieldSet | undefined)?.["f:status"] : undefined
     if (typeof status !== "object" || status === null) return entry
-    let isChanged = false
-    const parts = Object.entries(status as FieldSet).map(([name, part]): [string, unknown] => {
-      if (typeof part !== "object" || part === null || Object.keys(part).length === 0) return [name, part]
+    let changed: Record<string, unknown> | undefined
+    for (const name in status) {
+      const part = (status as FieldSet)[name]
+      if (typeof part !== "object" || part === null || Object.keys(part).length === 0) continue
       const shared = this.#parts.of(part, `${owner} ${name}`)
-      isChanged ||= shared !== part
-      return [name, shared]
-    })
-    return isChanged
-      ? { ...entry, fieldsV1: { ...(fieldsV1 as FieldSet), "f:status": Object.fromEntries(parts) } }
-      : entry
+      if (shared !== part) (changed ??= { ...status })[name] = shared
+    }
+    return changed === undefined ? entry : { ...entry, fieldsV1: { ...(fieldsV1 as FieldSet), "f:status": changed } }
   }
 
   #withSharedSet(entry: ManagedFieldsEntry, group: string): ManagedFieldsEntry {

@@ -42,6 +42,8 @@ export class KubeletMetrics {
   readonly containers: ContainerMetrics
   readonly #started: readonly Family<Distribution>[]
   readonly #runtime: readonly ReturnType<typeof runtimeFamilies>[]
+  /** The series of calls that end often, by operation. */
+  readonly #calls = new Map<string, readonly (readonly [total: Value, duration: Distribution])[]>()
   readonly #worked: readonly Family<Distribution>[]
   readonly #evicted: readonly Family<Value>[]
   readonly #probed
@@ -115,11 +117,17 @@ export class KubeletMetrics {
 
   /** Called when a call of the container runtime has ended; `operation` is one of few names. */
   calledRuntime(operation: string, failed: boolean, milliseconds: number): void {
-    for (const { total, errors, duration } of this.#runtime) {
-      total.with(operation).inc()
-      if (failed) errors.with(operation).inc()
-      duration.with(operation).observe(milliseconds / 1000)
+    let series = this.#calls.get(operation)
+    if (series === undefined)
+      this.#calls.set(
+        operation,
+        (series = this.#runtime.map(({ total, duration }) => [total.with(operation), duration.with(operation)])),
+      )
+    for (const [total, duration] of series) {
+      total.inc()
+      duration.observe(milliseconds / 1000)
     }
+    if (failed) for (const { errors } of this.#runtime) errors.with(operation).inc()
   }
 
   /** Called when a worker has synchronized its pod. Source: pkg/kubelet/types/pod_update.go SyncPodType. */

@@ -47,6 +47,30 @@ test("a node that starts before its network is Ready soon after its network is r
   expect(await ready()).toBe("True")
 })
 
+test("a new node writes its status with itself, and again five minutes later", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: [], components: { scheduler: false } })
+  let writes = 0
+  await using _counted = await cluster.faults.requests({
+    user: "system:node:new",
+    verb: "patch",
+    subresource: "status",
+    error() {
+      writes++
+      return undefined
+    },
+  })
+  // when
+  await cluster.addNode({ name: "new" })
+  await cluster.advance("1m")
+  // then
+  const { conditions = [] } = (await cluster.get(Node, "new")).status
+  expect(conditions.find(({ type }) => type === "Ready")?.status).toBe("True")
+  expect(writes).toBe(0)
+  await cluster.advance("5m")
+  expect(writes).toBe(1)
+})
+
 test("the addresses of a dual-stack node replace those that its status had before", async () => {
   // given
   await using cluster = await startCluster({ nodes: [], components: { scheduler: false, controllers: false } })

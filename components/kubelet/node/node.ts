@@ -205,10 +205,12 @@ export class NodeReporter {
   }
 
   async #register(known?: Node): Promise<Node> {
-    const { client, config } = this.#context
+    const { client, config, clock } = this.#context
     const { metadata, spec, status } = known ?? (await this.#wanted())
     try {
       const made = await client.create(Node, { metadata, spec, status })
+      // A new Node has its status, which is written again only if it has changed meanwhile.
+      this.#hasReported(clock.now())
       this.#tellChanges({ conditions: [] }, made.status)
       return made
     } catch (err) {
@@ -238,11 +240,15 @@ export class NodeReporter {
       { type: "strategic", body: { status: withRemovals(before, status) } },
       { subresource: "status" },
     )
-    this.#reported = now
+    this.#hasReported(now)
     this.#tellChanges(before, status)
+  }
+
+  #hasReported(now: number): void {
+    this.#reported = now
     if (this.#stopping.signal.aborted) return
     this.#timer?.cancel()
-    this.#timer = clock.setTimeout(() => this.wake(), REPORT_MS, "upkeep")
+    this.#timer = this.#context.clock.setTimeout(() => this.wake(), REPORT_MS, "upkeep")
   }
 
   /**

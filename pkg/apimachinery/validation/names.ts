@@ -207,6 +207,7 @@ export const isConfigMapKey: Check = (value) =>
  */
 export const isPathSegmentName: Check = (value) => {
   if (value === "." || value === "..") return `may not be '${value}'`
+  if (!value.includes("/") && !value.includes("%")) return undefined
   return all(...["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`))
 }
 

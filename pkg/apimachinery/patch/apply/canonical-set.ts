@@ -23,6 +23,7 @@ export function canonicalSet(set: FieldSet): FieldSet {
 
 function inOrder(node: FieldSet): FieldSet {
   let isSorted = true
+  let areFields = true
   let last: string | undefined
   /** The parts that are not in order. Most sets have none, and then nothing is allocated. */
   let changed: Map<string, readonly [string, FieldSet]> | undefined
@@ -33,11 +34,20 @@ function inOrder(node: FieldSet): FieldSet {
     if (name !== element || ordered !== child)
       changed = (changed ?? new Map<string, readonly [string, FieldSet]>()).set(element, [name, ordered])
     isSorted &&= last === undefined || compareElements(last, element) < 0
+    areFields &&= element.startsWith("f:") || element === SELF
     last = element
   }
   if (isSorted && changed === undefined) return node
-  const parts = Object.entries(node).map(([element, child]) => changed?.get(element) ?? ([element, child] as const))
-  return Object.fromEntries(parts.sort(([a], [b]) => compareElements(a, b)))
+  // The order of fields is that of their texts, with the node itself first.
+  const names = areFields
+    ? Object.keys(node).sort()
+    : Object.keys(node).sort((a, b) => compareElements(changed?.get(a)?.[0] ?? a, changed?.get(b)?.[0] ?? b))
+  const out: Record<string, FieldSet> = {}
+  for (const element of names) {
+    const [name, ordered] = changed?.get(element) ?? [element, node[element]!]
+    out[name] = ordered
+  }
+  return out
 }
 
 /** Sorts the names in a key. */
