@@ -1,4 +1,6 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { requestsOf } from "../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import { RecentValues } from "../../pkg/cache/recent-values.ts"
 import type { CycleState, Plugin, Refusal, Weighted } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { PerNode, RecentGroups } from "./per-node.ts"
@@ -19,6 +21,8 @@ export class NodeVerdicts {
   readonly #signing: readonly Plugin[]
   readonly #scoring: readonly Weighted[]
   readonly #bySignature = new RecentGroups<SignatureVerdicts>()
+  /** The signatures of specs. The waiting pods of one template share theirs. */
+  readonly #signatures = new RecentValues<Pod["spec"], string>()
 
   constructor(plugins: readonly Weighted[]) {
     this.#signing = plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.signature !== undefined)
@@ -30,8 +34,16 @@ export class NodeVerdicts {
    * Skip the pod.
    */
   for(pod: Pod, filters: readonly Plugin[]): SignatureVerdicts {
+    return this.#bySignature.of(this.#signatureOf(pod), () => new SignatureVerdicts(filters, this.#scoring))
+  }
+
+  #signatureOf(pod: Pod): string {
+    const known = this.#signatures.get(pod.spec)
+    if (known !== undefined) return known
     const signature = JSON.stringify(this.#signing.map((plugin) => plugin.signature!(pod)))
-    return this.#bySignature.of(signature, () => new SignatureVerdicts(filters, this.#scoring))
+    // Whether a class of devices stands for an extended resource may change.
+    if (requestsOf(pod).exact.scalar.size === 0) this.#signatures.set(pod.spec, signature)
+    return signature
   }
 }
 

@@ -215,43 +215,48 @@ export class SchedulingQueue {
   }
 }
 
+/** A pod in the heap, with what orders it. Pods never change their priority. */
+interface Ranked {
+  readonly queued: QueuedPod
+  readonly priority: number
+  readonly added: number
+  /** Rises with each push. */
+  readonly order: number
+}
+
 /** A binary heap of pods: the highest priority first, then the pod that was added to the queue first. */
 class PriorityQueue {
-  private readonly heap: QueuedPod[] = []
+  private readonly heap: Ranked[] = []
   private readonly known = new Map<string, QueuedPod>()
   private order = 0
-  private readonly rank = new Map<QueuedPod, number>()
 
   get size(): number {
     return this.known.size
   }
 
   push(queued: QueuedPod): void {
-    const uid = queued.pod.metadata.uid ?? ""
+    const { metadata, spec } = queued.pod
+    const uid = metadata.uid ?? ""
     if (this.known.has(uid)) return
     this.known.set(uid, queued)
-    this.rank.set(queued, this.order++)
-    let at = this.heap.push(queued) - 1
-    for (
-      let parent = (at - 1) >> 1;
-      at > 0 && this.before(this.heap[at]!, this.heap[parent]!);
-      parent = (at - 1) >> 1
-    ) {
-      this.swap(at, parent)
+    const { heap } = this
+    const ranked: Ranked = { queued, priority: spec.priority ?? 0, added: queued.added, order: this.order++ }
+    let at = heap.push(ranked) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isBefore(ranked, heap[parent]!)) break
+      heap[at] = heap[parent]!
       at = parent
     }
+    heap[at] = ranked
   }
 
   pop(): QueuedPod | undefined {
     for (;;) {
-      const top = this.heap[0]
+      const top = this.heap[0]?.queued
       if (top === undefined) return undefined
       const last = this.heap.pop()!
-      if (this.heap.length > 0) {
-        this.heap[0] = last
-        this.sink()
-      }
-      this.rank.delete(top)
+      if (this.heap.length > 0) this.sink(last)
       const uid = top.pod.metadata.uid ?? ""
       if (this.known.get(uid) !== top) continue // was removed meanwhile
       this.known.delete(uid)
@@ -272,27 +277,23 @@ class PriorityQueue {
   clear(): void {
     this.heap.length = 0
     this.known.clear()
-    this.rank.clear()
   }
 
-  private before(a: QueuedPod, b: QueuedPod): boolean {
-    const [x, y] = [a.pod.spec.priority ?? 0, b.pod.spec.priority ?? 0]
-    return x !== y ? x > y : a.added !== b.added ? a.added < b.added : this.rank.get(a)! < this.rank.get(b)!
-  }
-
-  private sink(): void {
-    for (let at = 0; ;) {
-      const [left, right] = [2 * at + 1, 2 * at + 2]
-      let best = at
-      if (left < this.heap.length && this.before(this.heap[left]!, this.heap[best]!)) best = left
-      if (right < this.heap.length && this.before(this.heap[right]!, this.heap[best]!)) best = right
-      if (best === at) return
-      this.swap(at, best)
-      at = best
+  /** Puts an item in the place of the top, and moves it down to where it belongs. */
+  private sink(item: Ranked): void {
+    const { heap } = this
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++
+      if (!isBefore(heap[child]!, item)) break
+      heap[at] = heap[child]!
+      at = child
     }
-  }
-
-  private swap(a: number, b: number): void {
-    ;[this.heap[a], this.heap[b]] = [this.heap[b]!, this.heap[a]!]
+    heap[at] = item
   }
 }
+
+const isBefore = (a: Ranked, b: Ranked): boolean =>
+  a.priority !== b.priority ? a.priority > b.priority : a.added !== b.added ? a.added < b.added : a.order < b.order

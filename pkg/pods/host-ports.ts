@@ -10,8 +10,14 @@ export interface HostPort {
 /**
  * Returns the host ports of the pod's long-running containers: containers and sidecars, but no other init containers.
  */
-export const hostPortsOf = (pod: Pod): readonly HostPort[] =>
-  [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")]
+export const hostPortsOf = ({ spec }: Pod): readonly HostPort[] =>
+  spec.containers.some(hasPorts) || spec.initContainers?.some(hasPorts) === true ? wantedPorts(spec) : NONE
+
+const NONE: readonly HostPort[] = []
+const hasPorts = ({ ports }: Pod["spec"]["containers"][number]): boolean => ports !== undefined
+
+const wantedPorts = ({ containers, initContainers = [] }: Pod["spec"]): readonly HostPort[] =>
+  [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === "Always")]
     .flatMap(({ ports }) => ports ?? [])
     .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
     .map(({ hostIP, protocol, hostPort }) => ({ ip: hostIP || "0.0.0.0", protocol, port: hostPort! }))

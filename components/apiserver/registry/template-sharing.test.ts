@@ -29,7 +29,7 @@ const statusSet = ({ metadata }: KubeObject) =>
 test("pods of one template share the parts of the field sets of their statuses that are equal", () => {
   const sharing = new TemplateSharing()
   const [one, two, other] = [running("10.42.0.5"), running("10.42.0.6"), running("10.42.0.7", "b")].map((pod) =>
-    sharing.changed(pod),
+    sharing.changed(pod, pod),
   )
   expect(two).toEqual(running("10.42.0.6"))
   expect(statusSet(two!)["f:conditions"]).toBe(statusSet(one!)["f:conditions"]!)

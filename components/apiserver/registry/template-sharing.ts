@@ -1,19 +1,26 @@
 import { rememberFieldSet } from "../../../pkg/apimachinery/json/object-json.ts"
 import type { ManagedFieldsEntry, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { SharedParts } from "./shared-parts.ts"
 import { SharedValues } from "./shared-values.ts"
 
 type FieldSet = Readonly<Record<string, unknown>>
 
+/** An object with the parts that most kinds have. */
+type WithParts = KubeObject & { readonly spec?: object; readonly status?: object }
+
 /**
- * Lets new objects share field sets, owner references and labels with the objects that were made from the same template
- * before. Of 20,000 pods this saves 20 MB. Each server has its own, so that nothing of one reaches another.
+ * Lets objects share field sets, owner references, labels, specs and parts of statuses with the objects that were made
+ * from the same template before. Of 20,000 pods this saves 50 MB. Each server has its own, so that nothing of one
+ * reaches another.
  */
 export class TemplateSharing {
   readonly #fieldSets = new SharedValues(rememberFieldSet)
   readonly #labels = new SharedValues<Readonly<Record<string, string>>>()
   readonly #parts = new SharedValues<object>()
   readonly #owners = new SharedValues<OwnerReference>()
+  readonly #specs = new SharedParts()
+  readonly #statuses = new SharedParts()
 
   /**
    * The object, or a copy of it that holds the shared parts. Objects with one owner are taken for those of one
@@ -33,22 +40,28 @@ export class TemplateSharing {
       return object
     const metadata = { ...object.metadata, managedFields: entries }
     if (labels !== undefined) metadata.labels = this.#labels.of(labels, group)
-    if (ownerReferences !== undefined)
-      metadata.ownerReferences = ownerReferences.map((owner) => this.#owners.of(owner, owner.uid))
-    return { ...object, metadata }
+    if (ownerReferences === undefined) return { ...object, metadata }
+    metadata.ownerReferences = ownerReferences.map((owner) => this.#owners.of(owner, owner.uid))
+    const { spec } = object as WithParts
+    const shared: WithParts = { ...object, metadata, ...(spec && { spec: this.#specs.of(spec, group) }) }
+    return shared
   }
 
   /**
-   * The object whose status has changed, or a copy of it that shares parts of field sets. Whole sets of a status
-   * differ, because addresses are in them. Of a running pod this saves half a kilobyte.
+   * The object whose status may have changed since it was `old`, or a copy of it that shares parts of its status and of
+   * field sets. A whole status differs from others, because addresses are in it. Of a running pod this saves a
+   * kilobyte.
    */
-  changed(object: KubeObject): KubeObject {
+  changed(object: KubeObject, old: KubeObject): KubeObject {
     const { ownerReferences, managedFields } = object.metadata
     const owner = ownerReferences?.[0]?.uid
-    if (managedFields === undefined || owner === undefined) return object
-    const entries = managedFields.map((entry) => this.#withSharedParts(entry, owner))
-    if (entries.every((entry, i) => entry === managedFields[i])) return object
-    return { ...object, metadata: { ...object.metadata, managedFields: entries } }
+    if (owner === undefined) return object
+    const { status } = object as WithParts
+    const isNew = status !== undefined && status !== (old as WithParts).status
+    const shared: WithParts = isNew ? { ...object, status: this.#statuses.of(status, owner) } : object
+    const entries = managedFields?.map((entry) => this.#withSharedParts(entry, owner))
+    if (entries === undefined || entries.every((entry, i) => entry === managedFields![i])) return shared
+    return { ...shared, metadata: { ...object.metadata, managedFields: entries } }
   }
 
   #withSharedParts(entry: ManagedFieldsEntry, owner: string): ManagedFieldsEntry {

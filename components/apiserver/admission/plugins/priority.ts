@@ -47,10 +47,10 @@ export function priority({ objects }: AdmissionContext): readonly AdmissionPlugi
 
   /** Returns the default class. Concurrent writes may leave several, of which the one with the lowest value counts. */
   function defaultClass(): PriorityClass | undefined {
-    return objects
-      .list(PriorityClass)
-      .filter(({ globalDefault }) => globalDefault === true)
-      .sort((a, b) => a.value - b.value)[0]
+    let found: PriorityClass | undefined
+    for (const known of objects.list(PriorityClass))
+      if (known.globalDefault === true && (found === undefined || known.value < found.value)) found = known
+    return found
   }
 }
 

@@ -1,7 +1,7 @@
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../../pkg/api/core/v1/serviceaccount.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import { nameSuffix } from "../../../../pkg/clock/random.ts"
+import { nameSuffix, seededRandom, type Random } from "../../../../pkg/clock/random.ts"
 import { storageKey } from "../../cacher/view.ts"
 import { on, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
@@ -42,13 +42,22 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
             podName,
             `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
           )
-        return withAccount(pod, account, () => `kube-api-access-${nameSuffix(context.random)}`)
+        return withAccount(pod, account, () => `kube-api-access-${volumeSuffix(pod, context.random)}`)
       }
       const account = find(namespace, name)
       if (account !== undefined || name !== DEFAULT_NAME) return finish(account)
       return whenThere(context, namespace, name).then(() => finish(find(namespace, name)))
     },
   })
+}
+
+/**
+ * Returns the random part of the volume's name. It is the same for all pods of one controller, so that these can share
+ * their spec: of a pod that is half a kilobyte. Differs from upstream, where each pod has its own.
+ */
+function volumeSuffix({ metadata: { ownerReferences } }: Pod, random: Random): string {
+  const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid
+  return owner === undefined ? nameSuffix(random) : nameSuffix(seededRandom(Number.parseInt(owner, 16)))
 }
 
 /** Resolves when the account exists, or after WAIT_MS. */

@@ -162,7 +162,7 @@ async function attemptUpdate(
       settle(false)
       return { keep: current }
     }
-    return { write: context.sharing.changed(object), others: admission.alongside(last), settle }
+    return { write: context.sharing.changed(object, old), others: admission.alongside(last), settle }
   } catch (err) {
     reservation?.settle(false)
     throw err

@@ -39,8 +39,13 @@ const FEATURES: readonly DeclaredFeature[] = [
 ]
 
 /** Returns the names of the features that a node must declare to get the pod. */
-export const featuresToSchedule = (spec: PodSpec): readonly string[] =>
-  FEATURES.filter(({ scheduling }) => scheduling?.(spec) === true).map(({ name }) => name)
+export function featuresToSchedule(spec: PodSpec): readonly string[] {
+  // Most pods need none, and this is asked several times for each.
+  let needed: string[] | undefined
+  for (const { name, scheduling } of FEATURES) if (scheduling?.(spec) === true) (needed ??= []).push(name)
+  return needed ?? NONE
+}
+const NONE: readonly string[] = []
 
 /** Returns the names of the features that a pod's node must declare for a change of the pod. */
 export const featuresToUpdate = (spec: PodSpec, old: PodSpec): readonly string[] =>
