@@ -18,6 +18,7 @@ function handClock() {
     now: () => now,
     monotonic: () => now,
     afterTurn: (run) => void setImmediate(run),
+    atRest: (run) => void setImmediate(run),
     setTimeout(run, ms) {
       const timer = { at: now + ms, run }
       timers.push(timer)

@@ -28,6 +28,11 @@ export interface Clock {
    * combine several updates into one.
    */
   afterTurn(run: () => void): void
+  /**
+   * Calls `run` when nothing else is left to do at the present instant, if the clock is virtual: what is written then
+   * is written once, however many turns of the event loop it took to come about. Otherwise the same as `afterTurn`.
+   */
+  atRest(run: () => void): void
 }
 
 /** Resolves `ms` milliseconds from now; rejects with the signal's reason when `signal` aborts first. */

@@ -10,5 +10,6 @@ export const livingClock = (clock: Clock, signal: AbortSignal): Clock => ({
   now: () => clock.now(),
   monotonic: () => clock.monotonic(),
   afterTurn: (run) => clock.afterTurn(run),
+  atRest: (run) => clock.atRest(run),
   setTimeout: (run, ms, kind) => (signal.aborted ? NONE : clock.setTimeout(run, ms, kind)),
 })

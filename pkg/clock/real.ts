@@ -18,4 +18,5 @@ export const realClock: Clock = {
     return { cancel: () => clearTimeout(handle) } satisfies Timer
   },
   afterTurn: (run) => void setImmediate(run),
+  atRest: (run) => void setImmediate(run),
 }

@@ -63,6 +63,38 @@ describe("VirtualClock", () => {
   })
 })
 
+describe("callbacks for the rest of an instant", () => {
+  test("run after all turns of the instant, and before time advances", async () => {
+    // given work of several turns, and a timer later
+    const clock = new VirtualClock(0)
+    const ran: string[] = []
+    clock.setTimeout(() => ran.push("timer"), 1)
+    clock.atRest(() => ran.push("at rest"))
+    clock.afterTurn(() => clock.afterTurn(() => ran.push("second turn")))
+    // when time moves
+    await clock.advance(1)
+    // then
+    expect(ran).toEqual(["second turn", "at rest", "timer"])
+  })
+
+  test("let the work that they cause come before further ones that it asks for", async () => {
+    const clock = new VirtualClock(0)
+    const ran: string[] = []
+    clock.atRest(() => {
+      ran.push("first")
+      clock.atRest(() => ran.push("second"))
+      clock.afterTurn(() => ran.push("what the first caused"))
+    })
+    await clock.settle()
+    expect(ran).toEqual(["first", "what the first caused", "second"])
+  })
+
+  test("run while nobody moves the clock", async () => {
+    const clock = new VirtualClock(0)
+    await new Promise<void>((resolve) => clock.atRest(resolve))
+  })
+})
+
 describe("an endless instant", () => {
   test("is not caused by rounding: a timer never runs before its time", async () => {
     // given somebody who waits for an instant between two milliseconds, and waits again when it has not come yet

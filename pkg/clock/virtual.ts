@@ -41,6 +41,9 @@ const ASKS_OF_TURN = 10
  */
 const IDLE_FRAMES = /pkg\/clock\/(?!virtual\.test)|pkg\/storage\//
 
+/** Number of callbacks of `atRest` that run together. */
+const MOST_AT_REST = 1000
+
 /** An instant with fewer turns than this is never treated as endless. */
 const FEW_TURNS = 1000
 
@@ -84,6 +87,10 @@ export class VirtualClock implements Clock {
   exact = false
   private turns: (() => void)[] = []
   private flushing = false
+  /** Number of flushes of `turns` so far. */
+  private flushes = 0
+  private readonly rests: (() => void)[] = []
+  private resting = false
   /** Number of turns of the present instant since `settle` or `advanceTo` last waited for its end. */
   private count = 0
   private settling = 0
@@ -122,9 +129,30 @@ export class VirtualClock implements Clock {
     this.flushing = true
     setImmediate(() => {
       this.flushing = false
+      this.flushes++
       const turns = this.turns
       this.turns = []
       for (const turn of turns) turn()
+    })
+  }
+
+  atRest = (run: () => void): void => {
+    this.rests.push(run)
+    if (this.origins !== undefined) this.note()
+    if (!this.resting) this.awaitRest()
+  }
+
+  /**
+   * Runs callbacks of `atRest` after a turn in which nothing else ran. With thousands, only some: all together would
+   * keep what they do in memory at the same time.
+   */
+  private awaitRest(): void {
+    this.resting = true
+    const { flushes } = this
+    setImmediate(() => {
+      if (!this.flushing && this.flushes === flushes) for (const run of this.rests.splice(0, MOST_AT_REST)) run()
+      this.resting = false
+      if (this.rests.length > 0) this.awaitRest()
     })
   }
 
@@ -220,12 +248,14 @@ export class VirtualClock implements Clock {
     throw this.stuck
   }
 
-  /** Waits until no promise and no callback of `afterTurn` is left to run. Timers that are due are not run. */
+  /**
+   * Waits until no promise and no callback of `afterTurn` or `atRest` is left to run. Timers that are due are not run.
+   */
   async quiet(): Promise<void> {
     do {
       this.turn()
       await nextMacrotask()
-    } while (this.flushing || this.turns.length > 0)
+    } while (this.flushing || this.turns.length > 0 || this.rests.length > 0)
     this.tellStuck()
   }
 

@@ -16,6 +16,7 @@ const at = (now: number): Clock => ({
   monotonic: () => 0,
   setTimeout: () => ({ cancel() {} }),
   afterTurn() {},
+  atRest() {},
 })
 const key = newSigningKey()
 const request: TokenRequest = {

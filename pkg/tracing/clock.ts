@@ -11,4 +11,5 @@ export const outsideSpans = (clock: Clock, tracing: Pick<Tracing, "outside">): C
   monotonic: () => clock.monotonic(),
   setTimeout: (run, ms, kind) => tracing.outside(() => clock.setTimeout(run, ms, kind)),
   afterTurn: (run) => tracing.outside(() => clock.afterTurn(run)),
+  atRest: (run) => tracing.outside(() => clock.atRest(run)),
 })

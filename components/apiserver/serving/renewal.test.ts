@@ -78,6 +78,7 @@ test(
       monotonic: () => time.monotonic(),
       setTimeout: (run, ms) => time.setTimeout(run, ms),
       afterTurn: (run) => time.afterTurn(run),
+      atRest: (run) => time.atRest(run),
     }
     const open = () => filesIn(dir, clock)
     const first = open()

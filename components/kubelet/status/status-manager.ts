@@ -29,8 +29,9 @@ const LAST_RETRY_MS = 10_000
 
 /**
  * Writes the status of pods to the API: one write at a time per pod, always with the newest status, and only with the
- * fields that differ from the API's. A status that is replaced in the turn in which it was set is never written, so a
- * container that starts at once is only reported as running. A failed write is tried again until it succeeds or the pod
+ * fields that differ from the API's. A status that is replaced in the turn in which it was set is never written, and
+ * under a virtual clock one that is replaced at the same instant: a container that starts at once is only reported as
+ * running. A failed write is tried again until it succeeds or the pod
  * is deleted. Source: pkg/kubelet/status/status_manager.go.
  */
 export class StatusManager {
@@ -133,7 +134,7 @@ export class StatusManager {
 
   async #write(uid: string, entry: Entry): Promise<void> {
     try {
-      await new Promise<void>((resolve) => this.#context.clock.afterTurn(resolve))
+      await new Promise<void>((resolve) => this.#context.clock.atRest(resolve))
       await this.#inSpan(uid, entry)
     } finally {
       entry.writing = undefined

@@ -14,4 +14,5 @@ export class SkewedClock implements Clock {
   monotonic = (): number => this.#clock.monotonic()
   setTimeout = (run: () => void, ms: number, kind?: TimerKind): Timer => this.#clock.setTimeout(run, ms, kind)
   afterTurn = (run: () => void): void => this.#clock.afterTurn(run)
+  atRest = (run: () => void): void => this.#clock.atRest(run)
 }
