@@ -3,6 +3,8 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { ContainerConfig } from "../../../pkg/cri/container.ts"
 import type { InitOf } from "../../../pkg/protobuf/message.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
+// Loaded before time begins: on a busy machine the kubelet would wait for it longer than a cluster's time stands still.
+import "./decode-device-checkpoint.ts"
 import { EVERYTHING, FakeDevicePlugin, FakeDeviceSockets } from "./device-plugin.fixtures.ts"
 
 const GPU = "example.com/gpu"
