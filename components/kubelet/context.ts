@@ -24,6 +24,8 @@ export interface KubeletConfig {
   readonly staticPods: string
   /** Folder of the sockets of device plugins; absent for none. */
   readonly devicePlugins?: string
+  /** Folder of the socket at which programs ask for the resources of pods; absent for none. */
+  readonly podResources?: string
   readonly clusterDns: readonly string[]
   readonly clusterDomain: string
   /** The resolv.conf of pods with dnsPolicy Default; `""` for none. */

@@ -26,6 +26,7 @@ import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
 import { NodeReporter } from "./node/node.ts"
 import { PodWorkers } from "./pod/pod-workers.ts"
+import { PodResourcesServer } from "./podresources/pod-resources.ts"
 import { ProbeManager } from "./probes/probe-manager.ts"
 import { resizeProblem } from "./pod/resources/resize.ts"
 import { RuntimeCache } from "./pod/runtime-cache.ts"
@@ -161,7 +162,12 @@ class RunningKubelet implements Component {
     await this.#listen(running, connector)
     if (running.stopping.signal.aborted) return
     await running.node.prepare()
-    await Promise.all([running.dra.start(), running.drivers.start(), running.devices.start()])
+    await Promise.all([
+      running.dra.start(),
+      running.drivers.start(),
+      running.devices.start(),
+      running.podResources.start(),
+    ])
     await running.staticPods.start()
     if (running.stopping.signal.aborted) return
     // The pods and the node start independently of each other.
@@ -183,7 +189,7 @@ class RunningKubelet implements Component {
     const port = this.#port
     this.#port = undefined
     const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods, dra } = running
-    const { drivers, devices } = running
+    const { drivers, devices, podResources } = running
     stopping.abort(new Error("the kubelet is being stopped"))
     lease.stop()
     staticPods.stop()
@@ -193,7 +199,14 @@ class RunningKubelet implements Component {
     volumes.stop()
     dra.stop()
     drivers.stop()
-    await Promise.all([devices.stop(), node.stop(), status.stop(), context.events.stop(), port?.stop()])
+    await Promise.all([
+      devices.stop(),
+      podResources.stop(),
+      node.stop(),
+      status.stop(),
+      context.events.stop(),
+      port?.stop(),
+    ])
   }
 
   /** Opens the kubelet's port. If it is taken, that is logged, and everything else works. */
@@ -261,6 +274,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const volumeUsages = new VolumeUsages(context, volumes)
   const devices = new DeviceManager({
     ...context,
+    metrics: context.metrics.devices,
     sockets: runtime.plugins,
     files: runtime.files,
     root: config.root,
@@ -288,6 +302,16 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     healthChanged: (uid) => workers.get(uid)?.wake(),
     files: runtime.files,
     root: config.root,
+  })
+  const podResources = new PodResourcesServer({
+    ...context,
+    metrics: context.metrics.devices,
+    sockets: runtime.plugins,
+    files: runtime.files,
+    folder: config.podResources,
+    devices,
+    dra,
+    pods: () => workers.all().flatMap(({ isOver, pod }) => (isOver ? [] : [pod])),
   })
   let resolver: Promise<Resolver> | undefined
   const gate = new AdmissionGate({ context, node, workers: () => workers, devices })
@@ -339,6 +363,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     dra,
     drivers,
     devices,
+    podResources,
   }
 }
 

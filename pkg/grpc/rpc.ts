@@ -1,4 +1,4 @@
-import { message, type Fields, type MessageType } from "../protobuf/message.ts"
+import { message, type Decoded, type Fields, type Init, type MessageType } from "../protobuf/message.ts"
 
 /** A procedure of a gRPC service, with the messages that it sends and receives. */
 export interface Rpc<Req extends Fields, Res extends Fields> {
@@ -22,3 +22,15 @@ export const service =
     request,
     response,
   })
+
+/** A procedure that is served here, and what answers it. */
+export interface Procedure {
+  readonly rpc: Rpc<Fields, Fields>
+  readonly answer: (request: Decoded<Fields>) => Promise<Init<Fields>>
+}
+
+/** Joins a procedure and its answer, whose types belong together. */
+export const procedure = <Req extends Fields, Res extends Fields>(
+  rpc: Rpc<Req, Res>,
+  answer: (request: Decoded<Req>) => Promise<Init<Res>>,
+): Procedure => ({ rpc, answer }) as unknown as Procedure

@@ -5,6 +5,7 @@ import {
   DEVICE_PLUGINS_FOLDER,
   DEVICE_PLUGINS_SOCKET,
 } from "../../../components/kubelet/devicemanager/plugin-socket.ts"
+import { POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET } from "../../../components/kubelet/podresources/pod-resources.ts"
 import { socketAnswers } from "../../../components/kubelet/runtime/cri/socket-answers.ts"
 import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -51,9 +52,8 @@ export default defineCommand({
       clock: realClock,
       tell: (what) => print(`${what}\n`),
     })
-    const socket = join(DEVICE_PLUGINS_FOLDER, DEVICE_PLUGINS_SOCKET)
-    // A server that was killed leaves it; another kubelet may serve it by now.
-    if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
+    // A server that was killed leaves them; another kubelet may serve them by now.
+    for (const socket of SOCKETS) if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
     for (const path of [...folders, ...logs]) rmSync(path, { recursive: true, force: true })
     for (const folder of new Set([dirname(kubeconfig), dirname(config), ...SHARED_FOLDERS])) removeIfEmpty(folder)
     print(`Removed ${folders.join(", ") || "nothing: there was no data"}\n`)
@@ -69,10 +69,13 @@ const looksLikeOurs = (dataDir: string): boolean =>
 
 const POD_LOGS = "/var/log/pods"
 
+/** Sockets that the kubelet serves for programs of the node. */
+const SOCKETS = [join(DEVICE_PLUGINS_FOLDER, DEVICE_PLUGINS_SOCKET), join(POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET)]
+
 /** Folders that a node, the shims of containerd and CNI plugins make, and that other programs may use too. */
 const SHARED_FOLDERS = [
   ...["/run/k3ts/cni", "/run/k3ts", POD_LOGS, "/var/log/containers"],
-  ...[DEVICE_PLUGINS_FOLDER, dirname(DEVICE_PLUGINS_FOLDER)],
+  ...[DEVICE_PLUGINS_FOLDER, POD_RESOURCES_FOLDER, dirname(DEVICE_PLUGINS_FOLDER)],
   ...["/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni"],
 ]
 

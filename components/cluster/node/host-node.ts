@@ -22,6 +22,7 @@ import {
 } from "../../network-policy/network-policy.ts"
 import { createLocalStorage } from "../../local-storage/local-storage.ts"
 import { DEVICE_PLUGINS_FOLDER } from "../../kubelet/devicemanager/plugin-socket.ts"
+import { POD_RESOURCES_FOLDER } from "../../kubelet/podresources/pod-resources.ts"
 import { createKubelet, kubeletFolders } from "../../kubelet/kubelet.ts"
 import type { KubeletTuning } from "../../kubelet/tuning.ts"
 import { criRuntime } from "../../kubelet/runtime/cri/cri-runtime.ts"
@@ -140,6 +141,7 @@ export function hostNode(
           ...kubeletFolders(config.dataDir),
           podLogs: "/var/log/pods",
           devicePlugins: DEVICE_PLUGINS_FOLDER,
+          podResources: POD_RESOURCES_FOLDER,
           clusterDns: dns?.addresses ?? [],
           clusterDomain: config.clusterDomain,
           resolvConf: config.resolvConf,

@@ -4,6 +4,7 @@ import type { Informers } from "../../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { DEVICE_PLUGINS_FOLDER } from "../../kubelet/devicemanager/plugin-socket.ts"
+import { POD_RESOURCES_FOLDER } from "../../kubelet/podresources/pod-resources.ts"
 import { createKubelet, kubeletFolders, type KubeletOptions } from "../../kubelet/kubelet.ts"
 import type { KubeletTuning } from "../../kubelet/tuning.ts"
 import { ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
@@ -88,6 +89,7 @@ export function simulatedKubelet(
     externalIps: spec.externalIps ?? [],
     podLogs: "/var/log/pods",
     devicePlugins: DEVICE_PLUGINS_FOLDER,
+    podResources: POD_RESOURCES_FOLDER,
     resolvConf: "",
     maxPods: spec.maxPods,
     cgroupDriver: "cgroupfs",

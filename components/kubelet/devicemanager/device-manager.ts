@@ -5,6 +5,8 @@ import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Rejection } from "../admission/admission.ts"
 import { isSidecar, type AnyContainer } from "../container/containers.ts"
+import type { DeviceMetrics } from "../metrics/device-metrics.ts"
+import type { ContainerDevices } from "../podresources/pod-resources-service.ts"
 import type { PodFiles, PluginSockets, ServedSocket } from "../runtime/runtime.ts"
 import { ContainerAllocation } from "./device-plugin-service.ts"
 import { DevicePlugins, type DeviceAmounts } from "./device-plugins.ts"
@@ -15,6 +17,7 @@ export interface DeviceManagerOptions extends Pick<ComponentContext, "clock" | "
   /** Absent on a machine without plugins. */
   readonly sockets: PluginSockets | undefined
   readonly files: PodFiles
+  readonly metrics?: DeviceMetrics
   /** The kubelet's root folder. */
   readonly root: string
   /** The folder of the sockets; undefined for no device plugins. */
@@ -54,11 +57,12 @@ export class DeviceManager {
 
   constructor(options: DeviceManagerOptions) {
     this.#options = options
-    const { sockets, folder, files, root, clock, log, spawn } = options
+    const { sockets, folder, files, root, clock, log, spawn, metrics } = options
     this.#pods = new PodDevices(files, root)
     if (sockets === undefined || folder === undefined) return
     this.#plugins = new DevicePlugins({
       sockets,
+      metrics,
       folder,
       clock,
       log,
@@ -142,6 +146,29 @@ export class DeviceManager {
     return merged(had().map(({ allocation }) => allocation))
   }
 
+  /** Returns the devices that a container has, one by one, and by NUMA node where that is known. */
+  devicesOf(podUid: string, container: string): readonly ContainerDevices[] {
+    return this.#pods
+      .ofContainer(podUid, container)
+      .flatMap(({ resource, deviceIds }) => deviceIds.flatMap((id) => this.#listed(resource, id)))
+  }
+
+  /** Returns all devices that may be given to containers, whether they have been or not. */
+  allocatable(): readonly ContainerDevices[] {
+    const plugins = this.#plugins
+    if (plugins === undefined) return []
+    return plugins
+      .resources()
+      .flatMap((resource) => [...plugins.healthy(resource)].flatMap((id) => this.#listed(resource, id)))
+  }
+
+  /** Source: pkg/kubelet/cm/helpers_linux.go containerDevicesFromResourceDeviceInstances. */
+  #listed(resourceName: string, id: string): readonly ContainerDevices[] {
+    const nodes = this.#plugins?.numaNodes(resourceName, id) ?? []
+    if (nodes.length === 0) return [{ resourceName, deviceIds: [id] }]
+    return nodes.map((node) => ({ resourceName, deviceIds: [id], topology: { nodes: [{ id: node }] } }))
+  }
+
   /** Returns the devices of the container and their health, as its status shows them. */
   resourceStatuses(pod: Pod, { name }: AnyContainer): readonly ResourceStatus[] {
     return this.#pods.ofContainer(pod.metadata.uid ?? "", name).map(({ resource, deviceIds }) => ({
@@ -192,7 +219,11 @@ export class DeviceManager {
       try {
         const endpoint = this.#plugins!.endpoint(resource)
         if (endpoint === undefined) throw new Error(`unknown Device Plugin ${resource}`)
-        const allocation = await endpoint.allocate(deviceIds)
+        const { clock, metrics } = this.#options
+        const began = clock.monotonic()
+        const allocation = await endpoint
+          .allocate(deviceIds)
+          .finally(() => metrics?.allocated(resource, clock.monotonic() - began))
         const bytes = ContainerAllocation.encode(allocation).byteLength
         if (bytes > LARGEST_ALLOCATION)
           throw new Error(`the answer of the device plugin has ${bytes} bytes: at most ${LARGEST_ALLOCATION} are taken`)

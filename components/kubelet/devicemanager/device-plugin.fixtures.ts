@@ -2,10 +2,10 @@ import { basename } from "node:path"
 import type { CallOptions, Channel, StreamOptions } from "../../../pkg/cri/channel.ts"
 import { CriError } from "../../../pkg/cri/errors.ts"
 import { Mailbox } from "../../../pkg/cri/mailbox.ts"
-import type { Rpc } from "../../../pkg/grpc/rpc.ts"
-import type { Decoded, Fields, Init } from "../../../pkg/protobuf/message.ts"
+import type { Procedure, Rpc } from "../../../pkg/grpc/rpc.ts"
+import type { Fields, Init } from "../../../pkg/protobuf/message.ts"
 import type { PluginSockets } from "../runtime/runtime.ts"
-import type { ContainerAllocation } from "./device-plugin-service.ts"
+import { Register, type ContainerAllocation } from "./device-plugin-service.ts"
 
 export interface DevicePluginBehaviour {
   readonly preStartRequired?: boolean
@@ -106,12 +106,10 @@ export class FakeDeviceSockets implements PluginSockets {
   watch = () => () => {}
   answers = () => Promise.resolve(this.isTaken)
 
-  serve<Req extends Fields, Res extends Fields>(
-    _path: string,
-    { request }: Rpc<Req, Res>,
-    answer: (request: Decoded<Req>) => Promise<Init<Res>>,
-  ) {
-    const register = (sent: object) => answer(request.decode(request.encode(sent as Init<Req>)))
+  serve(_path: string, procedures: readonly Procedure[]) {
+    const { rpc, answer } = procedures[0]!
+    if (rpc.path !== Register.path) return Promise.resolve({ close: () => Promise.resolve() })
+    const register = (sent: object) => answer(rpc.request.decode(rpc.request.encode(sent)))
     this.#register = register
     return Promise.resolve({
       close: () => {

@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { isExtendedResource } from "../../../pkg/api/core/v1/resources/resource-names.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
+import type { DeviceMetrics } from "../metrics/device-metrics.ts"
 import type { PluginHandler } from "../plugins/plugin-registry.ts"
 import type { PluginInfo } from "../plugins/registration-service.ts"
 import type { PluginSockets } from "../runtime/runtime.ts"
@@ -16,6 +17,7 @@ export interface DeviceAmounts {
 
 export interface DevicePluginsOptions extends Pick<ComponentContext, "clock" | "log" | "spawn"> {
   readonly sockets: PluginSockets
+  readonly metrics?: DeviceMetrics | undefined
   /** The folder of the kubelet's socket and of the plugins' sockets. */
   readonly folder: string
   /** Called when amounts have changed; `resources` are those with plugins if these have changed too. */
@@ -30,11 +32,14 @@ export const GRACE_MS = 300_000
 const MOST_RESOURCES = 256
 const MOST_DEVICES = 100_000
 const LONGEST_ID = 253
+const MOST_NUMA_NODES = 64
 
 interface Entry {
   endpoint: DeviceEndpoint | undefined
   /** Whether each device was healthy when the plugin told last. */
   devices: ReadonlyMap<string, boolean>
+  /** The NUMA nodes of devices whose plugin tells them. */
+  numaNodes: ReadonlyMap<string, readonly number[]>
   /** Whether the plugin has told its devices and goes on to do so. */
   isLive: boolean
   /** Ends the grace of a plugin that has gone. */
@@ -81,6 +86,7 @@ export class DevicePlugins implements PluginHandler {
         `the endpoint ${JSON.stringify(endpoint.slice(0, LONGEST_ID))} is not the name of a socket in ${this.#options.folder}`,
       )
     this.#check(resourceName)
+    this.#options.metrics?.registered(resourceName)
     await this.#connect(resourceName, join(this.#options.folder, endpoint))
     return {}
   }
@@ -128,6 +134,11 @@ export class DevicePlugins implements PluginHandler {
     return this.#entries.get(resource)?.devices.get(deviceId) ?? true
   }
 
+  /** Returns the NUMA nodes of a device; none when its plugin does not tell them. */
+  numaNodes(resource: string, deviceId: string): readonly number[] {
+    return this.#entries.get(resource)?.numaNodes.get(deviceId) ?? []
+  }
+
   resources(): readonly string[] {
     return [...this.#entries.keys()].toSorted()
   }
@@ -156,7 +167,13 @@ export class DevicePlugins implements PluginHandler {
   #entry(resource: string): Entry {
     const known = this.#entries.get(resource)
     if (known !== undefined) return known
-    const entry: Entry = { endpoint: undefined, devices: new Map(), isLive: false, grace: undefined }
+    const entry: Entry = {
+      endpoint: undefined,
+      devices: new Map(),
+      numaNodes: new Map(),
+      isLive: false,
+      grace: undefined,
+    }
     this.#entries.set(resource, entry)
     this.#gone.delete(resource)
     return entry
@@ -205,6 +222,12 @@ export class DevicePlugins implements PluginHandler {
     }
     const before = entry.devices
     entry.devices = new Map(told.map(({ id, health }) => [id, health === "Healthy"]))
+    entry.numaNodes = new Map(
+      told.flatMap(({ id, topology }) => {
+        const nodes = (topology?.nodes ?? []).slice(0, MOST_NUMA_NODES).map((node) => node.id)
+        return nodes.length === 0 ? [] : [[id, nodes] as const]
+      }),
+    )
     entry.isLive = true
     const different = new Set([...entry.devices].flatMap(([id, is]) => (before.get(id) === is ? [] : [id])))
     this.#options.changed(undefined)

@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
+import { procedure } from "../../../pkg/grpc/rpc.ts"
 import type { PodFiles, PluginSockets, ServedSocket } from "../runtime/runtime.ts"
 import { Register, type RegisterRequest } from "./device-plugin-service.ts"
 
@@ -32,7 +33,7 @@ export async function openPluginSocket(options: PluginSocketOptions): Promise<Se
       return undefined
     }
     for (const socket of await sockets.list(folder)) await files.remove(socket.path)
-    return await sockets.serve(path, Register, answer)
+    return await sockets.serve(path, [procedure(Register, answer)])
   } catch (err) {
     log.error("Failed to open the socket for device plugins: none can register", { socket: path, err })
     return undefined

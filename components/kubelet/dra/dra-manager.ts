@@ -94,6 +94,12 @@ export class DraManager {
     })
   }
 
+  /** Returns the prepared claims whose devices the container gets. */
+  claimsOf(pod: Pod, container: AnyContainer): readonly PreparedClaim[] {
+    const names = new Set(requestsOf(pod, container).map(({ claimName }) => claimName))
+    return [...names].flatMap((name) => this.#claims.get(pod.metadata.namespace ?? "", name) ?? [])
+  }
+
   /** Returns the health of the devices that the container gets by its claims, as its status shows it. */
   resourceStatuses(pod: Pod, { resources }: AnyContainer): readonly ResourceStatus[] {
     return (resources.claims ?? []).flatMap((used) => {

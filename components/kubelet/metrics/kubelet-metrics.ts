@@ -3,6 +3,8 @@ import { Registry, type Distribution, type Family, type Value } from "../../../p
 import type { ProbeKind } from "../probes/probe-kind.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 import { ContainerMetrics } from "./container-metrics.ts"
+import { DEFAULT_BUCKETS } from "./default-buckets.ts"
+import { DeviceMetrics } from "./device-metrics.ts"
 
 /** Pods with a ready sandbox, and containers by state: created, running, exited, unknown. */
 export interface KubeletFigures {
@@ -25,9 +27,6 @@ export interface KubeletMetricsOptions {
 const POD_START_BUCKETS = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
 ]
-/** Source: prometheus client_golang DefBuckets. */
-const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
 /** Source: pkg/kubelet/metrics RuntimeOperationsDuration, ExponentialBuckets(.005, 2.5, 14). */
 const RUNTIME_BUCKETS = Array.from({ length: 14 }, (_, i) => 0.005 * 2.5 ** i)
 
@@ -40,6 +39,7 @@ export class KubeletMetrics {
   readonly kubelet = new Registry()
   readonly probes = new Registry()
   readonly containers: ContainerMetrics
+  readonly devices: DeviceMetrics
   readonly #started: readonly Family<Distribution>[]
   readonly #runtime: readonly ReturnType<typeof runtimeFamilies>[]
   /** The series of calls that end often, by operation. */
@@ -55,6 +55,7 @@ export class KubeletMetrics {
     const registries = [this.kubelet, ...(shared === undefined ? [] : [shared])]
     this.#runtime = registries.map(runtimeFamilies)
     this.containers = new ContainerMetrics(registries)
+    this.devices = new DeviceMetrics(registries)
     this.#worked = registries.map((registry) =>
       registry.histogram(
         "kubelet_pod_worker_duration_seconds",

@@ -1,8 +1,7 @@
 import type { NodeSystemInfo } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { HTTPHeader } from "../../../pkg/api/core/v1/container/probe.ts"
 import type { Channel } from "../../../pkg/cri/channel.ts"
-import type { Rpc } from "../../../pkg/grpc/rpc.ts"
-import type { Decoded, Fields, Init } from "../../../pkg/protobuf/message.ts"
+import type { Procedure } from "../../../pkg/grpc/rpc.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { PortForwardClient } from "../../../pkg/streaming/port-forward-client.ts"
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
@@ -53,14 +52,10 @@ export interface PluginSockets {
   /** Whether a program answers at the socket. */
   answers(path: string): Promise<boolean>
   /**
-   * Serves one procedure on a new socket, which only root can reach. What `answer` throws is told to the caller.
+   * Serves procedures on a new socket, which only root can reach. What an answer throws is told to the caller.
    * @throws Error when the socket cannot be made
    */
-  serve<Req extends Fields, Res extends Fields>(
-    path: string,
-    rpc: Rpc<Req, Res>,
-    answer: (request: Decoded<Req>) => Promise<Init<Res>>,
-  ): Promise<ServedSocket>
+  serve(path: string, procedures: readonly Procedure[]): Promise<ServedSocket>
 }
 
 export interface ServedSocket {

@@ -10,6 +10,7 @@ import {
   PreStartContainer,
   Register,
 } from "../../../components/kubelet/devicemanager/device-plugin-service.ts"
+import { List } from "../../../components/kubelet/podresources/pod-resources-service.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -126,6 +127,15 @@ describe.skipIf(MISSING.length > 0)("device plugins on containerd", () => {
     // and another pod gets the other device
     await pod("second")
     await node.pod("second", ({ status }) => status.phase === "Running")
+    // and programs of the node are told which pod has which
+    const asking = openChannel(join(node.folder, "pod-resources/kubelet.sock"), realClock)
+    const { podResources } = await asking.call(List, {})
+    asking.close()
+    const listed = podResources.map(({ name, containers }) => [name, containers[0]?.devices])
+    expect(Object.fromEntries(listed)).toEqual({
+      first: [{ resourceName: RESOURCE, deviceIds: ["null-0"] }],
+      second: [{ resourceName: RESOURCE, deviceIds: ["null-1"] }],
+    })
     expect(calls).toEqual(["Allocate null-1", "PreStartContainer null-1"])
     const first = await node.pod("first", () => true)
     expect(first.status.containerStatuses![0]).toMatchObject({

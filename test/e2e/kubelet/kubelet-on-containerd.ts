@@ -105,6 +105,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       podLogs: join(folder, "pods"),
       staticPods: join(folder, "data/agent/pod-manifests"),
       devicePlugins: join(folder, "device-plugins"),
+      podResources: join(folder, "pod-resources"),
       clusterDns: ["10.43.0.10"],
       clusterDomain: "cluster.local",
       resolvConf: "/etc/resolv.conf",
