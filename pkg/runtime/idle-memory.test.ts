@@ -5,8 +5,8 @@ import { giveMemoryBackWhenIdle, ownMemory } from "./idle-memory.ts"
 
 const MB = 2 ** 20
 
-/** A process whose use of processor and memory the test sets, measured every 30 seconds. */
-function watched() {
+/** A process that has just started, whose use of processor and memory the test sets. */
+function started() {
   const clock = new VirtualClock(0)
   clock.exact = true
   const is = { cpuMicros: 0, residentMb: 100, givenBack: 0 }
@@ -18,9 +18,38 @@ function watched() {
   return { clock, is, stop }
 }
 
+/** A process whose start is long over. It is measured every 30 seconds. */
+async function watched() {
+  const { clock, is, stop } = started()
+  await clock.advance(30_000 * 5)
+  is.givenBack = 0
+  return { clock, is, stop }
+}
+
+test("memory is released seconds after the start, once more half a minute later, and not again", async () => {
+  const { clock, is, stop } = started()
+  await clock.advance(3000)
+  expect(is.givenBack).toBe(1)
+  await clock.advance(30_000)
+  expect(is.givenBack).toBe(2)
+  await clock.advance(30_000 * 10)
+  expect(is.givenBack).toBe(2)
+  stop()
+})
+
+test("memory is not released after the start while the process works", async () => {
+  const { clock, is, stop } = started()
+  for (let i = 0; i < 3; i++) {
+    is.cpuMicros += 10_000_000
+    await clock.advance(i === 0 ? 3000 : 30_000)
+  }
+  expect(is.givenBack).toBe(0)
+  stop()
+})
+
 test("memory is released three times after a time of load, and not again", async () => {
   // given a process that has grown under load
-  const { clock, is, stop } = watched()
+  const { clock, is, stop } = await watched()
   is.residentMb = 200
   is.cpuMicros += 20_000_000
   await clock.advance(30_000)
@@ -35,7 +64,7 @@ test("memory is released three times after a time of load, and not again", async
 
 test("memory is released again after a light load, however little the process has grown", async () => {
   // given a process under a load so light that it counts as idle, whose memory was given back meanwhile
-  const { clock, is, stop } = watched()
+  const { clock, is, stop } = await watched()
   is.residentMb = 200
   for (let i = 0; i < 10; i++) {
     is.cpuMicros += 0.06 * 30_000_000
@@ -50,7 +79,7 @@ test("memory is released again after a light load, however little the process ha
 })
 
 test("memory is not released for a process that has not grown, or that is busy", async () => {
-  const { clock, is, stop } = watched()
+  const { clock, is, stop } = await watched()
   // given no growth worth the time
   is.residentMb = 105
   await clock.advance(30_000 * 5)

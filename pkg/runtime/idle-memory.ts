@@ -6,6 +6,8 @@ import type { Clock } from "../clock/clock.ts"
 const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
 
 const INTERVAL_MS = 30_000
+/** The first look comes sooner: most code of a start never runs again, and no other code is needed for long yet. */
+const FIRST_MS = 3000
 /** Share of a core below which the process counts as idle. An idle server uses a hundredth. */
 const IDLE = 0.1
 /** The number of collections in a row after a load, because caches become empty only gradually. */
@@ -48,22 +50,24 @@ export function ownMemory(): ProcessMemory | undefined {
 /**
  * Gives memory back to the system when the process is idle. The engine collects garbage when it needs room, and so
  * keeps what a time of load has left while nothing new is allocated; it keeps the code compiled under load too. This
- * drops both, once after each such time. That costs some tens of milliseconds, and as much again when the code is
- * needed again. Returns a function that ends it.
+ * drops both, once after each such time, the first of which is the start of the program. That costs some tens of
+ * milliseconds, and as much again when the code is needed again. Returns a function that ends it.
  */
 export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () => void {
   if (memory === undefined) return () => {}
   let used = memory.cpuMicros()
+  let lookedAt = clock.monotonic()
   /** Resident bytes after the last collection that freed memory. */
   let least = memory.residentBytes()
   /** Share of a core that was used at that time. */
   let shareThen = 0
-  /** The number of collections since the load ended. */
-  let rounds = 0
+  /** The number of collections since the load ended; the start counts as one, since what it leaves is less. */
+  let rounds = 1
   const look = () => {
-    const usedBefore = used
+    const [usedBefore, before] = [used, lookedAt]
     used = memory.cpuMicros()
-    const share = (used - usedBefore) / 1000 / INTERVAL_MS
+    lookedAt = clock.monotonic()
+    const share = (used - usedBefore) / 1000 / (lookedAt - before)
     const resident = memory.residentBytes()
     if (share >= IDLE) rounds = 0
     else if (rounds === ROUNDS) {
@@ -77,6 +81,6 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
     }
     timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
   }
-  let timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
+  let timer = clock.setTimeout(look, FIRST_MS, "upkeep")
   return () => timer.cancel()
 }
