@@ -82,6 +82,12 @@ describe.skipIf(lacks !== undefined).each(PROXY_MODES)("a Service whose pod is o
     }
   })
 
+  test("refuses connections of pods and of the node to a port that it does not have", async () => {
+    for (const family of FAMILIES)
+      for (const from of ["one-a", "one"] as const)
+        expect([from, await lab.ask(from, SERVICES.Cluster.ips[family], 81)]).toEqual([from, "refused"])
+  })
+
   test("is reached from outside at every node's port under externalTrafficPolicy Cluster", async () => {
     const { nodePort } = SERVICES.Cluster
     for (const family of FAMILIES)

@@ -37,14 +37,12 @@ export interface Skeleton {
 
 /**
  * The kernel calls chains of type nat only for the first packet of a connection, and those of type filter for every
- * packet, which costs part of the throughput between nodes. So upstream's `filter-prerouting-pre-dnat` and
- * `filter-output-pre-dnat`, which judge new connections only, are at the beginning of the chains of type nat.
+ * packet, which costs part of the throughput between nodes. So what upstream asks of new connections in its chains of
+ * type filter is asked in those of type nat, before and after the endpoint is chosen.
  * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100, filter 0.
  */
 const HOOKS = new Map([
   ["filter-input", "type filter hook input priority 0"],
-  ["filter-forward", "type filter hook forward priority 0"],
-  ["filter-output", "type filter hook output priority 0"],
   ["nat-prerouting", "type nat hook prerouting priority -100"],
   ["nat-output", "type nat hook output priority -100"],
   ["nat-postrouting", "type nat hook postrouting priority 100"],
@@ -75,6 +73,10 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
           "ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 ct state != { established, related } " +
             "ct status & dnat == 0 drop",
         ]
+  // A packet that gets an endpoint does not come to the last two.
+  const toServices = ["firewall-check", "services", "service-endpoints-check", "cluster-ips-check"].map(
+    (chain) => `jump ${chain}`,
+  )
   return {
     hooks: HOOKS,
     sets: new Map([
@@ -92,15 +94,13 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
       [FIREWALL_IPS, verdicts(addresses)],
     ]),
     chains: new Map<string, readonly string[]>([
+      // At the node's own addresses only loopback concerns packets of established connections.
       ["filter-input", ["ct state new jump new-input", ...loopback]],
-      ["filter-forward", ["ct state new jump new-forward"]],
-      ["filter-output", ["ct state new jump new-forward", ...loopback]],
-      ["nat-prerouting", ["jump firewall-check", "jump services"]],
-      ["nat-output", ["jump firewall-check", "jump services"]],
+      ["nat-prerouting", toServices],
+      ["nat-output", toServices],
       ["nat-postrouting", ["jump masquerading"]],
 
       ["new-input", ["jump nodeport-endpoints-check", "jump service-endpoints-check"]],
-      ["new-forward", ["jump service-endpoints-check", "jump cluster-ips-check"]],
       ["firewall-check", [`${addresses.key} vmap @${FIREWALL_IPS}`]],
       ["service-endpoints-check", [`${addresses.key} vmap @${addresses.noEndpoints}`]],
       ["nodeport-endpoints-check", [`${atNodePorts}${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
