@@ -37,12 +37,11 @@ export interface Skeleton {
 
 /**
  * The kernel calls chains of type nat only for the first packet of a connection, and those of type filter for every
- * packet, which costs part of the throughput between nodes. So what upstream asks of new connections in its chains of
- * type filter is asked in those of type nat, before and after the endpoint is chosen.
- * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100, filter 0.
+ * packet, which costs part of the throughput between nodes. So what upstream asks of new connections in chains of type
+ * filter is asked in those of type nat, before and after the endpoint is chosen.
+ * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100.
  */
 const HOOKS = new Map([
-  ["filter-input", "type filter hook input priority 0"],
   ["nat-prerouting", "type nat hook prerouting priority -100"],
   ["nat-output", "type nat hook output priority -100"],
   ["nat-postrouting", "type nat hook postrouting priority 100"],
@@ -64,19 +63,14 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
     `typeof ${endpointKey(protocol)} . numgen random mod 2 : ${ip} daddr . ${protocol} dport`
   const frontends = [addresses, NODE_PORTS]
   const atNodePorts = nodePortCidrs.length === 0 ? "" : `${ip} daddr { ${nodePortCidrs.join(", ")} } `
-  // Node ports can be reached on loopback, which needs route_localnet; this rule keeps other hosts from using that. For
-  // ::1 the kernel itself drops such packets.
-  const loopback =
-    family === "IPv6"
-      ? []
-      : [
-          "ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 ct state != { established, related } " +
-            "ct status & dnat == 0 drop",
-        ]
-  // A packet that gets an endpoint does not come to the last two.
-  const toServices = ["firewall-check", "services", "service-endpoints-check", "cluster-ips-check"].map(
-    (chain) => `jump ${chain}`,
-  )
+  // A packet that gets an endpoint does not come to the last three.
+  const toServices = [
+    "firewall-check",
+    "services",
+    "service-endpoints-check",
+    "nodeport-endpoints-check",
+    "cluster-ips-check",
+  ].map((chain) => `jump ${chain}`)
   return {
     hooks: HOOKS,
     sets: new Map([
@@ -94,16 +88,16 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
       [FIREWALL_IPS, verdicts(addresses)],
     ]),
     chains: new Map<string, readonly string[]>([
-      // At the node's own addresses only loopback concerns packets of established connections.
-      ["filter-input", ["ct state new jump new-input", ...loopback]],
-      ["nat-prerouting", toServices],
+      ["nat-prerouting", ["jump loopback-check", ...toServices]],
       ["nat-output", toServices],
       ["nat-postrouting", ["jump masquerading"]],
 
-      ["new-input", ["jump nodeport-endpoints-check", "jump service-endpoints-check"]],
       ["firewall-check", [`${addresses.key} vmap @${FIREWALL_IPS}`]],
       ["service-endpoints-check", [`${addresses.key} vmap @${addresses.noEndpoints}`]],
-      ["nodeport-endpoints-check", [`${atNodePorts}${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
+      [
+        "nodeport-endpoints-check",
+        [`${atNodePorts}fib daddr type local ${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`],
+      ],
       // Differs from upstream, which sends ICMP for all protocols: a client on this node gets the ICMP message while it
       // is still sending, does not notice it, and is refused only a second later.
       [REJECT_CHAIN, ["meta l4proto tcp reject with tcp reset", "reject"]],
@@ -119,6 +113,10 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
             : []),
         ],
       ],
+      // Node ports can be reached on loopback, which needs route_localnet; this rule keeps other hosts from using that.
+      // For ::1 the kernel itself drops such packets.
+      ["loopback-check", family === "IPv6" ? [] : ["ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 drop"]],
+
       [
         "services",
         [

@@ -43,10 +43,10 @@ export function sourceTable(pods: readonly PodSource[]): string {
     `add chain ${table} pod`,
     `add chain ${table} pod-ipv6`,
     `add chain ${table} prerouting { type filter hook prerouting priority ${PRIORITY} ; policy accept ; }`,
-    ...rules("prerouting", "iifname @ports goto pod"),
+    // Nearly all packets need no more than the first look-up.
+    ...rules("prerouting", "iifname . ether saddr . ip saddr @ipv4 accept", "iifname @ports goto pod"),
     ...rules(
       "pod",
-      "iifname . ether saddr . ip saddr @ipv4 accept",
       "iifname . ether saddr . arp saddr ip @ipv4 iifname . arp saddr ether . arp saddr ip @ipv4 accept",
       "ether type ip6 goto pod-ipv6",
       "counter drop",
