@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 
 /** A body that fits into the stream's own buffer is read without pauses. */
-const SMALL_BYTES = 16 * 1024
+export const SMALL_BYTES = 16 * 1024
 
 /**
  * Stops reading from the connection of an HTTP/1.1 request while nothing reads its body. Bun reads on in any case, so

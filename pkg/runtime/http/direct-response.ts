@@ -3,7 +3,7 @@
  * through `node:http` each header is checked, stored and rendered, head and body become Buffers and then one Buffer, and
  * the stream keeps three objects of them until a later turn: more than all stages of a GET together.
  */
-import { type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http"
+import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 
 /** The object beneath a stream of `node:tls` in Bun. Its `write` returns how many bytes it took. */
@@ -96,6 +96,7 @@ const isFree = (socket: Http1Socket): boolean =>
 
 /** Ends a response whose bytes have been written. `node:http` writes a head of its own, which is dropped. */
 export function endDirect(res: ServerResponse, socket: Socket): void {
+  dropBody(res.req)
   res.sendDate = false // costs a microsecond, and would be dropped
   dropping = socket
   try {
@@ -103,6 +104,20 @@ export function endDirect(res: ServerResponse, socket: Socket): void {
   } finally {
     dropping = undefined
   }
+}
+
+/** A request as `node:http` knows it, in Node.js too. */
+interface OwnRequest extends IncomingMessage {
+  readonly _consuming?: boolean
+  _dumpAndCloseReadable?(): void
+}
+
+/**
+ * Drops the body of a request that nobody has read, of most requests an empty one. `node:http` would read such a body
+ * to its end, with four events in three later turns.
+ */
+function dropBody(req: OwnRequest): void {
+  if (req._consuming === false) req._dumpAndCloseReadable?.()
 }
 
 /** Returns the head as `node:http` would send it; undefined where that should look at the headers itself. */
