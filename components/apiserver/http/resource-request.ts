@@ -11,6 +11,7 @@ import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../request.
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import { decodeBody, decodePatch } from "./codec/decode.ts"
+import type { Parsed } from "./codec/json.ts"
 import { encodeResult } from "./codec/encode.ts"
 import type { Exchange } from "./exchange.ts"
 import {
@@ -152,22 +153,26 @@ function userAgentOf(exchange: Exchange): { userAgent?: string } {
   return userAgent === undefined ? {} : { userAgent: headerText(userAgent) }
 }
 
-async function withObject(
+function withObject(
   exchange: Exchange,
   request: ApiRequest,
   body: Uint8Array,
   options: ResourceRequestOptions,
-): Promise<void> {
+): void | Promise<void> {
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
-  const { value, faults } = await decodeBody(body, {
+  const decoded = decodeBody(body, {
     encoding,
     scheme: options.scheme,
     kind: kindOf(request.resource, request.subresource),
     mustBeTyped: request.resource.definition !== undefined && request.subresource !== "scale",
     rawFields: rawFieldsOf(request.resource.schema),
   })
-  if (exchange.notes !== undefined) exchange.notes.sent = value
-  return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
+  const take = ({ value, faults }: Parsed) => {
+    if (exchange.notes !== undefined) exchange.notes.sent = value
+    const sent = { ...request, body: value }
+    return answer(exchange, faults.length === 0 ? sent : { ...sent, bodyFaults: faults }, options)
+  }
+  return decoded instanceof Promise ? decoded.then(take) : take(decoded)
 }
 
 /** The kind of the object in the body of a request. */

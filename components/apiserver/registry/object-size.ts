@@ -23,19 +23,19 @@ class ObjectTooLarge extends ApiError {
  * does in endpoints/handlers/{create,update,patch}.go.
  * @throws ApiError 500 in etcd's words when etcd would refuse the size
  */
-export async function writeWithinSize<T, K extends KubeObject>(
+export function writeWithinSize<T, K extends KubeObject>(
   resource: Resource,
   object: K,
   write: (object: K, checkSize: NonNullable<Write["checkSize"]>) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await write(object, sizeCheck(resource, object))
-  } catch (err) {
-    const { managedFields, ...metadata } = object.metadata
-    if (!(err instanceof ObjectTooLarge) || managedFields === undefined) throw err
+  const written = write(object, sizeCheck(resource, object))
+  if (object.metadata.managedFields === undefined) return written
+  return written.catch((err: unknown) => {
+    if (!(err instanceof ObjectTooLarge)) throw err
+    const { managedFields: _dropped, ...metadata } = object.metadata
     const smaller = { ...object, metadata }
-    return await write(smaller, sizeCheck(resource, smaller))
-  }
+    return write(smaller, sizeCheck(resource, smaller))
+  })
 }
 
 const sizeCheck =

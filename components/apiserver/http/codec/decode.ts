@@ -31,24 +31,32 @@ export interface BodyOptions {
 }
 
 /**
- * Decodes a body into plain JSON.
+ * Decodes a body into plain JSON; a promise only for YAML.
  * @throws ApiError BadRequest when the bytes do not fit the encoding, or are no object
  */
-export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
-  const { kind } = options
-  try {
-    const value = parsed(bytes, options)
-    const body = objectFrom(value instanceof Promise ? await value : value)
+export function decodeBody(bytes: Uint8Array, options: BodyOptions): Parsed | Promise<Parsed> {
+  const checked = (read: Parsed): Parsed => {
+    const body = objectFrom(read)
     if (options.mustBeTyped === true) checkTyped(body.value, bytes)
     return body
+  }
+  const failed = (err: unknown): never => {
+    throw err instanceof BodyError ? refusal(err, bytes, options) : err
+  }
+  try {
+    const read = parsed(bytes, options)
+    return read instanceof Promise ? read.then(checked).catch(failed) : checked(read)
   } catch (err) {
-    if (!(err instanceof BodyError)) throw err
-    if (kind === undefined) throw badRequest(err.message)
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${kind}): ${err.message} (${summary(bytes)})`,
-    )
+    return failed(err)
   }
 }
+
+const refusal = ({ message }: BodyError, bytes: Uint8Array, { kind }: BodyOptions): ApiError =>
+  badRequest(
+    kind === undefined
+      ? message
+      : `the object provided is unrecognized (must be of type ${kind}): ${message} (${summary(bytes)})`,
+  )
 
 function parsed(bytes: Uint8Array, { encoding, scheme, rawFields = [] }: BodyOptions): Parsed | Promise<Parsed> {
   switch (encoding) {

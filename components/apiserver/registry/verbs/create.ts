@@ -51,31 +51,23 @@ const isVersion = (version: string | undefined): boolean => version !== undefine
 export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
   createSent(context, request, without(["resourceVersion"], sent))
 
-const createSent = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
-  (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
-    ? createGenerated(context, request, sent)
-    : createNamed(context, request, sent)
-
-/** Creates an object; where another server has taken what was allocated for it, with other allocations. */
-async function createNamed(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
-  for (let attempt = 1; ; attempt++) {
+/**
+ * Creates an object; where a generated name is taken, with another name, and where another server has taken what was
+ * allocated for the object, with other allocations.
+ */
+async function createSent(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
+  const isGenerated = (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
+  let [names, allocations] = [1, 1]
+  for (;;) {
     try {
       return await createOnce(context, request, sent)
     } catch (err) {
-      if (!(err instanceof CompanionTakenError)) throw err
-      if (attempt === ALLOCATION_ATTEMPTS)
+      if (err instanceof CompanionTakenError) {
+        if (allocations++ < ALLOCATION_ATTEMPTS) continue
         throw new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
-    }
-  }
-}
-
-async function createGenerated(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await createNamed(context, request, sent)
-    } catch (err) {
-      if (!isAlreadyExists(err)) throw err
-      if (attempt < NAME_ATTEMPTS) continue
+      }
+      if (!isGenerated || !isAlreadyExists(err)) throw err
+      if (names++ < NAME_ATTEMPTS) continue
       throw new ApiError(
         "AlreadyExists",
         `${err.message}, the server was not able to generate a unique name for the object`,

@@ -30,7 +30,7 @@ import { warnAbout } from "../warn-about.ts"
  * PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update,
  * registry/rest/update.go upstream.
  */
-export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+export function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const stored = context.storage.get(storageKey(resource, request))
   // The stored object only saves decoding equal values again, which is not worth the call of a webhook.
@@ -67,11 +67,12 @@ export async function changeObject(
 ): Promise<ApiResult> {
   const { resource, namespace, name = "" } = request
   let created: Stored | undefined
-  const attempt = async (current: Stored | undefined): Promise<Attempt> => {
+  const attempt = (current: Stored | undefined): Promise<Attempt> => {
     if (current === undefined && !mayCreate) throw notFound(resource, name)
+    const write = (wanted: KubeObject) =>
+      current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current, view)
     const changed = change(current)
-    const wanted = changed instanceof Promise ? await changed : changed
-    return current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current, view)
+    return changed instanceof Promise ? changed.then(write) : write(changed)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
     authorize(context.authorizer, createAttributes(request))

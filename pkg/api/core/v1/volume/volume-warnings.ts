@@ -5,25 +5,32 @@ import type { Volume } from "./volume.ts"
 /** Source: pkg/api/pod/warnings.go. */
 
 /** Warnings about sources that are no longer supported; some have the names of Go fields. */
-const DEPRECATED: readonly (readonly [source: keyof Volume, field: string, deprecation: string])[] = [
-  ["photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
-  ["gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],
-  ["scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
-  ["flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"],
-  ["storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"],
-  ["quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"],
-  ["glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
-  ["cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"],
-  ["rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"],
-]
+const DEPRECATED: ReadonlyMap<string, readonly [field: string, deprecation: string]> = new Map<
+  keyof Volume,
+  readonly [string, string]
+>([
+  ["photonPersistentDisk", ["photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"]],
+  ["gitRepo", ["gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"]],
+  ["scaleIO", ["scaleIO", "deprecated in v1.16, non-functional in v1.22+"]],
+  ["flocker", ["flocker", "deprecated in v1.22, non-functional in v1.25+"]],
+  ["storageos", ["storageOS", "deprecated in v1.22, non-functional in v1.25+"]],
+  ["quobyte", ["quobyte", "deprecated in v1.22, non-functional in v1.25+"]],
+  ["glusterfs", ["glusterfs", "deprecated in v1.25, non-functional in v1.26+"]],
+  ["cephfs", ["cephfs", "deprecated in v1.28, non-functional in v1.31+"]],
+  ["rbd", ["rbd", "deprecated in v1.28, non-functional in v1.31+"]],
+])
 
 /** `path` is the path of the list of volumes. */
 export function volumeWarnings(path: string, volumes: readonly Volume[]): readonly string[] {
   const warnings: string[] = []
   for (let i = 0; i < volumes.length; i++) {
     const volume = volumes[i]!
-    for (const [source, field, deprecation] of DEPRECATED)
-      if (volume[source] !== undefined) warnings.push(`${path}[${i}].${field}: ${deprecation}`)
+    // A volume has a name and one source, which is less to look for than all those that are no longer supported.
+    for (const source in volume) {
+      const deprecated = DEPRECATED.get(source)
+      if (deprecated !== undefined && volume[source as keyof Volume] !== undefined)
+        warnings.push(`${path}[${i}].${deprecated[0]}: ${deprecated[1]}`)
+    }
     const claim = volume.ephemeral?.volumeClaimTemplate?.spec
     if (claim !== undefined)
       warnings.push(...claimSpecWarnings(`${path}[${i}].ephemeral.volumeClaimTemplate.spec`, claim))
