@@ -64,12 +64,19 @@ export function disabledFields(features: Features): AdmissionPlugin | undefined 
     admit({ resource, object, old }) {
       if (object === undefined) return undefined
       let left: unknown = object
-      for (const field of fieldsFor(resource))
+      for (const field of fieldsFor(resource)) {
+        const part = field.path[0]!
+        // Most updates change only the status or the metadata, which have none of these fields.
+        if (partOf(object, part) === partOf(old, part)) continue
         if (old === undefined || without(old, field) === old) left = without(left, field)
+      }
       return left === object ? undefined : (left as KubeObject)
     },
   }
 }
+
+const partOf = (object: KubeObject | undefined, name: string): unknown =>
+  (object as Readonly<Record<string, unknown>> | undefined)?.[name]
 
 function fieldsOf(resource: Resource, name: FeatureName): readonly Field[] {
   const spec = podSpecOf(resource)

@@ -1,7 +1,7 @@
 import type { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { FlowMetrics, SchemaFigures } from "./flow-metrics.ts"
-import { matches, rulesFor, type RulesOfUser } from "./matching.ts"
+import { matches, names, rulesFor, type RulesOfUser } from "./matching.ts"
 import type { PriorityLevel } from "./priority-level.ts"
 import type { Flow } from "./fair-queuing/queue-set.ts"
 import { hashOfFlow } from "./fair-queuing/shuffle-sharding.ts"
@@ -23,6 +23,13 @@ interface Candidate {
   of(attributes: ResourceAttributes | NonResourceRequest): Classified
 }
 
+/** A FlowSchema that can match a user, with the rules whose subjects include it. */
+interface Matching {
+  readonly schema: FlowSchema
+  readonly level: PriorityLevel
+  readonly rules: RulesOfUser
+}
+
 interface KnownUser {
   readonly groups: readonly string[]
   readonly candidates: readonly Candidate[]
@@ -40,6 +47,8 @@ const MOST_NAMESPACES = 1000
 export class Classifier {
   #schemas: readonly { readonly schema: FlowSchema; readonly level: PriorityLevel }[] = []
   readonly #users = new Map<string, KnownUser>()
+  /** The rules of users that no schema names: they depend on the groups alone, of which thousands of nodes have the same. */
+  readonly #ofGroups = new Map<string, readonly Matching[]>()
   readonly #metrics: FlowMetrics
 
   constructor(metrics: FlowMetrics) {
@@ -53,6 +62,7 @@ export class Classifier {
       level: levels.get(schema.spec.priorityLevelConfiguration.name)!,
     }))
     this.#users.clear()
+    this.#ofGroups.clear()
   }
 
   /** Classifies a request. One that no schema matches gets the schema `catch-all`. Source: startRequest. */
@@ -66,16 +76,31 @@ export class Classifier {
     const known = this.#users.get(name)
     if (known !== undefined && (known.groups === groups || isSame(known.groups, groups))) return known
     const fallback = this.#schemas.find(({ schema }) => schema.metadata.name === "catch-all")!
-    const candidates = this.#schemas.flatMap(({ schema, level }) => {
-      const rules = rulesFor({ name, groups }, schema)
-      return rules === undefined ? [] : [this.#candidateOf(schema, level, rules, name)]
-    })
+    const candidates = this.#matching({ name, groups }).map(({ schema, level, rules }) =>
+      this.#candidateOf(schema, level, rules, name),
+    )
     const found = {
       groups,
       candidates: [...candidates, this.#candidateOf(fallback.schema, fallback.level, NO_RULES, name)],
     }
     if (this.#users.size >= MOST_USERS) this.#users.clear()
     this.#users.set(name, found)
+    return found
+  }
+
+  /** Returns the schemas that can match a user, with their rules for it. */
+  #matching(user: UserInfo): readonly Matching[] {
+    const isNamed = this.#schemas.some(({ schema }) => names(schema, user.name))
+    const key = isNamed ? "" : JSON.stringify(user.groups)
+    const known = isNamed ? undefined : this.#ofGroups.get(key)
+    if (known !== undefined) return known
+    const found = this.#schemas.flatMap(({ schema, level }) => {
+      const rules = rulesFor(user, schema)
+      return rules === undefined ? [] : [{ schema, level, rules }]
+    })
+    if (isNamed) return found
+    if (this.#ofGroups.size >= MOST_USERS) this.#ofGroups.clear()
+    this.#ofGroups.set(key, found)
     return found
   }
 

@@ -24,6 +24,14 @@ export function rulesFor(user: UserInfo, { spec }: FlowSchema): RulesOfUser | un
   }
 }
 
+/** Whether a subject of the FlowSchema includes the user by its name, and not by one of its groups or as everybody. */
+export const names = ({ spec }: FlowSchema, name: string): boolean =>
+  (spec.rules ?? []).some(({ subjects }) =>
+    subjects.some(
+      (subject) => subject.kind !== "Group" && subject.user?.name !== "*" && isMeant({ name, groups: [] }, subject),
+    ),
+  )
+
 function isMeant({ name, groups }: UserInfo, subject: Subject): boolean {
   switch (subject.kind) {
     case "User":

@@ -109,7 +109,7 @@ export class NodeReporter {
     for (let wanted = this.#initial; ; wanted = undefined) {
       try {
         this.#node = await this.#register(wanted)
-        await this.#report()
+        if (this.#reported === -Infinity) await this.#report()
         break
       } catch (err) {
         ending.throwIfAborted()
@@ -121,6 +121,7 @@ export class NodeReporter {
     if (ending.aborted) return
     events.event(this.#about, "Normal", "Starting", "Starting kubelet.")
     this.#measureLater()
+    this.wake() // what has changed since the Node was made
     this.#context.spawn("node status", () => this.#runner.start())
   }
 

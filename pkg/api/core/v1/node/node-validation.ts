@@ -25,22 +25,23 @@ interface NodeView {
   readonly status: NodeStatus
 }
 
-/** Validates a new Node, or one whose spec is updated. */
-export function nodeFaults(node: NodeView): readonly Cause[] {
+/** Validates a new Node, or one whose spec is updated. Parts that it shares with `old` were checked before. */
+export function nodeFaults(node: NodeView, old?: NodeView): readonly Cause[] {
   const { spec, status } = node
-  const causes: Cause[] = [...commonFaults(node)]
+  const causes: Cause[] = [...commonFaults(node, old)]
   const swap = status.nodeInfo.swap?.capacity
   if (swap !== undefined && swap <= 0)
     causes.push(invalidValue("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"))
-  within(causes, rangesFaults(spec.podCIDRs ?? []), "spec.podCIDRs")
+  if (spec.podCIDRs !== undefined && spec.podCIDRs !== old?.spec.podCIDRs)
+    within(causes, rangesFaults(spec.podCIDRs), "spec.podCIDRs")
   return causes
 }
 
 /** Validates an update of the spec or the status. */
 export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[] {
   const { spec, status } = node
-  const causes: Cause[] = [...commonFaults(node)]
-  const addresses = status.addresses ?? []
+  const causes: Cause[] = [...commonFaults(node, old)]
+  const addresses = status.addresses === old.status.addresses ? [] : (status.addresses ?? [])
   for (const i of repeated(addresses, ({ type, address }) => `${type} ${address}`))
     causes.push(duplicate(at("status.addresses", i), goForm(NodeAddress, addresses[i]!)))
   const [ranges, before] = [spec.podCIDRs ?? [], old.spec.podCIDRs ?? []]
@@ -57,14 +58,18 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
 }
 
 /** The rules that upstream applies twice to an update of the spec. */
-function commonFaults({ metadata, spec, status }: NodeView): readonly Cause[] {
+function commonFaults({ metadata, spec, status }: NodeView, old: NodeView | undefined): readonly Cause[] {
   const causes: Cause[] = []
-  if (metadata.annotations !== undefined) within(causes, annotationFaults(metadata.annotations), "metadata.annotations")
+  if (metadata.annotations !== undefined && metadata.annotations !== old?.metadata.annotations)
+    within(causes, annotationFaults(metadata.annotations), "metadata.annotations")
   // Upstream gives a path in the metadata here.
-  if (spec.taints !== undefined) within(causes, taintFaults(spec.taints), "metadata.taints")
-  for (const list of ["capacity", "allocatable"] as const)
+  if (spec.taints !== undefined && spec.taints !== old?.spec.taints)
+    within(causes, taintFaults(spec.taints), "metadata.taints")
+  for (const list of ["capacity", "allocatable"] as const) {
+    if (status[list] === old?.status[list]) continue
     for (const name in status[list]) within(causes, amountFaults(name, status[list][name]!), at("status", list, name))
-  if (status.declaredFeatures !== undefined)
+  }
+  if (status.declaredFeatures !== undefined && status.declaredFeatures !== old?.status.declaredFeatures)
     within(causes, featureFaults(status.declaredFeatures), "status.declaredFeatures")
   return causes
 }
@@ -96,15 +101,15 @@ const LONGEST_FEATURE = 253
 function featureFaults(features: readonly string[]): readonly Cause[] {
   return features.flatMap((name, i) => {
     const causes: Cause[] = []
-    const shown = `invalid feature name ${JSON.stringify(name)}:`
+    const shown = () => `invalid feature name ${JSON.stringify(name)}:`
     if (name.length > LONGEST_FEATURE)
-      causes.push(invalidValue(at("", i), name, `${shown} must be no more than ${LONGEST_FEATURE} characters`))
+      causes.push(invalidValue(at("", i), name, `${shown()} must be no more than ${LONGEST_FEATURE} characters`))
     else if (!FEATURE.test(name))
       causes.push(
         invalidValue(
           at("", i),
           name,
-          `${shown} must start with an UpperCamelCase segment, with subsequent segments separated by '/' ` +
+          `${shown()} must start with an UpperCamelCase segment, with subsequent segments separated by '/' ` +
             "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
         ),
       )

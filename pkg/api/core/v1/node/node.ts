@@ -76,7 +76,7 @@ export const Node = defineResource(
       ...podCIDRs.flatMap((range, i) => rangeWarnings(`spec.podCIDRs[${i}]`, range)),
     ],
     validateCreate: (node) => nodeFaults(node),
-    validateUpdate: (node, old) => [...nodeFaults(node), ...nodeChangeFaults(node, old)],
+    validateUpdate: (node, old) => [...nodeFaults(node, old), ...nodeChangeFaults(node, old)],
   },
   fields,
 )
