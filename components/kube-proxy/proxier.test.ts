@@ -130,7 +130,12 @@ describe("kube-proxy", () => {
     let isSlow = false
     const host: Host = { run: async () => "", feed: () => (isSlow ? slow.promise : Promise.resolve()) }
     const [healthzPort, statusPort] = [await freePort(), await freePort()]
-    const proxy = web.proxy(host, "iptables", { serving: { addresses: ["127.0.0.1"], healthzPort, statusPort } })
+    const proxy = web.proxy(host, "iptables", {
+      serving: {
+        health: [{ host: "127.0.0.1", port: healthzPort }],
+        status: [{ host: "127.0.0.1", port: statusPort }],
+      },
+    })
     await proxy.start(new AbortController().signal)
     const healthz = async () => {
       const answer = await fetch(`http://127.0.0.1:${healthzPort}/healthz`)

@@ -85,6 +85,18 @@ export const hostAndPort = textThat((text) => {
   return URL.canParse(url) && !/[/@?#\s]/.test(text) && new URL(url).hostname !== ""
 }, "must be a host, and a port if need be, as in s3.example.org:9000")
 
+/** Where a server listens: `0.0.0.0:10256`, `::1`, `[::]:10256`; undefined for the word `none`. */
+export const bindAddress = (port: number) =>
+  readingAs((text): { value: { host: string; port: number } | "none" } | { fault: string } => {
+    if (text === "none" || text === "") return { value: "none" }
+    const [, bracketed, plain, given] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+    const host = isIP(text) === 0 ? (bracketed ?? plain ?? "") : text
+    const number = isIP(text) === 0 && given !== undefined ? Number(given) : port
+    return isIP(host) === 0 || number < 1 || number > 65535
+      ? { fault: `must be an address, and a port if need be, as in 0.0.0.0:${port} or [::]:${port}, or none` }
+      : { value: { host, port: number } }
+  })
+
 /** `backups/k3ts`, without the slashes at its ends. */
 export const keyPrefix = reading((text) => {
   const inner = text.replace(/^\/+|(?<!\/)\/+$/g, "")

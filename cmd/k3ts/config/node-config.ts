@@ -86,7 +86,16 @@ function kubeProxyConfig(flags: NodeInClusterFlags): NonNullable<HostNodeConfig[
   const nodePortCidrs = ranges.includes(PRIMARY_ADDRESSES)
     ? nodeIps(flags).map((ip) => `${ip}/${bitsOf(familyOf(ip))}`)
     : ranges
-  return { nodePortCidrs, ...(mode === undefined ? {} : { mode }) }
+  const { "kube-proxy-healthz-bind-address": health, "kube-proxy-metrics-bind-address": status } = flags
+  const at = (given: NonNullable<typeof health>) => (given === "none" ? [] : [given])
+  return {
+    nodePortCidrs,
+    ...(mode === undefined ? {} : { mode }),
+    serving: {
+      ...(health === undefined ? {} : { health: at(health) }),
+      ...(status === undefined ? {} : { status: at(status) }),
+    },
+  }
 }
 
 function dnsConfig({ clusterDns }: ClusterNetwork, resolvConf: string): NonNullable<HostNodeConfig["dns"]> {
@@ -149,6 +158,10 @@ const NODE_PORTS: ReadonlyMap<number, string> = new Map([
 function reservedFor(port: number, flags: ServerFlags): string | undefined {
   if (port === flags["https-listen-port"] || port === 6443) return "the API server"
   if (port === flags["kubelet-port"]) return "the kubelet"
+  for (const name of ["kube-proxy-healthz-bind-address", "kube-proxy-metrics-bind-address"] as const) {
+    const at = flags[name]
+    if (at !== undefined && at !== "none" && at.port === port) return "kube-proxy"
+  }
   const { first, last } = flags["service-node-port-range"]
   return port >= first && port <= last ? "node ports of Services" : NODE_PORTS.get(port)
 }

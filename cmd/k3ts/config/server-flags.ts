@@ -11,6 +11,7 @@ import { datastoreFlags } from "../datastore/flags.ts"
 import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
+import { HEALTHZ_PORT, STATUS_PORT } from "../../../components/kube-proxy/health/ports.ts"
 import { PROXY_MODES } from "../../../components/kube-proxy/rule-writer.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
@@ -336,6 +337,16 @@ export const serverFlags = {
     "Range of this node's addresses at which node ports are served; `primary` for those of --node-ip",
     { placeholder: "CIDR", defaultText: "all addresses" },
   ),
+  "kube-proxy-healthz-bind-address": value(
+    v.bindAddress(HEALTHZ_PORT).optional(),
+    "Where kube-proxy tells whether it works, to load balancers for instance; none for nowhere",
+    { placeholder: "ADDRESS:PORT", defaultText: `127.0.0.1:${HEALTHZ_PORT}` },
+  ),
+  "kube-proxy-metrics-bind-address": value(
+    v.bindAddress(STATUS_PORT).optional(),
+    "Where kube-proxy serves its metrics, to everybody who reaches the address; none for nowhere",
+    { placeholder: "ADDRESS:PORT", defaultText: `127.0.0.1:${STATUS_PORT}` },
+  ),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(
     word(OPTIONAL_PARTS, (text) => PARTS_OF_K3S.get(text) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`),
@@ -373,6 +384,8 @@ export const NODE_FLAG_NAMES = [
   "resolv-conf",
   "proxy-mode",
   "nodeport-addresses",
+  "kube-proxy-healthz-bind-address",
+  "kube-proxy-metrics-bind-address",
 ] as const satisfies readonly (keyof typeof serverFlags)[]
 export type NodeFlags = Pick<ServerFlags, (typeof NODE_FLAG_NAMES)[number]>
 

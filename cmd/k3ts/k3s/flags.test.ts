@@ -40,6 +40,24 @@ describe("a flag of k3s that k3ts has in another form", () => {
       wants: "iptables",
     },
     {
+      title: "passes an address of kube-proxy, with its usual port",
+      argv: ["--kube-proxy-arg=healthz-bind-address=0.0.0.0"],
+      flag: "kube-proxy-healthz-bind-address",
+      wants: { host: "0.0.0.0", port: 10256 },
+    },
+    {
+      title: "passes an address of IPv6 and a port of kube-proxy",
+      argv: ["--kube-proxy-arg=metrics-bind-address=[::]:9249"],
+      flag: "kube-proxy-metrics-bind-address",
+      wants: { host: "::", port: 9249 },
+    },
+    {
+      title: "passes that kube-proxy serves no metrics",
+      argv: ["--kube-proxy-arg=metrics-bind-address="],
+      flag: "kube-proxy-metrics-bind-address",
+      wants: "none",
+    },
+    {
       title: "passes a setting to the API server's flag of another name",
       argv: ["--kube-apiserver-arg=--service-cluster-ip-range=10.99.0.0/16"],
       flag: "service-cidr",
@@ -102,6 +120,18 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
     {
       argv: ["--kube-proxy-arg", "proxy-mod=iptables"],
       wants: 'kube-proxy\'s flag "proxy-mod" means nothing to k3ts; did you mean proxy-mode?',
+    },
+    {
+      argv: ["--kube-proxy-arg", "conntrack-min=131072"],
+      wants:
+        'k3ts has no "conntrack-min" of kube-proxy: the kernel\'s limits of connections are left as they are: set ' +
+        "net.netfilter.nf_conntrack_… in /etc/sysctl.d",
+    },
+    {
+      argv: ["--kube-proxy-healthz-bind-address", "localhost:10256"],
+      wants:
+        'invalid value "localhost:10256" for --kube-proxy-healthz-bind-address: must be an address, and a port if ' +
+        "need be, as in 0.0.0.0:10256 or [::]:10256, or none",
     },
     {
       argv: ["--kube-scheduler-arg", "leader-elect=false"],

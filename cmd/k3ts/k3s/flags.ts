@@ -7,6 +7,7 @@ import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
 import { didYouMean } from "../cli/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { OptionalPart, serverFlags } from "../config/server-flags.ts"
+import { KUBE_PROXY_ANSWERS, KUBE_PROXY_FLAGS } from "./kube-proxy-args.ts"
 
 const answers = (names: readonly string[], answer: string): ForeignFlags =>
   Object.fromEntries(names.map((name) => [name, { answer }]))
@@ -25,15 +26,21 @@ const disables = (part: OptionalPart): ForeignFlag => ({
 
 /**
  * `--kube-proxy-arg proxy-mode=iptables`: the flag of an upstream program. `names` are those that k3ts has, under the
- * same name or the one given.
+ * same name or the one given; `others` says what to do about flags that k3ts has not.
  */
-function passes(program: string, names: Readonly<Record<string, keyof typeof serverFlags>>): ForeignFlag {
+function passes(
+  program: string,
+  names: Readonly<Record<string, keyof typeof serverFlags>>,
+  others: Readonly<Record<string, string>> = {},
+): ForeignFlag {
   return {
     kind: "value",
     becomes(value) {
       const text = value.replace(/^--/, "")
       const equals = text.indexOf("=")
       const name = equals < 0 ? text : text.slice(0, equals)
+      if (Object.hasOwn(others, name))
+        throw new UsageError(`k3ts has no ${JSON.stringify(name)} of ${program}: ${others[name]}`)
       if (!Object.hasOwn(names, name))
         throw new UsageError(
           `${program}'s flag ${JSON.stringify(name)} means nothing to k3ts` +
@@ -97,12 +104,7 @@ export const k3sFlags: ForeignFlags = {
     "service-cluster-ip-range": "service-cidr",
   }),
   "kube-scheduler-arg": passes("kube-scheduler", { "feature-gates": "feature-gates" }),
-  "kube-proxy-arg": passes("kube-proxy", {
-    "cluster-cidr": "cluster-cidr",
-    "feature-gates": "feature-gates",
-    "nodeport-addresses": "nodeport-addresses",
-    "proxy-mode": "proxy-mode",
-  }),
+  "kube-proxy-arg": passes("kube-proxy", KUBE_PROXY_FLAGS, KUBE_PROXY_ANSWERS),
 
   ...answers(
     ["disable-etcd", "disable-apiserver"],

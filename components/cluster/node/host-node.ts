@@ -12,7 +12,7 @@ import { withoutSourceGuard } from "../../containerd/network/sources/source-guar
 import { createPodNetwork, presumeNetwork, type BetweenNodes } from "../../containerd/network/pod-network.ts"
 import { containerdPaths } from "../../containerd/paths.ts"
 import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../../dns/dns.ts"
-import { loopbackServing } from "../../kube-proxy/health/local-servers.ts"
+import { loopbackServing, type ProxyServing } from "../../kube-proxy/health/local-servers.ts"
 import { createKubeProxy, type KubeProxyConfig } from "../../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../../ingress/ingress.ts"
 import {
@@ -51,7 +51,10 @@ export interface HostNodeConfig extends NodeContainerdConfig {
   /** The addresses of the cluster's DNS, which answers here, one of each family of Services; absent for none. */
   readonly dns?: Pick<DnsConfig, "addresses" | "upstreams" | "searches">
   /** How Services are served; absent where nobody serves them here. */
-  readonly kubeProxy?: Pick<KubeProxyConfig, "mode" | "nodePortCidrs">
+  readonly kubeProxy?: Pick<KubeProxyConfig, "mode" | "nodePortCidrs"> & {
+    /** Where its health and its metrics are served, if not at the usual places. */
+    readonly serving?: Partial<ProxyServing>
+  }
   /** How Ingresses and Gateways are served; absent where neither is. */
   readonly ingress?: Pick<
     IngressConfig,
@@ -187,7 +190,7 @@ export function hostNode(
             nodeName,
             clusterCidrs,
             metrics,
-            serving: loopbackServing(clusterCidrs.map(familyOf)),
+            serving: { ...loopbackServing(clusterCidrs.map(familyOf)), ...kubeProxy.serving },
           }),
       }),
       ...after,

@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { Registry } from "../../../pkg/metrics/registry.ts"
 import { freePort } from "./free-port.fixtures.ts"
@@ -30,7 +31,7 @@ async function opened(given: { healthzPort?: number; retries?: VirtualClock } = 
   }
   const state = { node: NODE as ProxiedNode | undefined }
   const close = openLocalServers({
-    serving: { addresses: [HOST], healthzPort, statusPort },
+    serving: { health: [{ host: HOST, port: healthzPort }], status: [{ host: HOST, port: statusPort }] },
     mode: "nftables",
     health,
     node: () => state.node,
@@ -184,8 +185,15 @@ describe("a client of these servers", () => {
 })
 
 test("kube-proxy serves loopback alone, that of IPv6 where the cluster has no other family", () => {
-  expect(loopbackServing(["IPv4", "IPv6"])).toEqual({ addresses: [HOST], healthzPort: 10_256, statusPort: 10_249 })
-  expect(loopbackServing(["IPv6"]).addresses).toEqual([HOST, "::1"])
+  const hostsOf = (families: readonly Family[]) => {
+    const { health, status } = loopbackServing(families)
+    return [health, status].map((all) => all.map(({ host, port }) => `${host} ${port}`))
+  }
+  expect(hostsOf(["IPv4", "IPv6"])).toEqual([[`${HOST} 10256`], [`${HOST} 10249`]])
+  expect(hostsOf(["IPv6"])).toEqual([
+    [`${HOST} 10256`, "::1 10256"],
+    [`${HOST} 10249`, "::1 10249"],
+  ])
 })
 
 /** Returns what a connection received when it has ended. */

@@ -12,13 +12,18 @@ import {
   type OneAnswerServer,
   type Question,
 } from "./one-answer-server.ts"
+import { HEALTHZ_PORT, STATUS_PORT } from "./ports.ts"
 import type { HealthVerdict, ProxiedNode, ProxyHealth } from "./proxy-health.ts"
 
-/** Where the proxy's health and its state can be asked for. */
+export interface HostPort {
+  readonly host: string
+  readonly port: number
+}
+
+/** Where the proxy's health and its state can be asked for; nowhere with an empty list. */
 export interface ProxyServing {
-  readonly addresses: readonly string[]
-  readonly healthzPort: number
-  readonly statusPort: number
+  readonly health: readonly HostPort[]
+  readonly status: readonly HostPort[]
 }
 
 export interface LocalServersParts {
@@ -38,13 +43,13 @@ const NOT_FOUND = plainAnswer(404, "404 page not found\n")
 
 /**
  * Upstream's ports on loopback only, as k3s has them: nothing asks for rights there. The family of IPv6 is served where
- * the cluster has no other. Source: pkg/cluster/ports/ports.go, k3s pkg/daemons/agent/agent.go.
+ * the cluster has no other. Source: k3s pkg/daemons/agent/agent.go.
  */
-export const loopbackServing = (families: readonly Family[]): ProxyServing => ({
-  addresses: ["127.0.0.1", ...(families.includes("IPv4") ? [] : ["::1"])],
-  healthzPort: 10_256,
-  statusPort: 10_249,
-})
+export function loopbackServing(families: readonly Family[]): ProxyServing {
+  const hosts = ["127.0.0.1", ...(families.includes("IPv4") ? [] : ["::1"])]
+  const at = (port: number) => hosts.map((host) => ({ host, port }))
+  return { health: at(HEALTHZ_PORT), status: at(STATUS_PORT) }
+}
 
 /**
  * Serves /healthz and /livez on one port; /proxyMode, /metrics and the health of this server itself on the other. Where
@@ -52,18 +57,18 @@ export const loopbackServing = (families: readonly Family[]): ProxyServing => ({
  * Source: pkg/proxy/healthcheck/proxy_health.go, cmd/kube-proxy/app/server.go serveMetrics.
  */
 export function openLocalServers(parts: LocalServersParts): () => void {
-  const { addresses, healthzPort, statusPort } = parts.serving
-  const [health, status] = [healthPages(parts), statusPages(parts)]
-  const closers = addresses.flatMap((host) => [
-    keepOpen("health", host, healthzPort, health, parts),
-    keepOpen("status", host, statusPort, status, parts),
-  ])
+  const { health, status } = parts.serving
+  const [healthAnswers, statusAnswers] = [healthPages(parts), statusPages(parts)]
+  const closers = [
+    ...health.map((at) => keepOpen("health", at, healthAnswers, parts)),
+    ...status.map((at) => keepOpen("status", at, statusAnswers, parts)),
+  ]
   return () => closers.forEach((close) => close())
 }
 
 type Pages = (path: string, query: URLSearchParams) => Answer
 
-function keepOpen(name: string, host: string, port: number, pages: Pages, { clock, log }: LocalServersParts) {
+function keepOpen(name: string, { host, port }: HostPort, pages: Pages, { clock, log }: LocalServersParts) {
   const address = joinHostPort(host, port)
   let server: OneAnswerServer | undefined
   let retry: Timer | undefined
@@ -72,7 +77,6 @@ function keepOpen(name: string, host: string, port: number, pages: Pages, { cloc
     server = openOneAnswerServer({
       host,
       port,
-      ipv6Only: host.includes(":"),
       clock,
       answer: (question) => answerOf(question, pages),
       opened() {

@@ -82,7 +82,8 @@ describeOnMachines("an agent", () => {
   test("gives logs and metrics and runs commands in pods, through its tunnel and directly", async () => {
     // given a kubelet that the server cannot reach directly, and a pod on its node
     await agent.kill("SIGTERM")
-    agent = startAgent({ machine: b, server: address(), flags: ["--kubelet-port", "0"] })
+    const flags = ["--kubelet-port", "0", "--kube-proxy-arg=healthz-bind-address=0.0.0.0"]
+    agent = startAgent({ machine: b, server: address(), flags })
     const name = "speaks"
     const command = ["sh", "-c", "echo hello from $(hostname); exec sleep 3600"]
     await cluster.runPod(name, { nodeName: "agent", containers: [{ name: "c", image: BUSYBOX, command }] })
@@ -95,6 +96,8 @@ describeOnMachines("an agent", () => {
     expect(await spoken()).toEqual(wants)
     const summary = await cluster.kubectl.run(["get", "--raw", "/api/v1/nodes/agent/proxy/stats/summary"])
     expect((JSON.parse(summary.out) as { node: { nodeName: string } }).node.nodeName).toBe("agent")
+    // and kube-proxy tells its health where it was told to
+    expect(await a.sh(`curl -s -m 3 http://${b.address}:10256/livez`)).toContain('"healthy":true')
     // when there is no tunnel, but a port
     expect(await b.sh("ss -Hltn 'sport = :10250'")).toBe("")
     await agent.kill("SIGTERM")
