@@ -49,6 +49,10 @@ export function haveSameFields(a: unknown, b: unknown): boolean {
   return fields === Object.keys(a).length
 }
 
+/** Whether a value has lists, which `haveSameFields` does not compare. */
+export const hasLists = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && (Array.isArray(value) || Object.values(value).some(hasLists))
+
 /** Returns the fields inside a value that is never absent, so that the value itself is not new. */
 function inside(shape: Shape, value: unknown, previous: FieldSet): FieldSet | undefined {
   if (isAllOf(shape, value, previous, true)) return previous

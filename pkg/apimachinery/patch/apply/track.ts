@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from "../../resource.ts"
 import { compare, fieldSetOf } from "./compare.ts"
 import { difference, isEmpty, nodeOf, NOTHING, SELF, union, type FieldSet } from "./fieldset.ts"
 import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
-import { fieldsOfNew, haveSameFields } from "./new-fields.ts"
+import { fieldsOfNew, hasLists, haveSameFields } from "./new-fields.ts"
 import { withoutReset } from "./reset-fields.ts"
 import { shapeOf } from "./shape.ts"
 import type { Changes } from "./versions.ts"
@@ -115,6 +115,8 @@ function fieldsOfChange<T extends KubeObject>(
 interface Created extends Fields {
   readonly object: KubeObject
   readonly all: FieldSet
+  /** Whether `haveSameFields` may find another object that has the same fields. */
+  readonly isComparable: boolean
 }
 /** The last field set by kind and kind of manager, since the next object usually has the same fields. */
 const created = new WeakMap<object, Map<string, Created>>()
@@ -130,11 +132,12 @@ function fieldsOfCreated<T extends KubeObject>(
   const isWhole = (subresource ?? "") === ""
   const family = familyOf(manager)
   const last = known.get(family)
-  if (isWhole && last !== undefined && haveSameFields(last.object, object)) return last
+  if (isWhole && last?.isComparable === true && haveSameFields(last.object, object)) return last
   const all = fieldsOfNew(shapeOf(resource.schema), object, last?.all)
   if (isWhole && last?.all === all) return last
   const changed = withoutReset(resource, all, subresource)
-  const fields: Created = { object, all, changed, removed: NOTHING, mine: withoutIdentity(changed) }
+  const isComparable = !hasLists(object)
+  const fields: Created = { object, all, changed, removed: NOTHING, mine: withoutIdentity(changed), isComparable }
   if (!isWhole) return fields
   if (known.size >= MOST_MANAGERS) known.clear()
   known.set(family, fields)

@@ -6,8 +6,23 @@ import { imageTag } from "./image-reference.ts"
  * Source: pkg/apis/core/v1/defaults.go.
  */
 
-const policyFor = (image: string): "Always" | "IfNotPresent" =>
-  imageTag(image) === "latest" ? "Always" : "IfNotPresent"
+type PullPolicy = "Always" | "IfNotPresent"
+
+/** The policies of images that were named before, since most pods have one of a few images. */
+const policies = new Map<string, PullPolicy>()
+const MOST_POLICIES = 500
+
+function policyFor(image: string): PullPolicy {
+  let policy = policies.get(image)
+  if (policy === undefined) {
+    policy = imageTag(image) === "latest" ? "Always" : "IfNotPresent"
+    if (policies.size >= MOST_POLICIES) policies.clear()
+    // A client may send a megabyte for an image.
+    if (image.length < LONGEST_KEPT) policies.set(image, policy)
+  }
+  return policy
+}
+const LONGEST_KEPT = 300
 
 /**
  * Sets imagePullPolicy by the image's tag; IfNotPresent for text that is not an image. An empty text counts as absent,

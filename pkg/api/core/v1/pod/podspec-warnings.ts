@@ -40,7 +40,7 @@ const NULL_SELECTOR = "a null labelSelector results in matching no pod"
 
 /**
  * `path` is the path of the template, such as `spec.template`; empty for a pod, whose AppArmor annotations are checked
- * elsewhere.
+ * elsewhere. Every new pod passes here, so lists that it lacks are skipped.
  */
 export function podSpecWarnings({ metadata, spec }: Template, path: string): readonly string[] {
   const here = path === "" ? "spec" : `${path}.spec`
@@ -51,21 +51,25 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
     if (deprecation !== undefined) warnings.push(`${here}.nodeSelector[${label}]: ${deprecation}`)
   }
   if (spec.affinity !== undefined) warnings.push(...affinityWarnings(spec.affinity, `${here}.affinity`))
-  for (const [i, { topologyKey, labelSelector }] of (spec.topologySpreadConstraints ?? []).entries()) {
-    const constraint = `${here}.topologySpreadConstraints[${i}]`
-    const deprecation = deprecationOf(topologyKey)
-    if (deprecation !== undefined) warnings.push(`${constraint}.topologyKey: ${topologyKey} is ${deprecation}`)
-    if (labelSelector === undefined) warnings.push(`${constraint}.labelSelector: ${NULL_SELECTOR}`)
-  }
+  if (spec.topologySpreadConstraints !== undefined)
+    for (const [i, { topologyKey, labelSelector }] of spec.topologySpreadConstraints.entries()) {
+      const constraint = `${here}.topologySpreadConstraints[${i}]`
+      const deprecation = deprecationOf(topologyKey)
+      if (deprecation !== undefined) warnings.push(`${constraint}.topologyKey: ${topologyKey} is ${deprecation}`)
+      if (labelSelector === undefined) warnings.push(`${constraint}.labelSelector: ${NULL_SELECTOR}`)
+    }
   if (annotations !== undefined) warnings.push(...annotationWarnings({ metadata, spec }, path))
   if (spec.volumes !== undefined) warnings.push(...volumeWarnings(`${here}.volumes`, spec.volumes))
-  const { hostAliases = [], imagePullSecrets = [] } = spec
-  for (const i of repeated(hostAliases, ({ ip }) => ip))
-    warnings.push(`${here}.hostAliases[${i}].ip: duplicate ip "${hostAliases[i]!.ip}"`)
-  for (const i of repeated(imagePullSecrets, ({ name = "" }) => name))
-    warnings.push(`${here}.imagePullSecrets[${i}].name: duplicate name "${imagePullSecrets[i]!.name ?? ""}"`)
-  for (const [i, { name = "" }] of imagePullSecrets.entries())
-    if (name === "") warnings.push(`${here}.imagePullSecrets[${i}].name: invalid empty name ""`)
+  const { hostAliases, imagePullSecrets } = spec
+  if (hostAliases !== undefined)
+    for (const i of repeated(hostAliases, ({ ip }) => ip))
+      warnings.push(`${here}.hostAliases[${i}].ip: duplicate ip "${hostAliases[i]!.ip}"`)
+  if (imagePullSecrets !== undefined) {
+    for (const i of repeated(imagePullSecrets, ({ name = "" }) => name))
+      warnings.push(`${here}.imagePullSecrets[${i}].name: duplicate name "${imagePullSecrets[i]!.name ?? ""}"`)
+    for (const [i, { name = "" }] of imagePullSecrets.entries())
+      if (name === "") warnings.push(`${here}.imagePullSecrets[${i}].name: invalid empty name ""`)
+  }
   if (spec.overhead !== undefined) warnings.push(...fractionWarnings(`${here}.overhead`, spec.overhead, OF_BYTES))
   const containers = containersOf(spec, here)
   for (const [{ resources, env }, field] of containers) {
@@ -79,9 +83,12 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
     warnings.push(
       `${here}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
     )
-  for (const [i, server] of (spec.dnsConfig?.nameservers ?? []).entries())
-    warnings.push(...addressWarnings(`${here}.dnsConfig.nameservers[${i}]`, server))
-  for (const [i, { ip }] of hostAliases.entries()) warnings.push(...addressWarnings(`${here}.hostAliases[${i}].ip`, ip))
+  if (spec.dnsConfig?.nameservers !== undefined)
+    for (const [i, server] of spec.dnsConfig.nameservers.entries())
+      warnings.push(...addressWarnings(`${here}.dnsConfig.nameservers[${i}]`, server))
+  if (hostAliases !== undefined)
+    for (const [i, { ip }] of hostAliases.entries())
+      warnings.push(...addressWarnings(`${here}.hostAliases[${i}].ip`, ip))
   return warnings
 }
 

@@ -35,9 +35,25 @@ export function volumeWarnings(path: string, volumes: readonly Volume[]): readon
     if (claim !== undefined)
       warnings.push(...claimSpecWarnings(`${path}[${i}].ephemeral.volumeClaimTemplate.spec`, claim))
   }
-  for (const volume of volumes) if (hasFiles(volume)) warnings.push(...overlapWarnings(volume))
+  for (const volume of volumes) if (hasFiles(volume)) warnings.push(...fileWarnings(volume))
   return warnings
 }
+
+/**
+ * Projected sources without a warning. The source with the token is one shared object for all pods, so it is checked
+ * once.
+ */
+const quiet = new WeakSet<object>()
+
+function fileWarnings(volume: Volume): readonly string[] {
+  const { projected } = volume
+  if (projected === undefined) return overlapWarnings(volume)
+  if (quiet.has(projected)) return NO_WARNINGS
+  const warnings = overlapWarnings(volume)
+  if (warnings.length === 0) quiet.add(projected)
+  return warnings
+}
+const NO_WARNINGS: readonly string[] = []
 
 const hasFiles = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
   projected !== undefined ||
