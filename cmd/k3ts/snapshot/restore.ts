@@ -15,7 +15,7 @@ import { writeServerFile } from "../../../pkg/snapshot/server-files.ts"
 import { openSnapshot, type OpenSnapshot } from "../../../pkg/snapshot/unpack.ts"
 import { acknowledgedRevision } from "../../../pkg/storage/sqlite/opening/acknowledged.ts"
 import { createStore } from "../../../pkg/storage/sqlite/create.ts"
-import { syncPath } from "../../../pkg/storage/sqlite/opening/open.ts"
+import { syncPath } from "../../../pkg/storage/sqlite/opening/empty.ts"
 import { readObject } from "../../../pkg/storage/sqlite/read.ts"
 import { lockDataDir, lockRestore, restorerOf } from "../process/pid-file.ts"
 

@@ -1,6 +1,13 @@
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 
-const words = (text: string): readonly string[] => text.split(" ").map((word) => (word === "core" ? "" : word))
+/** By text. Hundreds of rules share a few lists, so that they take less time and memory. */
+const lists = new Map<string, readonly string[]>()
+
+function words(text: string): readonly string[] {
+  let list = lists.get(text)
+  if (list === undefined) lists.set(text, (list = text.split(" ").map((word) => (word === "core" ? "" : word))))
+  return list
+}
 
 /** Makes a rule of words separated by spaces; `core` is the group without a name. */
 export const on = (verbs: string, groups: string, resources: string, names?: string): PolicyRule => ({

@@ -2,7 +2,7 @@ import { openSqlite, SqliteError } from "../../runtime/sqlite.ts"
 import { storageErrorFrom } from "./errors.ts"
 import { damaged, SCHEMA, SELDOM_READ, TRANSIENT, TYPES } from "./format.ts"
 import { FreshRows } from "./fresh.ts"
-import { PAGE_BYTES, syncPath } from "./opening/open.ts"
+import { PAGE_BYTES, syncPath } from "./opening/empty.ts"
 
 /** An object with the data that a store keeps of it. */
 export interface KeptObject {

@@ -58,7 +58,7 @@ export class HeaderInflater {
 
 function readBlock(type: number, bits: BitReader, out: Output): void {
   if (type === 0) return readStored(bits, out)
-  if (type === 1) return readCompressed(bits, out, FIXED_LITERALS, FIXED_DISTANCES)
+  if (type === 1) return readCompressed(bits, out, ...fixedCodes())
   if (type === 2) {
     const [literals, distances] = readTables(bits)
     return readCompressed(bits, out, literals, distances)
@@ -161,10 +161,16 @@ class Huffman {
   }
 }
 
-const FIXED_LITERALS = new Huffman(
-  Array.from({ length: 288 }, (_, symbol) => (symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8)),
-)
-const FIXED_DISTANCES = new Huffman(new Array<number>(30).fill(5))
+/** The codes of blocks without codes of their own, made for the first of them: most servers have no SPDY connection. */
+let fixed: readonly [literals: Huffman, distances: Huffman] | undefined
+
+const fixedCodes = (): readonly [literals: Huffman, distances: Huffman] =>
+  (fixed ??= [
+    new Huffman(
+      Array.from({ length: 288 }, (_, symbol) => (symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8)),
+    ),
+    new Huffman(new Array<number>(30).fill(5)),
+  ])
 
 /** Reads bits, beginning with the lowest of each byte. */
 class BitReader {

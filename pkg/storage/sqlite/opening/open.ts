@@ -8,12 +8,13 @@
  * the log into the file when it is closed, and the process could not even end without closing it. So refused files stay
  * unchanged.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
+import { existsSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { openSqlite, SqliteError, type SqliteDatabase } from "../../../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
 import { storageErrorFrom } from "../errors.ts"
 import { damaged, FORMAT, formatOf, SCHEMA, writeMeta } from "../format.ts"
+import { DIVISION, makeEmpty, syncPath } from "./empty.ts"
 import { isHeld, lockedBy, noteHolder } from "./holder.ts"
 import { loadState, newestRow, type LoadedState } from "./load.ts"
 import { copyOfFormat1 } from "./migrate.ts"
@@ -48,7 +49,6 @@ export interface OpenStore {
 const CHECKED_WHOLE = 32 * 2 ** 20
 /** A mode of PRAGMA auto_vacuum: free pages can be given back in steps. */
 const INCREMENTAL = 2
-export const PAGE_BYTES = 8192
 /** The size of the write-ahead log, in bytes, at which it is copied into the database. */
 const LOG_BYTES = 16 * 2 ** 20
 /**
@@ -63,7 +63,10 @@ export function openStore(options: OpenOptions): OpenStore {
   const { file, openDatabase = (path) => openSqlite(path) } = options
   let db: SqliteDatabase | undefined
   try {
-    if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) === 0) refuseLoss(options, undefined)
+    if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) === 0) {
+      refuseLoss(options, undefined)
+      makeEmpty(file, openDatabase)
+    }
     const inspected = sizeOf(`${file}-wal`) > 0 ? inspect(options) : undefined
     db = lock(file, openDatabase)
     let format = formatOf(db, file)
@@ -122,8 +125,7 @@ function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
     if (numberOf(db, "page_count") === 0) {
       // Each commit writes some pages whole, however little has changed in them: pages of 16 KiB would write a quarter
       // more. With SQLite's 4 KiB an object of a few KB would need pages of its own.
-      db.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-      db.exec("PRAGMA auto_vacuum = INCREMENTAL")
+      db.exec(DIVISION)
     }
     db.exec("PRAGMA journal_mode = WAL")
     db.exec("PRAGMA synchronous = FULL")
@@ -165,16 +167,6 @@ function migrate(old: SqliteDatabase, file: string, openDatabase: OpenDatabase):
   renameSync(aside, file)
   syncPath(dirname(file))
   return lock(file, openDatabase)
-}
-
-/** Syncs a file, or the entries of a folder, to disk. */
-export function syncPath(path: string): void {
-  const fd = openSync(path, "r")
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }
 
 const numberOf = (db: SqliteDatabase, pragma: string): number =>

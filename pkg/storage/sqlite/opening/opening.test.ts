@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -28,6 +29,27 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 let number = 0
 const newFile = () => join(root, `${number++}.db`)
 const open = (file: string) => new SqliteStorage({ clock: realClock, frozen: true, file })
+
+describe("a new store", () => {
+  test("has its pages, its log and its tables whether there is no file or an empty one, and leaves no others", async () => {
+    for (const isThere of [false, true]) {
+      // given
+      const folder = mkdtempSync(join(root, "new-"))
+      const file = join(folder, "state.db")
+      if (isThere) writeFileSync(file, "")
+      // when
+      const store = open(file)
+      await store.write(put("/a/1", object("1"), 0))
+      store.close()
+      // then
+      expect(readdirSync(folder).filter((name) => name.includes("new"))).toEqual([])
+      const db = openSqlite(file)
+      const valueOf = (name: string) => db.prepare(`PRAGMA ${name}`).rows()[0]![0]!
+      expect(["page_size", "auto_vacuum", "journal_mode"].map(valueOf)).toEqual([8192, 2, "wal"])
+      db.close()
+    }
+  })
+})
 
 describe("a store in a file", () => {
   test("is refused to a second server while the first one runs, with the name of that, and is free again after kill -9", async () => {
