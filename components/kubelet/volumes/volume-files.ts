@@ -77,7 +77,7 @@ export interface VolumeFiles {
     folder: string,
     options: { readonly memoryBytes?: number | undefined; readonly ownership?: Ownership | undefined },
   ): Promise<void>
-  /** Gives everything in the folder to a group. */
+  /** Gives everything in the folder, to which the path may be a link, to a group. */
   setOwnership(folder: string, ownership: Ownership): Promise<void>
   /** Checks that a hostPath has its type, or creates it when the type says so. */
   checkHostPath(path: string, type: NonNullable<HostPathVolumeSource["type"]>): Promise<void>

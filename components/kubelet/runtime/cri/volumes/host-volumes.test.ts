@@ -122,6 +122,18 @@ describe("volumes on this host", () => {
     },
   )
 
+  test.skipIf(!isRoot)("a volume whose path is a link is given to the group, and not the link", async () => {
+    // given
+    await mkdir(join(root, "real"))
+    await writeFile(join(root, "real/file"), "")
+    await symlink(join(root, "real"), join(root, "link"))
+    // when
+    await volumes.setOwnership(join(root, "link"), { group: 4321, readOnly: false, policy: "Always" })
+    // then
+    expect([(await stat(join(root, "real"))).gid, (await stat(join(root, "real/file"))).gid]).toEqual([4321, 4321])
+    expect((await lstat(join(root, "link"))).gid).toBe(0)
+  })
+
   test.skipIf(!isRoot)("secrets are on one tmpfs that only root can read; a restarted kubelet finds it", async () => {
     // given
     const folder = await volumes.memoryFolder(root)

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, rm } from "node:fs/promises"
+import { realpath, chmod, mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
 import { makeShared } from "../../../../../pkg/process/make-shared.ts"
@@ -24,7 +24,8 @@ export function hostVolumes(): VolumeFiles {
   return {
     makeShared,
     writePayload,
-    setOwnership,
+    // The path of a local volume may be a link, which its mount follows too.
+    setOwnership: async (folder, ownership) => setOwnership(await realpath(folder), ownership),
     checkHostPath,
     mapDevice: (request) => devices.map(request),
     growDevice: (path) => devices.grow(path),
