@@ -13,7 +13,7 @@ const GROWTH = 1.25
 const LEAST_BYTES = 32 * 2 ** 20
 
 /** The engine alone decides about a heap of less than this many bytes, which takes little memory in any case. */
-const SMALL_BYTES = 384 * 2 ** 20
+const SMALL_BYTES = 128 * 2 ** 20
 
 /**
  * Returns a function that keeps garbage small in proportion to the live heap. Each call collects young objects; a call
