@@ -123,7 +123,7 @@ describe("volumes with the contents of objects", () => {
       'emptyDir medium "HugePages" is not supported',
     )
     expect(await failure({ hostPath: { path: join(root, "none"), type: "Directory" } })).toBe(
-      `hostPath ${root}/none doesn't exist`,
+      `hostPath type check failed: ${root}/none is not a directory, it does not exist`,
     )
     expect(await failure({ csi: { driver: "x.example" } })).toContain("volumes of kind csi are not supported")
     expect(await failure({ image: { reference: "web" } })).toBe(

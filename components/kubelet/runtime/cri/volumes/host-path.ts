@@ -22,10 +22,12 @@ export async function checkHostPath(path: string, type: Type): Promise<void> {
     await file.close()
     return
   }
-  if (found === undefined) throw new Error(`hostPath ${path} doesn't exist`)
   const wanted = type === "DirectoryOrCreate" ? "Directory" : type === "FileOrCreate" ? "File" : type
-  const is = typeOf(found)
-  if (is !== wanted) throw new Error(`hostPath type check failed: ${path} is not a ${WORDS[wanted]}, it's a ${is}`)
+  const is = found === undefined ? undefined : typeOf(found)
+  if (is !== wanted)
+    throw new Error(
+      `hostPath type check failed: ${path} is not a ${WORDS[wanted]}, ${is === undefined ? "it does not exist" : `it's a ${is}`}`,
+    )
 }
 
 const WORDS = {

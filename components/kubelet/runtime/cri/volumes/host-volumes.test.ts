@@ -25,14 +25,17 @@ describe("volumes on this host", () => {
     (await mountPoints()).filter(({ path }) => path.startsWith(`${folder}/`))
 
   describe("hostPath", () => {
-    test.each(["Directory", "File", "Socket", "CharDevice", "BlockDevice"] as const)(
-      "of type %s must exist",
-      async (type) => {
-        await expect(volumes.checkHostPath(join(root, "none"), type)).rejects.toThrow(
-          `hostPath ${root}/none doesn't exist`,
-        )
-      },
-    )
+    test.each([
+      ["Directory", "directory"],
+      ["File", "file"],
+      ["Socket", "socket file"],
+      ["CharDevice", "character device"],
+      ["BlockDevice", "block device"],
+    ] as const)("of type %s must exist", async (type, word) => {
+      await expect(volumes.checkHostPath(join(root, "none"), type)).rejects.toThrow(
+        `hostPath type check failed: ${root}/none is not a ${word}, it does not exist`,
+      )
+    })
 
     test("of a type must be of that type", async () => {
       // given a folder, a file and a socket
