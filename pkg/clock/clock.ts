@@ -30,7 +30,8 @@ export interface Clock {
   afterTurn(run: () => void): void
   /**
    * Calls `run` when nothing else is left to do at the present instant, if the clock is virtual: what is written then
-   * is written once, however many turns of the event loop it took to come about. Otherwise the same as `afterTurn`.
+   * is written once, however many turns of the event loop it took to come about. Of thousands, the oldest wait only for
+   * the end of the turn, as all do if the clock is not virtual.
    */
   atRest(run: () => void): void
 }

@@ -43,6 +43,8 @@ const IDLE_FRAMES = /pkg\/clock\/(?!virtual\.test)|pkg\/storage\//
 
 /** Number of callbacks of `atRest` that run together. */
 const MOST_AT_REST = 1000
+/** When more of them than this wait, the oldest do not wait for the rest of the instant. */
+const MOST_WAITING = 2000
 
 /** An instant with fewer turns than this is never treated as endless. */
 const FEW_TURNS = 1000
@@ -138,6 +140,8 @@ export class VirtualClock implements Clock {
 
   atRest = (run: () => void): void => {
     this.rests.push(run)
+    if (this.rests.length > MOST_WAITING)
+      for (const oldest of this.rests.splice(0, MOST_AT_REST)) this.afterTurn(oldest)
     if (this.origins !== undefined) this.note()
     if (!this.resting) this.awaitRest()
   }

@@ -53,7 +53,7 @@ export function createEventRecorder(
   /** Writes an event; never rejects. */
   async function write(told: Told, event: Waiting): Promise<void> {
     try {
-      if (told.name === undefined || !(await raised(told, told.name, event))) await create(told, event)
+      if (told.suffix === undefined || !(await raised(told, told.suffix, event))) await create(told, event)
     } catch (err) {
       log.debug("Event was not written", { err })
     }
@@ -62,10 +62,10 @@ export function createEventRecorder(
   /** Raises the count of the Event that was written before. Returns false if that Event has expired. */
   async function raised(
     told: Told,
-    name: string,
+    suffix: string,
     {
       about: {
-        metadata: { namespace = "default" },
+        metadata: { name = "", namespace = "default" },
       },
       message,
       last,
@@ -74,26 +74,27 @@ export function createEventRecorder(
   ): Promise<boolean> {
     const count = told.count + times
     // Objects whose Events have no name are not packed (see ToldEvents), so the new count is not lost.
-    told.name = undefined
+    told.suffix = undefined
     try {
-      await client.patch(Event, { name, namespace }, { type: "merge", body: { count, message, lastTimestamp: last } })
+      const body = { count, message, lastTimestamp: last }
+      await client.patch(Event, { name: `${name}.${suffix}`, namespace }, { type: "merge", body })
       told.count = count
     } catch (err) {
       if (isNotFound(err)) return false
-      told.name = name
+      told.suffix = suffix
       throw err
     }
-    told.name = name
+    told.suffix = suffix
     return true
   }
 
   async function create(told: Told, event: Waiting, tries = 1): Promise<void> {
     const { about, type, reason, message, fieldPath, first, last, times } = event
     const { name = "", namespace = "default", uid, resourceVersion } = about.metadata
-    const eventName = `${name}.${(BigInt(clock.now()) * 1_000_000n + BigInt(sequence++ % 1_000_000)).toString(16)}`
+    const suffix = (BigInt(clock.now()) * 1_000_000n + BigInt(sequence++ % 1_000_000)).toString(16)
     try {
       await client.create(Event, {
-        metadata: { name: eventName, namespace },
+        metadata: { name: `${name}.${suffix}`, namespace },
         involvedObject: {
           kind: about.kind,
           apiVersion: about.apiVersion,
@@ -118,7 +119,7 @@ export function createEventRecorder(
       if (isAlreadyExists(err) && tries < MOST_NAMES) return create(told, event, tries + 1)
       throw err
     }
-    told.name = eventName
+    told.suffix = suffix
     told.count = times
   }
 
@@ -131,6 +132,7 @@ export function createEventRecorder(
       }
       await Promise.all(together)
     }
+    events.rest()
     writing = undefined
   }
 

@@ -6,12 +6,12 @@ test("the events of an object are remembered while thousands of other objects ge
   const events = new ToldEvents()
   const tell = (uid: string, message = "Pulled image", now = 0) =>
     events.tell(uid, "Normal", "Pulled", undefined, message, now)
-  tell("one")!.told.name = "one.17a0"
+  tell("one")!.told.suffix = "17a0"
   // when many others are told of in between
   for (let i = 0; i < 3000; i++) tell(`other-${i}`)
   // then the same event about it is the one that was written, and another is another
-  expect(tell("one")?.told.name).toBe("one.17a0")
-  expect(tell("one", "Created container")?.told.name).toBeUndefined()
+  expect(tell("one")?.told.suffix).toBe("17a0")
+  expect(tell("one", "Created container")?.told.suffix).toBeUndefined()
   // and floods are cut off across that
   for (let i = 0; i < 22; i++) tell("one", `m${i}`)
   for (let i = 0; i < 200; i++) tell(`more-${i}`)
@@ -19,7 +19,7 @@ test("the events of an object are remembered while thousands of other objects ge
   expect(tell("one", "later", 300_000)).toBeDefined()
   // and when there are more than are remembered, the oldest are forgotten
   for (let i = 0; i < 5000; i++) tell(`last-${i}`)
-  expect(tell("one")?.told.name).toBeUndefined()
+  expect(tell("one")?.told.suffix).toBeUndefined()
 })
 
 test("the name of an Event that is written late is remembered, although many others are recorded meanwhile", () => {
@@ -28,8 +28,26 @@ test("the name of an Event that is written late is remembered, although many oth
   const tell = (uid: string) => events.tell(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.told
   const all = Array.from({ length: 150 }, (_, i) => tell(`pod-${i}`))
   // when they are written, and others are told of and written
-  all.forEach((told, i) => (told.name = `pod-${i}.1`))
-  for (let i = 0; i < 500; i++) tell(`other-${i}`).name = `other-${i}.1`
+  all.forEach((told, i) => (told.suffix = `${i}`))
+  for (let i = 0; i < 500; i++) tell(`other-${i}`).suffix = `${i}`
   // then each is known
-  expect(all.map((_, i) => tell(`pod-${i}`).name)).toEqual(all.map((_, i) => `pod-${i}.1`))
+  expect(all.map((_, i) => tell(`pod-${i}`).suffix)).toEqual(all.map((_, i) => `${i}`))
+})
+
+test("what was told is the same after a rest in which nothing was written", () => {
+  // given an object with an event that was written, one that was not, and more than are written each for itself
+  const events = new ToldEvents()
+  const tell = (message: string, reason = "Pulled", path?: string) =>
+    events.tell("pod", "Normal", reason, path, message, 0)!.told
+  tell("pulled", "Pulled", "spec.containers{web}").suffix = "1"
+  for (let i = 0; i < 12; i++) tell(`probe ${i}`, "Unhealthy").suffix = `${i}`
+  // when
+  events.rest()
+  // then
+  expect(tell("pulled", "Pulled", "spec.containers{web}").suffix).toBe("1")
+  expect(tell("pulled", "Pulled").suffix).toBeUndefined()
+  expect(tell("probe 20", "Unhealthy")).toMatchObject({
+    message: "(combined from similar events): probe 9",
+    suffix: "11",
+  })
 })

@@ -16,8 +16,8 @@ const PACKED_AT_ONCE = 32
 /** An event that may be reported repeatedly. */
 export interface Told {
   readonly message: string
-  /** The name of the Event that was written for it. */
-  name: string | undefined
+  /** What follows the object's name in the name of the Event that was written for it. */
+  suffix: string | undefined
   count: number
   /** Start of the time window in which the event was last reported. */
   window: number
@@ -34,12 +34,27 @@ interface Similar {
   combined: Told | undefined
 }
 
-/** The events about one object, and how many more may be written. Can be serialized as JSON. */
+/** The events about one object, and how many more may be written. */
 interface About {
   tokens: number
   at: number
   readonly similar: Similar[]
 }
+
+/** The same without names of fields: in thousands of texts these would take most of the room. */
+type Packed = readonly [
+  tokens: number,
+  at: number,
+  similar: readonly (readonly [
+    type: string,
+    reason: string,
+    fieldPath: string | null,
+    window: number,
+    told: readonly PackedTold[],
+    combined: PackedTold | null,
+  ])[],
+]
+type PackedTold = readonly [message: string, suffix: string | null, count: number, window: number]
 
 /**
  * Remembers the events of a reporter: equal events are counted, many events that differ only in their message are
@@ -84,25 +99,33 @@ export class ToldEvents {
   #about(uid: string, now: number): About {
     const packed = this.#packed.get(uid)
     const about = this.#fresh.get(uid) ??
-      (packed === undefined ? undefined : (JSON.parse(packed) as About)) ?? { tokens: SPAM_BURST, at: now, similar: [] }
+      (packed === undefined ? undefined : unpacked(packed)) ?? { tokens: SPAM_BURST, at: now, similar: [] }
     this.#packed.delete(uid)
     this.#fresh.delete(uid)
     this.#fresh.set(uid, about)
-    if (this.#fresh.size >= FRESH + PACKED_AT_ONCE && this.#fresh.size % PACKED_AT_ONCE === 0) this.#pack()
+    if (this.#fresh.size >= FRESH + PACKED_AT_ONCE && this.#fresh.size % PACKED_AT_ONCE === 0) this.#pack(FRESH)
     return about
   }
 
   /**
-   * Packs the oldest entries, except those with Events that have no name yet: the recorder sets the name after the
-   * write.
+   * Packs all entries. Called while no Event is waiting or being written: of a thousand reporters each would keep its
+   * latest entries as objects.
    */
-  #pack(): void {
-    let left = this.#fresh.size - FRESH
+  rest(): void {
+    this.#pack(0)
+  }
+
+  /**
+   * Packs the oldest entries but `kept`, except those with Events that have no name yet: the recorder sets its end after
+   * the write.
+   */
+  #pack(kept: number): void {
+    let left = this.#fresh.size - kept
     for (const [uid, about] of this.#fresh) {
       if (left-- === 0) return
       if (this.#fresh.size < MOST_FRESH && !about.similar.every(isNamed)) continue
       this.#fresh.delete(uid)
-      this.#packed.set(Buffer.from(uid).toString(), JSON.stringify(about))
+      this.#packed.set(Buffer.from(uid).toString(), packedText(about))
       if (this.#packed.size > CACHE_SIZE) this.#packed.delete(firstOf(this.#packed)[0])
     }
   }
@@ -110,7 +133,47 @@ export class ToldEvents {
 
 /** Whether all events have the name of their Event. Events that were combined have no names of their own. */
 const isNamed = ({ told, combined }: Similar): boolean =>
-  combined === undefined ? told.every(({ name }) => name !== undefined) : combined.name !== undefined
+  combined === undefined ? told.every(({ suffix }) => suffix !== undefined) : combined.suffix !== undefined
+
+function packedText({ tokens, at, similar }: About): string {
+  const packed: Packed = [
+    tokens,
+    at,
+    similar.map(({ type, reason, fieldPath = null, window, told, combined }) => [
+      type,
+      reason,
+      fieldPath,
+      window,
+      told.map(packedTold),
+      combined === undefined ? null : packedTold(combined),
+    ]),
+  ]
+  return JSON.stringify(packed)
+}
+
+function unpacked(text: string): About {
+  const [tokens, at, similar] = JSON.parse(text) as Packed
+  return {
+    tokens,
+    at,
+    similar: similar.map(([type, reason, fieldPath, window, told, combined]) => ({
+      type,
+      reason,
+      fieldPath: fieldPath ?? undefined,
+      window,
+      told: told.map(unpackedTold),
+      combined: combined === null ? undefined : unpackedTold(combined),
+    })),
+  }
+}
+
+const packedTold = ({ message, suffix, count, window }: Told): PackedTold => [message, suffix ?? null, count, window]
+const unpackedTold = ([message, suffix, count, window]: PackedTold): Told => ({
+  message,
+  suffix: suffix ?? undefined,
+  count,
+  window,
+})
 
 const firstOf = <K, V>(map: ReadonlyMap<K, V>): readonly [K, V] => map.entries().next().value!
 
@@ -128,10 +191,10 @@ function folded(similar: Similar, message: string, now: number): { readonly told
   }
   if (mine !== undefined) mine.window = window
   else {
-    mine = { message, name: undefined, count: 0, window }
+    mine = { message, suffix: undefined, count: 0, window }
     if (others < MAX_SIMILAR) told.push(mine)
   }
   if (others + 1 < MAX_SIMILAR) return { told: mine, message }
   const combined = `(combined from similar events): ${message}`
-  return { told: (similar.combined ??= { message: combined, name: undefined, count: 0, window }), message: combined }
+  return { told: (similar.combined ??= { message: combined, suffix: undefined, count: 0, window }), message: combined }
 }
