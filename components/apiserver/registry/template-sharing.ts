@@ -1,7 +1,7 @@
 import { rememberFieldSet } from "../../../pkg/apimachinery/json/object-json.ts"
 import type { ManagedFieldsEntry, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import { SharedParts } from "./shared-parts.ts"
+import { SharedParts } from "../../../pkg/cache/shared-parts.ts"
 import { SharedValues } from "./shared-values.ts"
 
 type FieldSet = Readonly<Record<string, unknown>>

@@ -33,15 +33,27 @@ export function parseResolvConf(text: string): Resolver {
   return { servers, searches, options }
 }
 
+type ClusterDns = Pick<KubeletConfig, "clusterDns" | "clusterDomain">
+
+/** What was made last for a node's pods without a dnsConfig, and of what. There are very many, mostly alike in this. */
+const lastOf = new WeakMap<Resolver, { readonly of: readonly unknown[]; readonly dns: DnsConfig }>()
+
 /**
  * What the pod's resolv.conf says, by dnsPolicy and dnsConfig. `host` is the node's own.
  * Source: pkg/kubelet/network/dns/dns.go GetPodDNS.
  */
-export function podDns(
-  pod: Pod,
-  { clusterDns, clusterDomain }: Pick<KubeletConfig, "clusterDns" | "clusterDomain">,
-  host: Resolver,
-): DnsConfig {
+export function podDns(pod: Pod, cluster: ClusterDns, host: Resolver): DnsConfig {
+  const { dnsPolicy, hostNetwork, dnsConfig } = pod.spec
+  if (dnsConfig !== undefined) return madeDns(pod, cluster, host)
+  const of = [cluster.clusterDns, cluster.clusterDomain, dnsPolicy, hostNetwork, pod.metadata.namespace]
+  const last = lastOf.get(host)
+  if (last?.of.every((value, i) => value === of[i]) === true) return last.dns
+  const dns = madeDns(pod, cluster, host)
+  lastOf.set(host, { of, dns })
+  return dns
+}
+
+function madeDns(pod: Pod, { clusterDns, clusterDomain }: ClusterDns, host: Resolver): DnsConfig {
   const { dnsPolicy, hostNetwork = false, dnsConfig } = pod.spec
   const usesCluster =
     clusterDns.length > 0 && (dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork))

@@ -50,12 +50,13 @@ export class PodVolumes {
    * their pod may be running since before a restart.
    */
   #tried = false
-  #writing: Promise<unknown> = Promise.resolve()
+  /** Undefined while nothing is being written, as in most pods at most times. */
+  #writing: Promise<unknown> | undefined
   /**
    * The part of the current write that touches files. What comes before may wait for an API server that does not
    * respond.
    */
-  #atFiles: Promise<unknown> = Promise.resolve()
+  #atFiles: Promise<unknown> | undefined
   /** When tokens in volumes must be renewed, in milliseconds of the monotonic clock. */
   #renewals: readonly Renewal[] = []
   #timer: Timer | undefined
@@ -196,7 +197,7 @@ export class PodVolumes {
     this.#nextSync?.cancel()
     this.#looks.stop()
     for (const { object } of this.#uses) object.release()
-    await this.#atFiles.catch(() => undefined)
+    await this.#atFiles?.catch(() => undefined)
   }
 
   /** Writes stale volumes at the end of the turn, so that several changes in one turn are one update. */
@@ -265,8 +266,13 @@ export class PodVolumes {
    * remove each other's files.
    */
   #write(volume: Volume): Promise<MountedVolume> {
-    const written = this.#writing.then(() => this.#writeNow(volume))
-    this.#writing = written.catch(() => undefined)
+    const written = (this.#writing ?? Promise.resolve()).then(() => this.#writeNow(volume))
+    const ended = written
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#writing === ended) this.#writing = undefined
+      })
+    this.#writing = ended
     return written
   }
 
@@ -282,8 +288,10 @@ export class PodVolumes {
     const folder = await this.#folder(volume)
     if (!this.#stopped) {
       const stamp = timestamp(clock).slice(0, 19).replaceAll(/[-T:]/g, "_")
-      this.#atFiles = runtime.volumes.writePayload({ folder, payload, ownership: ownershipFor(pod, true), stamp })
-      await this.#atFiles
+      const atFiles = runtime.volumes.writePayload({ folder, payload, ownership: ownershipFor(pod, true), stamp })
+      this.#atFiles = atFiles
+      await atFiles
+      if (this.#atFiles === atFiles) this.#atFiles = undefined
     }
     return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true, measured: "files" }
   }

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
 import { sleep } from "../../../../../pkg/clock/clock.ts"
 import type { ContainerConfig, ContainerStatus } from "../../../../../pkg/cri/container.ts"
 import type { ExecResult } from "../../../../../pkg/cri/service.ts"
+import type { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
 import type { ContainerHandle, ExecAnswer, ImageBehaviour } from "./behaviour.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
 import { isInterpreter, runShell, shellResult, understood } from "./shell.ts"
@@ -19,6 +20,8 @@ export interface SimulatedContainerOptions {
   readonly behaviour: ImageBehaviour
   readonly clock: Clock
   readonly files: MemoryFiles
+  /** The configurations of the node's containers, most of which are alike in most. */
+  readonly shared: SharedParts
   /** Called once, when the container has exited. */
   ended(container: SimulatedContainer): void
   /** Called with the error of a behaviour's function whose caller ignores errors. */
@@ -54,7 +57,9 @@ export class SimulatedContainer implements ContainerHandle {
   exitCode = 0
   reason = ""
   memory = 0
-  #cpu = { until: 0, nanoseconds: 0 }
+  /** Processor time, and until when it was counted. */
+  #nanoseconds = 0
+  #countedUntil = 0
   #cpuFailed = false
   readonly #files: MemoryFiles
   readonly #imageId: string
@@ -91,7 +96,7 @@ export class SimulatedContainer implements ContainerHandle {
     this.id = id
     this.sandboxId = sandboxId
     this.behaviour = behaviour
-    this.config = config
+    this.config = options.shared.of(config, `${image} ${config.metadata?.name ?? ""}`)
     this.pod = pod
     this.node = node
     this.image = image
@@ -181,15 +186,14 @@ export class SimulatedContainer implements ContainerHandle {
    */
   cpuNanoseconds(): number {
     const { cpu } = this.behaviour
-    if (cpu === undefined || !this.running) return this.#cpu.nanoseconds
+    if (cpu === undefined || !this.running) return this.#nanoseconds
     const now = this.#clock.now()
-    const since = Math.max(this.#cpu.until, this.startedAt)
-    if (now > since)
-      this.#cpu = {
-        until: now,
-        nanoseconds: this.#cpu.nanoseconds + Math.round(this.#cores(cpu) * (now - since) * 1e6),
-      }
-    return this.#cpu.nanoseconds
+    const since = Math.max(this.#countedUntil, this.startedAt)
+    if (now > since) {
+      this.#nanoseconds += Math.round(this.#cores(cpu) * (now - since) * 1e6)
+      this.#countedUntil = now
+    }
+    return this.#nanoseconds
   }
 
   /**

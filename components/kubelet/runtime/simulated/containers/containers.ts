@@ -6,6 +6,7 @@ import type { ContainerEvent } from "../../../../../pkg/cri/container-event.ts"
 import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../../../pkg/cri/sandbox.ts"
 import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../pkg/cri/service.ts"
 import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
+import { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
 import { familiar, type ImageBehaviours } from "./behaviour.ts"
 import { Address, listenerOn } from "./address.ts"
 import { EventFeed } from "./event-feed.ts"
@@ -44,6 +45,7 @@ export class SimulatedContainers implements RuntimeService {
   readonly #containers = new Map<string, SimulatedContainer>()
   readonly #hostNetwork = new Set<Sandbox>()
   readonly #events = new EventFeed()
+  readonly #shared = new SharedParts()
 
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
@@ -185,6 +187,7 @@ export class SimulatedContainers implements RuntimeService {
       config,
       clock,
       files,
+      shared: this.#shared,
       behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
       pod: {

@@ -1,4 +1,7 @@
-/** Most groups of which the last value is kept, for the reasons that `SharedValues` names. */
+/**
+ * Most groups of which the last value is kept; then the one that was used longest ago is dropped. Few groups are in use
+ * at the same time.
+ */
 const MOST_GROUPS = 128
 
 /**
