@@ -99,7 +99,7 @@ describe("volumes on this host", () => {
       { path: folder, type: "tmpfs" },
     ])
     await expect(writeFile(join(folder, "big"), new Uint8Array(size + 1))).rejects.toThrow("ENOSPC")
-    expect((await stat(folder)).mode & 0o777).toBe(0o777)
+    expect((await stat(folder)).mode & 0o7777).toBe(0o1777)
   })
 
   test.skipIf(!isRoot)("an emptyDir of a pod with fsGroup belongs to that group, and so do new files", async () => {

@@ -48,8 +48,9 @@ export function hostVolumes(): VolumeFiles {
     async makeEmptyDir(folder, { memoryBytes, ownership }) {
       await mkdir(folder, { recursive: true })
       if (memoryBytes !== undefined && !(await isMounted(folder)))
-        await mountTmpfs(folder, [`size=${memoryBytes}`, "mode=0777"])
-      await chmod(folder, 0o777) // the umask limits the mode that mkdir sets
+        await mountTmpfs(folder, [`size=${memoryBytes}`, "mode=1777"])
+      // The umask limits the mode that mkdir sets. Upstream leaves a tmpfs its sticky bit, which subPaths get too.
+      await chmod(folder, memoryBytes === undefined ? 0o777 : 0o1777)
       if (ownership !== undefined) await setOwnership(folder, ownership)
     },
     async mountNfs({ folder, server, path, options }) {
