@@ -16,7 +16,14 @@ const LOSSES: readonly { what: string; lose(database: string): void; says: RegEx
   {
     what: "the log of changes removed",
     lose: (database) => rmSync(`${database}-wal`),
-    says: /state\.db: it is missing or empty, but \S+ shows that a cluster has been here/,
+    says: /state\.db: it ends at revision 0, but \S+state\.db\.acknowledged says that revision \d+ was acknowledged; restore \S+state\.db-wal/,
+  },
+  {
+    what: "everything removed but the database itself, as in a copy of this one file",
+    lose(database) {
+      for (const end of ["-wal", ".acknowledged"]) rmSync(`${database}${end}`)
+    },
+    says: /state\.db: it is missing or empty, but \S+service\.key shows that a cluster has been here/,
   },
   {
     what: "the database emptied",

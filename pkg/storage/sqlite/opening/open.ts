@@ -182,12 +182,15 @@ function check(db: SqliteDatabase, file: string): LoadedState {
 }
 
 /**
- * @throws StorageError lost, when writes that were acknowledged are missing. `state` is undefined when there are no
- * tables.
+ * `state` is undefined when there are no tables. Tables without a write are what a lost log leaves behind: a server that
+ * was killed before its first write left the file of acknowledged revisions too.
+ *
+ * @throws StorageError lost, when writes that were acknowledged are missing
  */
 function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: LoadedState | undefined): void {
   if (acceptLoss) return
-  const promised = acknowledgedRevision(file) ?? 0
+  const noted = acknowledgedRevision(file)
+  const promised = noted ?? 0
   if (state !== undefined && state.revision < promised)
     throw new StorageError(
       "lost",
@@ -195,7 +198,8 @@ function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: 
         `revision ${promised} was acknowledged; restore ${file}-wal or a newer backup, or start with ` +
         "--accept-data-loss to go on without those writes",
     )
-  if (state !== undefined || (promised === 0 && evidence === undefined)) return
+  const isEmpty = state === undefined || (state.revision === 0 && noted === undefined)
+  if (!isEmpty || (promised === 0 && evidence === undefined)) return
   const proof = promised > 0 ? acknowledgedPath(file) : evidence
   throw new StorageError(
     "lost",
