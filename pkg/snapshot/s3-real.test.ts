@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { realClock } from "../clock/real.ts"
 import { SnapshotFolder } from "./folder.ts"
-import { packSnapshot } from "./pack.ts"
+import { packedAt } from "./packed.fixtures.ts"
 import { S3Client, type S3Config } from "./s3-client.ts"
 import { S3Store } from "./s3-store.ts"
 import { prune } from "./store.ts"
@@ -23,11 +23,10 @@ let client: S3Client
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "k3ts-s3-"))
   server = Bun.spawn(
-    [process.execPath, S3RVER, "--directory", join(root, "storage"), "--address", "127.0.0.1", "--port", "0"].concat(
-      "--configure-bucket",
-      "backups",
-      "--silent",
-    ),
+    [
+      ...[process.execPath, S3RVER, "--silent", "--directory", join(root, "storage")],
+      ...["--address", "127.0.0.1", "--port", "0", "--configure-bucket", "backups"],
+    ],
     { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
   )
   config = {
@@ -62,16 +61,6 @@ async function addressOf(output: ReadableStream<Uint8Array>): Promise<string> {
   throw new Error(`the server of S3 ended, and printed: ${text}`)
 }
 
-const pack = (seconds: number) =>
-  packSnapshot(
-    {
-      info: { revision: 5, time: seconds * 1000, version: "1", node: "n", cluster: "u" },
-      files: [{ path: "token", content: Buffer.from(`secret of ${seconds}`) }],
-      objects: [],
-    },
-    "zstd",
-  )
-
 test("snapshots are copied to a real S3 server, listed, read, pruned and deleted", async () => {
   // given three snapshots in a folder
   const [folder, store] = [new SnapshotFolder(join(root, "folder")), new S3Store(client, config, realClock)]
@@ -80,7 +69,7 @@ test("snapshots are copied to a real S3 server, listed, read, pruned and deleted
 
   // when they are copied
   for (const second of seconds) {
-    await folder.save(nameOf(second), pack(second))
+    await folder.save(nameOf(second), packedAt(second * 1000, `secret of ${second}`))
     await store.upload(nameOf(second), folder.pathOf(nameOf(second)))
   }
 

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { realClock } from "../clock/real.ts"
 import { SnapshotFolder } from "./folder.ts"
-import { packSnapshot } from "./pack.ts"
+import { packedAt } from "./packed.fixtures.ts"
 import { S3Client, textOf, type S3Config } from "./s3-client.ts"
 import { S3Server } from "./s3-server.fixtures.ts"
 import { partLength } from "./s3-upload.ts"
@@ -40,16 +40,6 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-const pack = (time: number) =>
-  packSnapshot(
-    {
-      info: { revision: 5, time, version: "1", node: "n", cluster: "u" },
-      files: [{ path: "token", content: Buffer.from("secret") }],
-      objects: [],
-    },
-    "zstd",
-  )
-
 describe("snapshots in S3", () => {
   test("are copied, listed in several pages, read in ranges, and pruned", async () => {
     // given three snapshots in a folder, and what is none in the bucket
@@ -60,7 +50,7 @@ describe("snapshots in S3", () => {
     // when they are copied
     for (const seconds of [1_800_000_001, 1_800_000_002, 1_800_000_003]) {
       const name = `daily-n-${seconds}.zst`
-      await folder.save(name, pack(seconds * 1000))
+      await folder.save(name, packedAt(seconds * 1000))
       expect(await store.upload(name, folder.pathOf(name))).toBe(`s3://bucket/a b/c/${name}`)
     }
 

@@ -11,7 +11,8 @@ import { nodeIps, nodeNameOf, serves, servesIngresses } from "./cluster-config.t
 import { defaultResolvConf, readResolvConf } from "./host.ts"
 import { kubeletSettings } from "./kubelet-args.ts"
 import type { ClusterNetwork } from "./network.ts"
-import { PRIMARY_ADDRESSES, type NodeFlags, type ServerFlags } from "./server-flags.ts"
+import { PRIMARY_ADDRESSES } from "./proxy-flags.ts"
+import type { NodeFlags, ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 

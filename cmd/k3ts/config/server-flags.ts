@@ -11,8 +11,7 @@ import { datastoreFlags } from "../datastore/flags.ts"
 import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
-import { HEALTHZ_PORT, STATUS_PORT } from "../../../components/kube-proxy/health/ports.ts"
-import { PROXY_MODES } from "../../../components/kube-proxy/rule-writer.ts"
+import { proxyFlags } from "./proxy-flags.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
 import { agentTokenFlags, joinTokenFlags } from "../token/flags.ts"
@@ -68,8 +67,6 @@ export const runtimeFlag = () =>
 
 /** Instead of a socket: a simulated runtime, whose containers run no programs. It needs neither root nor containerd. */
 export const SIMULATED = "simulated"
-/** The value of --nodeport-addresses for the addresses of --node-ip. */
-export const PRIMARY_ADDRESSES = "primary"
 const serverRuntimeFlag = () =>
   value(
     v.socketPathOr(SIMULATED).optional(),
@@ -327,26 +324,7 @@ export const serverFlags = {
     placeholder: "NAME=BOOL,…",
     defaultText: "as in Kubernetes 1.36",
   }),
-  "proxy-mode": value(word(PROXY_MODES).optional(), "How Services are served on this node", {
-    placeholder: "MODE",
-    choices: PROXY_MODES,
-    defaultText: "nftables where the machine allows it, else iptables",
-  }),
-  "nodeport-addresses": list(
-    v.cidrOr(PRIMARY_ADDRESSES),
-    "Range of this node's addresses at which node ports are served; `primary` for those of --node-ip",
-    { placeholder: "CIDR", defaultText: "all addresses" },
-  ),
-  "kube-proxy-healthz-bind-address": value(
-    v.bindAddress(HEALTHZ_PORT).optional(),
-    "Where kube-proxy tells whether it works, to load balancers for instance; none for nowhere",
-    { placeholder: "ADDRESS:PORT", defaultText: `127.0.0.1:${HEALTHZ_PORT}` },
-  ),
-  "kube-proxy-metrics-bind-address": value(
-    v.bindAddress(STATUS_PORT).optional(),
-    "Where kube-proxy serves its metrics, to everybody who reaches the address; none for nowhere",
-    { placeholder: "ADDRESS:PORT", defaultText: `127.0.0.1:${STATUS_PORT}` },
-  ),
+  ...proxyFlags,
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(
     word(OPTIONAL_PARTS, (text) => PARTS_OF_K3S.get(text) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`),

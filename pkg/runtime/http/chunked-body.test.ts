@@ -2,19 +2,10 @@ import { expect, test } from "bun:test"
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
-import { openClusterPki } from "../../pki/cluster-pki.ts"
 import { chunkedBody, chunkOf } from "./chunked-body.ts"
 import type { DirectSocket } from "./direct-socket.ts"
-import { listenTls } from "./listen.ts"
+import { listening } from "./listening.fixtures.ts"
 import type { ServerAnswer, ServerRequest } from "./server-request.ts"
-
-const pki = openClusterPki({ now: () => Date.now() })
-const { certPem, keyPem } = pki.issue({
-  name: "s",
-  authority: "server-ca",
-  subject: { commonName: "localhost", organizations: [] },
-  ipAddresses: ["127.0.0.1"],
-})
 
 /** A client that has got the head of a response whose body has begun, and the server's end of that response. */
 async function opened() {
@@ -24,14 +15,7 @@ async function opened() {
     res.write("")
     asked.resolve({ body: chunkedBody(req, res)!, res })
   }
-  const listener = await listenTls({
-    host: "127.0.0.1",
-    port: 0,
-    cert: certPem,
-    key: keyPem,
-    clientCa: pki.authorities["client-ca"].certPem,
-    onRequest,
-  })
+  const listener = await listening({ onRequest })
   const request = httpsRequest({
     host: "127.0.0.1",
     port: listener.port,

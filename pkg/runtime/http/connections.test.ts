@@ -3,17 +3,10 @@ import { once } from "node:events"
 import { connect as connectHttp2 } from "node:http2"
 import { connect as connectTcp, Socket } from "node:net"
 import { connect as connectTls, type TLSSocket } from "node:tls"
-import { openClusterPki } from "../../pki/cluster-pki.ts"
 import { type ConnectionLimits, Connections } from "./connections.ts"
-import { answer, type Listener, listenTls, type ListenOptions, ownConnection } from "./listen.ts"
+import { answer, type Listener, type ListenOptions, ownConnection } from "./listen.ts"
+import { listening } from "./listening.fixtures.ts"
 
-const pki = openClusterPki({ now: () => Date.now() })
-const { certPem, keyPem } = pki.issue({
-  name: "s",
-  authority: "server-ca",
-  subject: { commonName: "localhost", organizations: [] },
-  ipAddresses: ["127.0.0.1"],
-})
 const PATIENT: ConnectionLimits = { headMs: 60_000, idleMs: 60_000, unreadMs: 60_000, lingerMs: 60_000, most: 1000 }
 
 let listener: Listener | undefined
@@ -25,15 +18,7 @@ afterEach(async () => {
 
 const ok: ListenOptions["onRequest"] = (_req, res) => answer(res, 200, {}, "ok")
 async function open(limits: Partial<ConnectionLimits>, onRequest = ok): Promise<void> {
-  listener = await listenTls({
-    host: "127.0.0.1",
-    port: 0,
-    cert: certPem,
-    key: keyPem,
-    clientCa: pki.authorities["client-ca"].certPem,
-    onRequest,
-    limits: { ...PATIENT, ...limits },
-  })
+  listener = await listening({ onRequest, limits: { ...PATIENT, ...limits } })
 }
 
 function kept<S extends Socket>(socket: S): S {

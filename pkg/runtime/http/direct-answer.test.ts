@@ -1,16 +1,9 @@
 import { afterEach, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect, type TLSSocket } from "node:tls"
-import { openClusterPki } from "../../pki/cluster-pki.ts"
-import { answer, type Listener, listenTls, type ListenOptions } from "./listen.ts"
+import { answer, type Listener, type ListenOptions } from "./listen.ts"
+import { listening } from "./listening.fixtures.ts"
 
-const pki = openClusterPki({ now: () => Date.now() })
-const { certPem, keyPem } = pki.issue({
-  name: "s",
-  authority: "server-ca",
-  subject: { commonName: "localhost", organizations: [] },
-  ipAddresses: ["127.0.0.1"],
-})
 let listener: Listener
 let client: TLSSocket
 afterEach(async () => {
@@ -20,8 +13,7 @@ afterEach(async () => {
 
 /** Connects to a listener that answers so. */
 async function open(onRequest: ListenOptions["onRequest"]): Promise<void> {
-  const clientCa = pki.authorities["client-ca"].certPem
-  listener = await listenTls({ host: "127.0.0.1", port: 0, cert: certPem, key: keyPem, clientCa, onRequest })
+  listener = await listening({ onRequest })
   client = connect({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false })
   await once(client, "secureConnect")
 }

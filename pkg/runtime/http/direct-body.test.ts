@@ -2,18 +2,11 @@ import { afterEach, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect as connectHttp2 } from "node:http2"
 import { connect, type TLSSocket } from "node:tls"
-import { openClusterPki } from "../../pki/cluster-pki.ts"
 import { DirectBody } from "./direct-body.ts"
-import { answer, type Listener, listenTls, type ListenOptions } from "./listen.ts"
+import { answer, type Listener, type ListenOptions } from "./listen.ts"
+import { listening } from "./listening.fixtures.ts"
 import type { ServerAnswer } from "./server-request.ts"
 
-const pki = openClusterPki({ now: () => Date.now() })
-const { certPem, keyPem } = pki.issue({
-  name: "s",
-  authority: "server-ca",
-  subject: { commonName: "localhost", organizations: [] },
-  ipAddresses: ["127.0.0.1"],
-})
 let listener: Listener
 const clients: TLSSocket[] = []
 afterEach(async () => {
@@ -22,8 +15,7 @@ afterEach(async () => {
 })
 
 async function open(onRequest: ListenOptions["onRequest"]): Promise<void> {
-  const clientCa = pki.authorities["client-ca"].certPem
-  listener = await listenTls({ host: "127.0.0.1", port: 0, cert: certPem, key: keyPem, clientCa, onRequest })
+  listener = await listening({ onRequest })
 }
 async function connected(): Promise<TLSSocket> {
   const client = connect({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false })

@@ -16,7 +16,9 @@ export const DIVISION = `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = 
  */
 export function makeEmpty(file: string, openDatabase: (path: string) => SqliteDatabase): void {
   if (existsSync(file) || existsSync(`${file}-wal`)) return
-  const aside = `${file}.new-${process.pid}`
+  const aside = `${file}.new`
+  const remove = () => [aside, `${aside}-wal`, `${aside}-journal`].forEach((path) => rmSync(path, { force: true }))
+  remove() // what a killed process left
   try {
     const db = openDatabase(aside)
     try {
@@ -30,7 +32,7 @@ export function makeEmpty(file: string, openDatabase: (path: string) => SqliteDa
     syncPath(aside)
     if (isLinked(aside, file)) syncPath(dirname(file))
   } finally {
-    for (const path of [aside, `${aside}-wal`, `${aside}-journal`]) rmSync(path, { force: true })
+    remove()
   }
 }
 

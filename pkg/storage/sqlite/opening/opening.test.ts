@@ -37,6 +37,7 @@ describe("a new store", () => {
       const folder = mkdtempSync(join(root, "new-"))
       const file = join(folder, "state.db")
       if (isThere) writeFileSync(file, "")
+      else writeFileSync(`${file}.new`, "left by a process that was killed")
       // when
       const store = open(file)
       await store.write(put("/a/1", object("1"), 0))
