@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
 import { nextRun } from "../../pkg/cron/next.ts"
 import type { CronInterval, CronSchedule } from "../../pkg/cron/schedule.ts"
-import { systemZone } from "../../pkg/cron/zone.ts"
+import { systemZone } from "../../pkg/cron/system-zone.ts"
 
 /** When scheduled snapshots are due. */
 export interface Schedule {

@@ -36,9 +36,6 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Returns the name of the system's own zone. The first call of a process loads the zone data, which takes 6 ms. */
-export const systemZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
-
 /**
  * Returns by how many milliseconds the zone's clocks are ahead of UTC at an instant.
  * @throws RangeError for an unknown zone

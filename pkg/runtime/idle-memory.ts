@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs"
 import process from "node:process"
 import type * as Jsc from "bun:jsc"
 import type { Clock } from "../clock/clock.ts"
+import { releaseProgramPages } from "./program-pages.ts"
 
 /** The API of Bun's JavaScript engine. Undefined under other runtimes, whose engines give memory back by themselves. */
 const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
@@ -25,8 +27,9 @@ const QUIETER = 0.02
 export interface ProcessMemory {
   /** Returns the microseconds of processor time used so far. */
   cpuMicros(): number
-  residentBytes(): number
-  /** Collects garbage and drops compiled code: takes some tens of milliseconds. */
+  /** Returns the bytes in memory that are in no file. */
+  ownBytes(): number
+  /** Collects garbage, drops compiled code, unmaps the program's file: takes some tens of milliseconds. */
   giveBack(): void
 }
 
@@ -39,10 +42,14 @@ export function ownMemory(): ProcessMemory | undefined {
       const { user, system } = process.cpuUsage()
       return user + system
     },
-    residentBytes: () => process.memoryUsage.rss(),
+    ownBytes() {
+      const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? []
+      return kilobytes === undefined ? process.memoryUsage.rss() : Number(kilobytes) * 1024
+    },
     giveBack() {
       fullGC()
       Bun.shrink()
+      releaseProgramPages()
     },
   }
 }
@@ -50,15 +57,16 @@ export function ownMemory(): ProcessMemory | undefined {
 /**
  * Gives memory back to the system when the process is idle. The engine collects garbage when it needs room, and so
  * keeps what a time of load has left while nothing new is allocated; it keeps the code compiled under load too. This
- * drops both, once after each such time, the first of which is the start of the program. That costs some tens of
- * milliseconds, and as much again when the code is needed again. Returns a function that ends it.
+ * drops both, and what was read of the program's own file, once after each such time, the first of which is the start
+ * of the program. That costs some tens of milliseconds, and as much again when the code is needed again. Returns a
+ * function that ends it.
  */
 export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () => void {
   if (memory === undefined) return () => {}
   let used = memory.cpuMicros()
   let lookedAt = clock.monotonic()
-  /** Resident bytes after the last collection that freed memory. */
-  let least = memory.residentBytes()
+  /** What was in memory after the last collection that freed some, in bytes. */
+  let least = memory.ownBytes()
   /** Share of a core that was used at that time. */
   let shareThen = 0
   /** The number of collections since the load ended; the start counts as one, since what it leaves is less. */
@@ -68,14 +76,14 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
     used = memory.cpuMicros()
     lookedAt = clock.monotonic()
     const share = (used - usedBefore) / 1000 / (lookedAt - before)
-    const resident = memory.residentBytes()
+    const own = memory.ownBytes()
     if (share >= IDLE) rounds = 0
     else if (rounds === ROUNDS) {
       // The engine gives the pages of a collection back to the system after it has returned.
-      least = resident
+      least = own
       shareThen = share
       rounds = 0
-    } else if (rounds > 0 || resident > least * GROWTH || share < shareThen - QUIETER) {
+    } else if (rounds > 0 || own > least * GROWTH || share < shareThen - QUIETER) {
       rounds++
       memory.giveBack()
     }
