@@ -15,9 +15,10 @@ export const PACKED_AT_ONCE = 16_384
 export function boundMemory(storage: MemoryStorage): void {
   const collect = garbageCollector()
   let collected = storage.revision
-  storage.subscribe(() => {
+  storage.subscribe(([first]) => {
+    // Never past a commit that is being told: a watcher that is told of it later would have to list everything again.
     if (storage.revision - storage.compactedRevision > 4 * KEPT_REVISIONS)
-      storage.compact(storage.revision - KEPT_REVISIONS)
+      storage.compact(Math.min(storage.revision - KEPT_REVISIONS, first!.revision - 1))
     if (storage.revision - collected < COLLECTED_REVISIONS) return
     collected = storage.revision
     collect()
