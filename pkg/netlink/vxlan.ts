@@ -3,7 +3,7 @@ import { familyOf } from "../apimachinery/addresses/cidr.ts"
 import { addressBytes, addressOf, hardwareBytes, IFLA, INFO, LINK_HEADER, linkHeader, NEWLINK } from "./links.ts"
 import { ACK, attribute, attributesIn, CREATE, EXCL, message, nested, REQUEST, type Reply } from "./message.ts"
 
-const VXLAN = { id: 1, link: 3, local: 4, learning: 7, port: 15, local6: 17 } as const
+const VXLAN = { id: 1, link: 3, local: 4, learning: 7, port: 15, local6: 17, checksum: 18 } as const
 const KIND = "vxlan"
 
 /** The settings that cannot be changed while the interface exists. */
@@ -39,6 +39,8 @@ export const createVxlan = (name: string, mac: string, { id, port, local, link }
         attribute(familyOf(local) === "IPv4" ? VXLAN.local : VXLAN.local6, addressBytes(local)),
         attribute(VXLAN.learning, Uint8Array.of(0)),
         attribute(VXLAN.port, Uint8Array.of(port >> 8, port & 0xff)),
+        // As RFC 7348 section 5 asks: the packet inside has a checksum of its own. IPv6 has no datagrams without one.
+        ...(familyOf(local) === "IPv4" ? [attribute(VXLAN.checksum, Uint8Array.of(0))] : []),
       ),
     ),
   )

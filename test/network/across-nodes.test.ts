@@ -76,6 +76,16 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     },
   )
 
+  test.each([
+    ["no checksum besides the pods' own", "IPv4", { udp_csum: false }],
+    ["a checksum, as IPv6 demands,", "IPv6", { udp_zero_csum6_tx: false }],
+  ] as const)("get packets with %s in the VXLAN's datagrams over %s", async (_, family, info_data) => {
+    await using _network = await networkBetween(lab, "vxlan", [family])
+    await lab.reach("one-a", addressOf("two-a", family), ANSWER_PORT)
+    const [link] = JSON.parse(await lab.run("one", "ip", "-d", "-j", "link", "show", "k3ts-vxlan")) as unknown[]
+    expect(link).toMatchObject({ linkinfo: { info_data } })
+  })
+
   test("reach each other after a node gets another address, and after a node loses its routes", async () => {
     // given
     await using network = await networkBetween(lab, "vxlan", ["IPv4", "IPv6"])
