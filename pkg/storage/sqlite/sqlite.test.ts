@@ -82,7 +82,7 @@ describe("a store in a file", () => {
   test("keeps its revision when everything is compacted, and removes only superseded rows", async () => {
     const file = newFile()
     const store = open(file)
-    for (let i = 0; i < 1200; i++) await store.write(put("/a/1", object("1", i)))
+    await Promise.all(Array.from({ length: 1200 }, (_, i) => store.write(put("/a/1", object("1", i)))))
     await store.write(put("/a/2", object("2"), 0))
     await store.write(put("/a/2", null))
     store.compact(1202)
