@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs"
 import process from "node:process"
 import type * as Jsc from "bun:jsc"
 import type { Clock } from "../clock/clock.ts"
+import { procSelf } from "./proc-self.ts"
 import { releaseProgramPages } from "./program-pages.ts"
 
 /** The API of Bun's JavaScript engine. Undefined under other runtimes, whose engines give memory back by themselves. */
@@ -43,7 +43,7 @@ export function ownMemory(): ProcessMemory | undefined {
       return user + system
     },
     ownBytes() {
-      const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? []
+      const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(procSelf("status")) ?? []
       return kilobytes === undefined ? process.memoryUsage.rss() : Number(kilobytes) * 1024
     },
     giveBack() {

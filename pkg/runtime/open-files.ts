@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs"
+import { procSelf } from "./proc-self.ts"
 
-/** The limit that is assumed on a system without /proc. */
+/** The limit that is assumed where the system does not tell it. */
 const USUAL = 256
 
 /**
@@ -8,10 +8,6 @@ const USUAL = 256
  * before any of our code runs, which needs no rights; `test/attacks/connections.test.ts` checks that it does.
  */
 export function openFilesLimit(): number {
-  try {
-    const [, soft] = /Max open files\s+(\d+|unlimited)/.exec(readFileSync("/proc/self/limits", "utf8")) ?? []
-    return soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? USUAL)
-  } catch {
-    return USUAL
-  }
+  const [, soft] = /Max open files\s+(\d+|unlimited)/.exec(procSelf("limits")) ?? []
+  return soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? USUAL)
 }

@@ -40,3 +40,7 @@ test("a process goes on without what it has read of its program's file", () => {
   expect(before - residentOfFiles()).toBeGreaterThan(5 * 1024)
   expect(JSON.parse('{"still": ["here", 1]}')).toEqual({ still: ["here", 1] })
 })
+
+test("a process that the kernel does not tell its mappings goes on", () => {
+  releaseProgramPages("")
+})

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs"
 import process from "node:process"
 import type * as Ffi from "bun:ffi"
+import { procSelf } from "./proc-self.ts"
 
 /** The C functions that Bun calls. Undefined under other runtimes, which do not map their program's files like this. */
 const ffi = process.getBuiltinModule("bun:ffi") as typeof Ffi | undefined
@@ -17,11 +17,12 @@ export interface Mapping {
 /**
  * Unmaps what this process has read of its program's file, its instructions among them. A start reads tens of
  * megabytes that are never needed again, and the kernel takes mapped instructions back later than anything else. The
- * pages stay in the page cache; what is needed again is mapped again, a microsecond for each 64 KiB.
+ * pages stay in the page cache; what is needed again is mapped again, a microsecond for each 64 KiB. Does nothing where
+ * the kernel does not tell a process its mappings.
  */
-export function releaseProgramPages(): void {
-  if (ffi === undefined) return
-  const mappings = unchangedMappings(readFileSync("/proc/self/smaps", "utf8"), process.execPath)
+export function releaseProgramPages(smaps = procSelf("smaps")): void {
+  const mappings = unchangedMappings(smaps, process.execPath)
+  if (ffi === undefined || mappings.length === 0) return
   const { FFIType, dlopen } = ffi
   const libc = dlopen("libc.so.6", {
     madvise: { args: [FFIType.u64, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
