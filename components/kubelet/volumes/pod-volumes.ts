@@ -15,6 +15,7 @@ import type { ContentSources } from "./contents.ts"
 import { JITTER, VolumeLooks } from "./volume-looks.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
+import type { PathUsers } from "./path-users.ts"
 import { neededByVariables, type Reference } from "./references.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 
@@ -22,6 +23,7 @@ export interface PodVolumesParts {
   readonly context: KubeletContext
   readonly objects: WatchedObjects
   readonly tokens: ServiceAccountTokens
+  readonly users: PathUsers
   /** Called when an object without which the pod could not start has changed, so that a new attempt may succeed. */
   readonly worthTrying: (podUid: string) => void
 }
@@ -121,7 +123,7 @@ export class PodVolumes {
         this.#noteMounted(
           contentsIn(volume) !== undefined
             ? await this.#write(volume)
-            : await mountVolume(this.#parts.context, pod, volume),
+            : await mountVolume({ context: this.#parts.context, pod, volume, users: this.#parts.users }),
         )
       }),
     )

@@ -79,6 +79,8 @@ export interface VolumeFiles {
   ): Promise<void>
   /** Gives everything in the folder, to which the path may be a link, to a group. */
   setOwnership(folder: string, ownership: Ownership): Promise<void>
+  /** Returns the group of the folder, to which the path may be a link; undefined where folders have none. */
+  groupOf(folder: string): Promise<number | undefined>
   /** Checks that a hostPath has its type, or creates it when the type says so. */
   checkHostPath(path: string, type: NonNullable<HostPathVolumeSource["type"]>): Promise<void>
   mountNfs(request: NfsRequest): Promise<void>

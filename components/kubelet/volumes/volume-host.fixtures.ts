@@ -3,6 +3,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
@@ -79,6 +81,27 @@ export async function volumeHost() {
     })
   const configMap = (name: string, data: Record<string, string>, more: object = {}) =>
     cluster.client.create(ConfigMap, { metadata: { namespace: NAMESPACE, name }, data, ...more })
+  /** Creates a PersistentVolume of 1Gi, named `pv-` and the name of the claim, and a claim that is not bound yet. */
+  const createVolume = async (name: string, source: Partial<PersistentVolume["spec"]>) => {
+    const settings = { accessModes: ["ReadWriteOnce" as const], storageClassName: "manual" }
+    const volume = await cluster.client.create(PersistentVolume, {
+      metadata: { name: `pv-${name}` },
+      spec: { ...settings, capacity: { storage: "1Gi" }, ...source },
+    })
+    const claim = await cluster.client.create(PersistentVolumeClaim, {
+      metadata: { namespace: NAMESPACE, name },
+      spec: { ...settings, volumeName: `pv-${name}`, resources: { requests: { storage: "1Gi" } } },
+    })
+    return { volume, claim }
+  }
+  /** Binds the two as the controller does. */
+  const bind = async ({ volume, claim }: Awaited<ReturnType<typeof createVolume>>) => {
+    const { namespace, name, uid } = claim.metadata
+    const claimRef = { kind: "PersistentVolumeClaim", namespace, name, uid }
+    await cluster.client.patch(PersistentVolume, volume.metadata, { type: "merge", body: { spec: { claimRef } } })
+    const bound = { type: "merge", body: { status: { phase: "Bound" } } } as const
+    await cluster.client.patch(PersistentVolumeClaim, claim.metadata, bound, { subresource: "status" })
+  }
   const setData = (name: string, data: Record<string, string>) =>
     cluster.client.patch(
       ConfigMap,
@@ -109,6 +132,8 @@ export async function volumeHost() {
     signal: new AbortController().signal,
     createPod,
     configMap,
+    createVolume,
+    bind,
     setData,
     read,
     until,

@@ -2,8 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
-import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { createEnvironment } from "../env/environment.ts"
 import { NAMESPACE, volumeHost, type VolumeHost } from "./volume-host.fixtures.ts"
 
@@ -32,46 +30,16 @@ describe("the volumes of pods", () => {
   })
 
   test("of a bound claim are the folder of its PersistentVolume", async () => {
-    const { cluster, root, volumes, signal, createPod } = host
+    const { root, volumes, signal, createPod, createVolume, bind } = host
     // given a claim and its volume
     const folder = join(root, "store")
-    const volume = await cluster.client.create(PersistentVolume, {
-      metadata: { name: "pv" },
-      spec: {
-        capacity: { storage: "1Gi" },
-        accessModes: ["ReadWriteOnce"],
-        storageClassName: "manual",
-        hostPath: { path: folder, type: "DirectoryOrCreate" },
-      },
-    })
-    const claim = await cluster.client.create(PersistentVolumeClaim, {
-      metadata: { namespace: NAMESPACE, name: "claim" },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        storageClassName: "manual",
-        volumeName: "pv",
-        resources: { requests: { storage: "1Gi" } },
-      },
-    })
+    const made = await createVolume("claim", { hostPath: { path: folder, type: "DirectoryOrCreate" } })
     const pod = await createPod("p", {
       volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim", readOnly: true } }],
     })
     await expect(volumes.mount(pod, signal)).rejects.toThrow("error processing PVC default/claim: PVC is not bound")
     // when the claim is bound
-    await cluster.client.patch(PersistentVolume, volume.metadata, {
-      type: "merge",
-      body: {
-        spec: {
-          claimRef: { kind: "PersistentVolumeClaim", namespace: NAMESPACE, name: "claim", uid: claim.metadata.uid },
-        },
-      },
-    })
-    await cluster.client.patch(
-      PersistentVolumeClaim,
-      claim.metadata,
-      { type: "merge", body: { status: { phase: "Bound" } } },
-      { subresource: "status" },
-    )
+    await bind(made)
     // then
     expect((await volumes.mount(pod, signal)).get("v")).toEqual({ name: "v", hostPath: folder, readOnly: true })
     expect((await stat(folder)).isDirectory()).toBe(true)

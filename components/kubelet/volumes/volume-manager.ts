@@ -8,6 +8,7 @@ import { WatchedObjects } from "../objects/watched-objects.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 import { containerMounts } from "./container-mounts.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
+import { PathUsers } from "./path-users.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
 import { ServiceAccountTokens } from "./types/service-account-token.ts"
 import { devicesFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
@@ -64,6 +65,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
     context,
     objects: new WatchedObjects(context),
     tokens: new ServiceAccountTokens(context),
+    users: new PathUsers(),
     worthTrying: (uid) => listeners.forEach((listener) => listener(uid)),
   }
   const off = informers.of(Pod).on({ updated: (pod) => pods.get(pod.metadata.uid ?? "")?.podChanged(pod) })
@@ -87,6 +89,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       await pods.get(uid)?.stop()
       pods.delete(uid)
       parts.tokens.forget(uid)
+      parts.users.delete(uid)
       await runtime.volumes.unmapDevices(devicesFolder(config, uid), join(config.root, "pods"))
       await runtime.volumes.discard(await foldersOf(uid))
     },

@@ -2,6 +2,16 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
+import type { PathUsers } from "./path-users.ts"
+
+/** The settings of a volume that is mounted through a claim. */
+export interface PersistentSettings {
+  /** The name of the PersistentVolume. */
+  readonly name: string
+  readonly mountOptions: readonly string[]
+  /** Whether the pod may only read, by its reference to the claim. */
+  readonly readOnly: boolean
+}
 
 /** What a mounter needs to mount one volume of a pod. */
 export interface VolumeSetup<S> {
@@ -10,8 +20,9 @@ export interface VolumeSetup<S> {
   readonly volume: Volume
   /** The part of the Volume, or of the PersistentVolume, that belongs to this type: `volume.emptyDir` and so on. */
   readonly source: S
-  /** `mountOptions` of a PersistentVolume. */
-  readonly mountOptions?: readonly string[] | undefined
+  /** What a PersistentVolume and its claim say; undefined for other volumes. */
+  readonly persistent?: PersistentSettings | undefined
+  readonly users: PathUsers
 }
 
 /**

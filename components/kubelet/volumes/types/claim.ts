@@ -91,7 +91,7 @@ async function growing(
 const MOUNTERS = { hostPath: mountHostPath, nfs: mountNfs, local: mountLocal }
 
 async function mountPersistent(
-  { context, pod, volume: { name } }: VolumeSetup<ClaimSource>,
+  { context, pod, volume: { name }, source: { readOnly = false }, users }: VolumeSetup<ClaimSource>,
   { metadata, spec }: PersistentVolume,
 ): Promise<MountedVolume> {
   const { local, volumeMode } = spec
@@ -102,7 +102,8 @@ async function mountPersistent(
     const hostPath = await context.runtime.volumes.mapDevice({ path: local.path, link })
     return { name, hostPath, readOnly: false, isDevice: true }
   }
-  const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, mountOptions: spec.mountOptions })
+  const persistent = { name: metadata.name!, mountOptions: spec.mountOptions ?? [], readOnly }
+  const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, persistent, users })
   if (mounted !== undefined) {
     // The usage of a path of the node is not measured, but that of a folder which was provisioned for the claim is.
     const isOwn = spec.hostPath !== undefined && metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH

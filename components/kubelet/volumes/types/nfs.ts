@@ -8,9 +8,10 @@ export const mountNfs: VolumeMounter<NFSVolumeSource> = async ({
   pod,
   volume,
   source: { server, path, readOnly = false },
-  mountOptions = [],
+  persistent,
 }) => {
   const folder = volumeFolder(config, pod, "nfs", volume.name)
-  await runtime.volumes.mountNfs({ folder, server, path, options: [...(readOnly ? ["ro"] : []), ...mountOptions] })
+  const options = [...(readOnly ? ["ro"] : []), ...(persistent?.mountOptions ?? [])]
+  await runtime.volumes.mountNfs({ folder, server, path, options })
   return { name: volume.name, hostPath: folder, readOnly, measured: "filesystem" }
 }

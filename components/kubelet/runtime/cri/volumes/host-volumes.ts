@@ -1,4 +1,4 @@
-import { realpath, chmod, mkdir, readdir, rm } from "node:fs/promises"
+import { realpath, chmod, mkdir, readdir, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
 import { makeShared } from "../../../../../pkg/process/make-shared.ts"
@@ -26,6 +26,7 @@ export function hostVolumes(): VolumeFiles {
     writePayload,
     // The path of a local volume may be a link, which its mount follows too.
     setOwnership: async (folder, ownership) => setOwnership(await realpath(folder), ownership),
+    groupOf: async (folder) => (await stat(folder)).gid,
     checkHostPath,
     mapDevice: (request) => devices.map(request),
     growDevice: (path) => devices.grow(path),

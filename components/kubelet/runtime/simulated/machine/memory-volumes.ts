@@ -25,6 +25,7 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
   },
   makeEmptyDir: (folder) => files.makeFolder(folder),
   async setOwnership() {},
+  groupOf: async () => undefined,
   async checkHostPath(path, type) {
     if (files.has(path)) {
       const wanted = type.startsWith("Directory") ? "directory" : type.startsWith("File") ? "file" : undefined
