@@ -84,9 +84,10 @@ const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceC
 
 /**
  * Most scheduling decisions in one turn of the event loop, so that other components get theirs. The bindings of a turn
- * share one commit.
+ * share one commit. More would be no faster: all that follows from them goes on at the same time, and is in memory
+ * together.
  */
-const DECISIONS_PER_TURN = 100
+const DECISIONS_PER_TURN = 25
 
 /** Binds pods to nodes. Source: pkg/scheduler/scheduler.go, schedule_one.go, eventhandlers.go. */
 export function createScheduler(

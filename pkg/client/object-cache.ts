@@ -1,4 +1,5 @@
 import type { KubeObject } from "../apimachinery/resource.ts"
+import { RecentTexts } from "../cache/recent-texts.ts"
 import { keyFrom, type Index, type Key } from "./informer.ts"
 
 /** Groups objects by the uid of the owner that controls them. */
@@ -13,6 +14,9 @@ const BY_NAMESPACE: Index<KubeObject> = {
   name: "namespace",
   of: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]),
 }
+
+/** Several informers of a process keep the same objects, by the same keys. */
+const keys = new RecentTexts()
 
 /**
  * Objects by key, and by each index that has been requested. The array of a list is made at most once between two
@@ -47,7 +51,7 @@ export class ObjectCache<T extends KubeObject> {
 
   /** Stores the object. Returns the one that it replaced. */
   set(object: T): T | undefined {
-    const key = keyFrom(object.metadata)
+    const key = keys.of(keyFrom(object.metadata))
     const old = this.#objects.get(key)
     this.#objects.set(key, object)
     this.#all = undefined

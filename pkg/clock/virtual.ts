@@ -42,18 +42,21 @@ const ASKS_OF_TURN = 10
 const IDLE_FRAMES = /pkg\/clock\/(?!virtual\.test)|pkg\/storage\//
 
 /** Number of callbacks of `atRest` that run together. */
-const MOST_AT_REST = 1000
+const MOST_AT_REST = 200
 /** When more of them than this wait, the oldest do not wait for the rest of the instant. */
 const MOST_WAITING = 2000
 
 /** An instant with fewer turns than this is never treated as endless. */
 const FEW_TURNS = 1000
 
+const NOTHING = (): void => {}
+
 /** A timer that was set. `state` says whether it will still run. */
 class Pending implements Timer {
   readonly due: number
   readonly order: number
-  readonly run: () => void
+  /** What it runs; nothing once it is cancelled, because it may stay in its heap for long. */
+  run: () => void
   readonly heap: Heap
   state: "set" | "cancelled" | "ended" = "set"
 
@@ -347,6 +350,7 @@ class Heap {
   remove(item: Pending): void {
     if (item.state !== "set") return
     item.state = "cancelled"
+    item.run = NOTHING
     this.size--
     // Many timers are cancelled long before they are due: their marked items must not accumulate.
     if (this.items.length > 2 * this.size + MOST_CANCELLED) {

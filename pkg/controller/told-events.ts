@@ -1,3 +1,5 @@
+import { RecentTexts } from "../cache/recent-texts.ts"
+
 /** Limits for one reporter. Source: client-go tools/record/events_cache.go. */
 const MAX_SIMILAR = 10
 const SIMILAR_WINDOW_MS = 600_000
@@ -41,20 +43,28 @@ interface About {
   readonly similar: Similar[]
 }
 
-/** The same without names of fields: in thousands of texts these would take most of the room. */
-type Packed = readonly [
-  tokens: number,
-  at: number,
-  similar: readonly (readonly [
-    type: string,
-    reason: string,
-    fieldPath: string | null,
-    window: number,
-    told: readonly PackedTold[],
-    combined: PackedTold | null,
-  ])[],
-]
-type PackedTold = readonly [message: string, suffix: string | null, count: number, window: number]
+/** The same as two JSON texts, of which objects with the same events share the longer one. */
+interface Packed {
+  /** `Kinds`: what the events say. */
+  readonly kinds: string
+  /**
+   * `Numbers`: the tokens and their time; then for each kind the start of its window; then for each of its events and
+   * for the combined one the suffix, the count and the window. Windows are in milliseconds before the time of the
+   * tokens.
+   */
+  readonly numbers: string
+}
+type Kinds = readonly (readonly [
+  type: string,
+  reason: string,
+  fieldPath: string | null,
+  messages: readonly string[],
+  combined: string | null,
+])[]
+type Numbers = (number | string | null)[]
+
+/** Reporters of all nodes tell the same of pods of one template. */
+const kindsTold = new RecentTexts()
 
 /**
  * Remembers the events of a reporter: equal events are counted, many events that differ only in their message are
@@ -65,11 +75,11 @@ export class ToldEvents {
   /** Recently reported objects by uid, the latest last. */
   readonly #fresh = new Map<string, About>()
   /**
-   * Earlier objects, as JSON. After a busy time there are thousands, most of which are never reported again. As small
+   * Earlier objects, packed. After a busy time there are thousands, most of which are never reported again. As small
    * objects they would take ten times the memory, because they lie between garbage in the heap. For the same reason
    * many are packed at once, with copies of their uids: what is allocated together lies together.
    */
-  readonly #packed = new Map<string, string>()
+  readonly #packed = new Map<string, Packed>()
 
   /** Returns the event to write and its message; undefined when there are too many. */
   tell(
@@ -125,7 +135,7 @@ export class ToldEvents {
       if (left-- === 0) return
       if (this.#fresh.size < MOST_FRESH && !about.similar.every(isNamed)) continue
       this.#fresh.delete(uid)
-      this.#packed.set(Buffer.from(uid).toString(), packedText(about))
+      this.#packed.set(Buffer.from(uid).toString(), packedFrom(about))
       if (this.#packed.size > CACHE_SIZE) this.#packed.delete(firstOf(this.#packed)[0])
     }
   }
@@ -135,45 +145,44 @@ export class ToldEvents {
 const isNamed = ({ told, combined }: Similar): boolean =>
   combined === undefined ? told.every(({ suffix }) => suffix !== undefined) : combined.suffix !== undefined
 
-function packedText({ tokens, at, similar }: About): string {
-  const packed: Packed = [
-    tokens,
-    at,
-    similar.map(({ type, reason, fieldPath = null, window, told, combined }) => [
-      type,
-      reason,
-      fieldPath,
-      window,
-      told.map(packedTold),
-      combined === undefined ? null : packedTold(combined),
-    ]),
-  ]
-  return JSON.stringify(packed)
-}
-
-function unpacked(text: string): About {
-  const [tokens, at, similar] = JSON.parse(text) as Packed
-  return {
-    tokens,
-    at,
-    similar: similar.map(([type, reason, fieldPath, window, told, combined]) => ({
-      type,
-      reason,
-      fieldPath: fieldPath ?? undefined,
-      window,
-      told: told.map(unpackedTold),
-      combined: combined === null ? undefined : unpackedTold(combined),
-    })),
+function packedFrom({ tokens, at, similar }: About): Packed {
+  const kinds: Kinds = similar.map(({ type, reason, fieldPath = null, told, combined }) => [
+    type,
+    reason,
+    fieldPath,
+    told.map(({ message }) => message),
+    combined?.message ?? null,
+  ])
+  const numbers: Numbers = [tokens, at]
+  for (const { window, told, combined } of similar) {
+    numbers.push(at - window)
+    for (const each of told) numbers.push(each.suffix ?? null, each.count, at - each.window)
+    if (combined !== undefined) numbers.push(combined.suffix ?? null, combined.count, at - combined.window)
   }
+  return { kinds: kindsTold.of(JSON.stringify(kinds)), numbers: JSON.stringify(numbers) }
 }
 
-const packedTold = ({ message, suffix, count, window }: Told): PackedTold => [message, suffix ?? null, count, window]
-const unpackedTold = ([message, suffix, count, window]: PackedTold): Told => ({
-  message,
-  suffix: suffix ?? undefined,
-  count,
-  window,
-})
+function unpacked(packed: Packed): About {
+  const numbers = JSON.parse(packed.numbers) as Numbers
+  const [tokens, at] = numbers as [number, number]
+  let next = 2
+  const window = () => at - (numbers[next++] as number)
+  const toldOf = (message: string): Told => ({
+    message,
+    suffix: (numbers[next++] as string | null) ?? undefined,
+    count: numbers[next++] as number,
+    window: window(),
+  })
+  const similar = (JSON.parse(packed.kinds) as Kinds).map(([type, reason, fieldPath, messages, combined]): Similar => ({
+    type,
+    reason,
+    fieldPath: fieldPath ?? undefined,
+    window: window(),
+    told: messages.map(toldOf),
+    combined: combined === null ? undefined : toldOf(combined),
+  }))
+  return { tokens, at, similar }
+}
 
 const firstOf = <K, V>(map: ReadonlyMap<K, V>): readonly [K, V] => map.entries().next().value!
 

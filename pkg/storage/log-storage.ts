@@ -240,7 +240,9 @@ export abstract class LogStorage implements Storage {
     const next: KubeObject = object ?? current!.object
     const numbered = { ...next, metadata: { ...next.metadata, resourceVersion: String(revision) } }
     const created = current?.created ?? revision
-    return new StoredObject({ key, revision, created, time, seldomRead }, { object: numbered }, this.frozen)
+    // All revisions share the text of their key.
+    const identity = { key: current?.key ?? key, revision, created, time, seldomRead }
+    return new StoredObject(identity, { object: numbered }, this.frozen)
   }
 
   #flushAfter(turns: number): void {

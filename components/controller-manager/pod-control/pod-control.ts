@@ -2,6 +2,7 @@ import { isNamespaceEnding, isNotFound } from "../../../pkg/apimachinery/errors.
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
+import { RecentTexts } from "../../../pkg/cache/recent-texts.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 
@@ -64,7 +65,9 @@ export async function deletePod(owner: KubeObject, pod: Pod, { client, events }:
 const uidOf = (pod: Pod): { readonly uid?: string } => (pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid })
 
 /** Returns the prefix of the names of the owner's pods: its name and a dash. */
-const generateNameFor = (owner: KubeObject): string => `${owner.metadata.name}-`
+/** Pods of one controller share the text. */
+const generateNames = new RecentTexts()
+const generateNameFor = (owner: KubeObject): string => generateNames.of(`${owner.metadata.name}-`)
 
 /**
  * Runs `task` `count` times, in batches of 1, 2, 4 … at once, and stops after the first batch with a failure: a quota

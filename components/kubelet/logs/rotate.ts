@@ -10,7 +10,8 @@ const SHORTEST_MS = 10_000
 const LONGEST_MS = 320_000
 
 interface Watched {
-  readonly timer: Timer
+  /** When the log is checked next, in milliseconds of the monotonic clock; Infinity while it is being checked. */
+  readonly at: number
   readonly size: number
   readonly everyMs: number
 }
@@ -24,6 +25,9 @@ export class LogRotation {
   readonly #tuning: KubeletTuning
   readonly #cache: RuntimeCache
   readonly #watched = new Map<string, Watched>()
+  /** One timer for all logs, since there may be very many. */
+  #timer: Timer | undefined
+  #due = Infinity
 
   constructor(context: KubeletContext, cache: RuntimeCache) {
     this.#context = context
@@ -33,29 +37,43 @@ export class LogRotation {
 
   /** Starts the checks of running containers' logs, and ends those of ended containers. */
   sync(containers: readonly RuntimeContainer[]): void {
-    for (const { id, state } of containers) {
-      const watched = this.#watched.get(id)
-      if (state === "running") {
-        if (watched === undefined) this.#look(id, 0, SHORTEST_MS)
-      } else if (watched !== undefined) {
-        watched.timer.cancel()
-        this.#watched.delete(id)
-      }
-    }
+    for (const { id, state } of containers)
+      if (state !== "running") this.#watched.delete(id)
+      else if (!this.#watched.has(id)) this.#look(id, 0, SHORTEST_MS)
+    if (this.#watched.size === 0) this.stop()
   }
 
   stop(): void {
-    for (const { timer } of this.#watched.values()) timer.cancel()
+    this.#timer?.cancel()
+    this.#due = Infinity
     this.#watched.clear()
   }
 
   #look(id: string, size: number, everyMs: number): void {
-    const timer = this.#context.clock.setTimeout(
-      () => this.#context.spawn("log rotation", () => this.#check(id)),
-      everyMs,
-      "upkeep",
-    )
-    this.#watched.set(id, { timer, size, everyMs })
+    const at = this.#context.clock.monotonic() + everyMs
+    this.#watched.set(id, { at, size, everyMs })
+    this.#arm(at)
+  }
+
+  #arm(at: number): void {
+    if (at >= this.#due) return
+    const { clock } = this.#context
+    this.#timer?.cancel()
+    this.#due = at
+    this.#timer = clock.setTimeout(() => this.#checkAll(), at - clock.monotonic(), "upkeep")
+  }
+
+  #checkAll(): void {
+    const { clock, spawn } = this.#context
+    const now = clock.monotonic()
+    this.#due = Infinity
+    for (const [id, watched] of this.#watched) {
+      if (watched.at > now) continue
+      this.#watched.set(id, { ...watched, at: Infinity })
+      spawn("log rotation", () => this.#check(id))
+    }
+    const next = Math.min(...[...this.#watched.values()].map(({ at }) => at))
+    if (next < Infinity) this.#arm(next)
   }
 
   async #check(id: string): Promise<void> {

@@ -20,17 +20,18 @@ export interface SandboxParts {
 /** Makes the sandboxes of one pod. */
 export class SandboxMaker {
   readonly #parts: SandboxParts
-  #config: PodSandboxConfig | undefined
 
   constructor(parts: SandboxParts) {
     this.#parts = parts
   }
 
-  /** The configuration of the pod's sandbox number `attempt`. Containers are created with the very same. */
+  /**
+   * The configuration of the pod's sandbox number `attempt`, with which its containers are created too. It is made again
+   * for containers that start later, as by upstream: it would take half a kilobyte of each pod at rest.
+   */
   async config(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    if (this.#config?.metadata?.attempt === attempt) return this.#config
     const { context, hostResolver } = this.#parts
-    this.#config = sandboxConfig({
+    return sandboxConfig({
       pod,
       attempt,
       config: context.config,
@@ -38,7 +39,6 @@ export class SandboxMaker {
       nodeHostname: context.runtime.machine.hostname,
       cgroupParent: context.runtime.cgroups.parentName(podCgroup(pod)),
     })
-    return this.#config
   }
 
   /** Undefined when it could not be made, which an event tells. */
@@ -62,7 +62,6 @@ export class SandboxMaker {
         pod: `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""}`,
         err,
       })
-      this.#config = undefined
       // One that an earlier kubelet began may be there by now, and hold the name.
       await cache.relist().catch((failure: unknown) => context.log.debug("Failed to list sandboxes", { err: failure }))
       return undefined

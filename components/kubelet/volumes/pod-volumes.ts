@@ -4,9 +4,10 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { RecentTexts } from "../../../pkg/cache/recent-texts.ts"
 import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import type { ObjectUse, WatchedObjects } from "../objects/watched-objects.ts"
+import type { ObjectListener, ObjectUse, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
 import { VolumeError } from "../container/start-error.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
@@ -39,7 +40,8 @@ export class PodVolumes {
   // Lists, not maps: a pod has few volumes, and there are very many pods.
   readonly #uses: { readonly key: string; readonly object: ObjectUse<ConfigMap | Secret> }[] = []
   readonly #mounted: MountedVolume[] = []
-  readonly #looks: VolumeLooks
+  /** Exists once a volume can grow, which most cannot. */
+  #looks: VolumeLooks | undefined
   /** Volumes whose files are not up to date. */
   #stale = new Set<string>()
   #scheduled = false
@@ -69,23 +71,25 @@ export class PodVolumes {
   constructor(parts: PodVolumesParts, pod: Pod) {
     this.#parts = parts
     this.#pod = pod
-    this.#looks = new VolumeLooks(parts.context, () => this.#mounted)
     this.#syncedAt = parts.context.clock.monotonic()
     for (const need of neededBy(pod)) this.#uses.push({ key: keyOf(need.reference), object: this.#follow(need) })
   }
 
-  #follow({ reference: { kind, name }, volumes, variables }: Need): ObjectUse<ConfigMap | Secret> {
-    const { objects, worthTrying } = this.#parts
-    const changed = ({ exists, existed }: { readonly exists: boolean; readonly existed: boolean }) => {
-      for (const volume of volumes) this.#stale.add(volume)
-      if (!this.#isReady || (variables && exists && !existed)) worthTrying(this.#uid)
-      if (this.#isReady) this.#scheduleAtSync()
-      else this.#schedule()
-    }
+  #follow(need: Need): ObjectUse<ConfigMap | Secret> {
+    const { objects } = this.#parts
+    const { kind, name } = need.reference
+    const changed: ObjectListener = (change) => this.#objectChanged(need, change)
     const namespace = this.#pod.metadata.namespace ?? ""
     return kind === "ConfigMap"
       ? objects.use(ConfigMap, namespace, name, changed)
       : objects.use(Secret, namespace, name, changed)
+  }
+
+  #objectChanged({ volumes, variables }: Need, { exists, existed }: Parameters<ObjectListener>[0]): void {
+    for (const volume of volumes) this.#stale.add(volume)
+    if (!this.#isReady || (variables && exists && !existed)) this.#parts.worthTrying(this.#uid)
+    if (this.#isReady) this.#scheduleAtSync()
+    else this.#schedule()
   }
 
   get #uid(): string {
@@ -128,7 +132,8 @@ export class PodVolumes {
       }),
     )
     this.#tried = true
-    this.#looks.start()
+    if (this.#mounted.some(({ grow }) => grow !== undefined))
+      (this.#looks ??= new VolumeLooks(this.#parts.context, () => this.#mounted)).start()
     this.#schedule()
     signal.throwIfAborted()
     const failures = results.flatMap((result, index) => {
@@ -197,7 +202,7 @@ export class PodVolumes {
     this.#stopped = true
     this.#timer?.cancel()
     this.#nextSync?.cancel()
-    this.#looks.stop()
+    this.#looks?.stop()
     for (const { object } of this.#uses) object.release()
     await this.#atFiles?.catch(() => undefined)
   }
@@ -384,7 +389,9 @@ function neededBy(pod: Pod): Iterable<Need> {
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000
 
-const keyOf = ({ kind, name }: Reference): string => `${kind}/${name}`
+/** Most pods use the same few objects, and share the texts. */
+const keys = new RecentTexts()
+const keyOf = ({ kind, name }: Reference): string => keys.of(`${kind}/${name}`)
 
 /** Returns the message of the event FailedMount. Source: pkg/volume/util/operationexecutor. */
 const failedMount = (volume: string, err: unknown): string =>

@@ -9,6 +9,7 @@ import {
   type Quantity,
 } from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import { isSidecar } from "../../container/containers.ts"
+import { ByContainers } from "./by-containers.ts"
 
 type Kind = "requests" | "limits"
 type Amounts = Readonly<Record<string, Quantity>>
@@ -17,8 +18,8 @@ type Texts = Readonly<Record<string, string>>
 /** The fields of a pod's status that tell its resources as a whole. */
 export type PodAmounts = Pick<PodStatus, "resources" | "allocatedResources">
 
-/** Cached by spec, which is immutable: the status of a pod is computed many times. */
-const known = new WeakMap<Pod["spec"], { readonly requests: Texts; readonly limits: Texts }>()
+/** Cached, because the status of a pod is computed many times. */
+const known = new ByContainers<{ readonly requests: Texts; readonly limits: Texts }>()
 
 /**
  * Returns the resources of a pod as its status tells them: those that the node has set aside, and those that are in
@@ -39,12 +40,8 @@ export function podAmounts(allocated: Pod["spec"], actuated: Pod["spec"]): PodAm
   }
 }
 
-function amountsOf(spec: Pod["spec"]): { readonly requests: Texts; readonly limits: Texts } {
-  let found = known.get(spec)
-  if (found === undefined)
-    known.set(spec, (found = { requests: texts(spec, "requests"), limits: texts(spec, "limits") }))
-  return found
-}
+const amountsOf = (spec: Pod["spec"]): { readonly requests: Texts; readonly limits: Texts } =>
+  known.of(spec, () => ({ requests: texts(spec, "requests"), limits: texts(spec, "limits") }))
 
 const texts = (spec: Pod["spec"], kind: Kind): Texts =>
   Object.fromEntries(Object.entries(total(spec, kind)).map(([name, amount]) => [name, formatQuantity(amount)]))

@@ -3,6 +3,7 @@ import { qosClassOf, type QOSClass } from "../../../../pkg/api/core/v1/pod/resou
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import type { AnyContainer } from "../../container/containers.ts"
 import { isMirrorPod, isStaticPod } from "../labels.ts"
+import { ByContainers } from "./by-containers.ts"
 
 /**
  * Returns the quality of service class: the one in the status, or for a static pod the one of its requests. Source:
@@ -59,19 +60,15 @@ export interface ResourceSums {
   readonly memoryRequest: number
 }
 
-/** Cached by spec, which is immutable: each admitted pod is compared with all others of its node. */
-const known = new WeakMap<Pod["spec"], ResourceSums>()
+/** Cached, because each admitted pod is compared with all others of its node. */
+const known = new ByContainers<ResourceSums>()
 
 /**
  * Returns the requests and limits of a pod as a whole (milli-cores, bytes): those in `spec.resources`, or those of its
  * containers and sidecars together, or of the largest init container where that is more. Source: component-helpers
  * resource/helpers.go.
  */
-export function podSums(pod: Pod): ResourceSums {
-  let sums = known.get(pod.spec)
-  if (sums === undefined) known.set(pod.spec, (sums = sumsOf(pod)))
-  return sums
-}
+export const podSums = (pod: Pod): ResourceSums => known.of(pod.spec, () => sumsOf(pod))
 
 function sumsOf(pod: Pod): ResourceSums {
   const amount = (container: AnyContainer, kind: "requests" | "limits", name: string): number => {

@@ -1,19 +1,47 @@
 import type { NodeFaults } from "../faults.ts"
 import type { Endpoint } from "../machine/network.ts"
 import type { SimulatedContainer } from "./container.ts"
+import type { Sandbox } from "./sandbox.ts"
 
-/** An address of this node, or of one of its pods. */
-export class Address implements Endpoint {
+const isReachable = ({ off, partitioned }: NodeFaults): boolean => !off && !partitioned
+
+/** An address of this node. */
+export class NodeAddress implements Endpoint {
   readonly #faults: NodeFaults
-  readonly listener: Endpoint["listener"]
+  readonly #onHost: ReadonlySet<Sandbox>
 
-  constructor(faults: NodeFaults, listener: Endpoint["listener"]) {
+  /** `onHost` are the sandboxes on the network of the node. */
+  constructor(faults: NodeFaults, onHost: ReadonlySet<Sandbox>) {
     this.#faults = faults
-    this.listener = listener
+    this.#onHost = onHost
   }
 
   get reachable(): boolean {
-    return !this.#faults.off && !this.#faults.partitioned
+    return isReachable(this.#faults)
+  }
+
+  listener(port: number): SimulatedContainer | undefined {
+    const containers = [...this.#onHost].flatMap((sandbox) => sandbox.containers)
+    return listenerOn(containers, port, true)
+  }
+}
+
+/** An address of a pod of this node. */
+export class PodAddress implements Endpoint {
+  readonly #faults: NodeFaults
+  readonly #sandbox: Sandbox
+
+  constructor(faults: NodeFaults, sandbox: Sandbox) {
+    this.#faults = faults
+    this.#sandbox = sandbox
+  }
+
+  get reachable(): boolean {
+    return isReachable(this.#faults)
+  }
+
+  listener(port: number): SimulatedContainer | undefined {
+    return listenerOn(this.#sandbox.containers, port, false)
   }
 }
 
@@ -23,7 +51,7 @@ const PORTS = "io.kubernetes.container.ports"
  * Returns the container that declares the port; otherwise, unless `declaredOnly`, the last one that serves HTTP, or
  * the first that listens.
  */
-export function listenerOn(
+function listenerOn(
   containers: readonly SimulatedContainer[],
   port: number,
   declaredOnly: boolean,

@@ -20,7 +20,7 @@ export interface SimulatedContainerOptions {
   readonly behaviour: ImageBehaviour
   readonly clock: Clock
   readonly files: MemoryFiles
-  /** The configurations of the node's containers, most of which are alike in most. */
+  /** The configurations of earlier containers, most of which are alike in most. */
   readonly shared: SharedParts
   /** Called once, when the container has exited. */
   ended(container: SimulatedContainer): void

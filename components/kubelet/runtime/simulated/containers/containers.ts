@@ -8,7 +8,7 @@ import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../
 import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
 import { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
 import { familiar, type ImageBehaviours } from "./behaviour.ts"
-import { Address, listenerOn } from "./address.ts"
+import { NodeAddress, PodAddress } from "./address.ts"
 import { EventFeed } from "./event-feed.ts"
 import { SimulatedContainer } from "./container.ts"
 import type { NodeFaults } from "../faults.ts"
@@ -35,6 +35,9 @@ export interface SimulatedContainersOptions {
   allotIps(): readonly string[]
 }
 
+/** The configurations of containers, most of which are alike, also on different nodes. */
+const configs = new SharedParts()
+
 /**
  * The sandboxes and containers of one simulated node, in memory. They survive a restart of the kubelet, as those of
  * containerd do.
@@ -45,18 +48,11 @@ export class SimulatedContainers implements RuntimeService {
   readonly #containers = new Map<string, SimulatedContainer>()
   readonly #hostNetwork = new Set<Sandbox>()
   readonly #events = new EventFeed()
-  readonly #shared = new SharedParts()
 
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
     const { network, nodeIps, faults } = options
-    const address = new Address(faults, (port) =>
-      listenerOn(
-        [...this.#hostNetwork].flatMap(({ containers }) => containers),
-        port,
-        true,
-      ),
-    )
+    const address = new NodeAddress(faults, this.#hostNetwork)
     for (const ip of nodeIps) network.join(ip, address)
   }
 
@@ -113,7 +109,7 @@ export class SimulatedContainers implements RuntimeService {
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
     await this.#work("RunPodSandbox")
-    const { clock, network, nodeIps, allotIps } = this.#options
+    const { clock, faults, network, nodeIps, allotIps } = this.#options
     const { metadata, labels, annotations, linux } = config
     const namespaces = linux?.securityContext?.namespaceOptions
     const hostNetwork = namespaces?.network === "NODE"
@@ -130,7 +126,7 @@ export class SimulatedContainers implements RuntimeService {
     }
     this.#sandboxes.set(sandbox.id, sandbox)
     if (hostNetwork) this.#hostNetwork.add(sandbox)
-    else for (const ip of sandbox.ips) network.join(ip, this.#addressOf(sandbox))
+    else for (const ip of sandbox.ips) network.join(ip, new PodAddress(faults, sandbox))
     return sandbox.id
   }
 
@@ -187,7 +183,7 @@ export class SimulatedContainers implements RuntimeService {
       config,
       clock,
       files,
-      shared: this.#shared,
+      shared: configs,
       behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
       pod: {
@@ -325,10 +321,6 @@ export class SimulatedContainers implements RuntimeService {
   readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
     if (reason === "OOMKilled") this.#events.send({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
     this.#events.send({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
-  }
-
-  #addressOf(sandbox: Sandbox): Address {
-    return new Address(this.#options.faults, (port) => listenerOn(sandbox.containers, port, false))
   }
 
   #leave(sandbox: Sandbox): void {

@@ -1,3 +1,4 @@
+import { RecentTexts } from "../../../../../pkg/cache/recent-texts.ts"
 import type { PodFiles } from "../../runtime.ts"
 import type { OpenFile } from "../../open-file.ts"
 
@@ -19,15 +20,12 @@ const isFolder = (entry: Entry | undefined): entry is Folder => Array.isArray(en
 const textOf = (file: OpenedFile | string): string => (typeof file === "string" ? file : file.text)
 const namesIn = (folder: Folder): readonly string[] => folder.filter((_, i) => i % 2 === 0) as string[]
 
-/**
- * Names of entries are shared, since the folders of most pods have the same names. The set is emptied when it is full.
- */
-const MOST_NAMES = 256
+/** Names of entries are shared, since the folders of most pods have the same names, on all nodes. */
+const names = new RecentTexts()
 
 /** The files of one simulated node, as a tree. A map by full path took a fifth of the memory that a pod needs. */
 export class MemoryFiles implements PodFiles {
   readonly #root: Folder = []
-  readonly #names = new Map<string, string>()
   readonly #watchers = new Map<string, Set<() => void>>()
 
   async makeFolder(path: string): Promise<void> {
@@ -203,18 +201,7 @@ export class MemoryFiles implements PodFiles {
   /** Replaces the entry whose name is at index `at` of the folder; appends name and entry when that is -1. */
   #put(folder: Folder, at: number, name: string, entry: Entry): void {
     if (at >= 0) folder[at + 1] = entry
-    else folder.push(this.#kept(name), entry)
-  }
-
-  /** Returns a copy of the name: a slice of the path would keep the whole path in memory. */
-  #kept(name: string): string {
-    let kept = this.#names.get(name)
-    if (kept === undefined) {
-      if (this.#names.size >= MOST_NAMES) this.#names.clear()
-      kept = Buffer.from(name).toString()
-      this.#names.set(kept, kept)
-    }
-    return kept
+    else folder.push(names.copyOf(name), entry)
   }
 
   #remove(path: string): void {
