@@ -184,6 +184,27 @@ describe("VirtualClock with upkeep timers", () => {
     expect(beats).toEqual([1000, 2000, 3000])
   })
 
+  test("runs the upkeep that is due together, before the work, so that it shares commits", async () => {
+    // given heartbeats of many nodes, each with a write that is committed at the end of its turn, and work
+    const clock = new VirtualClock(0)
+    const commits: number[] = []
+    let batch = 0
+    const commit = () => {
+      commits.push(batch)
+      batch = 0
+    }
+    const beat = () => {
+      if (batch++ === 0) clock.afterTurn(commit)
+    }
+    const seen: number[][] = []
+    clock.setTimeout(() => seen.push([...commits]), 1000)
+    for (let i = 0; i < 250; i++) clock.setTimeout(beat, 1000 - i, "upkeep")
+    // when
+    await clock.advance(1000)
+    // then
+    expect(seen).toEqual([[100, 100, 50]])
+  })
+
   test("runs watchdogs of upkeep after all upkeep, however late both are", async () => {
     // given a heartbeat, and a watchdog that is due before it
     const clock = new VirtualClock(0)

@@ -41,6 +41,7 @@ test("what was told is the same after a rest in which nothing was written", () =
     events.tell("pod", "Normal", reason, path, message, 0)!.told
   tell("pulled", "Pulled", "spec.containers{web}").suffix = "1"
   for (let i = 0; i < 12; i++) tell(`probe ${i}`, "Unhealthy").suffix = `${i}`
+  for (const later of ["one", "two"]) events.tell(later, "Normal", "Pulled", undefined, "pulled", 0)
   // when
   events.rest()
   // then

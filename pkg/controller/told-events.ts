@@ -12,6 +12,11 @@ const CACHE_SIZE = 4096
  */
 const FRESH = 32
 const MOST_FRESH = 192
+/**
+ * Objects that stay unpacked at rest: most events come in groups about one object, such as those of a starting pod, and
+ * each would unpack it again.
+ */
+const FRESH_AT_REST = 2
 /** After this many more objects the oldest are packed, if they can be. */
 const PACKED_AT_ONCE = 32
 
@@ -118,11 +123,11 @@ export class ToldEvents {
   }
 
   /**
-   * Packs all entries. Called while no Event is waiting or being written: of a thousand reporters each would keep its
-   * latest entries as objects.
+   * Packs nearly all entries. Called while no Event is waiting or being written: of a thousand reporters each would
+   * keep its latest entries as objects.
    */
   rest(): void {
-    this.#pack(0)
+    this.#pack(FRESH_AT_REST)
   }
 
   /**

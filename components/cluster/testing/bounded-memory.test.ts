@@ -15,7 +15,7 @@ describe("a store of bounded memory", () => {
 
   test("keeps a whole commit, however large, until all who follow it were told", async () => {
     const storage = new MemoryStorage({ clock: realClock })
-    boundMemory(storage)
+    boundMemory(storage, () => true)
     const told: { readonly first: number; readonly compacted: number }[] = []
     storage.subscribe(([event]) => told.push({ first: event!.revision, compacted: storage.compactedRevision }))
     await storage.writeAll(writes)
@@ -25,8 +25,27 @@ describe("a store of bounded memory", () => {
 
   test("drops earlier revisions with the commits that follow", async () => {
     const storage = new MemoryStorage({ clock: realClock })
-    boundMemory(storage)
+    boundMemory(storage, () => true)
     for (const write of writes) await storage.write(write)
     expect(storage.revision - storage.compactedRevision).toBeLessThan(MANY)
+  })
+
+  test("collects garbage only once the cluster has started", async () => {
+    // given a cluster that starts, and makes many objects that stay
+    const storage = new MemoryStorage({ clock: realClock })
+    let hasStarted = false
+    let collections = 0
+    boundMemory(
+      storage,
+      () => hasStarted,
+      () => collections++,
+    )
+    for (const write of writes) await storage.write(write)
+    expect(collections).toBe(0)
+    // when it has started, and goes on
+    hasStarted = true
+    for (const write of writes) await storage.write(write)
+    // then
+    expect(collections).toBe(5)
   })
 })

@@ -69,6 +69,8 @@ export interface ClusterParts {
   readonly endRevisions: () => readonly string[]
   /** Whether an instant of virtual time that does not end was reported to the test. */
   isEndless(): boolean
+  /** Called once the components and the first nodes run. */
+  started(): void
 }
 
 /**
@@ -79,6 +81,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const ending = new AbortController()
   const thrown: Error[] = []
   let isEndless = false
+  let hasStarted = false
   // Each node takes some turns of its own, so the limit grows with the number of nodes.
   const mostTurns = () => TURNS + TURNS_OF_NODE * nodes.count
   const { clock: kind = "virtual", startTime = beginningOf(snapshot), history = "all", log = silent } = options
@@ -107,7 +110,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     snapshot?.beginning,
   )
   const endRevisions = watchRevisions(storage)
-  if (history === "none") boundMemory(storage)
+  if (history === "none") boundMemory(storage, () => hasStarted)
   const rules = new RequestRules(clock, () => virtual?.asked())
   const traces = options.tracing === true ? new TraceCollector(clock, seed) : undefined
   const addresses = addressesWith(snapshot, options.ipFamilies, specs.length)
@@ -186,6 +189,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     thrown,
     endRevisions,
     isEndless: () => isEndless,
+    started: () => (hasStarted = true),
   }
 }
 

@@ -91,6 +91,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     ])
     await driver.ended(() => "startCluster waits for components and nodes to start", starting)
     await this.#settle()
+    this.#parts.started()
     if (preload !== undefined) await this.apply(preload)
   }
 

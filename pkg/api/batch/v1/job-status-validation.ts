@@ -172,11 +172,13 @@ function uncountedFaults({ uncountedTerminatedPods: uncounted }: JobStatus): rea
 }
 
 function endsBeforeStart({ startTime, completionTime }: JobStatus): boolean {
-  const [start, end] = [startTime, completionTime].map((time) => (time === undefined ? undefined : parseTime(time)))
+  if (startTime === undefined || completionTime === undefined) return false
+  const [start, end] = [parseTime(startTime), parseTime(completionTime)]
   return start !== undefined && end !== undefined && end < start
 }
 
 function indexFaults({ spec, status }: JobView, completedChanged: boolean, failedChanged: boolean): readonly Cause[] {
+  if (!completedChanged && !failedChanged) return []
   const { completions, backoffLimitPerIndex, completionMode } = spec
   const { completedIndexes = "", failedIndexes } = status
   const causes: Cause[] = []

@@ -46,20 +46,20 @@ const RANGES: Kind = {
   tooMany: "may specify no more than one CIDR for each IP family",
 }
 
-/** Returns the faults of addresses: at most one of each family is allowed. `shown` is the list in messages. */
-export const addressesFaults = (values: readonly string[], shown: unknown): readonly Cause[] =>
+/** Returns the faults of addresses: at most one of each family is allowed. `shown` returns the list in messages. */
+export const addressesFaults = (values: readonly string[], shown: () => unknown): readonly Cause[] =>
   faultsOf(values, shown, ADDRESSES)
 
 /** Returns the faults of ranges of addresses in the same way. */
-export const rangesFaults = (values: readonly string[]): readonly Cause[] => faultsOf(values, values, RANGES)
+export const rangesFaults = (values: readonly string[]): readonly Cause[] => faultsOf(values, () => values, RANGES)
 
-function faultsOf(values: readonly string[], shown: unknown, kind: Kind): readonly Cause[] {
+function faultsOf(values: readonly string[], shown: () => unknown, kind: Kind): readonly Cause[] {
   const causes: Cause[] = []
   for (let i = 0; i < values.length; i++) within(causes, invalidValues("", values[i], kind.check(values[i]!)), i)
   if (values.length < 2) return causes
   const unreadable = values.findIndex((value) => !kind.isReadable(value))
   if (unreadable >= 0) causes.push(internalFault("", kind.wrong(values[unreadable]!, unreadable)))
   const families = new Set(values.map((value) => value.includes(":")))
-  if (unreadable >= 0 || values.length > 2 || families.size < 2) causes.push(invalidValue("", shown, kind.tooMany))
+  if (unreadable >= 0 || values.length > 2 || families.size < 2) causes.push(invalidValue("", shown(), kind.tooMany))
   return causes
 }

@@ -78,14 +78,18 @@ function intersectionOf(a: FieldSet, b: FieldSet): FieldSet | undefined {
 
 /** Returns the set without the given paths and all below them. Source: Set.RecursiveDifference. */
 export function without(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
-  return paths.reduce((rest, path) => drop(rest, path) ?? NOTHING, set)
+  let rest = set
+  for (const path of paths) rest = drop(rest, path, 0) ?? NOTHING
+  return rest
 }
 
-function drop(node: FieldSet, [element, ...rest]: readonly string[]): FieldSet | undefined {
+/** Returns a node without what the path leads to from its step `at`. */
+function drop(node: FieldSet, path: readonly string[], at: number): FieldSet | undefined {
+  const element = path[at]
   if (element === undefined) return undefined
   const child = node[element]
   if (child === undefined) return node
-  const kept = drop(child, rest)
+  const kept = drop(child, path, at + 1)
   if (kept === child) return node
   const { [element]: _dropped, ...others } = node
   return nodeOf(kept === undefined ? others : { ...others, [element]: kept })

@@ -24,5 +24,13 @@ const STATUS = [["f:status"]]
 const SPEC = [["spec"]]
 const NONE: readonly (readonly string[])[] = []
 
-const elementsOf = (paths: readonly (readonly string[])[]): readonly (readonly string[])[] =>
-  paths.map((path) => path.map((step) => `f:${step}`))
+type Paths = readonly (readonly string[])[]
+
+/** The elements of the paths that kinds declare, since every write asks for them. */
+const known = new WeakMap<Paths, Paths>()
+
+function elementsOf(paths: Paths): Paths {
+  let made = known.get(paths)
+  if (made === undefined) known.set(paths, (made = paths.map((path) => path.map((step) => `f:${step}`))))
+  return made
+}

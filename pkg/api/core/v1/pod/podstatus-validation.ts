@@ -173,7 +173,7 @@ function extendedClaimFaults(
 const addressFaults = (ips: readonly PodIP[], message: typeof PodIP | typeof HostIP): readonly Cause[] =>
   addressesFaults(
     ips.map(({ ip = "" }) => ip),
-    ips.map((ip) => goForm(message, ip)),
+    () => ips.map((ip) => goForm(message, ip)),
   )
 
 function containerFaults(status: ContainerStatus, list: StatusList, spec: PodSpec): readonly Cause[] {
