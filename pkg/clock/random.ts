@@ -26,7 +26,7 @@ function pooledBytes(): (count: number) => Uint8Array {
   return (count) => {
     if (count > POOL_BYTES / 4) return randomBytes(count)
     if (used + count > pool.length) {
-      pool = Uint8Array.from(randomBytes(POOL_BYTES))
+      pool = new Uint8Array(randomBytes(POOL_BYTES))
       used = 0
     }
     const given = pool.slice(used, used + count)

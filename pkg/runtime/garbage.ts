@@ -25,8 +25,12 @@ export function garbageCollector(): () => void {
   if (engine === undefined) return () => {}
   const { edenGC, fullGC, heapSize } = engine
   let alive = 0
+  let size = 0
   return () => {
-    if (heapSize() < SMALL_BYTES) return
-    if (edenGC() > alive * GROWTH + LEAST_BYTES) alive = fullGC()
+    // The size is asked for only while it is small: the engine looks at each block of the heap to tell it.
+    if (size < SMALL_BYTES) size = heapSize()
+    if (size < SMALL_BYTES) return
+    size = edenGC()
+    if (size > alive * GROWTH + LEAST_BYTES) size = alive = fullGC()
   }
 }

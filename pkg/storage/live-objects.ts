@@ -22,6 +22,11 @@ export class LiveObjects {
     return shelved && this.#loans.lend([shelved], this.#elsewhere!)[0]
   }
 
+  /** Returns an object that is in memory whole. */
+  here(key: string): StoredObject | undefined {
+    return this.#here.get(key)
+  }
+
   set(stored: StoredObject): void {
     this.#here.set(stored)
     // A new object cannot have been on a shelf.

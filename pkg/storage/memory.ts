@@ -12,22 +12,19 @@ export interface Beginning {
 
 export interface MemoryStorageOptions extends LogStorageOptions {
   /**
-   * The number of seldom-read objects that are compressed at once, after the log was compacted past them; by default
-   * none are. It should be large, because each time many texts of their index are written again.
+   * The number of seldom-read objects that are compressed at once; until then they are JSON, from when the log is
+   * compacted past them. By default they stay objects.
    */
   readonly packed?: number
 }
 
 /** The store of test clusters, which ends with the process. `recent` contains its whole log. */
 export class MemoryStorage extends LogStorage {
-  readonly #packedAtOnce: number
-  readonly #packed = new PackedObjects()
-  /** Objects that are to be compressed, in the order of their revisions. Some may have been written again since. */
-  #unpacked: StoredObject[] = []
+  readonly #packed: PackedObjects | undefined
 
-  constructor({ packed = Infinity, ...options }: MemoryStorageOptions, beginning?: Beginning) {
+  constructor({ packed, ...options }: MemoryStorageOptions, beginning?: Beginning) {
     super(options)
-    this.#packedAtOnce = packed
+    this.#packed = packed === undefined ? undefined : new PackedObjects(packed)
     if (beginning === undefined) return
     const { objects, revision, parse } = beginning
     const stored = objects.map((object) => new StoredObject(object, { json: object.value, parse }, this.frozen))
@@ -53,19 +50,16 @@ export class MemoryStorage extends LogStorage {
   }
   protected dropUpTo(revision: number): void {
     const dropped = this.recent.dropUpTo(revision)
-    if (this.#packedAtOnce !== Infinity) this.#pack(dropped)
+    if (this.#packed !== undefined) this.#pack(dropped, this.#packed)
   }
   protected closeMedium(): void {}
 
-  #pack(events: readonly StorageEvent[]): void {
-    for (const { key, stored } of events) {
-      const live = this.live.get(key)
-      if (live === stored && live.seldomRead) this.#unpacked.push(live)
-    }
-    if (this.#unpacked.length < this.#packedAtOnce) return
-    const objects = this.#unpacked.filter((stored) => this.live.get(stored.key) === stored && !stored.isHeld)
-    this.#unpacked = []
-    this.#packed.add(objects)
-    this.live.shelve(objects, this.#packed)
+  #pack(events: readonly StorageEvent[], packed: PackedObjects): void {
+    const objects = events.flatMap(({ key, stored }) => {
+      const live = this.live.here(key)
+      return live !== undefined && live === stored && live.seldomRead && !live.isHeld ? [live] : []
+    })
+    packed.add(objects)
+    this.live.shelve(objects, packed)
   }
 }

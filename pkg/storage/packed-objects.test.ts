@@ -25,7 +25,7 @@ const put = (name: string, data: number | null, expected?: number): Write => ({
 
 describe("PackedObjects", () => {
   test("give back the JSON of each object, in any order", () => {
-    const packed = new PackedObjects()
+    const packed = new PackedObjects(500)
     const random = seededRandom(1)
     const batches = [0, 1, 2].map((batch) =>
       Array.from({ length: 300 }, (_, i) => stored(1 + batch * 300 + i, `${Math.floor(random.next() * 1e9)}`)),
@@ -36,7 +36,7 @@ describe("PackedObjects", () => {
   })
 
   test("let go of what nobody asks for any more, and keep the rest", () => {
-    const packed = new PackedObjects()
+    const packed = new PackedObjects(1)
     const [first, second] = [stored(1, "a"), stored(2, "b")]
     packed.add([first])
     packed.add([second])

@@ -51,3 +51,21 @@ test("a shelf refuses keys with characters that its lines cannot contain", () =>
     false,
   ])
 })
+
+test("a shelf to which very many were added, some at a time, holds them all in order", () => {
+  const shelf = new Shelf(PREFIX)
+  const all = Array.from({ length: 40_000 }, (_, i) => ({
+    key: `${PREFIX}a/web-${(i * 7919) % 40_000}`,
+    revision: i + 1,
+    created: i + 1,
+    time: 1_780_000_000_000,
+  }))
+  for (let from = 0; from < all.length; from += 1500) shelf.add(all.slice(from, from + 1500))
+  // when one of the first and one of the last are deleted
+  const gone = [all[3]!, all.at(-3)!]
+  for (const { key } of gone) expect(shelf.delete(key)?.key).toBe(key)
+  // then the others are there
+  expect(shelf.startingWith(PREFIX)).toEqual(all.filter((shelved) => !gone.includes(shelved)).sort(byKey))
+  expect(shelf.get(all[4]!.key)).toEqual(all[4])
+  expect(gone.map(({ key }) => shelf.get(key))).toEqual([undefined, undefined])
+})

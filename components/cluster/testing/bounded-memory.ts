@@ -2,8 +2,12 @@ import { garbageCollector } from "../../../pkg/runtime/garbage.ts"
 import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
 
 /** How many revisions are kept for watches that resume. */
-const KEPT_REVISIONS = 2000
-/** Garbage is collected after this many revisions, each of which leaves some 50 kB of it. */
+const KEPT_REVISIONS = 250
+/**
+ * After this many revisions the earlier ones are dropped, and then garbage is collected, of which each revision leaves
+ * some 50 kB. In this order, because what survives one collection stays until all of the heap is collected: most Events
+ * are packed before their first.
+ */
 const COLLECTED_REVISIONS = 2000
 /** Objects that are compressed at a time: a tenth of the Events of a large cluster. */
 export const PACKED_AT_ONCE = 16_384
@@ -20,11 +24,10 @@ export function boundMemory(
 ): void {
   let collected = storage.revision
   storage.subscribe(([first]) => {
-    // Never past a commit that is being told: a watcher that is told of it later would have to list everything again.
-    if (storage.revision - storage.compactedRevision > 4 * KEPT_REVISIONS)
-      storage.compact(Math.min(storage.revision - KEPT_REVISIONS, first!.revision - 1))
-    if (!hasStarted() || storage.revision - collected < COLLECTED_REVISIONS) return
+    if (storage.revision - collected < COLLECTED_REVISIONS) return
     collected = storage.revision
-    collect()
+    // Never past a commit that is being told: a watcher that is told of it later would have to list everything again.
+    storage.compact(Math.min(storage.revision - KEPT_REVISIONS, first!.revision - 1))
+    if (hasStarted()) collect()
   })
 }
