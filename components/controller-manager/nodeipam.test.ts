@@ -32,3 +32,27 @@ test("a new node gets the first free range; ranges of deleted nodes are free, an
     y: "10.42.4.0/24",
   })
 })
+
+test("nodes that come together get different ranges, and the range of a refused patch goes to another", async () => {
+  // given three nodes, and an API that refuses the ranges of one more
+  await using started = await cluster()
+  const { client } = started
+  await using refused = await started.faults.requests({
+    verb: "patch",
+    resource: "nodes",
+    name: "refused",
+    error: "InternalError",
+  })
+  // when it comes with many others
+  const names = ["refused", ...Array.from({ length: 50 }, (_, i) => `new-${i}`)]
+  await Promise.all(names.map((name) => client.create(Node, { metadata: { name } })))
+  await started.settle()
+  await client.create(Node, { metadata: { name: "last" } })
+  await refused.end()
+  await started.advance("1m")
+  // then all have one, and no two the same
+  const ranges = (await client.list(Node)).items.map(({ spec }) => spec.podCIDR)
+  expect(new Set(ranges).size).toBe(names.length + 4)
+  expect(ranges).not.toContain(undefined)
+  expect(ranges).toContain("10.42.3.0/24")
+})

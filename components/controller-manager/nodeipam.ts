@@ -15,11 +15,13 @@ export const nodeIpamController = (clusterCidrs: readonly string[], nodeMasks: r
     eventSource: "cidrAllocator",
     reconciles: Node,
     concerns: ({ spec }) => (spec.podCIDRs ?? []).length === 0,
-    workers: 1, // each allocation must see the one before
+    // A range is reserved before the first await, so each allocation sees those before. Fewer than node-lifecycle has,
+    // which changes the same new nodes: it stays ahead, and the two seldom write one at the same time.
+    workers: 5,
     watches: [
       // The ranges are noted by a watch, because the loop calls all watches of an event before it reconciles a node.
       watching(Node, ({ metadata, spec }, _context, _old, deleted) => {
-        for (const ranges of families) ranges.note(metadata.name ?? "", deleted ? [] : (spec.podCIDRs ?? []))
+        for (const ranges of families) ranges.note(metadata.name ?? "", deleted ? undefined : (spec.podCIDRs ?? []))
         return []
       }),
     ],
@@ -30,8 +32,16 @@ export const nodeIpamController = (clusterCidrs: readonly string[], nodeMasks: r
       const podCIDRs = families.map((ranges) => ranges.firstFree())
       const full = podCIDRs.indexOf(undefined)
       if (full < 0) {
-        // Patched without a resourceVersion: the API refuses to change a range that was set meanwhile.
-        await client.patch(Node, { name: key }, { type: "merge", body: { spec: { podCIDR: podCIDRs[0], podCIDRs } } })
+        families.forEach((ranges, i) => ranges.reserve(key, podCIDRs[i]!))
+        try {
+          // Patched without a resourceVersion: the API refuses to change a range that was set meanwhile. With the uid,
+          // because the ranges are not reserved for another Node of this name.
+          const body = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
+          await client.patch(Node, { name: key }, { type: "merge", body })
+        } catch (err) {
+          for (const ranges of families) ranges.release(key)
+          throw err
+        }
         return
       }
       events.event(node, "Normal", "CIDRNotAvailable", `Node ${key} status is now: CIDRNotAvailable`)
@@ -49,6 +59,8 @@ export const nodeIpamController = (clusterCidrs: readonly string[], nodeMasks: r
  */
 class NodeRanges {
   readonly #byNode = new Map<string, readonly string[]>()
+  /** The ranges of nodes that do not show them yet. */
+  readonly #reserved = new Map<string, string>()
   /** Range → number of nodes with it; users may have set one twice. */
   readonly #taken = new Map<string, number>()
   readonly #network: Network
@@ -64,19 +76,40 @@ class NodeRanges {
     this.count = 2 ** (mask - this.#network.prefix)
   }
 
-  /** Records the ranges of a node, of which those of another family are left out; none when it is deleted. */
-  note(node: string, all: readonly string[]): void {
-    const ranges = all.filter((range) => familyOf(range) === this.#network.family)
+  /** Records the ranges of a node, of which those of another family are left out; undefined when it is deleted. */
+  note(node: string, all: readonly string[] | undefined): void {
+    const ranges = (all ?? []).filter((range) => familyOf(range) === this.#network.family)
     const before = this.#byNode.get(node) ?? []
-    if (before.join() === ranges.join()) return
-    if (ranges.length > 0) this.#byNode.set(node, ranges)
-    else this.#byNode.delete(node)
-    for (const range of ranges) this.#taken.set(range, (this.#taken.get(range) ?? 0) + 1)
-    for (const range of before) {
-      const left = this.#taken.get(range)! - 1
-      if (left > 0) this.#taken.set(range, left)
-      else if (this.#taken.delete(range)) this.#first = 0
+    if (before.join() !== ranges.join()) {
+      if (ranges.length > 0) this.#byNode.set(node, ranges)
+      else this.#byNode.delete(node)
+      for (const range of ranges) this.#take(range)
+      for (const range of before) this.#free(range)
     }
+    if (all?.length !== 0) this.release(node)
+  }
+
+  /** Takes a range for a node, until the node shows its ranges, is deleted, or the range is released. */
+  reserve(node: string, range: string): void {
+    this.#reserved.set(node, range)
+    this.#take(range)
+  }
+
+  release(node: string): void {
+    const range = this.#reserved.get(node)
+    if (range === undefined) return
+    this.#reserved.delete(node)
+    this.#free(range)
+  }
+
+  #take(range: string): void {
+    this.#taken.set(range, (this.#taken.get(range) ?? 0) + 1)
+  }
+
+  #free(range: string): void {
+    const left = this.#taken.get(range)! - 1
+    if (left > 0) this.#taken.set(range, left)
+    else if (this.#taken.delete(range)) this.#first = 0
   }
 
   /** Returns the first range that no node has; undefined when all are taken. */

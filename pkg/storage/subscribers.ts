@@ -17,6 +17,8 @@ interface Subscriber {
  */
 export class Subscribers {
   readonly #subscribers = new Set<Subscriber>()
+  /** For each resource that was committed, those whom it concerns, since most commits change one resource only. */
+  readonly #following = new Map<string, readonly Subscriber[]>()
 
   /** Implements Storage.subscribe. @throws RangeError for a prefix that does not contain a whole resource */
   add(listener: StorageListener, prefixes: readonly string[]): () => void {
@@ -30,7 +32,11 @@ export class Subscribers {
     })
     const subscriber = { listener, prefixes, resources }
     this.#subscribers.add(subscriber)
-    return () => void this.#subscribers.delete(subscriber)
+    this.#following.clear()
+    return () => {
+      this.#subscribers.delete(subscriber)
+      this.#following.clear()
+    }
   }
 
   /**
@@ -39,14 +45,14 @@ export class Subscribers {
    */
   tell(events: readonly StorageEvent[], failed?: (err: unknown) => void): void {
     const errors: unknown[] = []
-    const changed = new Set<string | undefined>()
-    for (const { key } of events) changed.add(resourceOf(key))
-    const only = changed.size === 1 ? resourceOf(events[0]!.key) : undefined
-    for (const { listener, prefixes, resources } of this.#subscribers) {
+    const only = onlyResource(events)
+    for (const subscriber of only === undefined ? [...this.#subscribers] : this.#followersOf(only)) {
+      // An earlier listener may have ended the subscription.
+      if (!this.#subscribers.has(subscriber)) continue
+      const { listener, prefixes } = subscriber
       try {
-        // Most commits change one resource, and most listeners follow whole resources.
         if (prefixes.length === 0 || (only !== undefined && prefixes.includes(only))) listener(events)
-        else if (resources.some((resource) => changed.has(resource))) {
+        else {
           const concerned = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
           if (concerned.length > 0) listener(concerned)
         }
@@ -60,5 +66,23 @@ export class Subscribers {
 
   clear(): void {
     this.#subscribers.clear()
+    this.#following.clear()
   }
+
+  #followersOf(resource: string): readonly Subscriber[] {
+    let found = this.#following.get(resource)
+    if (found === undefined) {
+      found = [...this.#subscribers].filter(({ resources }) => resources.length === 0 || resources.includes(resource))
+      this.#following.set(resource, found)
+    }
+    return found
+  }
+}
+
+/** Returns the resource that all events change; undefined if they change several. */
+function onlyResource(events: readonly StorageEvent[]): string | undefined {
+  const first = resourceOf(events[0]!.key)
+  if (first === undefined) return undefined
+  for (let i = 1; i < events.length; i++) if (!events[i]!.key.startsWith(first)) return undefined
+  return first
 }

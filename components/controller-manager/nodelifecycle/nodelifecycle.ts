@@ -29,6 +29,7 @@ export const nodeLifecycleController = (): Controller<Node> => {
     name: "node-lifecycle-controller",
     eventSource: "node-controller",
     reconciles: Node,
+    workers: 8, // Source: UpdateWorkerSize
     start({ clock }) {
       listeningSince = clock.now()
     },

@@ -87,9 +87,19 @@ export class StaticPods {
     }
   }
 
-  /** Called once the API and the Node are available. */
+  /** Called once the API and the Node are available. Most nodes have no static pods, and nothing to mirror. */
   mirrorAll(): void {
-    this.#later(0)
+    const { synced } = this.#context.informers.of(Pod)
+    if (this.#pods.size > 0 || !synced || this.#mirrors().length > 0) this.#later(0)
+  }
+
+  /** Returns the mirror pods of this node. */
+  #mirrors(): readonly Pod[] {
+    const { informers, config } = this.#context
+    return informers
+      .of(Pod)
+      .list()
+      .filter((pod) => isMirrorPod(pod) && pod.spec.nodeName === config.nodeName)
   }
 
   async #read(): Promise<void> {
@@ -127,8 +137,7 @@ export class StaticPods {
     const nodeUid = this.#nodeUid()
     if (nodeUid === undefined) return
     const pods = informers.of(Pod)
-    const mirrors = pods.list().filter((pod) => isMirrorPod(pod) && pod.spec.nodeName === config.nodeName)
-    for (const mirror of mirrors) {
+    for (const mirror of this.#mirrors()) {
       if (this.#pods.has(mirror.metadata.annotations![CONFIG_MIRROR]!)) continue
       await client
         .delete(Pod, mirror.metadata, { gracePeriodSeconds: 0, preconditions: { uid: mirror.metadata.uid! } })
