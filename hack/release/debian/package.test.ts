@@ -81,6 +81,10 @@ test("a removal asks k3ts for the folders of its data, with the service's enviro
   const k3ts = join(machine, "usr/bin/k3ts")
   writeFileSync(k3ts, '#!/bin/sh\necho "$K3TS_DATA_DIR|$K3TS_NODE_NAME"\n')
   chmodSync(k3ts, 0o755)
+  // and another k3ts, which the PATH of who calls apt leads to
+  const other = join(machine, "other")
+  mkdirSync(other)
+  writeFileSync(join(other, "k3ts"), "#!/bin/sh\necho /wrong\n", { mode: 0o755 })
   // The last line has no end.
   writeFileSync(
     join(machine, "etc/default/k3ts"),
@@ -89,6 +93,7 @@ test("a removal asks k3ts for the folders of its data, with the service's enviro
   // when
   const { status, stderr } = spawnSync("sh", ["-s", "remove"], {
     input: script.slice(script.indexOf("\n")),
+    env: { PATH: `${other}:${process.env.PATH}` },
     encoding: "utf8",
   })
   // then
