@@ -36,6 +36,16 @@ const verify = (
 ) => createTokenVerifier({ keys, clock: at(now) }).verify(token, audiences)
 
 describe("a service account token", () => {
+  test("is signed when it is first read, and stays the same", () => {
+    // given a key that cannot sign
+    const issued = issue({}, {} as typeof key)
+    expect(issued.expiresAt).toBe(NOW + 3600_000)
+    expect(() => issued.token).toThrow()
+    // and a good one
+    const good = issue()
+    expect(good.token).toBe(good.token)
+  })
+
   test("contains its subject, its bound objects and its expiry", () => {
     const { token, expiresAt, id } = issue()
     expect(expiresAt).toBe(NOW + 3600_000)

@@ -9,7 +9,7 @@ import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import { authentic, commonAudiences, refuse, type Refused } from "./authentic.ts"
 import { claimsOf, type ObjectRef, outOfTime, type ServiceAccountClaims, usernameOf } from "./claims.ts"
-import { signCompact } from "./jws.ts"
+import { signCompact, type JsonObject } from "./jws.ts"
 import type { SigningKey, VerifyingKey } from "./signing-key.ts"
 
 export const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -39,6 +39,7 @@ export type TokenVerdict =
   | Refused
 
 export interface IssuedToken {
+  /** Signed when it is first read: of the tokens in volumes of simulated pods hardly any is. */
   readonly token: string
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -63,29 +64,54 @@ export function createTokenIssuer({
 }): TokenIssuer {
   return {
     issue(request) {
-      const now = Math.floor(clock.now() / 1000)
-      const exp = now + request.expirationSeconds
-      const jti = uuid(random)
-      const { pod, secret, node, warnAfterSeconds } = request
-      const token = signCompact(key, {
-        aud: request.audiences,
-        exp,
-        iat: now,
-        iss: issuer,
-        jti,
-        "kubernetes.io": {
-          namespace: request.namespace,
-          node: node && { name: node.name, uid: node.uid },
-          pod: pod && { name: pod.name, uid: pod.uid },
-          secret: secret && { name: secret.name, uid: secret.uid },
-          serviceaccount: { name: request.serviceAccount.name, uid: request.serviceAccount.uid },
-          warnafter: warnAfterSeconds === undefined ? undefined : now + warnAfterSeconds,
-        },
-        nbf: now,
-        sub: usernameOf(request.namespace, request.serviceAccount.name),
-      })
-      return { token, expiresAt: exp * 1000, id: jti }
+      return new LateToken(key, issuer, request, Math.floor(clock.now() / 1000), uuid(random))
     },
+  }
+}
+
+/** A class instead of a closure, which would keep all that was at hand when the token was issued. */
+class LateToken implements IssuedToken {
+  readonly id: string
+  readonly #key: SigningKey
+  readonly #issuer: string
+  readonly #request: TokenRequest
+  readonly #now: number
+  #token: string | undefined
+
+  constructor(key: SigningKey, issuer: string, request: TokenRequest, now: number, id: string) {
+    this.#key = key
+    this.#issuer = issuer
+    this.#request = request
+    this.#now = now
+    this.id = id
+  }
+
+  get expiresAt(): number {
+    return (this.#now + this.#request.expirationSeconds) * 1000
+  }
+  get token(): string {
+    return (this.#token ??= signCompact(this.#key, claimsFor(this.#request, this.#issuer, this.#now, this.id)))
+  }
+}
+
+function claimsFor(request: TokenRequest, issuer: string, now: number, jti: string): JsonObject {
+  const { pod, secret, node, warnAfterSeconds } = request
+  return {
+    aud: request.audiences,
+    exp: now + request.expirationSeconds,
+    iat: now,
+    iss: issuer,
+    jti,
+    "kubernetes.io": {
+      namespace: request.namespace,
+      node: node && { name: node.name, uid: node.uid },
+      pod: pod && { name: pod.name, uid: pod.uid },
+      secret: secret && { name: secret.name, uid: secret.uid },
+      serviceaccount: { name: request.serviceAccount.name, uid: request.serviceAccount.uid },
+      warnafter: warnAfterSeconds === undefined ? undefined : now + warnAfterSeconds,
+    },
+    nbf: now,
+    sub: usernameOf(request.namespace, request.serviceAccount.name),
   }
 }
 

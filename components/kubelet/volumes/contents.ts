@@ -3,7 +3,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
-import type { Payload } from "./payload.ts"
+import type { LateText, Payload } from "./payload.ts"
 import type { Reference } from "./references.ts"
 
 /** Reads the objects that volumes show, in the pod's namespace; undefined for an object that does not exist. */
@@ -12,7 +12,7 @@ export interface ContentSources {
   readonly hostIps: readonly string[]
   configMap(name: string): Promise<ConfigMap | undefined>
   secret(name: string): Promise<Secret | undefined>
-  token(audience: string, expirationSeconds: number): Promise<string>
+  token(audience: string, expirationSeconds: number): Promise<LateText>
   node(): Promise<NodeAmounts>
 }
 

@@ -1,14 +1,23 @@
 import { posix } from "node:path"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 
+/** A token that may be signed when it is first read. */
+export interface LateText {
+  readonly token: string
+}
+
 /** A file of a volume whose contents come from the API. */
 export interface PayloadFile {
-  readonly data: string | Uint8Array
+  readonly data: string | Uint8Array | LateText
   /** Permission bits. */
   readonly mode: number
   /** The owner's user id; root when undefined. */
   readonly user?: number
 }
+
+/** Returns the content of a file, of which a token is signed now. */
+export const contentOf = ({ data }: Pick<PayloadFile, "data">): string | Uint8Array =>
+  typeof data === "string" || data instanceof Uint8Array ? data : data.token
 
 /** Files by their path in the volume. */
 export type Payload = ReadonlyMap<string, PayloadFile>

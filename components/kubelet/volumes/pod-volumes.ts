@@ -330,10 +330,10 @@ export class PodVolumes {
       secret: (name) => read<Secret>({ kind: "Secret", name }),
       node: () => nodeAmounts(context),
       token: async (audience, expirationSeconds) => {
-        const { token, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
+        const { status, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
         this.#renewals = [...this.#renewals, { volume: volume.name, at: renewAt }]
         this.#arm()
-        return token
+        return status
       },
     }
   }

@@ -45,7 +45,7 @@ const query = (more: object = {}) => ({ pod: pod("u-1"), audience: "", expiratio
 describe("tokens of service accounts", () => {
   test("are bound to the pod", async () => {
     const { state, tokens } = setUp()
-    expect((await tokens.get(query({ audience: "vault" }))).token).toBe("token 1")
+    expect((await tokens.get(query({ audience: "vault" }))).status.token).toBe("token 1")
     expect(state.asked[0]).toMatchObject({
       verb: "create",
       subresource: "token",
@@ -82,9 +82,9 @@ describe("tokens of service accounts", () => {
     expect((await tokens.get(query())).renewAt - start).toBe(0.8 * HOUR_MS)
     expect((await tokens.get(query({ expirationSeconds: 7 * 24 * 3600 }))).renewAt - start).toBe(24 * HOUR_MS)
     await clock.advance(0.8 * HOUR_MS - 1)
-    expect((await tokens.get(query())).token).toBe("token 1")
+    expect((await tokens.get(query())).status.token).toBe("token 1")
     await clock.advance(1)
-    expect((await tokens.get(query())).token).toBe("token 3")
+    expect((await tokens.get(query())).status.token).toBe("token 3")
   })
 
   test("are used until they expire when they cannot be renewed; then calls fail", async () => {
@@ -94,13 +94,13 @@ describe("tokens of service accounts", () => {
     // when it is to be renewed
     await clock.advance(0.8 * HOUR_MS)
     const kept = await tokens.get(query())
-    expect([kept.token, kept.renewAt - clock.monotonic()]).toEqual(["token 1", 10_000])
+    expect([kept.status.token, kept.renewAt - clock.monotonic()]).toEqual(["token 1", 10_000])
     // when it has ended
     await clock.advance(0.2 * HOUR_MS)
     await expect(tokens.get(query())).rejects.toThrow("failed to fetch token: no server")
     // when the server is back
     state.failure = undefined
-    expect((await tokens.get(query())).token).toStartWith("token")
+    expect((await tokens.get(query())).status.token).toStartWith("token")
   })
 
   test("are requested again after 10 seconds although the wall clock was set back", async () => {
@@ -114,6 +114,6 @@ describe("tokens of service accounts", () => {
     clock.jump(-HOUR_MS)
     await clock.advance(10_000)
     // then
-    expect((await tokens.get(query())).token).toBe("token 3")
+    expect((await tokens.get(query())).status.token).toBe("token 3")
   })
 })

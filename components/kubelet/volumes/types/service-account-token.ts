@@ -9,6 +9,7 @@ import type { Client } from "../../../../pkg/client/client.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
+import type { LateText } from "../payload.ts"
 
 export interface TokenQuery {
   readonly pod: Pod
@@ -18,7 +19,8 @@ export interface TokenQuery {
 }
 
 export interface HeldToken {
-  readonly token: string
+  /** The status of a TokenRequest; an API server of the same process signs the token when it is first read. */
+  readonly status: LateText
   /** When to renew the token, in milliseconds of the monotonic clock. */
   readonly renewAt: number
 }
@@ -119,6 +121,6 @@ export class ServiceAccountTokens {
     const used = lifeMs - (expiresAt - clock.now())
     const renewIn = Math.min(LIFE_USED * lifeMs, LONGEST_USE_MS) - used - random.next() * JITTER_MS
     const renewAt = clock.monotonic() + renewIn
-    return { token: status.token, expiresAt, renewAt }
+    return { status, expiresAt, renewAt }
   }
 }

@@ -11,7 +11,7 @@ import { formatTime } from "../../../../../pkg/apimachinery/scalars/time.ts"
 import { uuid } from "../../../../../pkg/clock/random.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ObjectRef } from "../../../../../pkg/jwt/claims.ts"
-import type { TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt/service-account.ts"
+import type { IssuedToken, TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt/service-account.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { KindHooks, RegistryContext } from "../../context.ts"
@@ -81,10 +81,10 @@ async function issue(
       code: 201,
       object: { ...object, metadata } as KubeObject,
     }
-  const { token, expiresAt, id } = issuer.issue(claims)
-  request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${id}`)
+  const issued = issuer.issue(claims)
+  request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${issued.id}`)
   // The response shows the requested time, so that clients refresh the token in time.
-  const expirationTimestamp = formatTime(extended ? clock.now() + expirationSeconds * 1000 : expiresAt)
+  const expirationTimestamp = formatTime(extended ? clock.now() + expirationSeconds * 1000 : issued.expiresAt)
   return {
     kind: "object",
     code: 201,
@@ -92,7 +92,7 @@ async function issue(
       ...object,
       metadata,
       spec: { ...object.spec, audiences: wanted },
-      status: { token, expirationTimestamp },
+      status: statusWith(issued, expirationTimestamp),
     } as KubeObject,
   }
 
@@ -142,6 +142,14 @@ async function issue(
     return { name: ref.name, uid: found.metadata.uid! }
   }
 }
+
+/** The token is signed when it is first read. */
+const statusWith = (issued: IssuedToken, expirationTimestamp: string): TokenRequest["status"] => ({
+  get token() {
+    return issued.token
+  },
+  expirationTimestamp,
+})
 
 /** Go's form of a group and version. Source: apimachinery pkg/runtime/schema GroupVersionKind.String. */
 const goVersion = (apiVersion: string): string => (apiVersion.includes("/") ? apiVersion : `/${apiVersion}`)

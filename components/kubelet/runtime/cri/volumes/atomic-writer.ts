@@ -20,7 +20,7 @@ import {
   writeFile,
 } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { cleanPayload, type Payload, type PayloadFile } from "../../../volumes/payload.ts"
+import { cleanPayload, contentOf, type Payload, type PayloadFile } from "../../../volumes/payload.ts"
 import type { PayloadRequest } from "../../../volumes/volume-files.ts"
 import { unlessMissing } from "./missing.ts"
 import { setOwnership } from "./ownership.ts"
@@ -70,8 +70,9 @@ async function holds(folder: string, payload: Payload): Promise<boolean> {
   return same.every((one) => one)
 }
 
-async function isSame(path: string, { data }: PayloadFile): Promise<boolean> {
-  const wanted = typeof data === "string" ? Buffer.from(data) : data
+async function isSame(path: string, file: PayloadFile): Promise<boolean> {
+  const content = contentOf(file)
+  const wanted = typeof content === "string" ? Buffer.from(content) : content
   const there = await readFile(path)
   return there.equals(wanted)
 }
@@ -84,7 +85,7 @@ async function writeFiles(folder: string, payload: Payload): Promise<void> {
   await Promise.all(
     [...payload].map(async ([path, { data, mode, user }]) => {
       const file = join(folder, path)
-      await writeFile(file, data, { mode })
+      await writeFile(file, contentOf({ data }), { mode })
       // The umask limits the mode given to open.
       await chmod(file, mode)
       if (user !== undefined) await chown(file, user, (await stat(file)).gid)

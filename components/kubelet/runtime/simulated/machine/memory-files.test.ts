@@ -59,3 +59,28 @@ test("a watch of a file reports its writes, and the removal of a folder above it
   files.put("/var/pods/a/token", "new")
   expect(heard).toBe(2)
 })
+
+test("a token is read only when its file is, and is the same file when it is written again", async () => {
+  const files = new MemoryFiles()
+  let reads = 0
+  const late = (text: string) => ({
+    get token() {
+      reads++
+      return text
+    },
+  })
+  // when one is written twice, and then another
+  const [first, second] = [late("first"), late("second")]
+  expect([files.replace("/token", first), files.replace("/token", first), files.replace("/token", second)]).toEqual([
+    true,
+    false,
+    true,
+  ])
+  expect(reads).toBe(0)
+  // then a reader gets the newest, also one that opened the file before
+  expect(files.get("/token")).toBe("second")
+  const open = (await files.open("/token"))!
+  expect([files.replace("/token", second), files.replace("/token", first)]).toEqual([false, true])
+  expect(Buffer.from(await open.read(0, 10)).toString()).toBe("first")
+  expect([files.replace("/token", "first"), files.replace("/token", "text")]).toEqual([false, true])
+})

@@ -1,4 +1,5 @@
 import { RecentTexts } from "../../../../../pkg/cache/recent-texts.ts"
+import type { LateText } from "../../../volumes/payload.ts"
 import type { PodFiles } from "../../runtime.ts"
 import type { OpenFile } from "../../open-file.ts"
 
@@ -8,7 +9,7 @@ interface OpenedFile {
 }
 
 /** What a name stands for. A file is only its text until it is opened, since there are very many. */
-type Entry = Folder | OpenedFile | string
+type Entry = Folder | OpenedFile | LateText | string
 
 /**
  * A folder: each name, followed by its entry. It is one list, since there are very many folders and most have two or
@@ -17,7 +18,10 @@ type Entry = Folder | OpenedFile | string
 interface Folder extends Array<Entry> {}
 
 const isFolder = (entry: Entry | undefined): entry is Folder => Array.isArray(entry)
-const textOf = (file: OpenedFile | string): string => (typeof file === "string" ? file : file.text)
+const isLate = (entry: OpenedFile | LateText | string): entry is LateText =>
+  typeof entry === "object" && "token" in entry
+const textOf = (file: OpenedFile | LateText | string): string =>
+  typeof file === "string" ? file : isLate(file) ? file.token : file.text
 const namesIn = (folder: Folder): readonly string[] => folder.filter((_, i) => i % 2 === 0) as string[]
 
 /** Names of entries are shared, since the folders of most pods have the same names, on all nodes. */
@@ -98,9 +102,23 @@ export class MemoryFiles implements PodFiles {
 
   put(path: string, text: string): void {
     const found = this.#find(path)
-    if (found !== undefined && !isFolder(found) && typeof found !== "string") found.text = text
+    if (found !== undefined && !isFolder(found) && typeof found !== "string" && !isLate(found)) found.text = text
     else this.#enter(path, text)
     this.#changed(path)
+  }
+
+  /** Writes a file whose content may be made when it is first read. Returns whether another content was there before. */
+  replace(path: string, content: string | LateText): boolean {
+    const found = this.#find(path)
+    if (found === content) return false
+    const isAnother = found === undefined || isFolder(found) || (typeof content !== "string" && isLate(found))
+    if (!isAnother && textOf(found) === textOf(content)) return false
+    if (typeof content === "string" || !(isAnother || typeof found === "string")) this.put(path, textOf(content))
+    else {
+      this.#enter(path, content)
+      this.#changed(path)
+    }
+    return true
   }
 
   append(path: string, text: string): void {
@@ -142,8 +160,8 @@ export class MemoryFiles implements PodFiles {
   #opened(path: string): OpenedFile | undefined {
     const found = this.#find(path)
     if (found === undefined || isFolder(found)) return undefined
-    if (typeof found !== "string") return found
-    const file = { text: found }
+    if (typeof found !== "string" && !isLate(found)) return found
+    const file = { text: textOf(found) }
     this.#enter(path, file)
     return file
   }
@@ -191,7 +209,7 @@ export class MemoryFiles implements PodFiles {
   }
 
   /** Puts a file into its folder, and replaces one that has its name. */
-  #enter(path: string, file: OpenedFile | string): void {
+  #enter(path: string, file: OpenedFile | LateText | string): void {
     const slash = path.lastIndexOf("/")
     const folder = this.#makeFolder(path.slice(0, Math.max(slash, 0)))
     const name = path.slice(slash + 1)

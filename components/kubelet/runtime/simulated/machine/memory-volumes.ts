@@ -1,7 +1,9 @@
+import type { LateText, PayloadFile } from "../../../volumes/payload.ts"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
 import type { MemoryFiles } from "./memory-files.ts"
 
-const textOf = (data: string | Uint8Array): string => (typeof data === "string" ? data : new TextDecoder().decode(data))
+const textOf = (data: PayloadFile["data"]): string | LateText =>
+  data instanceof Uint8Array ? new TextDecoder().decode(data) : data
 
 /**
  * The volumes of one simulated node. Owners and modes are not kept, since only behaviours read the files. A payload is
@@ -16,10 +18,7 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     for (const path of gone) void files.remove(`${folder}/${path}`)
     if (payload.size === 0) void files.makeFolder(folder)
     for (const [path, { data }] of payload) {
-      const text = textOf(data)
-      if (files.get(`${folder}/${path}`) === text) continue
-      files.put(`${folder}/${path}`, text)
-      changed = true
+      if (files.replace(`${folder}/${path}`, textOf(data))) changed = true
     }
     return changed
   },
