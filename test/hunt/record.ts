@@ -55,7 +55,8 @@ export function neverHappened(entries: Iterable<Written>): readonly string[] {
         problems.push(...podProblems(pod, before, type, when))
         if (pod.spec.nodeName && !before?.spec.nodeName && type === "update")
           problems.push(...overCapacity(pod.spec.nodeName, nodes, pods, when))
-        if (type === "create") problems.push(...overQuota("pods", pod, active(pods), quotas, when))
+        if (type === "create")
+          problems.push(...overQuota("pods", pod, inQuotas(pods, Date.parse(entry.time)), quotas, when))
         if (pod.status.phase === "Succeeded")
           for (const owner of pod.metadata.ownerReferences ?? []) succeeded.get(owner.uid)?.add(uid)
       }
@@ -91,8 +92,13 @@ function overCapacity(
   })
 }
 
-const active = (pods: ReadonlyMap<string, Pod>): readonly Pod[] =>
-  [...pods.values()].filter((pod) => !isPodTerminal(pod))
+/** Returns the pods that quotas count: neither those that have ended, nor those whose grace period is over. */
+const inQuotas = (pods: ReadonlyMap<string, Pod>, now: number): readonly Pod[] =>
+  [...pods.values()].filter((pod) => !isPodTerminal(pod) && now <= endOfGrace(pod))
+
+function endOfGrace({ metadata: { deletionTimestamp, deletionGracePeriodSeconds = 0 } }: Pod): number {
+  return deletionTimestamp === undefined ? Infinity : Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000
+}
 
 function overQuota(
   what: "pods" | "services",
