@@ -33,7 +33,7 @@ test("a new node gets the first free range; ranges of deleted nodes are free, an
   })
 })
 
-test("nodes that come together get different ranges, and the range of a refused patch goes to another", async () => {
+test("nodes that come together get different ranges, also one whose first patches are refused", async () => {
   // given three nodes, and an API that refuses the ranges of one more
   await using started = await cluster()
   const { client } = started
@@ -55,4 +55,32 @@ test("nodes that come together get different ranges, and the range of a refused 
   expect(new Set(ranges).size).toBe(names.length + 4)
   expect(ranges).not.toContain(undefined)
   expect(ranges).toContain("10.42.3.0/24")
+})
+
+test("a node whose patch has no answer keeps its range, which no other node gets, until it is deleted", async () => {
+  // given a node whose range the API does not write
+  await using started = await cluster()
+  const { client } = started
+  const fault = { verb: "patch", resource: "nodes", name: "slow", error: "Timeout" } as const
+  const unanswered = await started.faults.requests(fault)
+  await client.create(Node, { metadata: { name: "slow" } })
+  await started.settle()
+  // when another comes meanwhile
+  await client.create(Node, { metadata: { name: "other" } })
+  await started.settle()
+  const rangeOf = async (name: string) => (await client.get(Node, { name })).spec.podCIDR
+  expect(await rangeOf("other")).toBe("10.42.4.0/24")
+  // then the first gets the range that was kept for it
+  await unanswered.end()
+  await started.advance("1m")
+  expect(await rangeOf("slow")).toBe("10.42.3.0/24")
+  // and when one that never showed its range is deleted, the range is free
+  await using _again = await started.faults.requests(fault)
+  await client.delete(Node, { name: "slow" })
+  await client.create(Node, { metadata: { name: "slow" } })
+  await started.settle()
+  await client.delete(Node, { name: "slow" })
+  await client.create(Node, { metadata: { name: "next" } })
+  await started.settle()
+  expect(await rangeOf("next")).toBe("10.42.3.0/24")
 })

@@ -29,19 +29,15 @@ export const nodeIpamController = (clusterCidrs: readonly string[], nodeMasks: r
       const node = informers.of(Node).get(key)
       if (node === undefined || node.metadata.deletionTimestamp !== undefined || (node.spec.podCIDRs ?? []).length > 0)
         return
-      const podCIDRs = families.map((ranges) => ranges.firstFree())
+      const podCIDRs = families.map((ranges) => ranges.reservedFor(key) ?? ranges.firstFree())
       const full = podCIDRs.indexOf(undefined)
       if (full < 0) {
         families.forEach((ranges, i) => ranges.reserve(key, podCIDRs[i]!))
-        try {
-          // Patched without a resourceVersion: the API refuses to change a range that was set meanwhile. With the uid,
-          // because the ranges are not reserved for another Node of this name.
-          const body = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
-          await client.patch(Node, { name: key }, { type: "merge", body })
-        } catch (err) {
-          for (const ranges of families) ranges.release(key)
-          throw err
-        }
+        // Patched without a resourceVersion: the API refuses to change a range that was set meanwhile. With the uid,
+        // because the ranges are not reserved for another Node of this name. When this fails they stay reserved for the
+        // next attempt: a patch without an answer may have been executed.
+        const body = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
+        await client.patch(Node, { name: key }, { type: "merge", body })
         return
       }
       events.event(node, "Normal", "CIDRNotAvailable", `Node ${key} status is now: CIDRNotAvailable`)
@@ -86,20 +82,21 @@ class NodeRanges {
       for (const range of ranges) this.#take(range)
       for (const range of before) this.#free(range)
     }
-    if (all?.length !== 0) this.release(node)
+    const reserved = this.#reserved.get(node)
+    if (reserved === undefined || all?.length === 0) return
+    this.#reserved.delete(node)
+    this.#free(reserved)
   }
 
-  /** Takes a range for a node, until the node shows its ranges, is deleted, or the range is released. */
+  /** Takes a range for a node, until the node shows its ranges or is deleted. Does nothing when the node has it. */
   reserve(node: string, range: string): void {
+    if (this.#reserved.has(node)) return
     this.#reserved.set(node, range)
     this.#take(range)
   }
 
-  release(node: string): void {
-    const range = this.#reserved.get(node)
-    if (range === undefined) return
-    this.#reserved.delete(node)
-    this.#free(range)
+  reservedFor(node: string): string | undefined {
+    return this.#reserved.get(node)
   }
 
   #take(range: string): void {

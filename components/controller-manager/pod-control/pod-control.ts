@@ -64,9 +64,9 @@ export async function deletePod(owner: KubeObject, pod: Pod, { client, events }:
 
 const uidOf = (pod: Pod): { readonly uid?: string } => (pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid })
 
-/** Returns the prefix of the names of the owner's pods: its name and a dash. */
 /** Pods of one controller share the text. */
 const generateNames = new RecentTexts()
+/** Returns the prefix of the names of the owner's pods: its name and a dash. */
 const generateNameFor = (owner: KubeObject): string => generateNames.of(`${owner.metadata.name}-`)
 
 /**
