@@ -83,11 +83,10 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     const serving = components.apiserver.start()
     // Several servers agree over a network, which takes time.
     await (servers === undefined ? serving : driver.ended(() => "startCluster waits for the servers to start", serving))
-    const nodes = this.#parts.specs.map((spec) => this.#parts.nodes.add(spec))
     const starting = Promise.all([
       components["controller-manager"].start(),
       components.scheduler.start(),
-      ...nodes.map((start) => start()),
+      this.#parts.nodes.start(this.#parts.specs),
     ])
     await driver.ended(() => "startCluster waits for components and nodes to start", starting)
     await this.#settle()
