@@ -14,8 +14,9 @@ export const PACKED_AT_ONCE = 16_384
 
 /**
  * Limits the memory of a very large cluster to about what its objects need. History is limited by its length, since its
- * age does not grow while virtual time stands still. Garbage is collected once the cluster `hasStarted`: until then the
- * heap grows by objects that stay, so that full collections take a tenth of the time and free almost nothing.
+ * age does not grow while virtual time stands still. Both begin when the cluster `hasStarted`: until then the heap
+ * grows by objects that stay, so that collections and the packing of Events take a tenth of the time and free almost
+ * nothing.
  */
 export function boundMemory(
   storage: MemoryStorage,
@@ -24,10 +25,10 @@ export function boundMemory(
 ): void {
   let collected = storage.revision
   storage.subscribe(([first]) => {
-    if (storage.revision - collected < COLLECTED_REVISIONS) return
+    if (!hasStarted() || storage.revision - collected < COLLECTED_REVISIONS) return
     collected = storage.revision
     // Never past a commit that is being told: a watcher that is told of it later would have to list everything again.
     storage.compact(Math.min(storage.revision - KEPT_REVISIONS, first!.revision - 1))
-    if (hasStarted()) collect()
+    collect()
   })
 }
