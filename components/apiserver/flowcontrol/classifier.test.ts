@@ -47,3 +47,24 @@ test("of users with the same groups only those that a schema names match it", ()
   expect(schemaOf("system:serviceaccount:team:bot", "developers")).toBe("team")
   expect(schemaOf("dave", "operators")).toBe("catch-all")
 })
+
+test("of users with the same groups each has a flow of its own, where flows are told apart by user", () => {
+  // given
+  const classifier = new Classifier(createFlowMetrics(new Registry()))
+  const level = { name: "level", configuration: { metadata: {} }, queuing: { queues: 2 } } as unknown as PriorityLevel
+  const byUser = schema("nodes", { kind: "Group", group: { name: "nodes" } })
+  const named = schema("catch-all", { kind: "User", user: { name: "*" } })
+  classifier.configure(
+    [{ ...byUser, spec: { ...byUser.spec, distinguisherMethod: { type: "ByUser" } } }, named],
+    new Map([["level", level]]),
+  )
+  const flowOf = (name: string, ...groups: readonly string[]) => {
+    const user = { name, groups }
+    return classifier.classify(user, { user, verb: "get", group: "", version: "v1", resource: "nodes" }).flow()
+  }
+  // then
+  expect(flowOf("node-0", "nodes").distinguisher).toBe("node-0")
+  expect(flowOf("node-1", "nodes").distinguisher).toBe("node-1")
+  expect(flowOf("node-0", "nodes")).toBe(flowOf("node-0", "nodes"))
+  expect(flowOf("alice").distinguisher).toBe("")
+})

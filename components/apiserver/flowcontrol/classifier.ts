@@ -17,21 +17,9 @@ export interface Classified {
   flow(): Flow
 }
 
-/** A FlowSchema with those of its rules whose subjects include one user. */
-interface Candidate {
-  readonly rules: RulesOfUser
-  of(attributes: ResourceAttributes | NonResourceRequest): Classified
-}
-
-/** A FlowSchema that can match a user, with the rules whose subjects include it. */
-interface Matching {
-  readonly schema: FlowSchema
-  readonly level: PriorityLevel
-  readonly rules: RulesOfUser
-}
-
 interface KnownUser {
   readonly groups: readonly string[]
+  /** The schemas that can match the user, in the order in which they are tried; the last one matches every request. */
   readonly candidates: readonly Candidate[]
 }
 
@@ -40,15 +28,18 @@ interface KnownUser {
  * cluster, each of which is a user, and few enough that invented names cannot fill the memory.
  */
 const MOST_USERS = 8000
-/** Most namespaces of one schema and user that are cached. */
+/** Most namespaces of one schema that are cached. */
 const MOST_NAMESPACES = 1000
 
 /** Finds the FlowSchema of a request. The schemas that can match a user are cached. */
 export class Classifier {
   #schemas: readonly { readonly schema: FlowSchema; readonly level: PriorityLevel }[] = []
   readonly #users = new Map<string, KnownUser>()
-  /** The rules of users that no schema names: they depend on the groups alone, of which thousands of nodes have the same. */
-  readonly #ofGroups = new Map<string, readonly Matching[]>()
+  /**
+   * The candidates of users that no schema names: they depend on the groups alone, of which thousands of nodes have the
+   * same.
+   */
+  readonly #ofGroups = new Map<string, readonly Candidate[]>()
   readonly #metrics: FlowMetrics
 
   constructor(metrics: FlowMetrics) {
@@ -68,77 +59,98 @@ export class Classifier {
   /** Classifies a request. One that no schema matches gets the schema `catch-all`. Source: startRequest. */
   classify(user: UserInfo, attributes: ResourceAttributes | NonResourceRequest): Classified {
     const { candidates } = this.#known(user)
-    for (const candidate of candidates) if (matches(candidate.rules, attributes)) return candidate.of(attributes)
-    return candidates.at(-1)!.of(attributes)
+    for (const candidate of candidates) if (matches(candidate.rules, attributes)) return candidate.of(user, attributes)
+    return candidates.at(-1)!.of(user, attributes)
   }
 
   #known({ name, groups }: UserInfo): KnownUser {
     const known = this.#users.get(name)
     if (known !== undefined && (known.groups === groups || isSame(known.groups, groups))) return known
-    const fallback = this.#schemas.find(({ schema }) => schema.metadata.name === "catch-all")!
-    const candidates = this.#matching({ name, groups }).map(({ schema, level, rules }) =>
-      this.#candidateOf(schema, level, rules, name),
-    )
-    const found = {
-      groups,
-      candidates: [...candidates, this.#candidateOf(fallback.schema, fallback.level, NO_RULES, name)],
-    }
+    const found = { groups, candidates: this.#candidatesFor({ name, groups }) }
     if (this.#users.size >= MOST_USERS) this.#users.clear()
     this.#users.set(name, found)
     return found
   }
 
-  /** Returns the schemas that can match a user, with their rules for it. */
-  #matching(user: UserInfo): readonly Matching[] {
+  #candidatesFor(user: UserInfo): readonly Candidate[] {
     const isNamed = this.#schemas.some(({ schema }) => names(schema, user.name))
     const key = isNamed ? "" : JSON.stringify(user.groups)
     const known = isNamed ? undefined : this.#ofGroups.get(key)
     if (known !== undefined) return known
     const found = this.#schemas.flatMap(({ schema, level }) => {
       const rules = rulesFor(user, schema)
-      return rules === undefined ? [] : [{ schema, level, rules }]
+      return rules === undefined ? [] : [new Candidate(schema, level, rules, this.#metrics)]
     })
+    const fallback = this.#schemas.find(({ schema }) => schema.metadata.name === "catch-all")!
+    found.push(new Candidate(fallback.schema, fallback.level, NO_RULES, this.#metrics))
     if (isNamed) return found
     if (this.#ofGroups.size >= MOST_USERS) this.#ofGroups.clear()
     this.#ofGroups.set(key, found)
     return found
   }
+}
 
-  #candidateOf(schema: FlowSchema, level: PriorityLevel, rules: RulesOfUser, user: string): Candidate {
-    const classifiedAs = (distinguisher: string): Classified => {
-      let flow: Flow | undefined
-      let figures: SchemaFigures | undefined
-      const metrics = this.#metrics
-      return {
-        schema,
-        level,
-        schemaUid: schema.metadata.uid ?? "",
-        levelUid: level.configuration.metadata.uid ?? "",
-        get figures() {
-          return (figures ??= metrics.of(level.name, schema.metadata.name!))
-        },
-        flow: () => (flow ??= { distinguisher, hash: hashOfFlow(schema.metadata.name!, distinguisher) }),
-      }
-    }
+/** A FlowSchema with those of its rules whose subjects include some users. */
+class Candidate {
+  readonly rules: RulesOfUser
+  readonly #schema: FlowSchema
+  readonly #level: PriorityLevel
+  readonly #metrics: FlowMetrics
+  readonly #method: string | undefined
+  readonly #byDistinguisher = new Map<string, Classified>()
+
+  constructor(schema: FlowSchema, level: PriorityLevel, rules: RulesOfUser, metrics: FlowMetrics) {
+    this.#schema = schema
+    this.#level = level
+    this.rules = rules
+    this.#metrics = metrics
     // With one queue, or none, flows need not be told apart.
-    const method = (level.queuing?.queues ?? 0) > 1 ? schema.spec.distinguisherMethod?.type : undefined
-    if (method !== "ByNamespace") {
-      const always = classifiedAs(method === "ByUser" ? user : "")
-      return { rules, of: () => always }
-    }
-    const byNamespace = new Map<string, Classified>()
-    return {
-      rules,
-      of(attributes) {
-        const namespace = "path" in attributes ? "" : (attributes.namespace ?? "")
-        let classified = byNamespace.get(namespace)
-        if (classified === undefined) {
-          if (byNamespace.size >= MOST_NAMESPACES) byNamespace.clear()
-          byNamespace.set(namespace, (classified = classifiedAs(namespace)))
-        }
-        return classified
-      },
-    }
+    this.#method = (level.queuing?.queues ?? 0) > 1 ? schema.spec.distinguisherMethod?.type : undefined
+  }
+
+  of({ name }: UserInfo, attributes: ResourceAttributes | NonResourceRequest): Classified {
+    const method = this.#method
+    const isNamespaced = method === "ByNamespace" && !("path" in attributes)
+    const distinguisher = method === "ByUser" ? name : isNamespaced ? (attributes.namespace ?? "") : ""
+    const known = this.#byDistinguisher.get(distinguisher)
+    if (known !== undefined) return known
+    if (this.#byDistinguisher.size >= (method === "ByUser" ? MOST_USERS : MOST_NAMESPACES))
+      this.#byDistinguisher.clear()
+    const classified = new ClassifiedAs(this.#schema, this.#level, distinguisher, this.#metrics)
+    this.#byDistinguisher.set(distinguisher, classified)
+    return classified
+  }
+}
+
+class ClassifiedAs implements Classified {
+  readonly schema: FlowSchema
+  readonly level: PriorityLevel
+  readonly #distinguisher: string
+  readonly #metrics: FlowMetrics
+  #flow: Flow | undefined
+  #figures: SchemaFigures | undefined
+
+  constructor(schema: FlowSchema, level: PriorityLevel, distinguisher: string, metrics: FlowMetrics) {
+    this.schema = schema
+    this.level = level
+    this.#distinguisher = distinguisher
+    this.#metrics = metrics
+  }
+
+  get schemaUid(): string {
+    return this.schema.metadata.uid ?? ""
+  }
+  get levelUid(): string {
+    return this.level.configuration.metadata.uid ?? ""
+  }
+  get figures(): SchemaFigures {
+    return (this.#figures ??= this.#metrics.of(this.level.name, this.schema.metadata.name!))
+  }
+  flow(): Flow {
+    return (this.#flow ??= {
+      distinguisher: this.#distinguisher,
+      hash: hashOfFlow(this.schema.metadata.name!, this.#distinguisher),
+    })
   }
 }
 

@@ -178,12 +178,12 @@ export class FlowControl {
   }
 
   #requestOf(
-    { schema, flow }: Classified,
+    classified: Classified,
     attributes: ResourceAttributes | NonResourceRequest,
     seats: number,
     dispatched: (() => void) | undefined,
   ): FlowRequest {
-    return { seats, flow: flow(), schema: schema.metadata.name!, attributes, dispatched }
+    return { seats, flow: classified.flow(), schema: classified.schema.metadata.name!, attributes, dispatched }
   }
 
   /**
