@@ -6,7 +6,7 @@ import type { ImageService } from "./service.ts"
 export interface ArrivingImages {
   readonly images: ImageService
   /** Resolves when an import has added images; undefined while no import is in progress. */
-  readonly moreImages?: () => Promise<void> | undefined
+  readonly moreImages?: (() => Promise<void> | undefined) | undefined
 }
 
 /**

@@ -35,3 +35,19 @@ test("a second request for a name returns the same series", () => {
   registry.counter("a_total", "How many.").with().inc()
   expect(registry.counter("a_total", "How many.").with().value).toBe(1)
 })
+
+test("metrics that are registered when asked for are told then, once", () => {
+  // given
+  const registry = new Registry()
+  let registered = 0
+  registry.whenAsked(() => {
+    registered++
+    registry.counter("a_total", "How many.")
+  })
+  expect(registered).toBe(0)
+  // when
+  const texts = [registry.text(), registry.text()]
+  // then
+  expect(registered).toBe(1)
+  expect(texts).toEqual(["# HELP a_total How many.\n# TYPE a_total counter\n", texts[0]!])
+})

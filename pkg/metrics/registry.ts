@@ -79,6 +79,8 @@ const keyOf = (values: readonly string[]): string => (values.length === 1 ? valu
 type Kind = "counter" | "gauge" | "histogram"
 
 export class Registry {
+  /** What has yet to be registered. */
+  private readonly later: (() => void)[] = []
   private readonly metrics = new Map<
     string,
     { readonly kind: Kind; readonly help: string; write(lines: string[], name: string): void; readonly family: unknown }
@@ -102,6 +104,13 @@ export class Registry {
     const family = new Family(labels, () => new Distribution(buckets))
     this.metrics.set(name, { kind: "histogram", help, family, write: (lines) => writeHistogram(lines, name, family) })
     return family
+  }
+  /**
+   * Calls `register` when the metrics are asked for. A test cluster has thousands of kubelets whose metrics nobody ever
+   * reads, and most of which count nothing.
+   */
+  whenAsked(register: () => void): void {
+    this.later.push(register)
   }
   /** Registers a value that is read at each request for the metrics. */
   read(kind: "counter" | "gauge", name: string, help: string, value: () => number): void {
@@ -141,6 +150,7 @@ export class Registry {
 
   /** Returns all metrics, or those whose names begin with `prefix`, as text, in the order of their names. */
   text(prefix = ""): string {
+    for (const register of this.later.splice(0)) register()
     const lines: string[] = []
     const wanted = [...this.metrics].filter(([name]) => name.startsWith(prefix))
     for (const [name, { kind, help, write }] of wanted.sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -1,6 +1,7 @@
 import type { ContainerStatus, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { ContainerType } from "../container/containers.ts"
+import { WhenUsed } from "./when-used.ts"
 
 /** Source: pkg/kubelet/metrics/metrics.go Container, InitContainer, EphemeralContainer. */
 const TYPES: Readonly<Record<ContainerType, string>> = {
@@ -22,25 +23,25 @@ const LISTS = [
  * pkg/kubelet/status/status_manager.go checkAndRecordTerminations.
  */
 export class ContainerMetrics {
-  readonly #families: readonly ReturnType<typeof familiesOf>[]
+  readonly #families: WhenUsed<ReturnType<typeof familiesOf>>
 
   constructor(registries: readonly Registry[]) {
-    this.#families = registries.map(familiesOf)
+    this.#families = new WhenUsed(registries, familiesOf)
   }
 
   /** Called before a pod's sandbox is made. */
   startsPod(): void {
-    for (const { pods } of this.#families) pods.with().inc()
+    for (const { pods } of this.#families.all) pods.with().inc()
   }
 
   /** Called before a container is started. */
   starts(type: ContainerType): void {
-    for (const { starts } of this.#families) starts.with(TYPES[type]).inc()
+    for (const { starts } of this.#families.all) starts.with(TYPES[type]).inc()
   }
 
   /** Called when a start has failed; `code` is the reason in the container's status, such as ErrImagePull. */
   failed(type: ContainerType, code: string): void {
-    for (const { failures } of this.#families) failures.with(TYPES[type], code).inc()
+    for (const { failures } of this.#families.all) failures.with(TYPES[type], code).inc()
   }
 
   /** Called when a pod's status changes: counts the containers that have ended since the status before. */
@@ -49,7 +50,7 @@ export class ContainerMetrics {
       for (const { name, state } of after[list] ?? []) {
         const { terminated } = state
         if (terminated === undefined || hasEnded(before[list], name)) continue
-        for (const { ends } of this.#families)
+        for (const { ends } of this.#families.all)
           ends.with(type, String(terminated.exitCode), terminated.reason ?? "").inc()
       }
   }

@@ -1,5 +1,6 @@
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import { DEFAULT_BUCKETS } from "./default-buckets.ts"
+import { WhenUsed } from "./when-used.ts"
 
 type Endpoint = "list" | "get" | "get_allocatable"
 
@@ -8,26 +9,26 @@ type Endpoint = "list" | "get" | "get_allocatable"
  * pkg/kubelet/metrics/metrics.go.
  */
 export class DeviceMetrics {
-  readonly #families: readonly ReturnType<typeof familiesOf>[]
+  readonly #families: WhenUsed<ReturnType<typeof familiesOf>>
 
   /** @param registries each has all metrics */
   constructor(registries: readonly Registry[]) {
-    this.#families = registries.map(familiesOf)
+    this.#families = new WhenUsed(registries, familiesOf)
   }
 
   /** Called when a plugin asks to be registered for a resource. */
   registered(resource: string): void {
-    for (const { registrations } of this.#families) registrations.with(resource).inc()
+    for (const { registrations } of this.#families.all) registrations.with(resource).inc()
   }
 
   /** Called when a plugin has allocated devices, or has failed to. */
   allocated(resource: string, milliseconds: number): void {
-    for (const { allocations } of this.#families) allocations.with(resource).observe(milliseconds / 1000)
+    for (const { allocations } of this.#families.all) allocations.with(resource).observe(milliseconds / 1000)
   }
 
   /** Called for each request for the resources of pods; v1alpha1 has no counter of its own endpoint. */
   asked(version: string, endpoint?: Endpoint): void {
-    for (const { requests, of } of this.#families) {
+    for (const { requests, of } of this.#families.all) {
       requests.with(version).inc()
       if (endpoint !== undefined) of[endpoint].requests.with(version).inc()
     }
@@ -35,7 +36,7 @@ export class DeviceMetrics {
 
   /** Called when such a request fails. */
   failed(version: string, endpoint: Endpoint): void {
-    for (const { of } of this.#families) of[endpoint].errors.with(version).inc()
+    for (const { of } of this.#families.all) of[endpoint].errors.with(version).inc()
   }
 }
 

@@ -1,10 +1,11 @@
 import { registerProcessMetrics } from "../../../pkg/metrics/process.ts"
-import { Registry, type Distribution, type Family, type Value } from "../../../pkg/metrics/registry.ts"
+import { Registry, type Distribution, type Value } from "../../../pkg/metrics/registry.ts"
 import type { ProbeKind } from "../probes/probe-kind.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 import { ContainerMetrics } from "./container-metrics.ts"
 import { DEFAULT_BUCKETS } from "./default-buckets.ts"
 import { DeviceMetrics } from "./device-metrics.ts"
+import { WhenUsed } from "./when-used.ts"
 
 /** Pods with a ready sandbox, and containers by state: created, running, exited, unknown. */
 export interface KubeletFigures {
@@ -40,79 +41,30 @@ export class KubeletMetrics {
   readonly probes = new Registry()
   readonly containers: ContainerMetrics
   readonly devices: DeviceMetrics
-  readonly #started: readonly Family<Distribution>[]
-  readonly #runtime: readonly ReturnType<typeof runtimeFamilies>[]
+  readonly #families: WhenUsed<ReturnType<typeof kubeletFamilies>>
+  readonly #runtime: WhenUsed<ReturnType<typeof runtimeFamilies>>
   /** The series of calls that end often, by operation. */
   readonly #calls = new Map<string, readonly (readonly [total: Value, duration: Distribution])[]>()
-  readonly #worked: readonly Family<Distribution>[]
-  readonly #evicted: readonly Family<Value>[]
-  readonly #probed
-  readonly #probeSeconds
+  readonly #probes: WhenUsed<ReturnType<typeof probeFamilies>>
   /** Labels of the series of each pod, by its uid, which are removed with the pod. */
   readonly #series = new Map<string, Map<string, () => void>>()
 
   constructor({ nodeName, startedAt, figures, shared }: KubeletMetricsOptions) {
     const registries = [this.kubelet, ...(shared === undefined ? [] : [shared])]
-    this.#runtime = registries.map(runtimeFamilies)
+    this.#runtime = new WhenUsed(registries, runtimeFamilies)
     this.containers = new ContainerMetrics(registries)
     this.devices = new DeviceMetrics(registries)
-    this.#worked = registries.map((registry) =>
-      registry.histogram(
-        "kubelet_pod_worker_duration_seconds",
-        "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
-        DEFAULT_BUCKETS,
-        "operation_type",
+    this.#families = new WhenUsed(registries, kubeletFamilies)
+    this.#probes = new WhenUsed([this.probes], probeFamilies)
+    for (const registry of registries) registry.whenAsked(() => readFigures(registry, nodeName, figures))
+    this.kubelet.whenAsked(() => registerProcessMetrics(this.kubelet, startedAt))
+    this.probes.whenAsked(() =>
+      this.probes.read(
+        "gauge",
+        "process_start_time_seconds",
+        "Start time of the process since unix epoch in seconds.",
+        () => startedAt / 1000,
       ),
-    )
-    this.#evicted = registries.map((registry) =>
-      registry.counter("kubelet_evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
-    )
-    this.#started = registries.map((registry) => {
-      registry.gauge("kubelet_node_name", "The node's name. The count is always 1.", "node").with(nodeName).set(1)
-      registry.read(
-        "gauge",
-        "kubelet_running_pods",
-        "Number of pods that have a running pod sandbox",
-        () => figures().pods,
-      )
-      registry.readEach(
-        "gauge",
-        "kubelet_running_containers",
-        "Number of containers currently running",
-        "container_state",
-        () => figures().containers,
-      )
-      return registry.histogram(
-        "kubelet_pod_start_duration_seconds",
-        "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
-        POD_START_BUCKETS,
-      )
-    })
-    registerProcessMetrics(this.kubelet, startedAt)
-    this.probes.read(
-      "gauge",
-      "process_start_time_seconds",
-      "Start time of the process since unix epoch in seconds.",
-      () => startedAt / 1000,
-    )
-    this.#probed = this.probes.counter(
-      "prober_probe_total",
-      "Cumulative number of a liveness, readiness or startup probe for a container by result.",
-      "container",
-      "namespace",
-      "pod",
-      "pod_uid",
-      "probe_type",
-      "result",
-    )
-    this.#probeSeconds = this.probes.histogram(
-      "prober_probe_duration_seconds",
-      "Duration in seconds for a probe response.",
-      DEFAULT_BUCKETS,
-      "container",
-      "namespace",
-      "pod",
-      "probe_type",
     )
   }
 
@@ -122,28 +74,28 @@ export class KubeletMetrics {
     if (series === undefined)
       this.#calls.set(
         operation,
-        (series = this.#runtime.map(({ total, duration }) => [total.with(operation), duration.with(operation)])),
+        (series = this.#runtime.all.map(({ total, duration }) => [total.with(operation), duration.with(operation)])),
       )
     for (const [total, duration] of series) {
       total.inc()
       duration.observe(milliseconds / 1000)
     }
-    if (failed) for (const { errors } of this.#runtime) errors.with(operation).inc()
+    if (failed) for (const { errors } of this.#runtime.all) errors.with(operation).inc()
   }
 
   /** Called when a worker has synchronized its pod. Source: pkg/kubelet/types/pod_update.go SyncPodType. */
   synced(type: "create" | "update" | "kill", milliseconds: number): void {
-    for (const family of this.#worked) family.with(type).observe(milliseconds / 1000)
+    for (const { worked } of this.#families.all) worked.with(type).observe(milliseconds / 1000)
   }
 
   /** Called when the kubelet evicts a pod, with what the node was short of, such as `memory.available`. */
   evicted(signal: string): void {
-    for (const family of this.#evicted) family.with(signal).inc()
+    for (const { evicted } of this.#families.all) evicted.with(signal).inc()
   }
 
   /** Called when a pod runs, with the time since the kubelet first saw it. */
   podStarted(milliseconds: number): void {
-    for (const family of this.#started) family.with().observe(milliseconds / 1000)
+    for (const { started } of this.#families.all) started.with().observe(milliseconds / 1000)
   }
 
   probed(
@@ -156,14 +108,16 @@ export class KubeletMetrics {
     const type = TYPES[kind]
     const labels = [container, namespace, name, uid, type, ok ? "successful" : "failed"]
     const timed = [container, namespace, name, type]
-    this.#probed.with(...labels).inc()
-    this.#probeSeconds.with(...timed).observe(milliseconds / 1000)
     const series = this.#series.get(uid) ?? new Map<string, () => void>()
     this.#series.set(uid, series)
-    series.set(labels.join("/"), () => {
-      this.#probed.remove(...labels)
-      this.#probeSeconds.remove(...timed)
-    })
+    for (const { probed, seconds } of this.#probes.all) {
+      probed.with(...labels).inc()
+      seconds.with(...timed).observe(milliseconds / 1000)
+      series.set(labels.join("/"), () => {
+        probed.remove(...labels)
+        seconds.remove(...timed)
+      })
+    }
   }
 
   /** Called when a pod is gone. */
@@ -172,6 +126,59 @@ export class KubeletMetrics {
     this.#series.delete(uid)
   }
 }
+
+const kubeletFamilies = (registry: Registry) => ({
+  worked: registry.histogram(
+    "kubelet_pod_worker_duration_seconds",
+    "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
+    DEFAULT_BUCKETS,
+    "operation_type",
+  ),
+  evicted: registry.counter(
+    "kubelet_evictions",
+    "Cumulative number of pod evictions by eviction signal",
+    "eviction_signal",
+  ),
+  started: registry.histogram(
+    "kubelet_pod_start_duration_seconds",
+    "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
+    POD_START_BUCKETS,
+  ),
+})
+
+function readFigures(registry: Registry, nodeName: string, figures: () => KubeletFigures): void {
+  registry.gauge("kubelet_node_name", "The node's name. The count is always 1.", "node").with(nodeName).set(1)
+  registry.read("gauge", "kubelet_running_pods", "Number of pods that have a running pod sandbox", () => figures().pods)
+  registry.readEach(
+    "gauge",
+    "kubelet_running_containers",
+    "Number of containers currently running",
+    "container_state",
+    () => figures().containers,
+  )
+}
+
+const probeFamilies = (registry: Registry) => ({
+  probed: registry.counter(
+    "prober_probe_total",
+    "Cumulative number of a liveness, readiness or startup probe for a container by result.",
+    "container",
+    "namespace",
+    "pod",
+    "pod_uid",
+    "probe_type",
+    "result",
+  ),
+  seconds: registry.histogram(
+    "prober_probe_duration_seconds",
+    "Duration in seconds for a probe response.",
+    DEFAULT_BUCKETS,
+    "container",
+    "namespace",
+    "pod",
+    "probe_type",
+  ),
+})
 
 const runtimeFamilies = (registry: Registry) => ({
   total: registry.counter(

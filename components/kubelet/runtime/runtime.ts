@@ -23,7 +23,7 @@ export interface ContainerRuntime {
    * Returns a promise while images are being imported without a pull; it resolves when more images may have arrived.
    * Returns undefined when no import is in progress.
    */
-  readonly moreImages?: () => Promise<void> | undefined
+  readonly moreImages?: (() => Promise<void> | undefined) | undefined
   readonly files: PodFiles
   readonly volumes: VolumeFiles
   readonly cgroups: PodCgroups
@@ -32,7 +32,7 @@ export interface ContainerRuntime {
   readonly usage: UsageMeter
   readonly streams: RuntimeStreams
   /** Absent on a machine in memory, where devices need no driver to prepare them. */
-  readonly plugins?: PluginSockets
+  readonly plugins?: PluginSockets | undefined
 }
 
 /** A unix socket on which a plugin asks to be registered. */
