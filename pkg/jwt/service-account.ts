@@ -62,57 +62,88 @@ export function createTokenIssuer({
   clock: Clock
   random: Random
 }): TokenIssuer {
+  const by: Signing = { key, issuer }
   return {
     issue(request) {
-      return new LateToken(key, issuer, request, Math.floor(clock.now() / 1000), uuid(random))
+      return new LateToken(by, request, Math.floor(clock.now() / 1000), uuid(random))
     },
   }
 }
 
-/** A class instead of a closure, which would keep all that was at hand when the token was issued. */
+/**
+ * A class instead of a closure, which would keep all that was at hand when the token was issued. Its fields are those
+ * of the request one by one, because each running pod of a large test cluster has such a token.
+ */
 class LateToken implements IssuedToken {
   readonly id: string
-  readonly #key: SigningKey
-  readonly #issuer: string
-  readonly #request: TokenRequest
+  readonly #by: Signing
   readonly #now: number
+  readonly #namespace: string
+  readonly #account: string
+  readonly #accountUid: string
+  readonly #audiences: readonly string[]
+  readonly #expirationSeconds: number
+  readonly #warnAfterSeconds: number | undefined
+  readonly #pod: string | undefined
+  readonly #podUid: string | undefined
+  readonly #node: string | undefined
+  readonly #nodeUid: string | undefined
+  readonly #secret: ObjectRef | undefined
   #token: string | undefined
 
-  constructor(key: SigningKey, issuer: string, request: TokenRequest, now: number, id: string) {
-    this.#key = key
-    this.#issuer = issuer
-    this.#request = request
-    this.#now = now
+  constructor(by: Signing, request: TokenRequest, now: number, id: string) {
+    const { serviceAccount, pod, node } = request
     this.id = id
+    this.#by = by
+    this.#now = now
+    this.#namespace = request.namespace
+    this.#account = serviceAccount.name
+    this.#accountUid = serviceAccount.uid
+    this.#audiences = request.audiences
+    this.#expirationSeconds = request.expirationSeconds
+    this.#warnAfterSeconds = request.warnAfterSeconds
+    this.#pod = pod?.name
+    this.#podUid = pod?.uid
+    this.#node = node?.name
+    this.#nodeUid = node?.uid
+    this.#secret = request.secret
   }
 
   get expiresAt(): number {
-    return (this.#now + this.#request.expirationSeconds) * 1000
+    return (this.#now + this.#expirationSeconds) * 1000
   }
   get token(): string {
-    return (this.#token ??= signCompact(this.#key, claimsFor(this.#request, this.#issuer, this.#now, this.id)))
+    return (this.#token ??= signCompact(this.#by.key, this.#claims))
+  }
+
+  get #claims(): JsonObject {
+    const now = this.#now
+    const secret = this.#secret
+    const warnAfter = this.#warnAfterSeconds
+    return {
+      aud: this.#audiences,
+      exp: now + this.#expirationSeconds,
+      iat: now,
+      iss: this.#by.issuer,
+      jti: this.id,
+      "kubernetes.io": {
+        namespace: this.#namespace,
+        node: this.#node === undefined ? undefined : { name: this.#node, uid: this.#nodeUid },
+        pod: this.#pod === undefined ? undefined : { name: this.#pod, uid: this.#podUid },
+        secret: secret && { name: secret.name, uid: secret.uid },
+        serviceaccount: { name: this.#account, uid: this.#accountUid },
+        warnafter: warnAfter === undefined ? undefined : now + warnAfter,
+      },
+      nbf: now,
+      sub: usernameOf(this.#namespace, this.#account),
+    }
   }
 }
 
-function claimsFor(request: TokenRequest, issuer: string, now: number, jti: string): JsonObject {
-  const { pod, secret, node, warnAfterSeconds } = request
-  return {
-    aud: request.audiences,
-    exp: now + request.expirationSeconds,
-    iat: now,
-    iss: issuer,
-    jti,
-    "kubernetes.io": {
-      namespace: request.namespace,
-      node: node && { name: node.name, uid: node.uid },
-      pod: pod && { name: pod.name, uid: pod.uid },
-      secret: secret && { name: secret.name, uid: secret.uid },
-      serviceaccount: { name: request.serviceAccount.name, uid: request.serviceAccount.uid },
-      warnafter: warnAfterSeconds === undefined ? undefined : now + warnAfterSeconds,
-    },
-    nbf: now,
-    sub: usernameOf(request.namespace, request.serviceAccount.name),
-  }
+/** With what tokens are signed, and in whose name. */
+interface Signing {
+  readonly key: SigningKey
+  readonly issuer: string
 }
 
 export interface TokenVerifierOptions {

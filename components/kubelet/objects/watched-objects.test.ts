@@ -7,7 +7,7 @@ import type { Transport, WatchHandlers } from "../../../pkg/client/client.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { WatchedObjects, type ObjectListener } from "./watched-objects.ts"
+import { WatchedObjects, type ObjectUser } from "./watched-objects.ts"
 
 const configMap = (revision: number, data: Record<string, string>): ConfigMap =>
   decodeObject(ConfigMap, {
@@ -52,8 +52,10 @@ function setUp(object?: ConfigMap) {
   api.object = object
   const objects = new WatchedObjects({ client: newClient(api), clock, log: silent })
   const changes: string[] = []
-  const changed: ObjectListener = ({ exists, existed }) => void changes.push(`${existed} → ${exists}`)
-  return { clock, api, objects, changes, use: () => objects.use(ConfigMap, "ns", "cm", changed) }
+  const user: ObjectUser = {
+    objectChanged: (about, { exists, existed }) => void changes.push(`${about}: ${existed} → ${exists}`),
+  }
+  return { clock, api, objects, changes, use: () => objects.use(ConfigMap, "ns", "cm", user, "cm") }
 }
 
 describe("watched objects", () => {
@@ -85,7 +87,7 @@ describe("watched objects", () => {
     expect((await one.read())?.data).toEqual({ a: "2" })
     api.last.onEvent({ type: "DELETED", object: configMap(13, { a: "2" }) })
     // then
-    expect(changes).toEqual(["false → true", "true → true", "true → false"])
+    expect(changes).toEqual(["cm: false → true", "cm: true → true", "cm: true → false"])
     expect(await one.read()).toBeUndefined()
   })
 
@@ -109,7 +111,7 @@ describe("watched objects", () => {
     await clock.settle()
     // then
     expect(api.calls).toEqual(["list", "watch 10", "watch 42", "list", "watch 100"])
-    expect(changes).toEqual(["true → true"])
+    expect(changes).toEqual(["cm: true → true"])
     expect((await one.read())?.data).toEqual({ a: "2" })
   })
 
@@ -127,7 +129,7 @@ describe("watched objects", () => {
     await clock.advance(600)
     // then
     expect((await one.read())?.data).toEqual({ a: "1" })
-    expect(changes).toEqual(["false → true"])
+    expect(changes).toEqual(["cm: false → true"])
   })
 
   test("that are immutable are not watched", async () => {

@@ -17,14 +17,28 @@ export interface WatchedObjectsOptions {
 
 /** The use of one object by one pod. */
 export interface ObjectUse<T> {
+  /** What the user calls the object. */
+  readonly about: string
   /** Returns the object as it is now; undefined when it does not exist. @throws ApiError when it cannot be read */
   read(): Promise<T | undefined>
   /** Ends the use. Idempotent. */
   release(): void
 }
 
-/** Called with whether the object exists now, and whether it did before. */
-export type ObjectListener = (change: { readonly exists: boolean; readonly existed: boolean }) => void
+/** Whether an object exists now, and whether it did before. */
+export interface ObjectChange {
+  readonly exists: boolean
+  readonly existed: boolean
+}
+
+/** Who uses an object. */
+export interface ObjectUser {
+  /**
+   * Called whenever the object is created, changed or deleted, but not when it is first found. It must not block.
+   * `about` is what the user calls the object.
+   */
+  objectChanged(about: string, change: ObjectChange): void
+}
 
 /** First and longest delay before another attempt. Source: client-go tools/cache reflector.go. */
 const FIRST_BACKOFF_MS = 800
@@ -43,15 +57,13 @@ export class WatchedObjects {
     return this.#followed.size
   }
 
-  /**
-   * `changed` is called whenever the object is created, changed or deleted, but not when it is first found. It must not
-   * block.
-   */
+  /** Begins the use of an object, which the user calls `about`. */
   use<T extends KubeObject>(
     resource: Resource<T>,
     namespace: string,
     name: string,
-    changed: ObjectListener,
+    user: ObjectUser,
+    about: string,
   ): ObjectUse<T> {
     const key = `${resource.plural}/${namespace}/${name}`
     let followed = this.#followed.get(key) as Followed<T> | undefined
@@ -59,7 +71,7 @@ export class WatchedObjects {
       followed = new Followed(resource, namespace, name, this.#options, () => this.#followed.delete(key))
       this.#followed.set(key, followed as unknown as Followed<KubeObject>)
     }
-    return new Use(followed, changed)
+    return new Use(followed, user, about)
   }
 
   stop(): void {
@@ -71,12 +83,18 @@ export class WatchedObjects {
 /** A class instead of closures, since each pod has a few. A pod may use the same object twice. */
 class Use<T extends KubeObject> implements ObjectUse<T> {
   readonly #followed: Followed<T>
-  readonly tell: ObjectListener
+  readonly #user: ObjectUser
+  readonly about: string
 
-  constructor(followed: Followed<T>, tell: ObjectListener) {
+  constructor(followed: Followed<T>, user: ObjectUser, about: string) {
     this.#followed = followed
-    this.tell = tell
+    this.#user = user
+    this.about = about
     followed.uses.add(this)
+  }
+
+  tell(change: ObjectChange): void {
+    this.#user.objectChanged(this.about, change)
   }
 
   read(): Promise<T | undefined> {

@@ -46,25 +46,41 @@ const MOUNT_RETRY_MS = 2_000
 /** After a failed pull the pod is synced again this soon, so that its status shows the backoff. */
 const PULL_RETRY_MS = 2_000
 
+const NO_FAILURES: ReadonlyMap<string, StartFailure> = new Map()
+
 /**
  * Carries out the plan of one pod: creates and removes its sandbox, volumes and containers. A failed step is recorded,
  * and retried later. Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
  */
 export class PodRunner {
-  /** Why containers that should run do not run, by their names. */
-  readonly failures = new Map<string, StartFailure>()
   readonly #parts: RunnerParts
   readonly #identity: PodIdentity
   readonly #waker: Waker
   readonly #sandboxes: SandboxMaker
+  // The maps exist while they have entries: there are very many pods, nearly all of which never fail.
+  #failures: Map<string, StartFailure> | undefined
   /** When the containers ended that made all start again, by their names: the runtime no longer has those runs. */
-  readonly #causes = new Map<string, number>()
+  #causes: Map<string, number> | undefined
 
   constructor(parts: RunnerParts, identity: PodIdentity, waker: Waker) {
     this.#parts = parts
     this.#identity = identity
     this.#waker = waker
-    this.#sandboxes = new SandboxMaker(parts)
+    this.#sandboxes = new SandboxMaker(parts, identity)
+  }
+
+  /** Why containers that should run do not run, by their names. */
+  get failures(): ReadonlyMap<string, StartFailure> {
+    return this.#failures ?? NO_FAILURES
+  }
+
+  forgetFailures(): void {
+    this.#failures = undefined
+  }
+
+  #fail(container: string, failure: StartFailure): void {
+    this.#failures ??= new Map()
+    this.#failures.set(container, failure)
   }
 
   get #runtime(): RuntimePod {
@@ -124,9 +140,9 @@ export class PodRunner {
         await killContainer(context, cache, { pod, run, graceSeconds: 0, message: "killing", podIp, signal })
       await context.runtime.containers.removeContainer(run.id)
       cache.forget(run.id)
-      this.failures.delete(run.name)
-      if (isCause) this.#causes.set(run.name, run.finishedAt)
-      else this.#causes.delete(run.name)
+      this.#failures?.delete(run.name)
+      if (isCause) (this.#causes ??= new Map()).set(run.name, run.finishedAt)
+      else this.#causes?.delete(run.name)
     }
   }
 
@@ -138,7 +154,7 @@ export class PodRunner {
   #isBackingOff(pod: Pod, { container, fieldPath }: ContainerStart): boolean {
     const { context, crashes } = this.#parts
     const { uid, name, namespace } = this.#identity
-    const since = latestExited(this.#runtime, container.name)?.finishedAt ?? this.#causes.get(container.name)
+    const since = latestExited(this.#runtime, container.name)?.finishedAt ?? this.#causes?.get(container.name)
     if (since === undefined) return false
     const key = `${uid}_${container.name}_${containerHash(container)}`
     const left = crashes.remaining(key, since)
@@ -156,7 +172,7 @@ export class PodRunner {
         fieldPath,
       )
     }
-    this.failures.set(container.name, {
+    this.#fail(container.name, {
       reason: "CrashLoopBackOff",
       message:
         `back-off ${formatDuration(crashes.delay(key))} restarting failed container=${container.name} ` +
@@ -253,14 +269,14 @@ export class PodRunner {
         mounted,
         signal,
       })
-      this.failures.delete(container.name)
+      this.#failures?.delete(container.name)
       // The cache has seen the end of this container already, so no event of the runtime will wake the worker.
       if (latest(this.#runtime, container.name)?.state === "exited") this.#waker.wake()
       return true
     } catch (err) {
       signal.throwIfAborted()
       if (!(err instanceof StartError)) throw err
-      this.failures.set(container.name, { reason: err.reason, message: err.message })
+      this.#fail(container.name, { reason: err.reason, message: err.message })
       if (err.reason === "PostStartHookError") {
         const run = latest(this.#runtime, container.name)
         if (run?.state === "running") {

@@ -336,7 +336,7 @@ export class PodWorker implements Waker {
     })
     await killUntilEnded(context, cache, remaining)
     probes.stop(this.identity.uid)
-    this.#runner.failures.clear()
+    this.#runner.forgetFailures()
     // After the containers have ended, and before others can see it: they could give the devices to the next pod.
     await this.#parts.dra.unprepare(this.identity.uid)
     if (!isPast) this.#report(true)

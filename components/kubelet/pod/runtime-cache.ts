@@ -29,9 +29,11 @@ const RELIST_MS = 5000
  */
 export class RuntimeCache {
   readonly #context: KubeletContext
+  /**
+   * By uid. Containers and sandboxes are found in their pods: a node has a hundred at most, and maps of them took 5 MB
+   * of a thousand nodes.
+   */
   readonly #pods = new Map<string, RuntimePod>()
-  readonly #containers = new Map<string, RuntimeContainer>()
-  readonly #sandboxes = new Map<string, RuntimeSandbox>()
   readonly #listeners = new Set<(uid: string) => void>()
   readonly #relistListeners = new Set<() => void>()
   readonly #relisted = Promise.withResolvers<void>()
@@ -52,7 +54,19 @@ export class RuntimeCache {
     return [...this.#pods.values()]
   }
   container(id: string): RuntimeContainer | undefined {
-    return this.#containers.get(id)
+    for (const { containers } of this.#pods.values())
+      for (const container of containers) if (container.id === id) return container
+    return undefined
+  }
+  #sandbox(id: string): RuntimeSandbox | undefined {
+    for (const { sandboxes } of this.#pods.values())
+      for (const sandbox of sandboxes) if (sandbox.id === id) return sandbox
+    return undefined
+  }
+  /** All containers and sandboxes, by their ids. */
+  #byId(): ReadonlyMap<string, RuntimeContainer | RuntimeSandbox> {
+    const all = [...this.#pods.values()].flatMap(({ containers, sandboxes }) => [...containers, ...sandboxes])
+    return new Map(all.map((thing) => [thing.id, thing]))
   }
   /** Calls `listener` when something of a pod has changed by itself. */
   on(listener: (uid: string) => void): () => void {
@@ -100,8 +114,9 @@ export class RuntimeCache {
   }
 
   async #event(type: "Created" | "Started" | "Stopped" | "Deleted", id: string): Promise<void> {
-    const container = this.#containers.get(id)
-    const sandbox = this.#sandboxes.get(id)
+    if (type !== "Deleted" && type !== "Stopped") return
+    const container = this.container(id)
+    const sandbox = container === undefined ? this.#sandbox(id) : undefined
     // An unknown container is being created by a worker, which calls `created` when done; or it belongs to another
     // program.
     if (container === undefined && sandbox === undefined) return
@@ -109,7 +124,6 @@ export class RuntimeCache {
       if (this.#drop(id)) this.#notify((container ?? sandbox!).pod.uid)
       return
     }
-    if (type !== "Stopped") return
     if (container !== undefined && container.state !== "exited") {
       await this.refreshContainer(id, container.sandboxId)
       this.#notify(container.pod.uid)
@@ -123,7 +137,7 @@ export class RuntimeCache {
   async relist(): Promise<void> {
     const { containers: service } = this.#context.runtime
     // The list may lack what workers create while the runtime answers.
-    const before = new Set([...this.#containers.keys(), ...this.#sandboxes.keys()])
+    const before = this.#byId()
     const [sandboxes, containers] = await Promise.all([service.listPodSandboxes(), service.listContainers()])
     const seen = new Set<string>()
     const changed = new Set<string>()
@@ -132,7 +146,7 @@ export class RuntimeCache {
         .filter(({ labels }) => labels[POD_UID] !== undefined)
         .map(async ({ id, state, labels }) => {
           seen.add(id)
-          const known = this.#sandboxes.get(id)
+          const known = this.#sandbox(id)
           if (known !== undefined && known.ready === (state === "SANDBOX_READY")) return
           await this.refreshSandbox(id)
           changed.add(labels[POD_UID]!)
@@ -141,7 +155,7 @@ export class RuntimeCache {
         .filter(({ labels }) => labels[POD_UID] !== undefined && labels[CONTAINER_NAME] !== undefined)
         .map(async ({ id, state, labels, podSandboxId }) => {
           seen.add(id)
-          const known = this.#containers.get(id)
+          const known = this.container(id)
           if (
             known !== undefined &&
             (known.state === "exited" || (known.state === "running" && state === "CONTAINER_RUNNING"))
@@ -151,7 +165,7 @@ export class RuntimeCache {
           changed.add(labels[POD_UID]!)
         }),
     ])
-    for (const { id, pod } of [...this.#containers.values(), ...this.#sandboxes.values()]) {
+    for (const { id, pod } of this.#byId().values()) {
       if (seen.has(id) || !before.has(id)) continue
       this.#drop(id)
       changed.add(pod.uid)
@@ -170,52 +184,54 @@ export class RuntimeCache {
       return undefined
     }
     const ended = status.state === "CONTAINER_EXITED"
+    const known = this.#pods.get(status.labels[POD_UID] ?? "")
     const container = containerFrom(
       status,
       sandboxId,
       ended ? await terminationMessage(runtime.files, status) : undefined,
+      known?.identity,
     )
     if (container === undefined) return undefined
-    const before = this.#containers.get(id)
+    const before = this.#pods.get(container.pod.uid)?.containers.find((other) => other.id === id)
     // Two updates may overlap; an ended container does not run again.
     if (before?.state === "exited" && !ended) return before
-    this.#containers.set(id, container)
     this.#put(container.pod.uid, { container })
     return container
   }
 
   /** Adds a container that was just created, so that its end is noticed, however soon it comes. */
   created(container: RuntimeContainer): void {
-    this.#containers.set(container.id, container)
     this.#put(container.pod.uid, { container })
   }
 
-  async refreshSandbox(id: string): Promise<RuntimeSandbox | undefined> {
+  /** Updates a sandbox from the runtime: that of the pod, if its creator calls this. */
+  async refreshSandbox(id: string, pod?: PodIdentity): Promise<RuntimeSandbox | undefined> {
     const status = await this.#context.runtime.containers.podSandboxStatus(id)
     const sandbox =
-      status === undefined ? undefined : sandboxFrom(status, familyOf(this.#context.config.nodeIps[0] ?? ""))
+      status === undefined ? undefined : sandboxFrom(status, familyOf(this.#context.config.nodeIps[0] ?? ""), pod)
     if (sandbox === undefined) {
       this.#drop(id)
       return undefined
     }
-    this.#sandboxes.set(id, sandbox)
     this.#put(sandbox.pod.uid, { sandbox })
     return sandbox
   }
 
-  /** Removes a container or sandbox from the cache. */
+  /** Removes a container, or a sandbox with its containers, from the cache. */
   forget(id: string): void {
     this.#drop(id)
   }
 
   #drop(id: string): boolean {
-    const thing = this.#containers.get(id) ?? this.#sandboxes.get(id)
+    const thing = this.container(id) ?? this.#sandbox(id)
     if (thing === undefined) return false
-    this.#containers.delete(id)
-    this.#sandboxes.delete(id)
-    for (const container of this.#pods.get(thing.pod.uid)?.containers ?? [])
-      if (container.sandboxId === id) this.#containers.delete(container.id)
-    this.#removeUnknown(thing.pod.uid)
+    const { uid } = thing.pod
+    const { sandboxes, containers } = this.#pods.get(uid)!
+    this.#show(
+      uid,
+      sandboxes.filter((sandbox) => sandbox.id !== id),
+      containers.filter((container) => container.id !== id && container.sandboxId !== id),
+    )
     return true
   }
 
@@ -229,16 +245,6 @@ export class RuntimeCache {
       uid,
       sandbox === undefined ? sandboxes : withNewest(sandboxes, sandbox, ({ attempt }) => attempt),
       container === undefined ? containers : withNewest(containers, container, ({ notes }) => notes.restartCount),
-    )
-  }
-
-  /** Removes unknown containers and sandboxes from the state of the pod. */
-  #removeUnknown(uid: string): void {
-    const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
-    this.#show(
-      uid,
-      sandboxes.filter(({ id }) => this.#sandboxes.has(id)),
-      containers.filter(({ id }) => this.#containers.has(id)),
     )
   }
 

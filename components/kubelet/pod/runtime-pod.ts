@@ -67,15 +67,24 @@ export const isRunning = (pod: RuntimePod): boolean =>
 export const hasRunningContainers = ({ containers }: RuntimePod): boolean =>
   containers.some(({ state }) => state === "running")
 
-/** Returns the pod that the labels name; undefined for containers of other programs. */
-function identityFrom(labels: Readonly<Record<string, string>>): PodIdentity | undefined {
+/** Returns the pod that the labels name, `known` if it is that; undefined for containers of other programs. */
+function identityFrom(
+  labels: Readonly<Record<string, string>>,
+  known: PodIdentity | undefined,
+): PodIdentity | undefined {
   const uid = labels[POD_UID]
-  return uid === undefined ? undefined : { uid, namespace: labels[POD_NAMESPACE] ?? "", name: labels[POD_NAME] ?? "" }
+  if (uid === undefined) return undefined
+  if (uid === known?.uid) return known
+  return { uid, namespace: labels[POD_NAMESPACE] ?? "", name: labels[POD_NAME] ?? "" }
 }
 
-/** `primary` is the family of the node's main address. */
-export function sandboxFrom(status: PodSandboxStatus, primary: Family): RuntimeSandbox | undefined {
-  const pod = identityFrom(status.labels)
+/** `primary` is the family of the node's main address, `known` the identity of the pod if it is known. */
+export function sandboxFrom(
+  status: PodSandboxStatus,
+  primary: Family,
+  known?: PodIdentity,
+): RuntimeSandbox | undefined {
+  const pod = identityFrom(status.labels, known)
   if (pod === undefined) return undefined
   return {
     id: status.id,
@@ -107,13 +116,17 @@ const STATES = {
   CONTAINER_UNKNOWN: "unknown",
 } as const
 
-/** `sandboxId` is not in the runtime's status; `message` is the termination message, if there is one. */
+/**
+ * `sandboxId` is not in the runtime's status; `message` is the termination message, if there is one; `known` is the
+ * identity of the pod if it is known.
+ */
 export function containerFrom(
   status: CriContainerStatus,
   sandboxId: string,
   message: string | undefined,
+  known?: PodIdentity,
 ): RuntimeContainer | undefined {
-  const pod = identityFrom(status.labels)
+  const pod = identityFrom(status.labels, known)
   if (pod === undefined) return undefined
   return {
     id: status.id,

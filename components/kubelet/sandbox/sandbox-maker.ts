@@ -3,6 +3,7 @@ import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import type { KubeletContext } from "../context.ts"
 import type { Resolver } from "./dns.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import type { PodIdentity } from "../pod/pod-identity.ts"
 import type { RuntimeSandbox } from "../pod/runtime-pod.ts"
 import { podCgroup, sandboxConfig } from "./sandbox-config.ts"
 import type { Slots } from "../pod/slots.ts"
@@ -20,9 +21,11 @@ export interface SandboxParts {
 /** Makes the sandboxes of one pod. */
 export class SandboxMaker {
   readonly #parts: SandboxParts
+  readonly #identity: PodIdentity
 
-  constructor(parts: SandboxParts) {
+  constructor(parts: SandboxParts, identity: PodIdentity) {
     this.#parts = parts
+    this.#identity = identity
   }
 
   /**
@@ -53,7 +56,7 @@ export class SandboxMaker {
         signal.throwIfAborted()
         return context.runtime.containers.runPodSandbox(config, handler)
       })
-      return await cache.refreshSandbox(id)
+      return await cache.refreshSandbox(id, this.#identity)
     } catch (err) {
       signal.throwIfAborted()
       const why = err instanceof Error ? err.message : String(err)

@@ -4,10 +4,9 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
-import { RecentTexts } from "../../../pkg/cache/recent-texts.ts"
 import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import type { ObjectListener, ObjectUse, WatchedObjects } from "../objects/watched-objects.ts"
+import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
 import { VolumeError } from "../container/start-error.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
@@ -17,7 +16,8 @@ import { JITTER, VolumeLooks } from "./volume-looks.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
 import type { PathUsers } from "./path-users.ts"
-import { neededByVariables, type Reference } from "./references.ts"
+import { keyOf, neededBy, type Need } from "./needed-objects.ts"
+import type { Reference } from "./references.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 
 export interface PodVolumesParts {
@@ -34,16 +34,18 @@ export interface PodVolumesParts {
  * Invariants: the objects to which the pod refers are watched from the first mount to `stop`, so that no change between
  * a failed mount and the next is missed; the files of a volume are written by one call at a time.
  */
-export class PodVolumes {
+export class PodVolumes implements ObjectUser {
   readonly #parts: PodVolumesParts
   #pod: Pod
   // Lists, not maps: a pod has few volumes, and there are very many pods.
-  readonly #uses: { readonly key: string; readonly object: ObjectUse<ConfigMap | Secret> }[] = []
+  /** What was needed at the first mount. */
+  readonly #needs: readonly Need[]
+  readonly #uses: ObjectUse<ConfigMap | Secret>[] = []
   readonly #mounted: MountedVolume[] = []
   /** Exists once a volume can grow, which most cannot. */
   #looks: VolumeLooks | undefined
-  /** Volumes whose files are not up to date. */
-  #stale = new Set<string>()
+  /** Volumes whose files are not up to date; undefined when there are none, as in most pods at most times. */
+  #stale: Set<string> | undefined
   #scheduled = false
   /** When the kubelet last synchronized the pod, in milliseconds of the monotonic clock. */
   #syncedAt: number
@@ -72,24 +74,31 @@ export class PodVolumes {
     this.#parts = parts
     this.#pod = pod
     this.#syncedAt = parts.context.clock.monotonic()
-    for (const need of neededBy(pod)) this.#uses.push({ key: keyOf(need.reference), object: this.#follow(need) })
+    this.#needs = neededBy(pod)
+    for (const { reference } of this.#needs) this.#uses.push(this.#follow(reference))
   }
 
-  #follow(need: Need): ObjectUse<ConfigMap | Secret> {
+  #follow(reference: Reference): ObjectUse<ConfigMap | Secret> {
     const { objects } = this.#parts
-    const { kind, name } = need.reference
-    const changed: ObjectListener = (change) => this.#objectChanged(need, change)
+    const { kind, name } = reference
     const namespace = this.#pod.metadata.namespace ?? ""
     return kind === "ConfigMap"
-      ? objects.use(ConfigMap, namespace, name, changed)
-      : objects.use(Secret, namespace, name, changed)
+      ? objects.use(ConfigMap, namespace, name, this, keyOf(reference))
+      : objects.use(Secret, namespace, name, this, keyOf(reference))
   }
 
-  #objectChanged({ volumes, variables }: Need, { exists, existed }: Parameters<ObjectListener>[0]): void {
-    for (const volume of volumes) this.#stale.add(volume)
+  /** Called by WatchedObjects. */
+  objectChanged(about: string, { exists, existed }: ObjectChange): void {
+    const { volumes, variables } = this.#needs.find(({ key }) => key === about)!
+    for (const volume of volumes) this.#makeStale(volume)
     if (!this.#isReady || (variables && exists && !existed)) this.#parts.worthTrying(this.#uid)
     if (this.#isReady) this.#scheduleAtSync()
     else this.#schedule()
+  }
+
+  #makeStale(volume: string): void {
+    this.#stale ??= new Set()
+    this.#stale.add(volume)
   }
 
   get #uid(): string {
@@ -164,7 +173,7 @@ export class PodVolumes {
       containers.map((container) => container.resources),
     ]
     if (deepEqual(told(pod), told(old))) return
-    for (const { name } of fromPod) this.#stale.add(name)
+    for (const { name } of fromPod) this.#makeStale(name)
     this.#schedule()
   }
 
@@ -203,13 +212,13 @@ export class PodVolumes {
     this.#timer?.cancel()
     this.#nextSync?.cancel()
     this.#looks?.stop()
-    for (const { object } of this.#uses) object.release()
+    for (const object of this.#uses) object.release()
     await this.#atFiles?.catch(() => undefined)
   }
 
   /** Writes stale volumes at the end of the turn, so that several changes in one turn are one update. */
   #schedule(): void {
-    if (this.#scheduled || this.#stopped || !this.#tried || this.#stale.size === 0) return
+    if (this.#scheduled || this.#stopped || !this.#tried || this.#stale === undefined) return
     this.#scheduled = true
     const { clock, spawn } = this.#parts.context
     clock.afterTurn(() => {
@@ -220,8 +229,8 @@ export class PodVolumes {
 
   async #update(): Promise<void> {
     const { events, log, clock } = this.#parts.context
-    const stale = this.#stale
-    this.#stale = new Set()
+    const stale = this.#stale ?? NONE
+    this.#stale = undefined
     for (const volume of this.#pod.spec.volumes ?? []) {
       if (!stale.has(volume.name) || this.#stopped) continue
       try {
@@ -265,7 +274,7 @@ export class PodVolumes {
 
   async #read(reference: Reference): Promise<ConfigMap | Secret | undefined> {
     const key = keyOf(reference)
-    return this.#uses.find((use) => use.key === key)?.object.read()
+    return this.#uses.find(({ about }) => about === key)?.read()
   }
 
   /**
@@ -288,7 +297,8 @@ export class PodVolumes {
       context: { runtime, clock },
     } = this.#parts
     const pod = this.#pod
-    this.#stale.delete(volume.name)
+    this.#stale?.delete(volume.name)
+    if (this.#stale?.size === 0) this.#stale = undefined
     const contents = contentsIn(volume)
     if (contents === undefined) throw new Error(`volume "${volume.name}" takes nothing from the API`)
     const payload = await contents.files(this.#sources(volume))
@@ -352,7 +362,7 @@ export class PodVolumes {
 
   #renew(): void {
     const now = this.#parts.context.clock.monotonic()
-    for (const { volume, at } of this.#renewals) if (at <= now) this.#stale.add(volume)
+    for (const { volume, at } of this.#renewals) if (at <= now) this.#makeStale(volume)
     this.#renewals = this.#renewals.filter(({ at }) => at > now)
     this.#arm()
     this.#schedule()
@@ -365,33 +375,10 @@ interface Renewal {
   readonly at: number
 }
 
-/** An object to which a pod refers: the volumes that need it, and whether environment variables do. */
-interface Need {
-  readonly reference: Reference
-  readonly volumes: string[]
-  variables: boolean
-}
-
-function neededBy(pod: Pod): Iterable<Need> {
-  const needed = new Map<string, Need>()
-  const need = (reference: Reference) => {
-    const key = keyOf(reference)
-    let found = needed.get(key)
-    if (found === undefined) needed.set(key, (found = { reference, volumes: [], variables: false }))
-    return found
-  }
-  for (const volume of pod.spec.volumes ?? [])
-    for (const reference of contentsIn(volume)?.references ?? []) need(reference).volumes.push(volume.name)
-  for (const reference of neededByVariables(pod)) need(reference).variables = true
-  return needed.values()
-}
-
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000
 
-/** Most pods use the same few objects, and share the texts. */
-const keys = new RecentTexts()
-const keyOf = ({ kind, name }: Reference): string => keys.of(`${kind}/${name}`)
+const NONE: ReadonlySet<string> = new Set()
 
 /** Returns the message of the event FailedMount. Source: pkg/volume/util/operationexecutor. */
 const failedMount = (volume: string, err: unknown): string =>

@@ -30,11 +30,12 @@ interface Cached extends HeldToken {
   readonly expiresAt: number
 }
 
-/** A token that a pod needs, and the response to the last request for it. */
+/** A token that a pod needs: the last one, and the request for another while one is under way. */
 interface Asked {
   readonly audience: string
   readonly expirationSeconds: number
-  answer: Promise<Cached> | undefined
+  held: Cached | undefined
+  asking: Promise<Cached> | undefined
 }
 
 /**
@@ -69,12 +70,11 @@ export class ServiceAccountTokens {
     let held = this.#pods.get(uid)
     if (held === undefined) this.#pods.set(uid, (held = []))
     let asked = held.find((each) => each.audience === audience && each.expirationSeconds === expirationSeconds)
-    if (asked === undefined) held.push((asked = { audience, expirationSeconds, answer: undefined }))
-    const known = asked.answer
-    const before = await known?.catch(() => undefined)
+    if (asked === undefined) held.push((asked = { audience, expirationSeconds, held: undefined, asking: undefined }))
+    // Of concurrent callers that find the token too old, the first requests a new one for all.
+    if (asked.asking !== undefined) return asked.asking
+    const before = asked.held
     if (before !== undefined && clock.monotonic() < before.renewAt) return before
-    // Of concurrent callers that found the token too old, the first requests a new one for all.
-    if (asked.answer !== undefined && asked.answer !== known) return asked.answer
     const account = query.pod.spec.serviceAccountName ?? ""
     const asking = this.#request(query, account).catch((err: unknown): Cached => {
       if (before === undefined || clock.now() >= before.expiresAt)
@@ -87,8 +87,12 @@ export class ServiceAccountTokens {
       })
       return { ...before, renewAt: clock.monotonic() + RETRY_MS }
     })
-    asked.answer = asking
-    return asking
+    asked.asking = asking
+    try {
+      return (asked.held = await asking)
+    } finally {
+      asked.asking = undefined
+    }
   }
 
   forget(podUid: string): void {

@@ -112,10 +112,13 @@ export class ImageBehaviours {
       this.#exact.get(name) ??
       this.#exact.get(withoutTag(name)) ??
       this.#prefixes.find(([prefix]) => name.startsWith(prefix))?.[1] ??
-      {}
+      DEFAULT
     )
   }
 }
+
+/** Shared by all containers whose image has no behaviour of its own. */
+const DEFAULT: ImageBehaviour = {}
 
 /** Returns the name that users write: `nginx:1` for `docker.io/library/nginx:1`. */
 export const familiar = (image: string): string =>

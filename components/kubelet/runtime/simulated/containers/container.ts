@@ -1,16 +1,23 @@
 import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
 import { sleep } from "../../../../../pkg/clock/clock.ts"
 import type { ContainerConfig, ContainerStatus } from "../../../../../pkg/cri/container.ts"
+import type { PodSandboxConfig } from "../../../../../pkg/cri/sandbox.ts"
 import type { ExecResult } from "../../../../../pkg/cri/service.ts"
 import type { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
 import type { ContainerHandle, ExecAnswer, ImageBehaviour } from "./behaviour.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
 import { isInterpreter, runShell, shellResult, understood } from "./shell.ts"
 
+/** What a container asks of its sandbox. */
+export interface SandboxOfContainer {
+  readonly id: string
+  readonly config: Pick<PodSandboxConfig, "metadata">
+  readonly ips: readonly string[]
+}
+
 export interface SimulatedContainerOptions {
   readonly id: string
-  readonly sandboxId: string
-  readonly pod: ContainerHandle["pod"]
+  readonly sandbox: SandboxOfContainer
   readonly node: string
   readonly image: string
   readonly imageId: string
@@ -43,10 +50,8 @@ const TERMINATED = 143
  */
 export class SimulatedContainer implements ContainerHandle {
   readonly id: string
-  readonly sandboxId: string
   readonly behaviour: ImageBehaviour
   readonly config: KeptConfig
-  readonly pod: ContainerHandle["pod"]
   readonly node: string
   readonly image: string
   readonly logPath: string
@@ -61,6 +66,7 @@ export class SimulatedContainer implements ContainerHandle {
   #nanoseconds = 0
   #countedUntil = 0
   #cpuFailed = false
+  readonly #sandbox: SandboxOfContainer
   readonly #files: MemoryFiles
   readonly #imageId: string
   readonly #user: ContainerStatus["user"]
@@ -78,7 +84,7 @@ export class SimulatedContainer implements ContainerHandle {
   #followers: Set<() => void> | undefined
 
   constructor(options: SimulatedContainerOptions) {
-    const { id, sandboxId, behaviour, clock, pod, node, image, logPath } = options
+    const { id, sandbox, behaviour, clock, node, image, logPath } = options
     const {
       linux,
       devices: _devices,
@@ -94,10 +100,9 @@ export class SimulatedContainer implements ContainerHandle {
     this.#failed = options.failed
     this.#clock = clock
     this.id = id
-    this.sandboxId = sandboxId
+    this.#sandbox = sandbox
     this.behaviour = behaviour
     this.config = options.shared.of(config, `${image} ${config.metadata?.name ?? ""}`)
-    this.pod = pod
     this.node = node
     this.image = image
     this.logPath = logPath
@@ -105,6 +110,14 @@ export class SimulatedContainer implements ContainerHandle {
     this.#limit = linux?.resources?.memoryLimitInBytes ?? 0
   }
 
+  get sandboxId(): string {
+    return this.#sandbox.id
+  }
+  get pod(): ContainerHandle["pod"] {
+    const { config, ips } = this.#sandbox
+    const { namespace = "", name = "", uid = "" } = config.metadata ?? {}
+    return { namespace, name, uid, ip: ips[0]! }
+  }
   get name(): string {
     return this.config.metadata?.name ?? ""
   }

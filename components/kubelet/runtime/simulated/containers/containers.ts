@@ -35,6 +35,10 @@ export interface SimulatedContainersOptions {
   allotIps(): readonly string[]
 }
 
+/** Shared by all sandboxes without annotations. */
+const NONE = {}
+const isEmpty = (annotations: object | undefined): boolean => Object.keys(annotations ?? NONE).length === 0
+
 /** The configurations of containers, most of which are alike, also on different nodes. */
 const configs = new SharedParts()
 
@@ -115,7 +119,7 @@ export class SimulatedContainers implements RuntimeService {
     const hostNetwork = namespaces?.network === "NODE"
     const sandbox: Sandbox = {
       id: this.#id(),
-      config: { metadata, labels, annotations },
+      config: { metadata, labels, annotations: isEmpty(annotations) ? NONE : annotations },
       namespaces,
       hostNetwork,
       ips: hostNetwork ? nodeIps : allotIps(),
@@ -173,10 +177,10 @@ export class SimulatedContainers implements RuntimeService {
       throw new CriError("NotFound", "CreateContainer", `sandbox ${podSandboxId} is not running`)
     const { clock, files, images, behaviours, node } = this.#options
     const image = familiar(images.nameOf(config.image?.image ?? ""))
-    const { metadata, logDirectory = "" } = sandboxConfig
+    const { logDirectory = "" } = sandboxConfig
     const container = new SimulatedContainer({
       id: this.#id(),
-      sandboxId: podSandboxId,
+      sandbox,
       node,
       image,
       imageId: config.image?.image ?? "",
@@ -186,12 +190,6 @@ export class SimulatedContainers implements RuntimeService {
       shared: configs,
       behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
-      pod: {
-        namespace: metadata?.namespace ?? "",
-        name: metadata?.name ?? "",
-        uid: metadata?.uid ?? "",
-        ip: sandbox.ips[0]!,
-      },
       ended: this.#ended,
       failed: behaviours.failed,
     })
