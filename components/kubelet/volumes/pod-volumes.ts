@@ -18,12 +18,14 @@ import { ownershipFor } from "./ownership.ts"
 import type { PathUsers } from "./path-users.ts"
 import { keyOf, neededBy, type Need } from "./needed-objects.ts"
 import type { Reference } from "./references.ts"
+import type { TokenHolder, TokenRenewals } from "./token-renewals.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 
 export interface PodVolumesParts {
   readonly context: KubeletContext
   readonly objects: WatchedObjects
   readonly tokens: ServiceAccountTokens
+  readonly renewals: TokenRenewals
   readonly users: PathUsers
   /** Called when an object without which the pod could not start has changed, so that a new attempt may succeed. */
   readonly worthTrying: (podUid: string) => void
@@ -34,7 +36,7 @@ export interface PodVolumesParts {
  * Invariants: the objects to which the pod refers are watched from the first mount to `stop`, so that no change between
  * a failed mount and the next is missed; the files of a volume are written by one call at a time.
  */
-export class PodVolumes implements ObjectUser {
+export class PodVolumes implements ObjectUser, TokenHolder {
   readonly #parts: PodVolumesParts
   #pod: Pod
   // Lists, not maps: a pod has few volumes, and there are very many pods.
@@ -65,7 +67,6 @@ export class PodVolumes implements ObjectUser {
   #atFiles: Promise<unknown> | undefined
   /** When tokens in volumes must be renewed, in milliseconds of the monotonic clock. */
   #renewals: readonly Renewal[] = []
-  #timer: Timer | undefined
   /** The last reported error of each volume that could not be updated, so that each error is reported once. */
   #told: Map<string, string> | undefined
   #stopped = false
@@ -209,7 +210,6 @@ export class PodVolumes implements ObjectUser {
   /** Stops the watches; resolves when no file is being written. Files remain. */
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#timer?.cancel()
     this.#nextSync?.cancel()
     this.#looks?.stop()
     for (const object of this.#uses) object.release()
@@ -237,13 +237,8 @@ export class PodVolumes implements ObjectUser {
         this.#noteMounted(await this.#write(volume))
         this.#told?.delete(volume.name)
       } catch (err) {
-        if (
-          contentsIn(volume)?.hasToken === true &&
-          !this.#renewals.some((renewal) => renewal.volume === volume.name)
-        ) {
-          this.#renewals = [...this.#renewals, { volume: volume.name, at: clock.monotonic() + TOKEN_RETRY_MS }]
-          this.#arm()
-        }
+        if (contentsIn(volume)?.hasToken === true && !this.#renewals.some((renewal) => renewal.volume === volume.name))
+          this.#renewAt(volume.name, clock.monotonic() + TOKEN_RETRY_MS)
         // The caller of `mount` reports the error of a volume that was never mounted.
         if (!this.#isMounted(volume.name)) continue
         const message = failedMount(volume.name, err)
@@ -341,30 +336,24 @@ export class PodVolumes implements ObjectUser {
       node: () => nodeAmounts(context),
       token: async (audience, expirationSeconds) => {
         const { status, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
-        this.#renewals = [...this.#renewals, { volume: volume.name, at: renewAt }]
-        this.#arm()
+        this.#renewAt(volume.name, renewAt)
         return status
       },
     }
   }
 
-  /** Sets the timer to the earliest token renewal. */
-  #arm(): void {
-    this.#timer?.cancel()
-    if (this.#stopped || this.#renewals.length === 0) return
-    const { clock } = this.#parts.context
-    this.#timer = clock.setTimeout(
-      () => this.#renew(),
-      Math.min(...this.#renewals.map(({ at }) => at)) - clock.monotonic(),
-      "upkeep",
-    )
+  #renewAt(volume: string, at: number): void {
+    this.#renewals = [...this.#renewals, { volume, at }]
+    if (!this.#stopped) this.#parts.renewals.arm(at)
   }
 
-  #renew(): void {
-    const now = this.#parts.context.clock.monotonic()
+  get nextRenewal(): number {
+    return this.#stopped ? Infinity : Math.min(...this.#renewals.map(({ at }) => at))
+  }
+
+  renewDue(now: number): void {
     for (const { volume, at } of this.#renewals) if (at <= now) this.#makeStale(volume)
     this.#renewals = this.#renewals.filter(({ at }) => at > now)
-    this.#arm()
     this.#schedule()
   }
 }

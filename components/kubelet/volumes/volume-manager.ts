@@ -10,6 +10,7 @@ import { containerMounts } from "./container-mounts.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { PathUsers } from "./path-users.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
+import { TokenRenewals } from "./token-renewals.ts"
 import { ServiceAccountTokens } from "./types/service-account-token.ts"
 import { devicesFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
 
@@ -65,6 +66,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
     context,
     objects: new WatchedObjects(context),
     tokens: new ServiceAccountTokens(context),
+    renewals: new TokenRenewals(context.clock, () => pods.values()),
     users: new PathUsers(),
     worthTrying: (uid) => listeners.forEach((listener) => listener(uid)),
   }
@@ -111,6 +113,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       for (const volumes of pods.values()) context.spawn("volumes of a pod", () => volumes.stop())
       pods.clear()
       parts.objects.stop()
+      parts.renewals.stop()
     },
   }
 }

@@ -32,6 +32,7 @@ interface Cached extends HeldToken {
 
 /** A token that a pod needs: the last one, and the request for another while one is under way. */
 interface Asked {
+  readonly podUid: string
   readonly audience: string
   readonly expirationSeconds: number
   held: Cached | undefined
@@ -50,8 +51,8 @@ const RETRY_MS = 10_000
 
 export class ServiceAccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random; readonly log: Logger }
-  /** By the pod's uid. Lists instead of maps, since nearly every pod has one token. */
-  readonly #pods = new Map<string, Asked[]>()
+  /** A list instead of a map, since nearly every pod has one token, and a node has a hundred pods at most. */
+  #asked: Asked[] = []
 
   constructor(options: {
     readonly client: Client
@@ -67,10 +68,11 @@ export class ServiceAccountTokens {
     const { clock, log } = this.#options
     const { uid = "", namespace = "" } = query.pod.metadata
     const { audience, expirationSeconds } = query
-    let held = this.#pods.get(uid)
-    if (held === undefined) this.#pods.set(uid, (held = []))
-    let asked = held.find((each) => each.audience === audience && each.expirationSeconds === expirationSeconds)
-    if (asked === undefined) held.push((asked = { audience, expirationSeconds, held: undefined, asking: undefined }))
+    let asked = this.#asked.find(
+      (each) => each.podUid === uid && each.audience === audience && each.expirationSeconds === expirationSeconds,
+    )
+    if (asked === undefined)
+      this.#asked.push((asked = { podUid: uid, audience, expirationSeconds, held: undefined, asking: undefined }))
     // Of concurrent callers that find the token too old, the first requests a new one for all.
     if (asked.asking !== undefined) return asked.asking
     const before = asked.held
@@ -96,7 +98,7 @@ export class ServiceAccountTokens {
   }
 
   forget(podUid: string): void {
-    this.#pods.delete(podUid)
+    this.#asked = this.#asked.filter((asked) => asked.podUid !== podUid)
   }
 
   async #request({ pod, audience, expirationSeconds }: TokenQuery, account: string): Promise<Cached> {
