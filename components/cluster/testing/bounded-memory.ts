@@ -8,7 +8,7 @@ const KEPT_REVISIONS = 250
  * some 50 kB. In this order, because what survives one collection stays until all of the heap is collected: most Events
  * are packed before their first.
  */
-const COLLECTED_REVISIONS = 2000
+const COLLECTED_REVISIONS = 1500
 /** Objects that are compressed at a time; until then they are JSON, of which these take 5 MB. */
 export const PACKED_AT_ONCE = 4096
 
