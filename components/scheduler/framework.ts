@@ -73,6 +73,11 @@ export interface Plugin {
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[], all: NodeList): Status
   /** Returns a score, the higher the better; from 0 to 100 after `normalize`. */
   score?(state: CycleState, pod: Pod, node: NodeInfo): number
+  /**
+   * Returns the scores of all nodes, in their order; used instead of `score`. For a plugin that finds most of what it
+   * needs once for all nodes, of which a pod has hundreds to choose from.
+   */
+  scoreAll?(state: CycleState, nodes: readonly NodeInfo[]): number[]
   /** Scales raw scores to 0 … 100; scores are in the order of the nodes. */
   normalize?(scores: number[]): void
 }

@@ -176,18 +176,28 @@ function choose(
 ): NodeInfo {
   if (nodes.length === 1) return nodes[0]!
   for (const { plugin, weight } of plugins) {
-    if (plugin.score === undefined || isKeptScore(plugin)) continue
+    if (isKeptScore(plugin) || (plugin.score === undefined && plugin.scoreAll === undefined)) continue
     if (plugin.preScore?.(state, pod, nodes, cache).code === "Skip") continue
-    const scores = new Array<number>(nodes.length)
-    for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i]!)
+    const scores = plugin.scoreAll?.(state, nodes) ?? scoreEach(plugin, pod, state, nodes)
     plugin.normalize?.(scores)
     for (let i = 0; i < nodes.length; i++) totals[i]! += weight * scores[i]!
   }
   let best = 0
+  let most = totals[0]!
   let equals = 1
   for (let i = 1; i < nodes.length; i++) {
-    if (totals[i]! > totals[best]!) [best, equals] = [i, 1]
-    else if (totals[i] === totals[best] && random.next() * ++equals < 1) best = i
+    const total = totals[i]!
+    if (total > most) {
+      best = i
+      most = total
+      equals = 1
+    } else if (total === most && random.next() * ++equals < 1) best = i
   }
   return nodes[best]!
+}
+
+function scoreEach(plugin: Plugin, pod: Pod, state: CycleState, nodes: readonly NodeInfo[]): number[] {
+  const scores = new Array<number>(nodes.length)
+  for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score!(state, pod, nodes[i]!)
+  return scores
 }

@@ -11,6 +11,10 @@ const NAME = "PodTopologySpread"
 const SPREAD = "node(s) didn't match pod topology spread constraints"
 const HOSTNAME = "kubernetes.io/hostname"
 const ZONE = "topology.kubernetes.io/zone"
+/** The maxSkew of the default spread over nodes and zones. Source: systemDefaultConstraints. */
+const [HOST_SKEW, ZONE_SKEW] = [3, 5]
+/** Where the state keeps the scores of all nodes. */
+const SCORES = `${NAME}/scores`
 
 /** A constraint, with the number of matching pods for each topology value. */
 interface Counted {
@@ -58,22 +62,20 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
     const soft = (pod.spec.topologySpreadConstraints ?? []).filter(
       ({ whenUnsatisfiable }) => whenUnsatisfiable === "ScheduleAnyway",
     )
-    const spreads =
-      soft.length > 0
-        ? soft.map((constraint) => spreadOf(count(pod, constraint, soft, all.list)))
-        : siblingSpreads(pod, nodes, siblings)
-    if (spreads.length === 0) return SKIP
-    state.set(`${NAME}/score`, spreads)
+    if (soft.length === 0) {
+      const owner = controllerUid(pod)
+      if (owner === undefined) return SKIP
+      state.set(SCORES, siblingScores(owner, nodes, siblings))
+    } else {
+      const spreads = soft.map((constraint) => spreadOf(count(pod, constraint, soft, all.list)))
+      state.set(
+        SCORES,
+        nodes.map((node) => spreads.reduce((sum, spread) => sum + scoreOf(spread, node), 0)),
+      )
+    }
     return SUCCESS
   },
-  score(state, _pod, node) {
-    let sum = 0
-    for (const { countAt, weight, tolerance } of state.get(`${NAME}/score`) as readonly Spread[]) {
-      const count = countAt(node)
-      if (count !== undefined) sum += count * weight + tolerance
-    }
-    return sum
-  },
+  scoreAll: (state) => state.get(SCORES) as number[],
   normalize(scores) {
     const [least, most] = bounds(scores)
     for (let i = 0; i < scores.length; i++)
@@ -81,10 +83,11 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
   },
 })
 
-/** How a score counts one topology. Source: scoring.go scoreForCount. */
+/** How a score counts one topology. */
 interface Spread {
-  /** Matching pods in the node's topology value; undefined for a node without the label. */
-  readonly countAt: (node: NodeInfo) => number | undefined
+  readonly topologyKey: string
+  /** The number of matching pods for each topology value. */
+  readonly places: ReadonlyMap<string, number>
   /** The weight of the topology, which rises with the number of its values. */
   readonly weight: number
   /** A larger maxSkew makes small differences matter less. */
@@ -93,14 +96,18 @@ interface Spread {
 
 const weightOf = (places: number): number => Math.log(places + 2)
 
-const spreadOf = ({ topologyKey, maxSkew, places }: Counted): Spread => ({
-  countAt({ node }) {
-    const value = node.metadata.labels?.[topologyKey]
-    return value === undefined ? undefined : (places.get(value) ?? 0)
-  },
+const spreadOf = ({ topologyKey, maxSkew, places }: Pick<Counted, "topologyKey" | "maxSkew" | "places">): Spread => ({
+  topologyKey,
+  places,
   weight: weightOf(places.size),
   tolerance: maxSkew - 1,
 })
+
+/** Source: scoring.go scoreForCount. A node without the label counts nothing. */
+function scoreOf({ topologyKey, places, weight, tolerance }: Spread, { node }: NodeInfo): number {
+  const value = node.metadata.labels?.[topologyKey]
+  return value === undefined ? 0 : (places.get(value) ?? 0) * weight + tolerance
+}
 
 /**
  * Counts the pods that the constraint selects in the pod's namespace, on nodes that the pod could use and that have all
@@ -151,32 +158,23 @@ function count(
 
 /**
  * The default spread of a pod without constraints: it is spread over nodes and zones among the pods of the same
- * controller. Source: systemDefaultConstraints (three a node, five a zone). As upstream, a hostname stands for one
- * node. Differs from upstream, which finds these pods by the selectors of Services and controllers: here the owner
- * reference names the controller. Also, pods are counted only on nodes that fit, because the score chooses among these.
+ * controller. As upstream, a hostname stands for one node. Differs from upstream, which finds these pods by the
+ * selectors of Services and controllers: here the owner reference names the controller. Also, pods are counted only on
+ * nodes that fit, because the score chooses among these.
  */
-function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[], siblings: Siblings): readonly Spread[] {
-  const owner = controllerUid(pod)
-  if (owner === undefined) return []
-  const placeOf = siblings.of(owner)
+function siblingScores(owner: string, nodes: readonly NodeInfo[], siblings: Siblings): number[] {
+  const places = siblings.of(owner, nodes)
   const inZone = new Map<string, number>()
   let hosts = 0
-  for (const node of nodes) {
-    const { hasHostname, zone, count } = placeOf(node)
+  for (const { hasHostname, zone, count } of places) {
     if (hasHostname) hosts++
     if (zone !== undefined) inZone.set(zone, (inZone.get(zone) ?? 0) + count)
   }
-  const onHost: Spread = {
-    countAt(node) {
-      const { hasHostname, count } = placeOf(node)
-      return hasHostname ? count : undefined
-    },
-    weight: weightOf(hosts),
-    tolerance: 2,
-  }
-  return inZone.size === 0
-    ? [onHost]
-    : [onHost, spreadOf({ topologyKey: ZONE, maxSkew: 5, minDomains: 1, matchesItself: true, places: inZone })]
+  const weight = weightOf(hosts)
+  const scores = places.map(({ hasHostname, count }) => (hasHostname ? count * weight + HOST_SKEW - 1 : 0))
+  if (inZone.size === 0) return scores
+  const zones = spreadOf({ topologyKey: ZONE, maxSkew: ZONE_SKEW, places: inZone })
+  return scores.map((score, i) => score + scoreOf(zones, nodes[i]!))
 }
 
 /** What the default spread reads of a node. */
@@ -194,19 +192,22 @@ interface SiblingPlace {
 class Siblings {
   readonly #byOwner = new RecentGroups<PerNode<SiblingPlace>>()
 
-  of(owner: string): (node: NodeInfo) => SiblingPlace {
+  /** The places of a controller's pods, in the order of the nodes. */
+  of(owner: string, nodes: readonly NodeInfo[]): readonly SiblingPlace[] {
     const kept = this.#byOwner.of(owner, () => new PerNode())
-    return (info) => {
-      const known = kept.get(info)
-      if (known !== undefined) return known
-      const labels = info.node.metadata.labels
-      const place = {
-        hasHostname: labels?.[HOSTNAME] !== undefined,
-        zone: labels?.[ZONE],
-        count: info.siblings.get(owner) ?? 0,
-      }
-      kept.set(info, place)
-      return place
+    const places = new Array<SiblingPlace>(nodes.length)
+    for (let i = 0; i < nodes.length; i++) {
+      const info = nodes[i]!
+      let place = kept.get(info)
+      if (place === undefined) kept.set(info, (place = placeOf(owner, info)))
+      places[i] = place
     }
+    return places
   }
 }
+
+const placeOf = (owner: string, { node: { metadata }, siblings }: NodeInfo): SiblingPlace => ({
+  hasHostname: metadata.labels?.[HOSTNAME] !== undefined,
+  zone: metadata.labels?.[ZONE],
+  count: siblings.get(owner) ?? 0,
+})
