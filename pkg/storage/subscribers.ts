@@ -46,6 +46,7 @@ export class Subscribers {
   tell(events: readonly StorageEvent[], failed?: (err: unknown) => void): void {
     const errors: unknown[] = []
     const only = onlyResource(events)
+    const resources = only === undefined ? resourcesOf(events) : []
     for (const subscriber of only === undefined ? [...this.#subscribers] : this.#followersOf(only)) {
       // An earlier listener may have ended the subscription.
       if (!this.#subscribers.has(subscriber)) continue
@@ -53,7 +54,7 @@ export class Subscribers {
       try {
         if (prefixes.length === 0 || (only !== undefined && prefixes.includes(only))) listener(events)
         else {
-          const concerned = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
+          const concerned = events.filter(({ key }, i) => concerns(subscriber, key, only ?? resources[i]))
           if (concerned.length > 0) listener(concerned)
         }
       } catch (err) {
@@ -77,6 +78,25 @@ export class Subscribers {
     }
     return found
   }
+}
+
+/** Returns the resource of each event, which is found once for all subscribers. */
+function resourcesOf(events: readonly StorageEvent[]): readonly (string | undefined)[] {
+  let last: string | undefined
+  return events.map(({ key }) => {
+    // Neighbours mostly change the same resource.
+    if (last === undefined || !key.startsWith(last)) last = resourceOf(key)
+    return last
+  })
+}
+
+function concerns({ prefixes, resources }: Subscriber, key: string, resource: string | undefined): boolean {
+  for (let i = 0; i < prefixes.length; i++) {
+    if (resources[i] !== resource) continue
+    // Most prefixes are those of a whole resource.
+    if (prefixes[i] === resource || key.startsWith(prefixes[i]!)) return true
+  }
+  return false
 }
 
 /** Returns the resource that all events change; undefined if they change several. */
