@@ -52,3 +52,21 @@ test("what was told is the same after a rest in which nothing was written", () =
     suffix: "11",
   })
 })
+
+test("what was told of objects that recur is known after many rests, and the oldest of others are forgotten", () => {
+  // given objects of which each was told of again after a rest
+  const events = new ToldEvents()
+  const tell = (uid: string) => events.tell(uid, "Normal", "SuccessfulCreate", undefined, "Created job", 0)!.told
+  const recurring = Array.from({ length: 40 }, (_, i) => `cron-${i}`)
+  for (const uid of recurring) tell(uid).suffix = uid
+  events.rest()
+  for (const uid of recurring) tell(uid)
+  // when there are more rests, between which many others are told of
+  for (let i = 0; i < 5000; i++) {
+    tell(`job-${i}`).suffix = `${i}`
+    if (i % 10 === 0) events.rest()
+  }
+  // then those that were told of last are known
+  expect(tell("job-4000").suffix).toBe("4000")
+  expect(tell("job-1").suffix).toBeUndefined()
+})

@@ -45,6 +45,8 @@ interface Similar {
 interface About {
   tokens: number
   at: number
+  /** Whether it was packed before and then reported again, as is likely to happen to it another time. */
+  readonly isRecurring: boolean
   readonly similar: Similar[]
 }
 
@@ -114,7 +116,7 @@ export class ToldEvents {
   #about(uid: string, now: number): About {
     const packed = this.#packed.get(uid)
     const about = this.#fresh.get(uid) ??
-      (packed === undefined ? undefined : unpacked(packed)) ?? { tokens: SPAM_BURST, at: now, similar: [] }
+      (packed === undefined ? undefined : unpacked(packed)) ?? { tokens: SPAM_BURST, at: now, isRecurring: false, similar: [] }
     this.#packed.delete(uid)
     this.#fresh.delete(uid)
     this.#fresh.set(uid, about)
@@ -124,20 +126,23 @@ export class ToldEvents {
 
   /**
    * Packs nearly all entries. Called while no Event is waiting or being written: of a thousand reporters each would
-   * keep its latest entries as objects.
+   * keep its latest entries as objects. Those of objects about which something is told again and again stay, such as
+   * CronJobs.
    */
   rest(): void {
-    this.#pack(FRESH_AT_REST)
+    this.#pack(FRESH_AT_REST, FRESH)
   }
 
   /**
-   * Packs the oldest entries but `kept`, except those with Events that have no name yet: the recorder sets its end after
-   * the write.
+   * Packs the oldest entries but `kept`, and but up to `recurring` of those that recur. Those with Events that have no
+   * name yet are left: the recorder sets its end after the write.
    */
-  #pack(kept: number): void {
+  #pack(kept: number, recurring = 0): void {
     let left = this.#fresh.size - kept
+    let recurred = 0
     for (const [uid, about] of this.#fresh) {
       if (left-- === 0) return
+      if (about.isRecurring && recurred++ < recurring) continue
       if (this.#fresh.size < MOST_FRESH && !about.similar.every(isNamed)) continue
       this.#fresh.delete(uid)
       this.#packed.set(Buffer.from(uid).toString(), packedFrom(about))
@@ -186,7 +191,7 @@ function unpacked(packed: Packed): About {
     told: messages.map(toldOf),
     combined: combined === null ? undefined : toldOf(combined),
   }))
-  return { tokens, at, similar }
+  return { tokens, at, isRecurring: true, similar }
 }
 
 const firstOf = <K, V>(map: ReadonlyMap<K, V>): readonly [K, V] => map.entries().next().value!
