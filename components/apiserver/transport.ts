@@ -34,17 +34,14 @@ export function inProcessTransport(
   const userAgent =
     user.name === "system:apiserver" ? "kube-apiserver" : user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
-    async call(call, signal) {
-      if (call.resource.remote === true) return authorized(call, signal).call(call, signal)
-      if (call.subresource !== undefined) checkSubresource(served(call.resource), call.subresource, call.verb)
-      for (let attempts = 1; ; attempts++) {
-        try {
-          return answer(await pipeline.handle(requestOf(call, user, signal)))
-        } catch (err) {
-          if (!(err instanceof TurnedAway) || attempts > MOST_RETRIES) throw err
-          await sleep(clock, err.seconds * 1000, signal)
-        }
+    call(call, signal) {
+      try {
+        if (call.resource.remote === true) return authorized(call, signal).call(call, signal)
+        if (call.subresource !== undefined) checkSubresource(served(call.resource), call.subresource, call.verb)
+      } catch (err) {
+        return Promise.reject(err)
       }
+      return attempt(call, signal, 1)
     },
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
@@ -66,6 +63,20 @@ export function inProcessTransport(
         return { close: () => undefined }
       }
     },
+  }
+
+  /** Not an async function, because nearly all calls succeed at once, and hundreds of thousands are made. */
+  function attempt(call: ApiCall, signal: AbortSignal | undefined, attempts: number): Promise<unknown> {
+    const failed = (err: unknown): Promise<unknown> => {
+      if (!(err instanceof TurnedAway) || attempts > MOST_RETRIES) throw err
+      return sleep(clock, err.seconds * 1000, signal).then(() => attempt(call, signal, attempts + 1))
+    }
+    try {
+      const result = pipeline.handle(requestOf(call, user, signal))
+      return result instanceof Promise ? result.then(answer, failed) : Promise.resolve(answer(result))
+    } catch (err) {
+      return Promise.resolve(err).then(failed)
+    }
   }
 
   /** @throws ApiError NotFound, as over HTTP, for a kind that is not served */

@@ -55,26 +55,27 @@ export const createObject = (context: RegistryContext, request: ApiRequest, sent
  * Creates an object; where a generated name is taken, with another name, and where another server has taken what was
  * allocated for the object, with other allocations.
  */
-async function createSent(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
-  const isGenerated = (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
-  let [names, allocations] = [1, 1]
-  for (;;) {
-    try {
-      return await createOnce(context, request, sent)
-    } catch (err) {
-      if (err instanceof CompanionTakenError) {
-        if (allocations++ < ALLOCATION_ATTEMPTS) continue
-        throw new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
-      }
-      if (!isGenerated || !isAlreadyExists(err)) throw err
-      if (names++ < NAME_ATTEMPTS) continue
-      throw new ApiError(
-        "AlreadyExists",
-        `${err.message}, the server was not able to generate a unique name for the object`,
-        { ...err.details, retryAfterSeconds: 1 },
-      )
+function createSent(
+  context: RegistryContext,
+  request: ApiRequest,
+  sent: KubeObject,
+  names = 1,
+  allocations = 1,
+): Promise<Stored> {
+  return createOnce(context, request, sent).catch((err: unknown) => {
+    if (err instanceof CompanionTakenError) {
+      if (allocations < ALLOCATION_ATTEMPTS) return createSent(context, request, sent, names, allocations + 1)
+      throw new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
     }
-  }
+    const isGenerated = (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
+    if (!isGenerated || !isAlreadyExists(err)) throw err
+    if (names < NAME_ATTEMPTS) return createSent(context, request, sent, names + 1, allocations)
+    throw new ApiError(
+      "AlreadyExists",
+      `${err.message}, the server was not able to generate a unique name for the object`,
+      { ...err.details, retryAfterSeconds: 1 },
+    )
+  })
 }
 
 async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
