@@ -42,6 +42,8 @@ export class LiveObjects {
   startingWith(prefix: string): readonly StoredObject[] {
     const here = this.#here.startingWith(prefix)
     if (this.#shelves.size === 0) return here
+    const resource = resourceOf(prefix)
+    if (resource !== undefined && !this.#shelves.has(resource)) return here
     const shelved = this.#shelved(prefix)
     return shelved.length === 0 ? here : merged(here, this.#loans.lend(shelved, this.#elsewhere!))
   }

@@ -62,7 +62,7 @@ export abstract class LogStorage implements Storage {
   #compacted = 0
   #next = 1
   #batch: Waiting[] = []
-  readonly #pending = new Map<string, StoredObject | undefined>()
+  #pending = new Map<string, StoredObject | undefined>()
   readonly #subscribers = new Subscribers()
   #closed = false
   readonly #onProblem: LogStorageOptions["onProblem"]
@@ -276,7 +276,9 @@ export abstract class LogStorage implements Storage {
     const batch = this.#batch
     if (batch.length === 0) return
     this.#batch = []
-    this.#pending.clear()
+    // A new map, because `clear` links the old table to the new one: once a table is old, a collection of young objects
+    // keeps all the later ones.
+    this.#pending = new Map()
     const writes = batch.length === 1 ? batch[0]!.writes : batch.flatMap(({ writes }) => writes)
     try {
       this.persist(writes)

@@ -209,7 +209,7 @@ function admitFrom(
 }
 
 const withObject = (attributes: AdmissionAttributes, object: KubeObject | undefined): AdmissionAttributes =>
-  object === undefined ? attributes : { ...attributes, object }
+  object === undefined || object === attributes.object ? attributes : { ...attributes, object }
 
 function validateFrom(
   first: number,

@@ -61,7 +61,9 @@ function roomBeside(value: unknown, room: number): number {
     if (left < 0) break
     const member = (value as Readonly<Record<string, unknown>>)[key]
     left -= key.length * MOST_BYTES_A_CHARACTER
-    left = key === "fieldsV1" || key === "spec" ? left - takenOnce(member) : roomBeside(member, left)
+    // Most members are texts, of which each write has dozens.
+    if (typeof member === "string") left -= MOST_BYTES_AROUND + member.length * MOST_BYTES_A_CHARACTER
+    else left = key === "fieldsV1" || key === "spec" ? left - takenOnce(member) : roomBeside(member, left)
   }
   return left
 }
