@@ -116,7 +116,12 @@ export class ToldEvents {
   #about(uid: string, now: number): About {
     const packed = this.#packed.get(uid)
     const about = this.#fresh.get(uid) ??
-      (packed === undefined ? undefined : unpacked(packed)) ?? { tokens: SPAM_BURST, at: now, isRecurring: false, similar: [] }
+      (packed === undefined ? undefined : unpacked(packed)) ?? {
+        tokens: SPAM_BURST,
+        at: now,
+        isRecurring: false,
+        similar: [],
+      }
     this.#packed.delete(uid)
     this.#fresh.delete(uid)
     this.#fresh.set(uid, about)

@@ -160,6 +160,18 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
       "all: /registry/core/pods/b/1",
     ])
     expect(() => store.subscribe(note("part"), ["/registry/core/"])).toThrow("expected the prefix of a resource")
+    // and so it is where one commit changes several resources
+    told.length = 0
+    await store.writeAll(
+      ["/registry/core/pods/a/2", "/registry/core/podsets/b/2", "/registry/core/pods/b/2"].map((key) =>
+        put(key, object("1"), 0),
+      ),
+    )
+    expect(told).toEqual([
+      "resources: /registry/core/pods/a/2 /registry/core/pods/b/2",
+      "namespace: /registry/core/pods/b/2",
+      "all: /registry/core/pods/a/2 /registry/core/podsets/b/2 /registry/core/pods/b/2",
+    ])
     store.close()
   })
 
