@@ -1,3 +1,5 @@
+import { clearedAtRest } from "./at-rest.ts"
+
 /** After this many new texts the older half is dropped. */
 const GENERATION = 2048
 
@@ -9,6 +11,10 @@ export class RecentTexts {
   #young = new Map<string, string>()
   #old = new Map<string, string>()
 
+  constructor() {
+    clearedAtRest(this)
+  }
+
   /** Returns the equal text that was given before, if it is still known; otherwise this one. */
   of(text: string): string {
     return this.#known(text) ?? this.#added(text)
@@ -17,6 +23,12 @@ export class RecentTexts {
   /** The same for a part of a longer text: the result does not keep that in memory. */
   copyOf(text: string): string {
     return this.#known(text) ?? this.#added(Buffer.from(text).toString())
+  }
+
+  /** Forgets all texts. */
+  clear(): void {
+    this.#young = new Map()
+    this.#old = new Map()
   }
 
   #known(text: string): string | undefined {

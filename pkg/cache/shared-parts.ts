@@ -1,3 +1,5 @@
+import { clearedAtRest } from "./at-rest.ts"
+
 /**
  * Most groups of which the last value is kept; then the one that was used longest ago is dropped. Few groups are in use
  * at the same time.
@@ -9,7 +11,7 @@ const MOST_GROUPS = 128
  * differ in addresses and ids, but have the same conditions. Values are immutable.
  */
 export class SharedParts {
-  readonly #lastOf = new Map<string, object>()
+  readonly #lastOf = clearedAtRest(new Map<string, object>())
 
   /** Returns the value, or an equal one that consists of parts of the group's last value where these are equal. */
   of<T extends object>(value: T, group: string): T {

@@ -5,7 +5,8 @@ import type { Client } from "../client/client.ts"
 import { timestamp, type Clock } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
-import { ToldEvents, type Told } from "./told-events.ts"
+import type { Told } from "./told-event.ts"
+import { ToldEvents } from "./told-events.ts"
 
 /** The number of events that may wait to be written. Further ones are dropped, as by upstream's broadcaster. */
 const MAX_WAITING = 1000

@@ -1,3 +1,4 @@
+import { fullGC, heapStats } from "bun:jsc"
 import { expect, test } from "bun:test"
 import { ToldEvents } from "./told-events.ts"
 
@@ -69,4 +70,23 @@ test("what was told of objects that recur is known after many rests, and the old
   // then those that were told of last are known
   expect(tell("job-4000").suffix).toBe("4000")
   expect(tell("job-1").suffix).toBeUndefined()
+})
+
+test("what was told of thousands of objects is a few hundred pieces of memory", () => {
+  // given
+  const events = new ToldEvents()
+  fullGC()
+  const before = heapStats().objectCount
+  // when
+  for (let i = 0; i < 4000; i++) {
+    for (const reason of ["Pulled", "Created", "Started"])
+      events.tell(`uid-${i}`, "Normal", reason, undefined, `${reason} image`, i)!.told.suffix = `${i}`
+    events.rest()
+  }
+  fullGC()
+  // then
+  expect(heapStats().objectCount - before).toBeLessThan(1000)
+  expect(events.tell("uid-7", "Normal", "Created", undefined, "Created image", 5000)?.told).toMatchObject({
+    suffix: "7",
+  })
 })

@@ -9,11 +9,12 @@ const MB = 2 ** 20
 function started() {
   const clock = new VirtualClock(0)
   clock.exact = true
-  const is = { cpuMicros: 0, ownMb: 100, givenBack: 0 }
+  const is = { cpuMicros: 0, ownMb: 100, givenBack: 0, unmapped: 0 }
   const stop = giveMemoryBackWhenIdle(clock, {
     cpuMicros: () => is.cpuMicros,
     ownBytes: () => is.ownMb * MB,
     giveBack: () => void is.givenBack++,
+    unmapProgram: () => void is.unmapped++,
   })
   return { clock, is, stop }
 }
@@ -34,6 +35,23 @@ test("memory is released seconds after the start, once more half a minute later,
   expect(is.givenBack).toBe(2)
   await clock.advance(30_000 * 10)
   expect(is.givenBack).toBe(2)
+  stop()
+})
+
+test("the program's file is unmapped every half minute, except while the process works", async () => {
+  // given a process that is idle
+  const { clock, is, stop } = started()
+  await clock.advance(3000 + 30_000 * 9)
+  expect(is.unmapped).toBe(10)
+  // when it works for a minute
+  for (let i = 0; i < 2; i++) {
+    is.cpuMicros += 10_000_000
+    await clock.advance(30_000)
+  }
+  expect(is.unmapped).toBe(10)
+  // then it goes on after that
+  await clock.advance(30_000)
+  expect(is.unmapped).toBe(11)
   stop()
 })
 

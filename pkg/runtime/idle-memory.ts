@@ -1,5 +1,6 @@
 import process from "node:process"
 import type * as Jsc from "bun:jsc"
+import { forgetAtRest } from "../cache/at-rest.ts"
 import type { Clock } from "../clock/clock.ts"
 import { procSelf } from "./proc-self.ts"
 import { releaseProgramPages } from "./program-pages.ts"
@@ -29,8 +30,10 @@ export interface ProcessMemory {
   cpuMicros(): number
   /** Returns the bytes in memory that are in no file. */
   ownBytes(): number
-  /** Collects garbage, drops compiled code, unmaps the program's file: takes some tens of milliseconds. */
+  /** Empties caches, collects garbage, drops compiled code: takes some tens of milliseconds. */
   giveBack(): void
+  /** Unmaps the program's file: takes a millisecond. */
+  unmapProgram(): void
 }
 
 /** Returns the memory of this process; undefined when the engine is not Bun's. */
@@ -47,19 +50,21 @@ export function ownMemory(): ProcessMemory | undefined {
       return kilobytes === undefined ? process.memoryUsage.rss() : Number(kilobytes) * 1024
     },
     giveBack() {
+      forgetAtRest()
       fullGC()
       Bun.shrink()
-      releaseProgramPages()
     },
+    unmapProgram: releaseProgramPages,
   }
 }
 
 /**
  * Gives memory back to the system when the process is idle. The engine collects garbage when it needs room, and so
  * keeps what a time of load has left while nothing new is allocated; it keeps the code compiled under load too. This
- * drops both, and what was read of the program's own file, once after each such time, the first of which is the start
- * of the program. That costs some tens of milliseconds, and as much again when the code is needed again. Returns a
- * function that ends it.
+ * drops both, and the caches that are cleared at rest, once after each such time, the first of which is the start of
+ * the program. That costs some tens of milliseconds, and as much again when the code is needed again. The program's own
+ * file is unmapped at each look, since an idle process reads some more of it in each minute. Returns a function that
+ * ends it.
  */
 export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () => void {
   if (memory === undefined) return () => {}
@@ -87,6 +92,7 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
       rounds++
       memory.giveBack()
     }
+    if (share < IDLE) memory.unmapProgram()
     timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
   }
   let timer = clock.setTimeout(look, FIRST_MS, "upkeep")

@@ -1,4 +1,5 @@
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { clearedAtRest } from "../../../pkg/cache/at-rest.ts"
 
 /**
  * Most groups of which the last value is kept; then the one that was used longest ago is dropped. Few templates are
@@ -13,7 +14,7 @@ const MOST_GROUPS = 128
  * one of its group: the objects that are likely to be the same.
  */
 export class SharedValues<T extends object> {
-  readonly #lastOf = new Map<string, T>()
+  readonly #lastOf = clearedAtRest(new Map<string, T>())
   readonly #onShared: ((value: T) => void) | undefined
 
   /** `onShared` is called with a kept value each time it takes the place of another. */

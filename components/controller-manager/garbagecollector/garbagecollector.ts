@@ -1,6 +1,7 @@
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { clearedAtRest } from "../../../pkg/cache/at-rest.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { RunningController } from "../../../pkg/controller/start.ts"
 import { WorkQueue } from "../../../pkg/controller/workqueue.ts"
@@ -39,7 +40,7 @@ export async function startGarbageCollector(
   const { client, informers } = context
   const log = context.log.child({ controller: "garbage-collector-controller" })
   const graph = new Graph()
-  const absent = new Set<string>()
+  const absent = clearedAtRest(new Set<string>())
   const running = new Set<Promise<void>>()
   let stopped = false
   const queue = new WorkQueue(context.clock, pump)

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { DecodeError, type Cursor, type Decode } from "./decoder-cursor.ts"
 import { ExactNumber } from "../json/exact-number.ts"
 import type { Scalar } from "../field-spec.ts"
+import { clearedAtRest } from "../../cache/at-rest.ts"
 import { canonicalQuantity, QUANTITY_FORM } from "../scalars/quantity.ts"
 import { RawJson } from "../json/raw-json.ts"
 import { canonicalMicroTime, canonicalTime } from "../scalars/time.ts"
@@ -46,7 +47,7 @@ const timeProblem =
  * times, and making their canonical form costs more than all other decoding of a Pod.
  */
 function cached(canonical: (value: string) => string | undefined): (value: string) => string | undefined {
-  const cache = new Map<string, string>()
+  const cache = clearedAtRest(new Map<string, string>())
   return (value) => {
     const found = cache.get(value)
     if (found !== undefined) return found

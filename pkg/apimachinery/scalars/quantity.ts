@@ -1,3 +1,5 @@
+import { clearedAtRest } from "../../cache/at-rest.ts"
+
 /**
  * Resource quantities (`100m`, `1.5Gi`, `2e3`), kept exactly as a bigint number of billionths, the smallest unit; finer
  * values are rounded away from zero. Source: apimachinery pkg/api/resource/{quantity,suffix,scale_int}.go.
@@ -52,7 +54,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   return parsed
 }
 /** Caches quantities, since a cluster has few different ones and needs them for every pod. Emptied when full. */
-const known = new Map<string, Quantity>()
+const known = clearedAtRest(new Map<string, Quantity>())
 const MOST_KNOWN = 4096
 /** Longer texts are not cached: a client may send a number of a megabyte. */
 const LONGEST_KNOWN = 64

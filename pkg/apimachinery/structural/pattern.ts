@@ -1,3 +1,4 @@
+import { clearedAtRest } from "../../cache/at-rest.ts"
 import { compileRe2 } from "../../re2/re2.ts"
 
 /**
@@ -21,7 +22,7 @@ export function patternOf(source: string): Pattern {
   const known = compiled.get(source)
   if (known !== undefined) return known
   const expression = compileRe2(source)
-  const matched = new Set<string>()
+  const matched = clearedAtRest(new Set<string>())
   const pattern: Pattern = {
     matches(text) {
       if (matched.has(text)) return true

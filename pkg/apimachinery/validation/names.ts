@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import { clearedAtRest } from "../../cache/at-rest.ts"
 import { addressNumber, canonicalAddress, isMapped } from "../addresses/cidr.ts"
 
 /**
@@ -113,7 +114,7 @@ export const isFullyQualifiedDomainName: Check = (value) => {
 
 /** Caches valid values of a check, because objects share few keys. The cache is emptied when it is full. */
 function remembered(check: Check): Check {
-  const good = new Set<string>()
+  const good = clearedAtRest(new Set<string>())
   return (value) => {
     if (good.has(value)) return undefined
     const problem = check(value)
