@@ -340,7 +340,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   })
   const eviction = new EvictionManager({ context, cache, workers, lastUsedImages: images.lastUsed })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
-  cache.onRelist(() => node.wake())
+  cache.onRelist(() => node.runtimeListed())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())
   drivers.drivers.onRegistered(() => {
     for (const worker of workers.all()) if (usesDevices(worker.pod)) worker.wake()

@@ -30,7 +30,7 @@ export class Distribution {
   readonly counts: number[]
   constructor(buckets: readonly number[]) {
     this.buckets = buckets
-    this.counts = Array.from(buckets, () => 0)
+    this.counts = new Array<number>(buckets.length).fill(0)
   }
   observe(value: number): void {
     this.sum += value

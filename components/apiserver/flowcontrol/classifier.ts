@@ -1,7 +1,7 @@
 import type { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { FlowMetrics, SchemaFigures } from "./flow-metrics.ts"
-import { matches, names, rulesFor, type RulesOfUser } from "./matching.ts"
+import { matches, namesOf, rulesFor, type RulesOfUser } from "./matching.ts"
 import type { PriorityLevel } from "./priority-level.ts"
 import type { Flow } from "./fair-queuing/queue-set.ts"
 import { hashOfFlow } from "./fair-queuing/shuffle-sharding.ts"
@@ -34,6 +34,8 @@ const MOST_NAMESPACES = 1000
 /** Finds the FlowSchema of a request. The schemas that can match a user are cached. */
 export class Classifier {
   #schemas: readonly { readonly schema: FlowSchema; readonly level: PriorityLevel }[] = []
+  /** Whether one of the schemas names a user. */
+  #isNamed: (user: string) => boolean = () => false
   readonly #users = new Map<string, KnownUser>()
   /**
    * The candidates of users that no schema names: they depend on the groups alone, of which thousands of nodes have the
@@ -52,6 +54,7 @@ export class Classifier {
       schema,
       level: levels.get(schema.spec.priorityLevelConfiguration.name)!,
     }))
+    this.#isNamed = namesOf(schemas)
     this.#users.clear()
     this.#ofGroups.clear()
   }
@@ -73,7 +76,7 @@ export class Classifier {
   }
 
   #candidatesFor(user: UserInfo): readonly Candidate[] {
-    const isNamed = this.#schemas.some(({ schema }) => names(schema, user.name))
+    const isNamed = this.#isNamed(user.name)
     const key = isNamed ? "" : JSON.stringify(user.groups)
     const known = isNamed ? undefined : this.#ofGroups.get(key)
     if (known !== undefined) return known

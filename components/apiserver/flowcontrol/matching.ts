@@ -24,13 +24,22 @@ export function rulesFor(user: UserInfo, { spec }: FlowSchema): RulesOfUser | un
   }
 }
 
-/** Whether a subject of the FlowSchema includes the user by its name, and not by one of its groups or as everybody. */
-export const names = ({ spec }: FlowSchema, name: string): boolean =>
-  (spec.rules ?? []).some(({ subjects }) =>
-    subjects.some(
-      (subject) => subject.kind !== "Group" && subject.user?.name !== "*" && isMeant({ name, groups: [] }, subject),
-    ),
+/**
+ * Returns whether a subject of one of the FlowSchemas includes a user by its name, and not by one of its groups or as
+ * everybody.
+ */
+export function namesOf(schemas: readonly FlowSchema[]): (user: string) => boolean {
+  const subjects = schemas
+    .flatMap(({ spec }) => (spec.rules ?? []).flatMap((rule) => rule.subjects))
+    .filter(({ kind, user }) => kind !== "Group" && user?.name !== "*")
+  const users = new Set(
+    subjects.flatMap(({ kind, user }) => (kind === "User" && user !== undefined ? [user.name] : [])),
   )
+  const accounts = subjects.filter(({ kind }) => kind === "ServiceAccount")
+  return (name) =>
+    users.has(name) ||
+    (name.startsWith("system:serviceaccount:") && accounts.some((subject) => isMeant({ name, groups: [] }, subject)))
+}
 
 function isMeant({ name, groups }: UserInfo, subject: Subject): boolean {
   switch (subject.kind) {

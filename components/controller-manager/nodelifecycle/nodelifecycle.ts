@@ -71,13 +71,26 @@ const ready = (node: Node): NodeCondition | undefined => node.status.conditions?
 /** Returns when the node last reported, in milliseconds: by its lease or by the heartbeat in its status. */
 function lastSign(node: Node, lease: Lease | undefined): number {
   const reported = ready(node)
-  const at = (time: string | undefined): number => (time === undefined ? -Infinity : Date.parse(time))
   return Math.max(
     at(lease?.spec.renewTime),
     reported?.status === "Unknown" ? -Infinity : at(reported?.lastHeartbeatTime ?? undefined),
     at(node.metadata.creationTimestamp),
   )
 }
+
+function at(time: string | undefined): number {
+  if (time === undefined) return -Infinity
+  let ms = times.get(time)
+  if (ms !== undefined) return ms
+  ms = Date.parse(time)
+  if (times.size >= MOST_TIMES) times.clear()
+  times.set(time, ms)
+  return ms
+}
+
+/** Many nodes have the same times: those of a test cluster start in one second, and report at the same instants. */
+const times = new Map<string, number>()
+const MOST_TIMES = 64
 
 async function markLost(node: Node, { client, clock, events, log }: ReconcileContext): Promise<Node> {
   if (ready(node)?.status === "Unknown") return node

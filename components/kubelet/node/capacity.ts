@@ -77,4 +77,15 @@ const only = (amounts: Amounts | undefined, wanted: (name: string) => boolean): 
   Object.fromEntries(Object.entries(amounts ?? {}).filter(([name]) => wanted(name)))
 
 /** Formats bytes as upstream does: in the largest of Ki, Mi … that gives a whole number. */
-const binary = (bytes: number): string => formatQuantity(fromUnits(bytes, "BinarySI"))
+function binary(bytes: number): string {
+  let text = texts.get(bytes)
+  if (text !== undefined) return text
+  text = formatQuantity(fromUnits(bytes, "BinarySI"))
+  if (texts.size >= MOST_TEXTS) texts.clear()
+  texts.set(bytes, text)
+  return text
+}
+
+/** The amounts of machines do not change, and those of a thousand simulated nodes are the same. */
+const texts = new Map<number, string>()
+const MOST_TEXTS = 64

@@ -47,6 +47,27 @@ test("a node that starts before its network is Ready soon after its network is r
   expect(await ready()).toBe("True")
 })
 
+test("a new node that is ready reads its status once when it starts", async () => {
+  // given a kubelet that is started anew after its Node was deleted
+  await using node = await simulatedKubelet({})
+  let reads = 0
+  const { listImages } = node.runtime.images
+  Object.assign(node.runtime.images, {
+    listImages() {
+      reads++
+      return listImages.call(node.runtime.images)
+    },
+  })
+  const fault = await node.cluster.faults.crashed({ kubelet: "node-0" })
+  await node.cluster.delete(Node, "node-0")
+  await fault.end()
+  await node.cluster.settle()
+  // then
+  const { conditions = [] } = (await node.cluster.get(Node, "node-0")).status
+  expect(conditions.find(({ type }) => type === "Ready")?.status).toBe("True")
+  expect(reads).toBe(1)
+})
+
 test("a new node writes its status with itself, and again five minutes later", async () => {
   // given
   await using cluster = await startCluster({ nodes: [], components: { scheduler: false } })

@@ -52,6 +52,8 @@ export class NodeReporter {
   #readyTimer: Timer | undefined
   #startedAt = 0
   #reported = -Infinity
+  /** Whether the Node was made by this kubelet, and ready at once. */
+  #isMadeReady = false
 
   /** `onMeasured` is called after each measurement of the node. */
   constructor(
@@ -121,7 +123,8 @@ export class NodeReporter {
     if (ending.aborted) return
     events.event(this.#about, "Normal", "Starting", "Starting kubelet.")
     this.#measureLater()
-    this.wake() // what has changed since the Node was made
+    // A Node that was made a moment ago, and is ready, shows all; what changes from its making on wakes by itself.
+    if (!this.#isMadeReady) this.wake()
     this.#context.spawn("node status", () => this.#runner.start())
   }
 
@@ -132,6 +135,12 @@ export class NodeReporter {
     this.#measureTimer?.cancel()
     this.#readyTimer?.cancel()
     await this.#runner.stop()
+  }
+
+  /** Called when the runtime is available (again) and everything was listed. */
+  runtimeListed(): void {
+    // The first list is a part of the start: the first status, which is still to be read, shows what it has found.
+    if (this.#initial !== undefined) this.wake()
   }
 
   /** Called when something in the status may have changed. */
@@ -212,6 +221,7 @@ export class NodeReporter {
       const made = await client.create(Node, { metadata, spec, status })
       // A new Node has its status, which is written again only if it has changed meanwhile.
       this.#hasReported(clock.now())
+      this.#isMadeReady = isReady(made.status)
       this.#tellChanges({ conditions: [] }, made.status)
       return made
     } catch (err) {
@@ -256,10 +266,9 @@ export class NodeReporter {
    * A node that has just started is not ready until the network's configuration has come, of which nobody tells the
    * kubelet. Source: kubelet.go fastStatusUpdateOnce.
    */
-  #lookAgainUntilReady({ conditions = [] }: Partial<NodeStatus>, now: number): void {
+  #lookAgainUntilReady(status: Partial<NodeStatus>, now: number): void {
     this.#readyTimer?.cancel()
-    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True")
-    if (isReady || this.#stopping.signal.aborted || now - this.#startedAt >= STARTING_MS) return
+    if (isReady(status) || this.#stopping.signal.aborted || now - this.#startedAt >= STARTING_MS) return
     this.#readyTimer = this.#context.clock.setTimeout(() => this.wake(), NOT_READY_MS, "upkeep")
   }
 
@@ -309,3 +318,6 @@ export class NodeReporter {
     )
   }
 }
+
+const isReady = ({ conditions = [] }: Pick<NodeStatus, "conditions">): boolean =>
+  conditions.some(({ type, status }) => type === "Ready" && status === "True")

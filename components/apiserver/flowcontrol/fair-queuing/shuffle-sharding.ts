@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 
 /**
  * Assigns each flow a small set of queues (a hand), so that a flow which fills its own queues nearly always leaves
@@ -8,7 +8,7 @@ import { createHash } from "node:crypto"
 
 /** Returns a number for a flow: the same for requests of one FlowSchema with the same value of its distinguisher. */
 export function hashOfFlow(schema: string, distinguisher: string): bigint {
-  return createHash("sha256").update(`${schema}\0${distinguisher}`).digest().readBigUInt64LE(0)
+  return hash("sha256", `${schema}\0${distinguisher}`, "buffer").readBigUInt64LE(0)
 }
 
 /** Returns `handSize` different numbers below `deckSize`, which depend on the hash alone. */
