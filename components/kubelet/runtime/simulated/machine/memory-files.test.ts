@@ -84,3 +84,30 @@ test("a token is read only when its file is, and is the same file when it is wri
   expect(Buffer.from(await open.read(0, 10)).toString()).toBe("first")
   expect([files.replace("/token", "first"), files.replace("/token", "text")]).toEqual([false, true])
 })
+
+test("a search begins anew where the folder of the last one was removed, renamed or replaced", async () => {
+  // given a search in a folder, before each change of a folder above it
+  const files = filled()
+  const search = () => expect(files.get("/var/pods/a/token")).toBe("t")
+  search()
+  // when it is renamed
+  await files.rename("/var/pods", "/var/others")
+  // then
+  expect([files.get("/var/pods/a/token"), files.get("/var/others/a/token")]).toEqual([undefined, "t"])
+  // and so it is when it is removed, or when a file takes its place
+  files.put("/var/pods/a/token", "t")
+  search()
+  await files.remove("/var/pods")
+  expect(files.get("/var/pods/a/token")).toBeUndefined()
+  files.put("/var/pods/a/token", "t")
+  search()
+  files.put("/var/pods", "a file")
+  expect([files.get("/var/pods/a/token"), files.get("/var/pods")]).toEqual([undefined, "a file"])
+  // and empty names are not there, also below the last folder
+  files.put("/var//log//x", "y")
+  expect([files.get("/var/log/x"), files.get("/var/log//x"), files.get("/var//log/x")]).toEqual([
+    "y",
+    undefined,
+    undefined,
+  ])
+})

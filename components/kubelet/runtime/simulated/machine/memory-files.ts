@@ -31,6 +31,8 @@ const names = new RecentTexts()
 export class MemoryFiles implements PodFiles {
   readonly #root: Folder = []
   readonly #watchers = new Map<string, Set<() => void>>()
+  /** The folder in which something was found or entered last, where the next search begins if it leads below. */
+  #last: { readonly path: string; readonly folder: Folder } = { path: "", folder: this.#root }
 
   async makeFolder(path: string): Promise<void> {
     this.#makeFolder(path)
@@ -145,16 +147,29 @@ export class MemoryFiles implements PodFiles {
   }
 
   #find(path: string): Entry | undefined {
-    let found: Entry = this.#root
-    for (let start = path.startsWith("/") ? 1 : 0; ;) {
-      if (!isFolder(found)) return undefined
+    let folder = this.#root
+    let start = this.#startOf(path)
+    if (start > 1) ({ folder } = this.#last)
+    for (;;) {
       const end = path.indexOf("/", start)
-      const at = placeOf(found, end < 0 ? path.slice(start) : path.slice(start, end))
+      const at = placeOf(folder, end < 0 ? path.slice(start) : path.slice(start, end))
       if (at < 0) return undefined
-      found = found[at + 1]!
-      if (end < 0) return found
+      const found = folder[at + 1]!
+      if (end < 0) {
+        if (folder !== this.#last.folder) this.#last = { path: path.slice(0, Math.max(start - 1, 0)), folder }
+        return found
+      }
+      if (!isFolder(found)) return undefined
+      folder = found
       start = end + 1
     }
+  }
+
+  /** Returns where the part of a path begins that is looked for in the last folder or, at 0 and 1, in the root. */
+  #startOf(path: string): number {
+    const { length } = this.#last.path
+    if (length > 0 && path[length] === "/" && path.startsWith(this.#last.path)) return length + 1
+    return path.startsWith("/") ? 1 : 0
   }
 
   #opened(path: string): OpenedFile | undefined {
@@ -188,10 +203,15 @@ export class MemoryFiles implements PodFiles {
 
   /** Returns the folder at a path; creates it and its parents when they do not exist. */
   #makeFolder(path: string): Folder {
-    let folder = this.#root
-    for (let start = 0; start < path.length;) {
+    const { path: last } = this.#last
+    if (last !== "" && path === last) return this.#last.folder
+    let start = this.#startOf(path)
+    let folder = start > 1 ? this.#last.folder : this.#root
+    let isPlain = true
+    while (start < path.length) {
       const slash = path.indexOf("/", start)
       const end = slash < 0 ? path.length : slash
+      isPlain &&= end > start && end < path.length - (slash < 0 ? -1 : 1)
       if (end > start) {
         const name = path.slice(start, end)
         const at = placeOf(folder, name)
@@ -205,6 +225,8 @@ export class MemoryFiles implements PodFiles {
       }
       start = end + 1
     }
+    // A search takes an empty name, as between two slashes, for one that is not there.
+    if (isPlain) this.#last = { path, folder }
     return folder
   }
 
@@ -216,10 +238,17 @@ export class MemoryFiles implements PodFiles {
     this.#put(folder, placeOf(folder, name), name, file)
   }
 
+  /** Called when a folder has gone, which may have the last one in it. */
+  #forgetLast(): void {
+    this.#last = { path: "", folder: this.#root }
+  }
+
   /** Replaces the entry whose name is at index `at` of the folder; appends name and entry when that is -1. */
   #put(folder: Folder, at: number, name: string, entry: Entry): void {
-    if (at >= 0) folder[at + 1] = entry
-    else folder.push(names.copyOf(name), entry)
+    if (at >= 0) {
+      if (isFolder(folder[at + 1])) this.#forgetLast()
+      folder[at + 1] = entry
+    } else folder.push(names.copyOf(name), entry)
   }
 
   #remove(path: string): void {
@@ -228,6 +257,7 @@ export class MemoryFiles implements PodFiles {
     const slash = path.lastIndexOf("/")
     const folder = slash <= 0 ? this.#root : this.#folder(path.slice(0, slash))!
     folder.splice(placeOf(folder, path.slice(slash + 1)), 2)
+    if (isFolder(found)) this.#forgetLast()
     this.#gone(found, path)
   }
 
