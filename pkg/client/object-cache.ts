@@ -51,8 +51,10 @@ export class ObjectCache<T extends KubeObject> {
 
   /** Stores the object. Returns the one that it replaced. */
   set(object: T): T | undefined {
-    const key = keys.of(keyFrom(object.metadata))
-    const old = this.#objects.get(key)
+    const asked = keyFrom(object.metadata)
+    const old = this.#objects.get(asked)
+    // A map keeps the key that it has, so that the text of one that it already has need not be shared.
+    const key = old === undefined ? keys.of(asked) : asked
     this.#objects.set(key, object)
     this.#all = undefined
     for (const [index, groups] of this.#indexes) {
@@ -60,7 +62,7 @@ export class ObjectCache<T extends KubeObject> {
       const before = old === undefined ? NO_VALUES : index.of(old)
       // An object seldom changes its index values. Where a value stays, the object keeps its position in the group.
       for (const value of before) if (!values.includes(value)) take(groups, value, key)
-      for (const value of values) put(groups, value, key, object)
+      for (const value of values) put(groups, value, before.includes(value) ? key : keys.of(key), object)
     }
     return old
   }
