@@ -123,8 +123,9 @@ export class NodeReporter {
     if (ending.aborted) return
     events.event(this.#about, "Normal", "Starting", "Starting kubelet.")
     this.#measureLater()
-    // A Node that was made a moment ago, and is ready, shows all; what changes from its making on wakes by itself.
-    if (!this.#isMadeReady) this.wake()
+    // A Node that was made a moment ago, and is ready, shows all but devices that were known before a restart; what
+    // changes from its making on wakes by itself.
+    if (!this.#isMadeReady || Object.keys(this.#devices.amounts(undefined).capacity).length > 0) this.wake()
     this.#context.spawn("node status", () => this.#runner.start())
   }
 
