@@ -157,8 +157,9 @@ class RunningKubelet implements Component {
     this.#component.spawn("arriving images", () => tellArrivals(running))
     running.lease.start()
     this.#unfollow = this.#addresses?.onChange(() => running.node.wake()) ?? this.#unfollow
-    const connector = nodeConnector({ ...running, problem: () => this.problem() })
-    this.#unregister = this.#nodes.register(config.nodeName, connector)
+    let made: NodeConnector | undefined
+    const connector = () => (made ??= nodeConnector({ ...running, problem: () => this.problem() }))
+    this.#unregister = this.#nodes.registerLate(config.nodeName, connector)
     await this.#listen(running, connector)
     if (running.stopping.signal.aborted) return
     await running.node.prepare()
@@ -210,7 +211,7 @@ class RunningKubelet implements Component {
   }
 
   /** Opens the kubelet's port. If it is taken, that is logged, and everything else works. */
-  async #listen({ context, workers, stopping }: Running, connector: NodeConnector): Promise<void> {
+  async #listen({ context, workers, stopping }: Running, connector: () => NodeConnector): Promise<void> {
     const serving = this.#serving
     if (typeof serving === "string") return
     const { client, clock, log, config } = context
@@ -222,7 +223,7 @@ class RunningKubelet implements Component {
         log,
         nodeName: config.nodeName,
         serving,
-        connector,
+        connector: connector(),
         podOf: (namespace, name) =>
           workers.pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
       })

@@ -65,18 +65,26 @@ export interface NodeConnector {
 
 /** The connectors of the nodes that can be reached, by node name. */
 export class NodeConnectors {
-  readonly #byNode = new Map<string, NodeConnector>()
+  readonly #byNode = new Map<string, () => NodeConnector>()
   #elsewhere: (node: string) => NodeConnector | undefined = () => undefined
 
   get(node: string): NodeConnector | undefined {
-    return this.#byNode.get(node) ?? this.#elsewhere(node)
+    return this.#byNode.get(node)?.() ?? this.#elsewhere(node)
   }
 
   /** Adds a connector. Returns a function that removes it, unless another connector has replaced it. */
   register(node: string, connector: NodeConnector): () => void {
-    this.#byNode.set(node, connector)
+    return this.registerLate(node, () => connector)
+  }
+
+  /**
+   * The same for a connector that `find` makes when it is first needed, and then returns again: of a thousand simulated
+   * nodes hardly any is ever connected to.
+   */
+  registerLate(node: string, find: () => NodeConnector): () => void {
+    this.#byNode.set(node, find)
     return () => {
-      if (this.#byNode.get(node) === connector) this.#byNode.delete(node)
+      if (this.#byNode.get(node) === find) this.#byNode.delete(node)
     }
   }
 
