@@ -44,17 +44,14 @@ export class NodeInfo {
     const old = this.node
     this.node = node
     const changesImages = node.status.images !== old.status.images
+    const changesAmounts = node.status.allocatable !== old.status.allocatable
     if (changesImages) this.#noteImages()
-    if (
-      changesImages ||
-      node.spec !== old.spec ||
-      node.metadata.labels !== old.metadata.labels ||
-      node.status.allocatable !== old.status.allocatable
-    ) {
+    if (changesAmounts) {
       this.allocatable = amounts(node.status.allocatable, false)
       this.maxPods = this.allocatable.scalar.get("pods") ?? 0
-      this.generation++
     }
+    if (changesImages || changesAmounts || node.spec !== old.spec || node.metadata.labels !== old.metadata.labels)
+      this.generation++
   }
 
   add(pod: Pod): void {

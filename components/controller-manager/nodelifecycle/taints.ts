@@ -1,4 +1,5 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { NodeCondition } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { TAINT } from "../../../pkg/api/core/v1/node/taints.ts"
 
@@ -22,6 +23,10 @@ const BY_CONDITION: readonly [type: string, status: string, key: string, effects
   ["NetworkUnavailable", "True", TAINT.networkUnavailable, ["NoSchedule"]],
 ]
 
+/** Whether a node is ready, and has no problem for which there is a taint: as nearly all nodes nearly always. */
+const isWell = (conditions: readonly NodeCondition[]): boolean =>
+  conditions.every(({ type, status }) => status === (type === "Ready" ? "True" : "False"))
+
 /**
  * The taints a node should have by its conditions and spec.unschedulable; undefined when it has just those. A taint
  * that stays keeps its time, from which tolerationSeconds count. Source: nodeConditionToTaintKeyStatusMap,
@@ -30,6 +35,7 @@ const BY_CONDITION: readonly [type: string, status: string, key: string, effects
 export function wantedTaints(node: Node, now: string): readonly Taint[] | undefined {
   const present = node.spec.taints ?? []
   const conditions = node.status.conditions ?? []
+  if (present.length === 0 && node.spec.unschedulable !== true && isWell(conditions)) return undefined
   const wanted: { key: string; effect: Taint["effect"] }[] = []
   for (const [type, status, key, effects] of BY_CONDITION) {
     if (conditions.some((condition) => condition.type === type && condition.status === status))

@@ -47,7 +47,10 @@ export const canonicalAddress = (address: string): string =>
 
 /** Returns an address in canonical form: `10.43.0.1`, `fd43::1`. */
 export function addressText({ family, number }: Address): string {
-  if (family === "IPv4") return [24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 0xffn).join(".")
+  if (family === "IPv4") {
+    const n = Number(number)
+    return `${(n >>> 24) & 255}.${(n >>> 16) & 255}.${(n >>> 8) & 255}.${n & 255}`
+  }
   const groups = Array.from({ length: 8 }, (_, i) => ((number >> BigInt(112 - 16 * i)) & 0xffffn).toString(16))
   return canonicalAddress(groups.join(":"))
 }
