@@ -1,6 +1,6 @@
 import process from "node:process"
 import type * as Jsc from "bun:jsc"
-import { forgetAtRest } from "../cache/at-rest.ts"
+import { saveMemoryAtRest } from "../cache/at-rest.ts"
 import type { Clock } from "../clock/clock.ts"
 import { procSelf } from "./proc-self.ts"
 import { releaseProgramPages } from "./program-pages.ts"
@@ -30,7 +30,7 @@ export interface ProcessMemory {
   cpuMicros(): number
   /** Returns the bytes in memory that are in no file. */
   ownBytes(): number
-  /** Empties caches, collects garbage, drops compiled code: takes some tens of milliseconds. */
+  /** Clears caches, packs what is seldom read, collects garbage, drops compiled code: takes some tens of milliseconds. */
   giveBack(): void
   /** Unmaps the program's file: takes a millisecond. */
   unmapProgram(): void
@@ -50,7 +50,7 @@ export function ownMemory(): ProcessMemory | undefined {
       return kilobytes === undefined ? process.memoryUsage.rss() : Number(kilobytes) * 1024
     },
     giveBack() {
-      forgetAtRest()
+      saveMemoryAtRest()
       fullGC()
       Bun.shrink()
     },

@@ -1,4 +1,6 @@
+import { fullGC, heapStats } from "bun:jsc"
 import { expect, test } from "bun:test"
+import { saveMemoryAtRest } from "../cache/at-rest.ts"
 import { seededRandom } from "../clock/random.ts"
 import { Shelf, type Shelved } from "./shelf.ts"
 
@@ -24,6 +26,7 @@ test("a shelf returns its entries in the order of keys, whatever was removed bef
       expect(shelf.delete(key) !== undefined).toBe(plain.delete(key))
       expect(shelf.delete(key)).toBeUndefined()
     }
+    if (round % 5 === 0) saveMemoryAtRest()
     // then it holds what is left
     const [some] = plain.keys()
     if (some !== undefined) expect(shelf.get(some)).toEqual(plain.get(some))
@@ -68,4 +71,27 @@ test("a shelf to which very many were added, some at a time, holds them all in o
   expect(shelf.startingWith(PREFIX)).toEqual(all.filter((shelved) => !gone.includes(shelved)).sort(byKey))
   expect(shelf.get(all[4]!.key)).toEqual(all[4])
   expect(gone.map(({ key }) => shelf.get(key))).toEqual([undefined, undefined])
+})
+
+test("at rest a shelf takes less than half of its memory, and holds the same", () => {
+  // given the Events of some hundred pods
+  const random = seededRandom(5)
+  const shelf = new Shelf(PREFIX)
+  const all = Array.from({ length: 20_000 }, (_, i) => {
+    const suffix = (0x187a_3c00_0000_0000n + BigInt(Math.floor(random.next() * 1e15))).toString(16)
+    const key = `${PREFIX}default/web-6f9c7b8d5-${String(i >> 3).padStart(5, "x")}.${suffix}`
+    return { key, revision: i + 1, created: i + 1, time: 1_780_000_000_000 + 100 * i }
+  })
+  const bytes = () => {
+    fullGC()
+    return heapStats().heapSize
+  }
+  const before = bytes()
+  shelf.add(all)
+  const busy = bytes() - before
+  // when
+  saveMemoryAtRest()
+  // then
+  expect(bytes() - before).toBeLessThan(busy / 2)
+  expect(shelf.startingWith(PREFIX)).toEqual(all.toSorted(byKey))
 })

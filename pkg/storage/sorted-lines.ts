@@ -1,3 +1,6 @@
+import { deflateRawSync, inflateRawSync } from "node:zlib"
+import { savingAtRest } from "../cache/at-rest.ts"
+
 /** The number of lines in one text, because each change creates the text again. */
 const MOST_IN_TEXT = 128
 
@@ -9,11 +12,18 @@ export const keyOf = (line: string): string => line.slice(0, line.indexOf(" "))
  * character of a key, but one key may be the beginning of another.
  */
 export class SortedLines {
-  /** No text is empty. A line feed comes before each line and at the end of the text. */
-  readonly #texts: string[] = []
+  /**
+   * No text is empty. A line feed comes before each line and at the end of the text. At rest the texts are compressed,
+   * to a third: most lines are never read. Those that are needed again are texts until the next rest.
+   */
+  readonly #texts: (string | Uint8Array)[] = []
   /** The key of each text's first line. */
   readonly #firsts: string[] = []
   #size = 0
+
+  constructor() {
+    savingAtRest(this, (lines) => lines.#pack())
+  }
 
   /** The number of lines. */
   get size(): number {
@@ -21,7 +31,7 @@ export class SortedLines {
   }
 
   get(key: string): string | undefined {
-    const text = this.#texts[this.#textFor(key)] ?? ""
+    const text = this.#textAt(this.#textFor(key)) ?? ""
     const start = text.indexOf(`\n${key} `)
     return start < 0 ? undefined : text.slice(start + 1, text.indexOf("\n", start + 1))
   }
@@ -42,7 +52,7 @@ export class SortedLines {
   /** Removes a line. Returns it; undefined if there was none. */
   delete(key: string): string | undefined {
     const at = this.#textFor(key)
-    if (this.#texts[at]?.includes(`\n${key} `) !== true) return undefined
+    if (this.#textAt(at)?.includes(`\n${key} `) !== true) return undefined
     const lines = this.#linesAt(at)
     const place = lines.findIndex((line) => keyOf(line) === key)
     this.#replace(at, lines.toSpliced(place, 1))
@@ -62,7 +72,17 @@ export class SortedLines {
   }
 
   #linesAt(at: number): readonly string[] {
-    return this.#texts[at]?.slice(1, -1).split("\n") ?? []
+    return this.#textAt(at)?.slice(1, -1).split("\n") ?? []
+  }
+
+  #textAt(at: number): string | undefined {
+    const text = this.#texts[at]
+    return text instanceof Uint8Array ? (this.#texts[at] = inflateRawSync(text).toString()) : text
+  }
+
+  #pack(): void {
+    for (const [at, text] of this.#texts.entries())
+      if (typeof text === "string") this.#texts[at] = deflateRawSync(text, { level: 3 })
   }
 
   /** Replaces a text by these lines, as several texts if there are many. */
