@@ -3,7 +3,7 @@ import type * as Jsc from "bun:jsc"
 import { saveMemoryAtRest } from "../cache/at-rest.ts"
 import type { Clock } from "../clock/clock.ts"
 import { procSelf } from "./proc-self.ts"
-import { releaseProgramPages } from "./program-pages.ts"
+import { programPages } from "./program-pages.ts"
 
 /** The API of Bun's JavaScript engine. Undefined under other runtimes, whose engines give memory back by themselves. */
 const engine = process.getBuiltinModule("bun:jsc") as typeof Jsc | undefined
@@ -13,8 +13,11 @@ const INTERVAL_MS = 30_000
 const FIRST_MS = 3000
 /** Share of a core below which the process counts as idle. An idle server uses a hundredth. */
 const IDLE = 0.1
-/** The number of collections in a row after a load, because caches become empty only gradually. */
-const ROUNDS = 3
+/**
+ * The number of collections in a row after a load, because caches become empty only gradually: the last of them frees a
+ * megabyte or two.
+ */
+const ROUNDS = 5
 /** Factor: memory is collected when it has grown by this much since the last time. */
 const GROWTH = 1.1
 
@@ -40,6 +43,7 @@ export interface ProcessMemory {
 export function ownMemory(): ProcessMemory | undefined {
   if (engine === undefined) return undefined
   const { fullGC } = engine
+  let unmap: (() => void) | undefined
   return {
     cpuMicros() {
       const { user, system } = process.cpuUsage()
@@ -54,7 +58,10 @@ export function ownMemory(): ProcessMemory | undefined {
       fullGC()
       Bun.shrink()
     },
-    unmapProgram: releaseProgramPages,
+    unmapProgram() {
+      unmap ??= programPages()
+      unmap()
+    },
   }
 }
 
@@ -74,8 +81,8 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
   let least = memory.ownBytes()
   /** Share of a core that was used at that time. */
   let shareThen = 0
-  /** The number of collections since the load ended; the start counts as one, since what it leaves is less. */
-  let rounds = 1
+  /** The number of collections since the load ended. A start needs two of them, since what it leaves is less. */
+  let rounds = ROUNDS - 2
   const look = () => {
     const [usedBefore, before] = [used, lookedAt]
     used = memory.cpuMicros()

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
-import { releaseProgramPages, unchangedMappings } from "./program-pages.ts"
+import { programPages, unchangedMappings } from "./program-pages.ts"
 
 const mapping = (range: string, rights: string, path: string, anonymous: number): string =>
   [
@@ -33,14 +33,15 @@ const residentOfFiles = (): number =>
 
 test("a process goes on without what it has read of its program's file", () => {
   // given a process that has read tens of megabytes of it
+  const release = programPages()
   const before = residentOfFiles()
   // when
-  releaseProgramPages()
+  release()
   // then
   expect(before - residentOfFiles()).toBeGreaterThan(5 * 1024)
   expect(JSON.parse('{"still": ["here", 1]}')).toEqual({ still: ["here", 1] })
 })
 
 test("a process that the kernel does not tell its mappings goes on", () => {
-  releaseProgramPages("")
+  programPages("")()
 })

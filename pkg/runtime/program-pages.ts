@@ -15,20 +15,22 @@ export interface Mapping {
 }
 
 /**
- * Unmaps what this process has read of its program's file, its instructions among them. A start reads tens of
- * megabytes that are never needed again, and the kernel takes mapped instructions back later than anything else. The
- * pages stay in the page cache; what is needed again is mapped again, a microsecond for each 64 KiB. Does nothing where
- * the kernel does not tell a process its mappings.
+ * Returns a function that unmaps what this process has read of its program's file, its instructions among them. A start
+ * reads tens of megabytes that are never needed again, and the kernel takes mapped instructions back later than
+ * anything else. The pages stay in the page cache; what is needed again is mapped again, a microsecond for each 64 KiB.
+ * The function does nothing where the kernel does not tell a process its mappings. They are read once, because those of
+ * the program stay as they are, and their text is long: what was read every half minute was garbage of a process at rest.
  */
-export function releaseProgramPages(smaps = procSelf("smaps")): void {
+export function programPages(smaps = procSelf("smaps")): () => void {
   const mappings = unchangedMappings(smaps, process.execPath)
-  if (ffi === undefined || mappings.length === 0) return
+  if (ffi === undefined || mappings.length === 0) return () => {}
   const { FFIType, dlopen } = ffi
-  const libc = dlopen("libc.so.6", {
+  const { madvise } = dlopen("libc.so.6", {
     madvise: { args: [FFIType.u64, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
-  })
-  for (const { address, size } of mappings) libc.symbols.madvise(address, size, MADV_DONTNEED)
-  libc.close()
+  }).symbols
+  return () => {
+    for (const { address, size } of mappings) madvise(address, size, MADV_DONTNEED)
+  }
 }
 
 const HEADER = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ +(.*)$/

@@ -16,10 +16,6 @@ const MOST = 2048
 const MOST_BYTES = 16 * 1024 * 1024
 /** Events are dropped from memory after this time, and at the latest after twice this time, in milliseconds. */
 const LONGEST_MS = 30_000
-/** The number of events in memory that shows a busy time: more than an idle server writes in LONGEST_MS. */
-const BUSY = 200
-/** A busy time has ended when less than this share of the events came within LONGEST_MS. */
-const QUIETER = 1 / 4
 
 export interface RecentLimitsOptions {
   readonly clock: Clock
@@ -27,8 +23,6 @@ export interface RecentLimitsOptions {
   readonly live: LiveObjects
   /** Reads the JSON of seldom-read objects again when no event in memory has it. */
   readonly elsewhere: Elsewhere
-  /** Called when a busy time has ended. */
-  readonly onQuiet: () => void
 }
 
 /** Drops events from memory when they are too many, too large or too old; the file still has them. */
@@ -74,14 +68,12 @@ export class RecentLimits {
 
   /** Drops events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
   #trimLater(): void {
-    const { clock, recent, onQuiet } = this.#options
+    const { clock, recent } = this.#options
     const newest = recent.all.at(-1)?.revision ?? 0
     this.#timer ??= clock.setTimeout(
       () => {
         this.#timer = undefined
-        const before = recent.all.length
         this.#trim(newest)
-        if (before > BUSY && recent.all.length < before * QUIETER) onQuiet()
         if (recent.all.length > 0) this.#trimLater()
       },
       LONGEST_MS,

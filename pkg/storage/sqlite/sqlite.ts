@@ -3,6 +3,7 @@
  * that history older than `recent` is read from it. format.ts describes the file and how damage is detected;
  * acknowledged.ts describes how a loss of acknowledged writes is detected.
  */
+import { savingAtRest } from "../../cache/at-rest.ts"
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./opening/acknowledged.ts"
 import { LogStorage, type LogStorageOptions, type StagedWrite } from "../log-storage.ts"
@@ -78,6 +79,7 @@ export class SqliteStorage extends LogStorage {
   #objects: number
   #revisions: number
   readonly #recentLimits: RecentLimits
+  #isClosed = false
   /** Set once the file was found damaged. From then on nothing is written to it. */
   #damage: StorageError | undefined
 
@@ -87,9 +89,7 @@ export class SqliteStorage extends LogStorage {
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
     this.#elsewhere = { read: (revision) => this.#jsonOf(revision), parse: options.parse }
     const { clock, recent, live } = this
-    // Gives back the pages that SQLite keeps in memory: some 6 MB after a busy time.
-    const onQuiet = () => this.#db.exec("PRAGMA shrink_memory")
-    this.#recentLimits = new RecentLimits({ clock, recent, live, elsewhere: this.#elsewhere, onQuiet })
+    this.#recentLimits = new RecentLimits({ clock, recent, live, elsewhere: this.#elsewhere })
     const { db, state } = openStore(options)
     this.#file = file
     this.#db = db
@@ -131,6 +131,7 @@ export class SqliteStorage extends LogStorage {
       db.close()
       throw storageErrorFrom(err, "open", file)
     }
+    savingAtRest(this, (store) => store.#releaseCache())
   }
 
   history(key: string): readonly StorageEvent[] {
@@ -283,11 +284,17 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected closeMedium(): void {
+    this.#isClosed = true
     this.#recentLimits.stop()
     this.#history.stop()
     this.#db.close()
     this.#acknowledged.close()
     forgetHolder(this.#file)
+  }
+
+  /** Gives back the pages of the file that SQLite keeps in memory: some 6 MB after a busy time. */
+  #releaseCache(): void {
+    if (!this.#isClosed) this.#db.exec("PRAGMA shrink_memory")
   }
 
   #fold(): number {
