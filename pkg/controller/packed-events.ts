@@ -1,4 +1,5 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib"
+import { savingAtRest } from "../cache/at-rest.ts"
 import { RecentTexts } from "../cache/recent-texts.ts"
 import type { About, Similar, Told } from "./told-event.ts"
 
@@ -6,6 +7,8 @@ import type { About, Similar, Told } from "./told-event.ts"
 const MOST = 4096
 /** So many objects are written on one sheet, as soon as there are twice as many that are not. */
 const SHEET = 64
+/** At rest, so many objects are a sheet: fewer take less memory as they are. */
+const SMALL_SHEET = 8
 
 /** The same as two JSON texts, of which objects with the same events share the longer one. */
 interface Packed {
@@ -41,8 +44,8 @@ const kindsTold = new RecentTexts()
 
 /**
  * The events of objects that were not reported lately, in little memory. The latest are small objects with shared
- * texts; the others lie on sheets, because thousands of small objects that are made during a busy time lie between its
- * garbage, and so keep many times their size from being given back.
+ * texts; the others, and at rest nearly all, lie on sheets, because thousands of small objects that are made during a
+ * busy time lie between its garbage, and so keep many times their size from being given back.
  */
 export class PackedEvents {
   /** The latest objects by uid. */
@@ -52,12 +55,15 @@ export class PackedEvents {
   /** The oldest first. */
   readonly #sheets = new Set<Sheet>()
 
+  constructor() {
+    savingAtRest(this, (events) => events.#writeAll())
+  }
+
   /** Remembers the events of an object that is not here. If there are too many, the oldest sheet is forgotten. */
   put(uid: string, about: About): void {
     this.#single.set(uid, packedFrom(about))
     if (this.#single.size < 2 * SHEET) return
     this.#write()
-    if (this.#single.size + this.#sheetOf.size > MOST) this.#forget(this.#sheets.values().next().value!)
   }
 
   /** Returns what is known of an object, and removes it. */
@@ -77,7 +83,11 @@ export class PackedEvents {
     return { kinds, numbers }
   }
 
-  /** Moves the oldest objects to a sheet. */
+  #writeAll(): void {
+    while (this.#single.size >= SMALL_SHEET) this.#write()
+  }
+
+  /** Moves the oldest objects to a sheet. If there are too many objects then, forgets the oldest sheet. */
   #write(): void {
     const lines: Line[] = []
     for (const [uid, { kinds, numbers }] of this.#single) {
@@ -93,6 +103,7 @@ export class PackedEvents {
       if (other !== undefined) this.#drop(code, other)
       this.#sheetOf.set(code, sheet)
     }
+    if (this.#single.size + this.#sheetOf.size > MOST) this.#forget(this.#sheets.values().next().value!)
   }
 
   #forget(sheet: Sheet): void {

@@ -1,5 +1,6 @@
 import { fullGC, heapStats } from "bun:jsc"
 import { expect, test } from "bun:test"
+import { saveMemoryAtRest } from "../cache/at-rest.ts"
 import { ToldEvents } from "./told-events.ts"
 
 test("the events of an object are remembered while thousands of other objects get events", () => {
@@ -89,4 +90,21 @@ test("what was told of thousands of objects is a few hundred pieces of memory", 
   expect(events.tell("uid-7", "Normal", "Created", undefined, "Created image", 5000)?.told).toMatchObject({
     suffix: "7",
   })
+})
+
+test("what was told of the latest objects is one piece of memory when the process comes to rest", () => {
+  // given
+  const events = new ToldEvents()
+  const uids = Array.from({ length: 100 }, (_, i) => `uid-${i}`)
+  for (const uid of uids) events.tell(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.told.suffix = uid
+  events.rest()
+  fullGC()
+  const before = heapStats().objectTypeCounts["string"]!
+  // when
+  saveMemoryAtRest()
+  fullGC()
+  // then
+  expect(before - heapStats().objectTypeCounts["string"]!).toBeGreaterThan(150)
+  for (const uid of uids)
+    expect(events.tell(uid, "Normal", "Pulled", undefined, "Pulled image", 1)?.told.suffix).toBe(uid)
 })

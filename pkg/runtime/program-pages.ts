@@ -18,8 +18,8 @@ export interface Mapping {
  * Returns a function that unmaps what this process has read of its program's file, its instructions among them. A start
  * reads tens of megabytes that are never needed again, and the kernel takes mapped instructions back later than
  * anything else. The pages stay in the page cache; what is needed again is mapped again, a microsecond for each 64 KiB.
- * The function does nothing where the kernel does not tell a process its mappings. They are read once, because those of
- * the program stay as they are, and their text is long: what was read every half minute was garbage of a process at rest.
+ * The function does nothing where the kernel does not tell a process its mappings. Those of the program stay as they
+ * are, so they are read once: their text is long, and garbage afterwards.
  */
 export function programPages(smaps = procSelf("smaps")): () => void {
   const mappings = unchangedMappings(smaps, process.execPath)
