@@ -2,7 +2,7 @@ import type { StorageEvent } from "./storage.ts"
 
 /** The newest events of the log in memory, oldest first, without gaps. */
 export class RecentEvents {
-  #events: StorageEvent[] = []
+  readonly #events: StorageEvent[] = []
 
   get all(): readonly StorageEvent[] {
     return this.#events
@@ -12,13 +12,13 @@ export class RecentEvents {
     this.#events.push(event)
   }
 
-  /** Keeps the newest `count` events and returns those that were dropped. */
+  /**
+   * Keeps the newest `count` events and returns those that were dropped. The list stays the same array: a collection of
+   * young garbage takes all that was pushed to an old array for alive, even if nothing refers to the array any more.
+   */
   keepNewest(count: number): readonly StorageEvent[] {
     const first = this.#events.length - count
-    if (first <= 0) return []
-    const dropped = this.#events.slice(0, first)
-    this.#events = this.#events.slice(first)
-    return dropped
+    return first <= 0 ? [] : this.#events.splice(0, first)
   }
 
   /** Drops the events up to `revision` and returns them. */
