@@ -175,7 +175,7 @@ describe("a pod's worker", () => {
     // given a node on which a process is on its way out still when its pod ends
     await using node = await simulatedKubelet({ web: {} })
     const { cgroups } = node.runtime
-    const remove = cgroups.remove
+    const remove = cgroups.remove.bind(cgroups)
     let refused = 0
     cgroups.remove = (path) => (refused++ === 0 ? Promise.resolve() : remove(path))
     await node.create("web", { containers: [{ name: "c", image: "web" }] })

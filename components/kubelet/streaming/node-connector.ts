@@ -110,10 +110,10 @@ export function nodeConnector({
     })
   }
 
-  const { fetch } = runtime.network
+  const { network } = runtime
   return {
     logs,
-    ...(fetch === undefined ? {} : { fetch }),
+    ...(network.fetch === undefined ? {} : { fetch: network.fetch.bind(network) }),
     proxy: kubeletServer({ context, cache, workers, status, volumeUsages, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams

@@ -7,11 +7,11 @@ import { SimulatedContainers } from "./containers/containers.ts"
 import { NodeFaults } from "./faults.ts"
 import { SimulatedImages } from "./images.ts"
 import { simulatedMachine, type SimulatedMachineOptions } from "./machine/machine.ts"
-import { memoryCgroups } from "./machine/memory-cgroups.ts"
+import { MemoryCgroups } from "./machine/memory-cgroups.ts"
 import { MemoryFiles } from "./machine/memory-files.ts"
-import { memoryVolumes } from "./machine/memory-volumes.ts"
-import { simulatedPodNetwork, type SimulatedNetwork } from "./machine/network.ts"
-import { simulatedUsage } from "./machine/usage.ts"
+import { MemoryVolumes } from "./machine/memory-volumes.ts"
+import { SimulatedPodNetwork, type SimulatedNetwork } from "./machine/network.ts"
+import { SimulatedUsage } from "./machine/usage.ts"
 import { SimulatedStreams } from "./containers/streams.ts"
 
 export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
@@ -62,11 +62,11 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     files,
     faults,
     streams,
-    volumes: memoryVolumes(files),
-    cgroups: memoryCgroups(),
-    network: simulatedPodNetwork(network),
+    volumes: new MemoryVolumes(files),
+    cgroups: new MemoryCgroups(),
+    network: new SimulatedPodNetwork(network),
     machine: simulatedMachine(options, faults, () => containers.inUse.memory),
-    usage: simulatedUsage(containers, clock.now()),
+    usage: new SimulatedUsage(containers, clock.now()),
   }
 }
 

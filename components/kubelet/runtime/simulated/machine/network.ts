@@ -69,11 +69,20 @@ export class SimulatedNetwork {
 const USER_MS = 30_000
 
 /** The network as the kubelet of a node uses it: for probes, hooks and requests from the API server. */
-export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
-  async httpGet({ scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest, signal) {
+export class SimulatedPodNetwork implements PodNetwork {
+  readonly #network: SimulatedNetwork
+
+  constructor(network: SimulatedNetwork) {
+    this.#network = network
+  }
+
+  async httpGet(
+    { scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest,
+    signal?: AbortSignal,
+  ): ReturnType<PodNetwork["httpGet"]> {
     const url = `${scheme.toLowerCase()}://${joinHostPort(host, port)}${path.startsWith("/") ? path : `/${path}`}`
     try {
-      const response = await network.fetch(
+      const response = await this.#network.fetch(
         new Request(url, { headers: headers.map(({ name, value }): [string, string] => [name, value]) }),
         host,
         port,
@@ -89,16 +98,26 @@ export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
       const message = err instanceof Error ? err.message : String(err)
       throw new Error(message.startsWith("Get ") ? message : `Get "${url}": ${message}`, { cause: err })
     }
-  },
-  async tcpConnect(host, port, timeoutMs) {
-    await network.dial(host, port, timeoutMs)
-  },
-  async grpcHealth(host, port, service, timeoutMs) {
-    const container = await network.dial(host, port, timeoutMs)
+  }
+
+  async tcpConnect(host: string, port: number, timeoutMs: number): Promise<void> {
+    await this.#network.dial(host, port, timeoutMs)
+  }
+
+  async grpcHealth(
+    host: string,
+    port: number,
+    service: string,
+    timeoutMs: number,
+  ): ReturnType<PodNetwork["grpcHealth"]> {
+    const container = await this.#network.dial(host, port, timeoutMs)
     return container.behaviour.grpc?.(service, container) ?? "SERVING"
-  },
-  fetch: (request, { host, port }) => network.fetch(request, host, port, USER_MS, request.signal),
-})
+  }
+
+  fetch(request: Request, { host, port }: { readonly host: string; readonly port: number }): Promise<Response> {
+    return this.#network.fetch(request, host, port, USER_MS, request.signal)
+  }
+}
 
 const MAX_BODY = 10 * 1024
 

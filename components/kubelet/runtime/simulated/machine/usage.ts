@@ -1,23 +1,38 @@
-import type { Usage, UsageMeter } from "../../usage.ts"
+import type { MachineUsage, Usage, UsageMeter } from "../../usage.ts"
 import type { SimulatedContainers } from "../containers/containers.ts"
 import type { SimulatedUse } from "../containers/stats.ts"
 
-/**
- * Returns the memory and processor time that behaviours of images say are used. `startedAt` is when the machine
- * started.
- */
-export function simulatedUsage(containers: SimulatedContainers, startedAt: number): UsageMeter {
-  return {
-    machine: async () => ({
-      ...usageOf(containers.inUse),
+/** The memory and processor time that behaviours of images say are used. */
+export class SimulatedUsage implements UsageMeter {
+  readonly #containers: SimulatedContainers
+  readonly #startedAt: number
+
+  /** `startedAt` is when the machine started. */
+  constructor(containers: SimulatedContainers, startedAt: number) {
+    this.#containers = containers
+    this.#startedAt = startedAt
+  }
+
+  async machine(): Promise<MachineUsage> {
+    return {
+      ...usageOf(this.#containers.inUse),
       interfaces: [],
       swapCapacityBytes: 0,
-      bootedAt: startedAt,
-    }),
-    group: async (path) =>
-      usageOf(path.length === 1 ? containers.inUse : containers.useOfPod(path.at(-1)!.replace(/^pod/, ""))),
-    container: async (_pod, id) => usageOf(containers.useOfContainer(id)),
-    interfaces: async () => [],
+      bootedAt: this.#startedAt,
+    }
+  }
+
+  async group(path: readonly string[]): Promise<Usage | undefined> {
+    const containers = this.#containers
+    return usageOf(path.length === 1 ? containers.inUse : containers.useOfPod(path.at(-1)!.replace(/^pod/, "")))
+  }
+
+  async container(_pod: readonly string[], id: string): Promise<Usage | undefined> {
+    return usageOf(this.#containers.useOfContainer(id))
+  }
+
+  async interfaces(): Promise<readonly []> {
+    return []
   }
 }
 
