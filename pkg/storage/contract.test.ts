@@ -122,6 +122,23 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
+  test("shows some objects of a resource at a time, and how many follow", async () => {
+    const store = await open()
+    for (const name of ["b/2", "a/1", "b/1", "bb/1", "c/1"]) await store.write(put(`/x/y/p/${name}`, object(name), 0))
+    const page = (prefix: string, after: string | undefined, limit: number) => {
+      const { items, remaining } = store.page(prefix, after, limit)
+      return [items.map(({ key }) => key), remaining]
+    }
+    expect(page("/x/y/p/", undefined, 2)).toEqual([["/x/y/p/a/1", "/x/y/p/b/1"], 3])
+    expect(page("/x/y/p/", "/x/y/p/b/1", 2)).toEqual([["/x/y/p/b/2", "/x/y/p/bb/1"], 1])
+    // also after a key that is no longer there
+    expect(page("/x/y/p/", "/x/y/p/bb/0", 2)).toEqual([["/x/y/p/bb/1", "/x/y/p/c/1"], 0])
+    expect(page("/x/y/p/b/", undefined, 1)).toEqual([["/x/y/p/b/1"], 1])
+    expect(page("/x/y/p/b/", "/x/y/p/b/2", 1)).toEqual([[], 0])
+    expect(page("/x/y/q/", undefined, 5)).toEqual([[], 0])
+    store.close()
+  })
+
   test("reports commits to subscribers in order, before the writers continue", async () => {
     const store = await open()
     const seen: StorageEvent[] = []

@@ -1,4 +1,5 @@
 import { Loans } from "./loans.ts"
+import type { Page } from "./page.ts"
 import { Shelf, type Shelved } from "./shelf.ts"
 import { resourceOf, SortedKeys } from "./sorted-keys.ts"
 import type { Elsewhere, StoredObject } from "./stored-object.ts"
@@ -46,6 +47,16 @@ export class LiveObjects {
     if (resource !== undefined && !this.#shelves.has(resource)) return here
     const shelved = this.#shelved(prefix)
     return shelved.length === 0 ? here : merged(here, this.#loans.lend(shelved, this.#elsewhere!))
+  }
+
+  /** Implements Storage.page. */
+  page(prefix: string, after: string | undefined, limit: number): Page<StoredObject> {
+    const here = this.#here.page(prefix, after, limit)
+    const shelved = this.#shelfOf(prefix)?.page(prefix, after, limit)
+    if (shelved === undefined || shelved.items.length === 0) return here
+    const both = merged(here.items, this.#loans.lend(shelved.items, this.#elsewhere!))
+    const items = both.slice(0, limit)
+    return { items, remaining: here.remaining + shelved.remaining + both.length - items.length }
   }
 
   /** Returns all objects in no order, in a few milliseconds for a hundred thousand. */

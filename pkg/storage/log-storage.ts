@@ -13,6 +13,7 @@ import type { Clock, Timer } from "../clock/clock.ts"
 import { checkWrite } from "./check-write.ts"
 import { RecentEvents } from "./recent-events.ts"
 import { LiveObjects } from "./live-objects.ts"
+import type { Page } from "./page.ts"
 import { StoredObject } from "./stored-object.ts"
 import { type StorageListener, Subscribers } from "./subscribers.ts"
 import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "./storage.ts"
@@ -93,6 +94,9 @@ export abstract class LogStorage implements Storage {
   }
   list(prefix: string): readonly Stored[] {
     return this.live.startingWith(prefix)
+  }
+  page(prefix: string, after: string | undefined, limit: number): Page<Stored> {
+    return this.live.page(prefix, after, limit)
   }
 
   write(write: Write): Promise<Stored> {

@@ -42,6 +42,16 @@ test("a shelf returns its entries in the order of keys, whatever was removed bef
       expect(shelf.startingWith(prefix)).toEqual(
         [...plain.values()].filter(({ key }) => key.startsWith(prefix)).sort(byKey),
       )
+    // and shows some at a time, after any key
+    for (const prefix of [PREFIX, `${PREFIX}a/`, `${PREFIX}a-b/`, `${PREFIX}none/`])
+      for (const after of [undefined, some, `${PREFIX}a/web-7`, prefix]) {
+        const wanted = shelf.startingWith(prefix).filter(({ key }) => after === undefined || key > after)
+        const limit = 1 + pick(300)
+        expect(shelf.page(prefix, after, limit)).toEqual({
+          items: wanted.slice(0, limit),
+          remaining: Math.max(0, wanted.length - limit),
+        })
+      }
     expect(shelf.isEmpty).toBe(plain.size === 0)
   }
 })

@@ -1,3 +1,4 @@
+import type { Page } from "./page.ts"
 import { merged, SortedLines } from "./sorted-lines.ts"
 import type { Identity } from "./stored-object.ts"
 
@@ -63,6 +64,17 @@ export class Shelf {
     if (!prefix.startsWith(this.#prefix)) return this.#prefix.startsWith(prefix) ? this.startingWith(this.#prefix) : []
     const rest = prefix.slice(this.#prefix.length)
     return merged(this.#old.startingWith(rest), this.#young.startingWith(rest)).map((line) => this.#read(line))
+  }
+
+  /** Does the same as `Storage.page`. The prefix contains that of the shelf. */
+  page(prefix: string, after: string | undefined, limit: number): Page<Shelved> {
+    const rest = (key: string) => key.slice(this.#prefix.length)
+    const [old, young] = [this.#old, this.#young].map((lines) =>
+      lines.page(rest(prefix), after === undefined ? undefined : rest(after), limit),
+    ) as [Page<string>, Page<string>]
+    const both = merged(old.items, young.items)
+    const items = both.slice(0, limit).map((line) => this.#read(line))
+    return { items, remaining: old.remaining + young.remaining + both.length - items.length }
   }
 
   #line({ key, revision, created, time }: Shelved): string {

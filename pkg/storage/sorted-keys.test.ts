@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { seededRandom } from "../clock/random.ts"
-import { SortedKeys } from "./sorted-keys.ts"
+import { resourceOf, SortedKeys } from "./sorted-keys.ts"
 
 const PREFIXES = [
   "",
@@ -36,6 +36,16 @@ test("keys with a prefix are returned in order, whatever was set and deleted bef
       expect(keys.startingWith(prefix)).toEqual(
         [...plain.values()].filter((value) => value.key.startsWith(prefix)).sort((a, b) => (a.key < b.key ? -1 : 1)),
       )
+    // and so are those after a key, some at a time
+    for (const prefix of PREFIXES.filter((prefix) => resourceOf(prefix) !== undefined))
+      for (const after of [undefined, key, `${prefix}3`, prefix, "/registry/"]) {
+        const wanted = keys.startingWith(prefix).filter((value) => after === undefined || value.key > after)
+        const limit = 1 + pick(40)
+        expect(keys.page(prefix, after, limit)).toEqual({
+          items: wanted.slice(0, limit),
+          remaining: Math.max(0, wanted.length - limit),
+        })
+      }
   }
 })
 

@@ -1,3 +1,5 @@
+import type { Page } from "./page.ts"
+
 /** The number of keys in a leaf. An insertion moves at most this many; a listing walks leaf by leaf. */
 const LEAF = 128
 
@@ -66,6 +68,28 @@ export class SortedKeys<V extends { readonly key: string }> {
     }
     for (const keys of this.#byResource.values()) this.#collect(sorted(keys), prefix, found)
     return found.sort((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  /** Does the same as `Storage.page`. */
+  page(prefix: string, after: string | undefined, limit: number): Page<V> {
+    const keys = this.#byResource.get(resourceOf(prefix) ?? "")
+    const items: V[] = []
+    let remaining = 0
+    if (keys === undefined) return { items, remaining }
+    const leaves = sorted(keys)
+    const from = after === undefined || after < prefix ? prefix : after
+    const first = leafFor(leaves, from)
+    for (let at = first; at < leaves.length; at++) {
+      const leaf = leaves[at]!
+      let index = at === first ? lowerBound(leaf, from) : 0
+      if (leaf[index] === after) index++
+      let end = leaf.length
+      if (!leaf.at(-1)!.startsWith(prefix)) for (end = index; leaf[end]?.startsWith(prefix) === true;) end++
+      for (; index < end && items.length < limit; index++) items.push(this.#byKey.get(leaf[index]!)!)
+      remaining += end - index
+      if (end < leaf.length) break
+    }
+    return { items, remaining }
   }
 
   #collect(leaves: Keys["leaves"], prefix: string, found: V[]): void {

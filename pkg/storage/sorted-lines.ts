@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib"
 import { savingAtRest } from "../cache/at-rest.ts"
+import type { Page } from "./page.ts"
 
 /** The number of lines in one text, because each change creates the text again. */
 const MOST_IN_TEXT = 128
@@ -19,6 +20,8 @@ export class SortedLines {
   readonly #texts: (string | Uint8Array)[] = []
   /** The key of each text's first line. */
   readonly #firsts: string[] = []
+  /** The number of each text's lines, so that a text that is compressed need not be read to count them. */
+  readonly #counts: number[] = []
   #size = 0
 
   constructor() {
@@ -71,6 +74,31 @@ export class SortedLines {
     return found
   }
 
+  /**
+   * Returns the first `limit` lines whose keys start with `prefix` and come after `after`, if that is given. Reads only
+   * the texts in which these lines are, and those at the beginning and end of the prefix.
+   */
+  page(prefix: string, after: string | undefined, limit: number): Page<string> {
+    const from = after === undefined || after < prefix ? prefix : after
+    const items: string[] = []
+    let remaining = 0
+    for (let at = this.#textFor(from); at < this.#texts.length; at++) {
+      const isWithin = this.#firsts[at]!.startsWith(prefix) && this.#firsts[at + 1]?.startsWith(prefix) === true
+      if (items.length >= limit && isWithin) {
+        remaining += this.#counts[at]!
+        continue
+      }
+      for (const line of this.#linesAt(at)) {
+        const key = keyOf(line)
+        if (key < from || key === after) continue
+        if (!key.startsWith(prefix)) return { items, remaining }
+        if (items.length < limit) items.push(line)
+        else remaining++
+      }
+    }
+    return { items, remaining }
+  }
+
   #linesAt(at: number): readonly string[] {
     return this.#textAt(at)?.slice(1, -1).split("\n") ?? []
   }
@@ -92,6 +120,7 @@ export class SortedLines {
     )
     this.#texts.splice(at, 1, ...groups.map((group) => `\n${group.join("\n")}\n`))
     this.#firsts.splice(at, 1, ...groups.map(([first]) => flat(keyOf(first!))))
+    this.#counts.splice(at, 1, ...groups.map((group) => group.length))
   }
 
   /** Returns the index of the last text that starts at or before this key, or of the first text. */

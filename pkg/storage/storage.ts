@@ -1,4 +1,5 @@
 import type { KubeObject } from "../apimachinery/resource.ts"
+import type { Page } from "./page.ts"
 
 /**
  * The log of revisions under every object. One writer, one rising number (the resourceVersion), group commit: 1.
@@ -17,6 +18,11 @@ export interface Storage {
   get(key: string): Stored | undefined
   /** Returns the live objects whose key starts with `prefix`, in the order of their keys. */
   list(prefix: string): readonly Stored[]
+  /**
+   * Returns the first `limit` of these objects whose key comes after `after`, if that is given. Costs as much as the
+   * objects that it returns, and the prefix must contain at least a whole resource, such as `/registry/core/pods/`.
+   */
+  page(prefix: string, after: string | undefined, limit: number): Page<Stored>
   write(write: Write): Promise<Stored>
   /**
    * Resolves when the memory has every write that any server had acknowledged before the call. Absent if this process

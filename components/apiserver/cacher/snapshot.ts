@@ -1,12 +1,10 @@
-import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
+import type { Storage, StorageEvent, Stored } from "../../../pkg/storage/storage.ts"
 
-/** Returns the objects under `prefix` as they were at `revision`, in key order. @throws StorageError compacted */
-export function listAt(storage: Storage, prefix: string, revision: number): readonly Stored[] {
+/** Returns the objects under `prefix` as they were before `events`, the last that changed them, in key order. */
+export function listAt(storage: Storage, prefix: string, events: readonly StorageEvent[]): readonly Stored[] {
   const now = storage.list(prefix)
-  if (revision === storage.revision) return now
-  const events = storage.since(revision, prefix)
   if (events.length === 0) return now
-  // The state of a key before its first event after `revision` is its state at `revision`.
+  // The state of a key before the first of its events is the one that is wanted.
   const before = new Map<string, Stored | undefined>()
   for (const { key, previous } of events) if (!before.has(key)) before.set(key, previous)
   const kept = now.filter(({ key }) => !before.has(key))

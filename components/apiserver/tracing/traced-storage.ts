@@ -1,4 +1,5 @@
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
+import type { Page } from "../../../pkg/storage/page.ts"
 import type { Storage, StorageError, StorageEvent, Stored, StoreImage, Write } from "../../../pkg/storage/storage.ts"
 
 /** A write that waits for its commit, with the span that it belongs to. */
@@ -47,6 +48,9 @@ export class TracedStorage implements Storage {
   }
   list(prefix: string): readonly Stored[] {
     return this.#storage.list(prefix)
+  }
+  page(prefix: string, after: string | undefined, limit: number): Page<Stored> {
+    return this.#storage.page(prefix, after, limit)
   }
   write(write: Write): Promise<Stored> {
     return this.#followed([write], () => this.#storage.write(write))

@@ -10,6 +10,7 @@
  */
 import type { Clock } from "../../clock/clock.ts"
 import type { LogStorageOptions } from "../log-storage.ts"
+import type { Page } from "../page.ts"
 import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "../storage.ts"
 import { type StorageListener, Subscribers } from "../subscribers.ts"
 import { Committer } from "./committer.ts"
@@ -102,6 +103,9 @@ export class ReplicatedStorage implements Storage {
   }
   list(prefix: string): readonly Stored[] {
     return this.#replica.live.startingWith(prefix)
+  }
+  page(prefix: string, after: string | undefined, limit: number): Page<Stored> {
+    return this.#replica.live.page(prefix, after, limit)
   }
 
   async freshen(): Promise<void> {

@@ -171,7 +171,11 @@ describe("a store in a file", () => {
     const names = Array.from({ length: 300 }, (_, i) => `event-${1000 + i}`)
     await Promise.all(names.map((name) => store.write(write(name, object(name)))))
     await clock.advance(61_000)
-    const listed = [store.list("/registry/core/events/"), store.list("/registry/core/events/a/")]
+    const listed = [
+      store.list("/registry/core/events/"),
+      store.list("/registry/core/events/a/"),
+      store.page("/registry/core/events/", undefined, 500).items,
+    ]
     const got = store.get("/registry/core/events/a/event-1000")!
     // when they are changed and deleted
     await Promise.all(names.map((name, i) => store.write(write(name, i % 2 === 0 ? null : object("new")))))
@@ -181,6 +185,32 @@ describe("a store in a file", () => {
     expect(store.list("/registry/core/events/").map((stored) => stored.object.metadata.name)).toEqual(
       Array.from({ length: 150 }, () => "new"),
     )
+    store.close()
+  })
+
+  test("shows rarely read objects and new ones some at a time, in one order", async () => {
+    // given objects that are on disk only, and others between them
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const store = new SqliteStorage({ clock, frozen: true, file: newFile() })
+    const prefix = "/registry/core/events/a/"
+    const write = (i: number) =>
+      store.write({ ...put(`${prefix}event-${1000 + i}`, object(`${i}`), undefined, true), seldomRead: true })
+    for (let i = 0; i < 60; i++) if (i % 3 !== 0) await write(i)
+    await clock.advance(61_000)
+    for (let i = 0; i < 60; i += 3) await write(i)
+    // when they are read, seven at a time
+    const names: (string | undefined)[] = []
+    const left: number[] = []
+    for (let after: string | undefined; left.at(-1) !== 0;) {
+      const { items, remaining } = store.page(prefix, after, 7)
+      names.push(...items.map((stored) => stored.object.metadata.name))
+      left.push(remaining)
+      after = items.at(-1)!.key
+    }
+    // then each was there once, and the rest was counted
+    expect(names).toEqual(Array.from({ length: 60 }, (_, i) => `${i}`))
+    expect(left).toEqual([53, 46, 39, 32, 25, 18, 11, 4, 0])
     store.close()
   })
 

@@ -1,5 +1,6 @@
 import { ApiError, badRequest, methodNotSupported } from "../../../../pkg/apimachinery/errors.ts"
 import type { ListMeta } from "../../../../pkg/apimachinery/meta.ts"
+import type { Page } from "../../../../pkg/storage/page.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import { checkListOptions, checkNotFuture, versionOfList } from "../../cacher/resource-version.ts"
 import { selectionOf, type Selection } from "../../cacher/selection.ts"
@@ -27,12 +28,16 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
   }
   const { limit = 0 } = options
   const from = start(context, request)
-  const all = candidates(context, request, selection, from)
-  // Without selectors only the objects of this chunk need to be converted.
-  const part = selection.everything && limit > 0 && all.length > limit ? all.slice(0, limit) : all
-  const shown = viewOf(resource).allShown(part)
+  // Without selectors only the objects of this chunk need to be found and converted.
+  const { items, remaining } =
+    selection.everything && limit > 0
+      ? chunk(context, request, from, limit)
+      : { items: candidates(context, request, selection, from), remaining: 0 }
+  const shown = viewOf(resource).allShown(items)
   const answer = (objects: readonly Stored[]): ApiResult =>
-    selection.everything ? listed(request, from, objects, all.length) : selected(request, from, objects, selection)
+    selection.everything
+      ? listed(request, from, objects, objects.length + remaining)
+      : selected(request, from, objects, selection)
   return shown instanceof Promise ? shown.then(answer) : answer(shown)
 }
 
@@ -84,6 +89,24 @@ function start({ storage }: RegistryContext, { options }: ApiRequest): ListPosit
   return { revision: isExact ? wanted! : revision, after: undefined }
 }
 
+/** Returns the objects of one chunk of a list without selectors, and how many follow. */
+function chunk(
+  { storage, history }: RegistryContext,
+  { resource, namespace }: ApiRequest,
+  { revision, after }: ListPosition,
+  limit: number,
+): Page<Stored> {
+  const prefix = storagePrefix(resource, namespace)
+  checkNotFuture(revision, storage.revision, 0)
+  if (revision < history.expired) throw expired(after)
+  const last = after === undefined ? undefined : prefix + after
+  const since = revision === storage.revision ? [] : storage.since(revision, prefix)
+  if (since.length === 0) return storage.page(prefix, last, limit)
+  const all = listAt(storage, prefix, since)
+  const rest = last === undefined ? all : all.filter(({ key }) => key > last)
+  return { items: rest.slice(0, limit), remaining: Math.max(0, rest.length - limit) }
+}
+
 /** Returns the stored objects among which the selection chooses. */
 function candidates(
   { storage, history }: RegistryContext,
@@ -101,7 +124,7 @@ function candidates(
   }
   checkNotFuture(revision, storage.revision, 0)
   if (revision < history.expired) throw expired(after)
-  const all = listAt(storage, prefix, revision)
+  const all = listAt(storage, prefix, storage.since(revision, prefix))
   return after === undefined ? all : all.filter(({ key }) => key > prefix + after)
 }
 
