@@ -1,5 +1,5 @@
 import { Loans } from "./loans.ts"
-import type { Page } from "./page.ts"
+import { firstOf, type Page } from "./page.ts"
 import { Shelf, type Shelved } from "./shelf.ts"
 import { resourceOf, SortedKeys } from "./sorted-keys.ts"
 import type { Elsewhere, StoredObject } from "./stored-object.ts"
@@ -55,8 +55,7 @@ export class LiveObjects {
     const shelved = this.#shelfOf(prefix)?.page(prefix, after, limit)
     if (shelved === undefined || shelved.items.length === 0) return here
     const both = merged(here.items, this.#loans.lend(shelved.items, this.#elsewhere!))
-    const items = both.slice(0, limit)
-    return { items, remaining: here.remaining + shelved.remaining + both.length - items.length }
+    return firstOf(both, limit, here.remaining + shelved.remaining)
   }
 
   /** Returns all objects in no order, in a few milliseconds for a hundred thousand. */

@@ -1,4 +1,4 @@
-import type { Page } from "./page.ts"
+import { firstOf, type Page } from "./page.ts"
 import { merged, SortedLines } from "./sorted-lines.ts"
 import type { Identity } from "./stored-object.ts"
 
@@ -69,12 +69,11 @@ export class Shelf {
   /** Does the same as `Storage.page`. The prefix contains that of the shelf. */
   page(prefix: string, after: string | undefined, limit: number): Page<Shelved> {
     const rest = (key: string) => key.slice(this.#prefix.length)
-    const [old, young] = [this.#old, this.#young].map((lines) =>
-      lines.page(rest(prefix), after === undefined ? undefined : rest(after), limit),
-    ) as [Page<string>, Page<string>]
-    const both = merged(old.items, young.items)
-    const items = both.slice(0, limit).map((line) => this.#read(line))
-    return { items, remaining: old.remaining + young.remaining + both.length - items.length }
+    const pageOf = (lines: SortedLines) =>
+      lines.page(rest(prefix), after === undefined ? undefined : rest(after), limit)
+    const [old, young] = [pageOf(this.#old), pageOf(this.#young)]
+    const { items, remaining } = firstOf(merged(old.items, young.items), limit, old.remaining + young.remaining)
+    return { items: items.map((line) => this.#read(line)), remaining }
   }
 
   #line({ key, revision, created, time }: Shelved): string {

@@ -84,7 +84,10 @@ export class SortedKeys<V extends { readonly key: string }> {
       let index = at === first ? lowerBound(leaf, from) : 0
       if (leaf[index] === after) index++
       let end = leaf.length
-      if (!leaf.at(-1)!.startsWith(prefix)) for (end = index; leaf[end]?.startsWith(prefix) === true;) end++
+      if (!leaf.at(-1)!.startsWith(prefix)) {
+        end = index
+        while (leaf[end]?.startsWith(prefix) === true) end++
+      }
       for (; index < end && items.length < limit; index++) items.push(this.#byKey.get(leaf[index]!)!)
       remaining += end - index
       if (end < leaf.length) break

@@ -19,8 +19,8 @@ export interface Storage {
   /** Returns the live objects whose key starts with `prefix`, in the order of their keys. */
   list(prefix: string): readonly Stored[]
   /**
-   * Returns the first `limit` of these objects whose key comes after `after`, if that is given. Costs as much as the
-   * objects that it returns, and the prefix must contain at least a whole resource, such as `/registry/core/pods/`.
+   * Returns the first `limit` of these objects whose key comes after `after`, if that is given, without finding the
+   * others. The prefix must contain at least a whole resource, such as `/registry/core/pods/`.
    */
   page(prefix: string, after: string | undefined, limit: number): Page<Stored>
   write(write: Write): Promise<Stored>

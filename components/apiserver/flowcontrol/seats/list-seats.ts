@@ -11,8 +11,6 @@ const BYTES_PER_SEAT = 100_000
 const MOST_BYTES = 1_000_000
 /** How long the number and average size of a kind's objects are cached. */
 const FRESH_MS = 60_000
-/** The number of objects of which the average size is calculated. */
-const SAMPLED = 3
 
 interface Stats {
   readonly until: number
@@ -23,7 +21,8 @@ interface Stats {
 
 /**
  * Returns a function that estimates how many seats a list takes, or a watch that begins with a list: by the bytes of
- * all objects of the kind, or of `limit` of them. Differs from upstream: the average size is that of some objects.
+ * all objects of the kind, or of `limit` of them. Differs from upstream: the average size is that of three sampled
+ * objects.
  */
 export function listSeats({
   scheme,
@@ -40,10 +39,10 @@ export function listSeats({
     const now = clock.monotonic()
     let stats = known.get(resource)
     if (stats === undefined || now >= stats.until) {
-      const { items, remaining } = storage.page(storagePrefix(resource, undefined), undefined, SAMPLED)
-      const bytes = items.reduce((sum, { json }) => sum + json.byteLength, 0)
-      const size = items.length === 0 ? 0 : bytes / items.length
-      stats = { until: now + FRESH_MS, count: items.length + remaining, size }
+      const all = storage.list(storagePrefix(resource, undefined))
+      const sample = all.length === 0 ? [] : [all[0]!, all[all.length >> 1]!, all.at(-1)!]
+      const bytes = sample.reduce((sum, { json }) => sum + json.byteLength, 0)
+      stats = { until: now + FRESH_MS, count: all.length, size: sample.length === 0 ? 0 : bytes / sample.length }
       known.set(resource, stats)
     }
     return stats

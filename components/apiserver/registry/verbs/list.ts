@@ -4,7 +4,7 @@ import type { Page } from "../../../../pkg/storage/page.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import { checkListOptions, checkNotFuture, versionOfList } from "../../cacher/resource-version.ts"
 import { selectionOf, type Selection } from "../../cacher/selection.ts"
-import { listAt } from "../../cacher/snapshot.ts"
+import { listAt, pageAt } from "../../cacher/snapshot.ts"
 import { ShownObject, storageKey, storagePrefix, viewOf } from "../../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../../request.ts"
 import type { RegistryContext } from "../context.ts"
@@ -99,12 +99,7 @@ function chunk(
   const prefix = storagePrefix(resource, namespace)
   checkNotFuture(revision, storage.revision, 0)
   if (revision < history.expired) throw expired(after)
-  const last = after === undefined ? undefined : prefix + after
-  const since = revision === storage.revision ? [] : storage.since(revision, prefix)
-  if (since.length === 0) return storage.page(prefix, last, limit)
-  const all = listAt(storage, prefix, since)
-  const rest = last === undefined ? all : all.filter(({ key }) => key > last)
-  return { items: rest.slice(0, limit), remaining: Math.max(0, rest.length - limit) }
+  return pageAt(storage, prefix, revision, after === undefined ? undefined : prefix + after, limit)
 }
 
 /** Returns the stored objects among which the selection chooses. */
@@ -124,7 +119,7 @@ function candidates(
   }
   checkNotFuture(revision, storage.revision, 0)
   if (revision < history.expired) throw expired(after)
-  const all = listAt(storage, prefix, storage.since(revision, prefix))
+  const all = listAt(storage, prefix, revision)
   return after === undefined ? all : all.filter(({ key }) => key > prefix + after)
 }
 
