@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compiles dist/k3ts, one executable of Bun, all of our code and assets, and the images of manifests/examples.
-# Does nothing where neither a source nor the commit changed since the last build. Needs hack/setup.sh to have run.
+# Does nothing where neither a source nor the commit changed since the last build. Sets up first what it is made with.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+if [ ! -x "$bun" ] || [ ! -x /bin/busybox ]; then hack/setup.sh; fi
 source hack/identity.sh
 
 # Everything that the binary is made of, as one checksum.
