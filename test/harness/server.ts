@@ -39,6 +39,8 @@ export interface TestServer extends AsyncDisposable {
   readonly alive: boolean
   /** Resident memory of the server itself in MB; containerd and shims are processes of their own. */
   residentMb(): number
+  /** The part of it that is in no file, in MB. */
+  ownMb(): number
   /** CPU seconds used so far. */
   cpuSeconds(): number
 }
@@ -186,7 +188,8 @@ export async function startServer({
     get alive() {
       return child.exitCode === null && child.signalCode === null
     },
-    residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024,
+    residentMb: () => megabytes(pid, "VmRSS"),
+    ownMb: () => megabytes(pid, "RssAnon"),
     cpuSeconds() {
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
       return (Number(fields[11]) + Number(fields[12])) / 100
@@ -225,6 +228,10 @@ export function uninstallArgs(dataDir: string): string[] {
     config,
   ]
 }
+
+/** A line of /proc/PID/status that counts kilobytes (proc_pid_status(5)), in MB. */
+const megabytes = (pid: number, field: "VmRSS" | "RssAnon"): number =>
+  Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024
 
 const ended = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) =>
