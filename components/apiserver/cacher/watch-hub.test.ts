@@ -1,44 +1,14 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Clock } from "../../../pkg/clock/clock.ts"
-import { realClock } from "../../../pkg/clock/real.ts"
-import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
-import { StorageError } from "../../../pkg/storage/storage.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/verbs/watch.ts"
 import type { ApiRequest, RequestOptions } from "../request.ts"
 import { ClientHistory } from "./client-history.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
-import { startUpkeep } from "./upkeep.ts"
+import { handClock } from "./hand-clock.fixtures.ts"
 import { WatchHub } from "./watch-hub.ts"
-
-/** A clock whose time the test advances, while turns of the event loop are real. */
-function handClock() {
-  let now = 0
-  const timers = new Set<{ at: number; run: () => void }>()
-  const clock: Clock = {
-    ...realClock,
-    now: () => now,
-    monotonic: () => now,
-    setTimeout(run, ms) {
-      const timer = { at: now + ms, run }
-      timers.add(timer)
-      return { cancel: () => void timers.delete(timer) }
-    },
-  }
-  const pass = (ms: number) => {
-    for (const end = now + ms; ;) {
-      const next = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
-      if (next === undefined) return void (now = end)
-      timers.delete(next)
-      now = next.at
-      next.run()
-    }
-  }
-  return { clock, pass, timers }
-}
 
 function stage() {
   const { clock, pass, timers } = handClock()
@@ -219,89 +189,5 @@ describe("a watch", () => {
     expect(hub.counts()).toEqual(new Map([["/registry/core/configmaps/", 1]]))
     elsewhere.handle.close()
     expect(hub.counts()).toEqual(new Map())
-  })
-})
-
-describe("compaction and expiry", () => {
-  test("compact revisions older than the window, and delete expired objects", async () => {
-    const { storage, put, clock, pass, timers } = stage()
-    const stop = startUpkeep({
-      storage,
-      clock,
-      log: silent,
-      resources: [{ ...ConfigMap, ttlSeconds: 3600 }],
-      historyMs: 4000,
-    })
-    await put("old")
-    await put("b")
-    pass(3000)
-    expect(storage.compactedRevision).toBe(0)
-    pass(3000)
-    expect(storage.compactedRevision).toBe(2)
-    // an hour later the one that was written again in between stays
-    await put("b")
-    pass(3_600_000 - 2000)
-    await new Promise((resolve) => setImmediate(resolve))
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(storage.list("/registry/core/configmaps/").map(({ key }) => key)).toEqual([
-      "/registry/core/configmaps/default/b",
-    ])
-    stop()
-    expect(timers.size).toBe(0)
-  })
-
-  test("leave expired objects for ten minutes to a store that deletes them by itself", async () => {
-    const { storage, put, clock, pass } = stage()
-    await put("a")
-    const resources = [{ ...ConfigMap, ttlSeconds: 3600 }]
-    const store = Object.assign(storage, { expires: true })
-    const stop = startUpkeep({ storage: store, clock, log: silent, resources, historyMs: 3_600_000 })
-    pass(4_200_000 - 1)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(storage.list("/registry/core/configmaps/")).toHaveLength(1)
-    pass(60_000)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(storage.list("/registry/core/configmaps/")).toEqual([])
-    stop()
-  })
-
-  test("delete any number of expired objects within moments, in several parts", async () => {
-    const { storage, put, clock, pass } = stage()
-    for (let i = 0; i < 500; i++) await put(String(i))
-    const resources = [{ ...ConfigMap, ttlSeconds: 60 }]
-    const stop = startUpkeep({ storage, clock, log: silent, resources, historyMs: 3_600_000 })
-    pass(60_000)
-    for (let i = 0; i < 20; i++) {
-      pass(1)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    expect(storage.list("/registry/core/configmaps/")).toHaveLength(0)
-    stop()
-  })
-
-  test("try again a minute later when the store fails to delete expired objects", async () => {
-    // given more expired objects than are deleted at once, and a store that takes no writes
-    const { storage, put, clock, pass, timers } = stage()
-    for (let i = 0; i < 300; i++) await put(String(i))
-    let attempts = 0
-    storage.write = () => {
-      attempts++
-      return Promise.reject(new StorageError("unavailable", "the store is away"))
-    }
-    const resources = [{ ...ConfigMap, ttlSeconds: 60 }]
-    const stop = startUpkeep({ storage, clock, log: silent, resources, historyMs: 3_600_000 })
-    const passing = async (ms: number) => {
-      pass(ms)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    // when
-    await passing(60_000)
-    for (let i = 0; i < 10; i++) await passing(1000)
-    // then
-    expect(attempts).toBe(200)
-    await passing(60_000)
-    expect(attempts).toBe(400)
-    stop()
-    expect(timers.size).toBe(0)
   })
 })
