@@ -39,6 +39,7 @@ import { keepFlowConfig } from "./flowcontrol/config/keep-config.ts"
 import { listSeats } from "./flowcontrol/seats/list-seats.ts"
 import { DEFAULT_LIMITS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import { TemplateSharing } from "./registry/template-sharing.ts"
+import { notRunning } from "./not-running.ts"
 import { createPipeline } from "./pipeline.ts"
 import { customHooks } from "./apiextensions/hooks.ts"
 import { startFinalizer } from "./apiextensions/finalizer.ts"
@@ -126,6 +127,8 @@ export interface ApiCore {
   endWatches(): void
   /** Ends the watches and the upkeep. The store stays open: its owner closes it. Never rejects. */
   close(): Promise<void>
+  /** Refuses all requests from now on, those that are under way too. */
+  refuseAll(): void
 }
 
 const HOUR_MS = 3_600_000
@@ -223,7 +226,11 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
         seatsOf: listSeats({ scheme, storage, clock }),
       })
     : undefined
+  let isOver = false
   const untraced = createPipeline({
+    checkRunning() {
+      if (isOver) throw notRunning()
+    },
     storage,
     hub,
     objects,
@@ -312,5 +319,6 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
       stops.forEach((stop) => stop())
       hub.close()
     },
+    refuseAll: () => void (isOver = true),
   }
 }

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path"
 import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
-import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
@@ -54,6 +53,7 @@ import { openStorage } from "./store/open-storage.ts"
 import type { OpenedStorage } from "./store/storage-config.ts"
 import { keepCertificates } from "./serving/renewal.ts"
 import { createServer, type Server } from "./server.ts"
+import { notRunning } from "./not-running.ts"
 import { stopServing } from "./serving/stop-serving.ts"
 import {
   defaultAdvertiseAddress,
@@ -130,7 +130,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   let listener: Listener | undefined
 
   function current(): Running {
-    if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+    if (running === undefined) throw notRunning()
     return running
   }
 
@@ -308,6 +308,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         endRenewal?.()
         endCuts()
         await stopServing({ clock, listener, plane, beside: config.beside, delayMs: config.shutdownDelayMs })
+        plane.refuseAll()
         listener = undefined
         audit?.close()
         await close(stored)
@@ -342,7 +343,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       return listener!.port
     },
     image() {
-      if (store === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+      if (store === undefined) throw notRunning()
       return clusterImage(store)
     },
     async start(signal) {

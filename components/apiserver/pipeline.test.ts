@@ -32,6 +32,7 @@ function start() {
     authorizer: { authorize: () => ({ allowed: true, reason: "" }) },
     admission: chainOf([]),
     hooks: () => undefined,
+    checkRunning: () => {},
     sharing: new TemplateSharing(),
   }
   const pipeline = createPipeline(registry)

@@ -32,6 +32,12 @@ export interface RegistryContext {
   readonly features?: Features
   /** Flow control for requests of this process; undefined without priority and fairness. */
   readonly flow?: FlowControl | undefined
+  /**
+   * Throws once the server has stopped. What is under way then is not carried out any more: the store may outlive the
+   * server, and another server may use it already, which knows nothing of what this one has reserved.
+   * @throws ApiError ServiceUnavailable
+   */
+  checkRunning(): void
   /** Returns the hooks of a kind, if it has any. */
   hooks(resource: Resource): KindHooks | undefined
 }

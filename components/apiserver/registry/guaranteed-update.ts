@@ -69,6 +69,7 @@ export async function guaranteedUpdate(
       if ("keep" in wanted) return { stored: wanted.keep, removed: false }
       if ("dryRun" in wanted) return { stored: wanted.dryRun, removed: false }
       try {
+        context.checkRunning()
         const before = current
         const base = {
           key,

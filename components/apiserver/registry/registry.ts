@@ -12,6 +12,7 @@ import { strategyOf, update } from "./verbs/update.ts"
 
 /** Executes an authorized request. Reads return in the same turn. */
 export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+  context.checkRunning()
   const settled = WRITES.has(request.verb) ? context.hooks(request.resource)?.settled : undefined
   if (settled === undefined) return dispatch(context, request)
   return Promise.resolve(dispatch(context, request)).then(async (result) => {

@@ -122,6 +122,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
       // etcd3/store.go Create, which a dry run does not reach.
       if (isVersion(sent.metadata.resourceVersion))
         throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
+      context.checkRunning()
       const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (shown, checkSize) => {
         const write = (object: KubeObject) =>
           writeAlong(

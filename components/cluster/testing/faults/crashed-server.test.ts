@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test"
+import { ConfigMap, startCluster, type Cluster } from "../testing.ts"
+
+const REFUSAL = { reason: "ServiceUnavailable", message: "the API server is not running" }
+
+/** Creates a ConfigMap with a client for which time does not move. Resolves to why that failed, if it did. */
+const creating = (cluster: Cluster): Promise<unknown> =>
+  cluster
+    .contextFor()
+    .client.create(ConfigMap, { metadata: { namespace: "default", name: "late" } })
+    .catch((err: unknown) => err)
+
+async function crash(cluster: Cluster): Promise<void> {
+  const fault = await cluster.faults.crashed("apiserver")
+  await cluster.advance("1s")
+  await fault.end()
+}
+
+test("requests that are on their way to the API server when that crashes are not carried out", async () => {
+  // given a write and a read
+  await using cluster = await startCluster()
+  await using _delay = await cluster.faults.requests({ resource: "configmaps", delay: "20s" })
+  const sent = creating(cluster)
+  const asked = cluster
+    .contextFor()
+    .client.list(ConfigMap)
+    .catch((err: unknown) => err)
+  await cluster.advance("5s")
+  // when the server is another one by the time they arrive
+  await crash(cluster)
+  await cluster.advance("30s")
+  // then
+  expect(await sent).toMatchObject(REFUSAL)
+  expect(await asked).toMatchObject(REFUSAL)
+  expect(await cluster.find(ConfigMap, { namespace: "default", name: "late" })).toBeUndefined()
+})
+
+test("a request that waits for a webhook when the API server crashes is not carried out", async () => {
+  // given
+  const { promise: answered, resolve: answer } = Promise.withResolvers<{ allowed: true }>()
+  await using cluster = await startCluster({ webhooks: { "hooks/slow/ask": () => answered } })
+  await cluster.apply({
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "slow" },
+    webhooks: [
+      {
+        name: "slow.example.com",
+        clientConfig: { service: { namespace: "hooks", name: "slow", path: "/ask" } },
+        rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["CREATE"] }],
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "default" } },
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 30,
+      },
+    ],
+  })
+  const sent = creating(cluster)
+  await cluster.advance("1s")
+  // when
+  await crash(cluster)
+  answer({ allowed: true })
+  // then
+  expect(await sent).toMatchObject(REFUSAL)
+  expect(await cluster.find(ConfigMap, { namespace: "default", name: "late" })).toBeUndefined()
+})
