@@ -20,7 +20,7 @@ export class LiveObjects {
     const here = this.#here.get(key)
     if (here !== undefined || this.#shelves.size === 0) return here
     const shelved = this.#shelfOf(key)?.get(key)
-    return shelved && this.#loans.lend([shelved], this.#elsewhere!)[0]
+    return shelved && this.#loans.lendOne(shelved, this.#elsewhere!)
   }
 
   /** Returns an object that is in memory whole. */

@@ -15,8 +15,8 @@ export interface ExpiryOptions {
 
 /** Expired objects are searched for at most this often. */
 const INTERVAL_MS = 60_000
-/** Objects that are looked at, and expired ones that are deleted, in one turn: each is some milliseconds of work. */
-const LOOKED_AT_ONCE = 5000
+/** Objects that are looked at, and expired ones that are deleted, in one turn: some milliseconds of work. */
+const LOOKED_AT_ONCE = 1000
 const ENDED_AT_ONCE = 200
 /** The time between two turns of a search, in which requests are served. */
 const BETWEEN_TURNS_MS = 1
