@@ -47,6 +47,20 @@ function start() {
 const cm = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: "default" }, data })
 
 describe("the in-process client", () => {
+  test("deletes a collection some objects at a time, so that other requests are served in between", async () => {
+    // given
+    const { client, storage, stop } = start()
+    await Promise.all(Array.from({ length: 170 }, (_, i) => client.create(ConfigMap, cm(`c${i}`))))
+    const commits: number[] = []
+    storage.subscribe((events) => void commits.push(events.length))
+    // when
+    await client.deleteCollection(ConfigMap, { namespace: "default" })
+    // then
+    expect(commits).toEqual([50, 50, 50, 20])
+    expect((await client.list(ConfigMap)).items).toEqual([])
+    stop()
+  })
+
   test("creates, reads, lists, updates and deletes an object", async () => {
     const { client, stop } = start()
     const made = await client.create(ConfigMap, cm("a", { x: "1" }))

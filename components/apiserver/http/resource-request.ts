@@ -226,7 +226,7 @@ function send(
     includeObject: accepted.as === "Table" ? includeObjectOf(exchange) : "Metadata",
   })
   const code = result.kind === "list" ? 200 : result.code
-  if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body)
+  if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body, clock)
   exchange.send(code, contentType, body)
 }
 

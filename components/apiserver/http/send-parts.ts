@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream"
 import { createGzip } from "node:zlib"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import { DirectBody } from "../../../pkg/runtime/http/direct-body.ts"
 import { drained } from "../../../pkg/runtime/http/pass-on.ts"
 import type { Parts } from "./codec/list-bytes.ts"
@@ -15,17 +16,19 @@ export async function sendParts(
   code: number,
   contentType: string,
   { length, pieces }: Parts,
+  clock: Pick<Clock, "afterTurn">,
 ): Promise<void> {
   const { req, res } = exchange
   if (res.headersSent || res.destroyed) return
   const headers = exchange.headers(contentType)
+  const measured = length === undefined ? headers : { ...headers, "Content-Length": String(length) }
   if (req.method === "HEAD") {
-    res.writeHead(code, { ...headers, "Content-Length": String(length) })
+    res.writeHead(code, measured)
     res.end()
     return
   }
   const gzipped = acceptsGzip(exchange.header("accept-encoding"))
-  const direct = gzipped ? undefined : DirectBody.begin(res, code, headers, length)
+  const direct = gzipped || length === undefined ? undefined : DirectBody.begin(res, code, headers, length)
   if (direct !== undefined) {
     for (const piece of pieces(direct)) {
       if (res.destroyed) return
@@ -42,10 +45,12 @@ export async function sendParts(
     gzip.pipe(res)
     res.once("close", () => gzip.destroy())
     out = gzip
-  } else res.writeHead(code, { ...headers, "Content-Length": String(length) })
+  } else res.writeHead(code, measured)
   for (const piece of pieces()) {
     if (res.destroyed) return
     if (!out.write(piece)) await drained(out)
+    // However fast this client reads.
+    await new Promise<void>((resolve) => clock.afterTurn(resolve))
   }
   out.end()
 }

@@ -11,8 +11,8 @@ import type { Stored } from "../../../../pkg/storage/storage.ts"
 
 /** A body that is too large to be built at once: its pieces in order. */
 export interface Parts {
-  /** Bytes of all pieces together. */
-  readonly length: number
+  /** Bytes of all pieces together; undefined where they are known only once all pieces have been made. */
+  readonly length: number | undefined
   readonly pieces: (to?: Destination) => Iterable<Buffer>
 }
 
@@ -29,6 +29,11 @@ export interface Destination {
  * at once, and a few bytes above it would cost another call.
  */
 const PIECE_BYTES = 256 * 1024
+/**
+ * More objects than this of a kind that is seldom read are not measured before they are sent. They come from the disk,
+ * some milliseconds for each piece, and would be read twice, the first time all in one turn.
+ */
+const MOST_MEASURED = 500
 
 /** Returns the list, as one body or, when large, in parts. */
 export function listBytes(resource: Resource, metadata: ListMeta, items: readonly Stored[]): Uint8Array | Parts {
@@ -38,6 +43,10 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
   )
   // For custom kinds the head is the brace alone, so nothing of an item is left out.
   const heads = saysTypeInLists(resource) ? KEPT : headsOf(resource)
+  if (resource.ttlSeconds !== undefined && items.length > MOST_MEASURED) {
+    const startOf = (json: Uint8Array) => startWithoutType(json, heads)
+    return { length: undefined, pieces: () => joined(head, items, startOf, Buffer.allocUnsafe) }
+  }
   let length = head.length + TAIL.length + Math.max(0, items.length - 1)
   const starts = items.map((item) => {
     const { json } = item
@@ -45,10 +54,11 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
     length += start === REWRITTEN ? bytesWithoutType(item).length : json.length - start
     return start
   })
+  const startAt = (_json: Uint8Array, at: number) => starts[at]!
   const pieces = (to?: Destination) =>
     to === undefined
-      ? joined(head, items, starts, Buffer.allocUnsafe)
-      : joined(Buffer.concat([to.head, head]), items, starts, to.room)
+      ? joined(head, items, startAt, Buffer.allocUnsafe)
+      : joined(Buffer.concat([to.head, head]), items, startAt, to.room)
   if (length > PIECE_BYTES) return { length, pieces }
   const [whole = head] = pieces()
   return whole
@@ -58,24 +68,28 @@ const TAIL = Buffer.from("]}\n")
 const OPEN_BRACE = 123
 const COMMA = 44
 
-/** `starts` says of each item what startWithoutType returned. */
+/** `startOf` says of the bytes of an item, and of its place in the list, what startWithoutType returns. */
 function* joined(
   head: Uint8Array,
   items: readonly Stored[],
-  starts: readonly number[],
+  startOf: (json: Uint8Array, at: number) => number,
   room: Destination["room"],
 ): Generator<Buffer> {
   let from = 0
   let lead = head
   do {
     const sources: Uint8Array[] = [] // read once: those of Events come from the disk
+    const starts: number[] = []
     let to = from
     let length = lead.length
     for (; to < items.length; to++) {
-      const source = starts[to] === REWRITTEN ? bytesWithoutType(items[to]!) : items[to]!.json
-      const added = source.length - Math.max(0, starts[to]!) + 1
+      const { json } = items[to]!
+      const start = startOf(json, to)
+      const source = start === REWRITTEN ? bytesWithoutType(items[to]!) : json
+      const added = source.length - Math.max(0, start) + 1
       if (to > from && length + added > PIECE_BYTES - TAIL.length) break
       sources.push(source)
+      starts.push(Math.max(0, start))
       length += added
     }
     const last = to === items.length
@@ -86,7 +100,7 @@ function* joined(
     for (let i = from; i < to; i++) {
       if (i > 0) piece[at++] = COMMA
       const source = sources[i - from]!
-      const start = Math.max(0, starts[i]!)
+      const start = starts[i - from]!
       // `subarray` would cost as much as the copy, and leave an ArrayBuffer with each stored object.
       Buffer.prototype.copy.call(source, piece, at, start)
       piece[at] = OPEN_BRACE
