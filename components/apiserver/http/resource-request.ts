@@ -12,7 +12,7 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import { decodeBody, decodePatch } from "./codec/decode.ts"
 import type { Parsed } from "./codec/json.ts"
-import { encodeResult } from "./codec/encode.ts"
+import { encodeResult, type Steps } from "./codec/encode.ts"
 import type { Exchange } from "./exchange.ts"
 import {
   CUSTOM_OBJECTS,
@@ -227,7 +227,30 @@ function send(
   })
   const code = result.kind === "list" ? 200 : result.code
   if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body, clock)
+  if (typeof body === "object" && "steps" in body) return sendWhenMade(exchange, code, contentType, body, clock)
   exchange.send(code, contentType, body)
+}
+
+/** Sends a body that is made in steps, between which other requests are served. A short one is sent in this turn. */
+function sendWhenMade(
+  exchange: Exchange,
+  code: number,
+  contentType: string,
+  { steps }: Steps,
+  clock: Pick<Clock, "afterTurn">,
+): void | Promise<void> {
+  const { done, value } = steps.next()
+  if (done === true) return exchange.send(code, contentType, value)
+  return later()
+
+  async function later(): Promise<void> {
+    for (;;) {
+      await new Promise<void>((resolve) => clock.afterTurn(resolve))
+      if (exchange.res.destroyed) return
+      const { done, value } = steps.next()
+      if (done === true) return exchange.send(code, contentType, value)
+    }
+  }
 }
 
 /** What the rows of a table contain of their objects. Source: apimachinery TableOptions. */

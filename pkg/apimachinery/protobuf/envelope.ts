@@ -69,25 +69,44 @@ export const encodeProtobuf = (
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
 ): Uint8Array => envelope(apiVersion, kind, (writer) => codecOf(message).write(writer, value))
 
-/** Encodes a list of a kind (`PodList`) in its envelope. */
-export const encodeProtobufList = (
-  { schema, apiVersion, kind }: { readonly schema: Message; readonly apiVersion: string; readonly kind: string },
+/** The items of a list that are encoded with each step: some milliseconds of work. */
+const ITEMS_OF_STEP = 100
+
+/** The kind of a list's items. */
+interface KindOfItems {
+  readonly schema: Message
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/**
+ * Encodes a list of a kind (`PodList`) in its envelope, some items with each step, so that the caller can do something
+ * else in between. Returns the bytes at the end.
+ */
+export function* encodingProtobufList(
+  { schema, apiVersion, kind }: KindOfItems,
   metadata: object,
   items: Iterable<object>,
-): Uint8Array =>
-  envelope(apiVersion, `${kind}List`, (writer) => {
-    const codec = codecOf(schema)
-    writer.tag(1, WIRE.bytes)
-    let mark = writer.begin()
-    codecOf(ListMeta).write(writer, metadata)
-    writer.end(mark)
-    for (const item of items) {
-      writer.tag(2, WIRE.bytes)
-      mark = writer.begin()
-      codec.write(writer, item)
-      writer.end(mark)
+): Generator<undefined, Uint8Array, undefined> {
+  const { writer, end } = beginEnvelope(apiVersion, `${kind}List`)
+  const codec = codecOf(schema)
+  writer.tag(1, WIRE.bytes)
+  const mark = writer.begin()
+  codecOf(ListMeta).write(writer, metadata)
+  writer.end(mark)
+  let count = 0
+  for (const item of items) {
+    if (count++ === ITEMS_OF_STEP) {
+      yield
+      count = 1
     }
-  })
+    writer.tag(2, WIRE.bytes)
+    const mark = writer.begin()
+    codec.write(writer, item)
+    writer.end(mark)
+  }
+  return end()
+}
 
 /** Returns the message of a kind's list, for decoding. */
 export const listMessage = (schema: Message): Message =>
@@ -117,23 +136,34 @@ export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
 }
 
 function envelope(apiVersion: string, kind: string, write: (writer: Writer) => void): Uint8Array {
+  const { writer, end } = beginEnvelope(apiVersion, kind)
+  write(writer)
+  return end()
+}
+
+/** Returns where the message is to be written, and what ends the envelope and returns its bytes. */
+function beginEnvelope(apiVersion: string, kind: string): { readonly writer: Writer; end(): Uint8Array } {
   const writer = new Writer(4096)
   writer.raw(MAGIC)
   writer.tag(1, WIRE.bytes)
-  let mark = writer.begin()
+  const type = writer.begin()
   writer.tag(1, WIRE.bytes)
   writer.string(apiVersion)
   writer.tag(2, WIRE.bytes)
   writer.string(kind)
-  writer.end(mark)
+  writer.end(type)
   writer.tag(2, WIRE.bytes)
-  mark = writer.begin()
-  write(writer)
-  writer.end(mark)
-  // contentEncoding and contentType, which Go writes even when they are empty.
-  writer.tag(3, WIRE.bytes)
-  writer.string("")
-  writer.tag(4, WIRE.bytes)
-  writer.string("")
-  return writer.finish()
+  const raw = writer.begin()
+  return {
+    writer,
+    end() {
+      writer.end(raw)
+      // contentEncoding and contentType, which Go writes even when they are empty.
+      writer.tag(3, WIRE.bytes)
+      writer.string("")
+      writer.tag(4, WIRE.bytes)
+      writer.string("")
+      return writer.finish()
+    },
+  }
 }

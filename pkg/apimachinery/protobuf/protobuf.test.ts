@@ -11,7 +11,7 @@ import { defineResource } from "../resource.ts"
 import {
   decodeProtobuf,
   encodeProtobuf,
-  encodeProtobufList,
+  encodingProtobufList,
   encodeRaw,
   encodeWatchFrame,
   isEnvelope,
@@ -194,15 +194,40 @@ describe("the protobuf codec", () => {
   })
 
   test("encodes and decodes lists whose items have no kind", () => {
-    const bytes = encodeProtobufList(ConfigMap, { resourceVersion: "7" }, [
+    const steps = encodingProtobufList(ConfigMap, { resourceVersion: "7" }, [
       { metadata: { name: "a" } },
       { metadata: { name: "b" }, data: { x: "y" } },
     ])
-    const { apiVersion, kind, raw } = openEnvelope(bytes)
+    const { done, value: bytes } = steps.next()
+    expect(done).toBe(true)
+    const { apiVersion, kind, raw } = openEnvelope(bytes!)
     expect({ apiVersion, kind }).toEqual({ apiVersion: "v1", kind: "ConfigMapList" })
     expect(decodeProtobuf(listMessage(ConfigMap.schema), raw)).toEqual({
       metadata: { resourceVersion: "7" },
       items: [{ metadata: { name: "a" } }, { metadata: { name: "b" }, data: { x: "y" } }],
+    })
+  })
+
+  test("encodes a long list in steps, and looks at no more items than a step needs", () => {
+    // given
+    let read = 0
+    const items = Array.from({ length: 250 }, (_, i) => ({ metadata: { name: `n${i}` } }))
+    function* counted() {
+      for (const item of items) {
+        read++
+        yield item
+      }
+    }
+    const steps = encodingProtobufList(ConfigMap, {}, counted())
+    // when
+    const reads: number[] = []
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) reads.push(read)
+    // then
+    expect(reads).toEqual([101, 201])
+    expect(decodeProtobuf(listMessage(ConfigMap.schema), openEnvelope(step.value).raw)).toEqual({
+      metadata: {},
+      items,
     })
   })
 

@@ -2,7 +2,7 @@ import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import { ApiError, type Status } from "../../../../pkg/apimachinery/errors.ts"
 import { f, message } from "../../../../pkg/apimachinery/fields.ts"
 import { type ListMeta, ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
-import { encodeProtobuf, encodeProtobufList } from "../../../../pkg/apimachinery/protobuf/envelope.ts"
+import { encodeProtobuf, encodingProtobufList } from "../../../../pkg/apimachinery/protobuf/envelope.ts"
 import { internalType } from "../../../../pkg/apimachinery/go/internal-type.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { StatusMessage } from "../../../../pkg/apimachinery/status.ts"
@@ -15,7 +15,12 @@ import { writeYaml } from "../../../../pkg/yaml/write.ts"
 
 export interface Encoded {
   readonly contentType: string
-  readonly body: Uint8Array | string | Parts
+  readonly body: Uint8Array | string | Parts | Steps
+}
+
+/** A body that takes long to make. The generator makes some of it with each step, and returns it at the end. */
+export interface Steps {
+  readonly steps: Generator<undefined, Uint8Array, undefined>
 }
 
 export interface EncodeOptions {
@@ -60,7 +65,10 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
     case "yaml":
       return { contentType: MEDIA_TYPE.yaml, body: writeYaml(listObject(resource, metadata, items)) }
     case "protobuf":
-      return { contentType: MEDIA_TYPE.protobuf, body: encodeProtobufList(resource, metadata, objectsOf(items)) }
+      return {
+        contentType: MEDIA_TYPE.protobuf,
+        body: { steps: encodingProtobufList(resource, metadata, objectsOf(items)) },
+      }
   }
 }
 
@@ -145,11 +153,13 @@ function encodeTransformed(
       if (accepted.encoding === "protobuf")
         return {
           contentType: MEDIA_TYPE.protobuf,
-          body: encodeProtobufList(
-            { schema: PartialObjectMetadata, apiVersion, kind: "PartialObjectMetadata" },
-            result.metadata,
-            objectsOf(result.items),
-          ),
+          body: {
+            steps: encodingProtobufList(
+              { schema: PartialObjectMetadata, apiVersion, kind: "PartialObjectMetadata" },
+              result.metadata,
+              objectsOf(result.items),
+            ),
+          },
         }
       return text({
         kind: "PartialObjectMetadataList",
