@@ -44,25 +44,36 @@ export interface TableOptions {
 export function tableOf<T extends KubeObject>(
   resource: Resource<T>,
   objects: readonly T[],
-  { metadata, now, includeObject, version = "v1" }: TableOptions,
+  options: TableOptions,
 ): Table {
+  const { head, rowOf } = tableParts(resource, options)
+  const ordered = resource.rowOrder === undefined ? objects : objects.toSorted((a, b) => resource.rowOrder!(a, b))
+  return { ...head, rows: ordered.map(rowOf) }
+}
+
+/** Returns the table without its rows, and what makes the row of an object. */
+export function tableParts<T extends KubeObject>(
+  resource: Resource<T>,
+  { metadata, now, includeObject, version = "v1" }: TableOptions,
+): { readonly head: Omit<Table, "rows">; readonly rowOf: (object: T) => TableRow } {
   const apiVersion = `meta.k8s.io/${version}`
   const columns = columnsOf(resource)
-  const row = (object: T): TableRow => {
-    const cells = columns.map((column) => cellOf(column, object, now))
-    const conditions = resource.rowConditions?.(object) ?? []
-    const told = conditions.length > 0 ? { cells, conditions } : { cells }
-    switch (includeObject) {
-      case "None":
-        return { ...told, object: null }
-      case "Metadata":
-        return { ...told, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
-      case "Object":
-        return { ...told, object }
-    }
+  return {
+    head: { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource) },
+    rowOf(object) {
+      const cells = columns.map((column) => cellOf(column, object, now))
+      const conditions = resource.rowConditions?.(object) ?? []
+      const told = conditions.length > 0 ? { cells, conditions } : { cells }
+      switch (includeObject) {
+        case "None":
+          return { ...told, object: null }
+        case "Metadata":
+          return { ...told, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
+        case "Object":
+          return { ...told, object }
+      }
+    },
   }
-  const ordered = resource.rowOrder === undefined ? objects : objects.toSorted((a, b) => resource.rowOrder!(a, b))
-  return { kind: "Table", apiVersion, metadata, columnDefinitions: definitionsOf(resource), rows: ordered.map(row) }
 }
 
 function cellOf<T>(column: Column<T>, object: T, now: number): string | number | boolean | null {

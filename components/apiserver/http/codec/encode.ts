@@ -8,9 +8,10 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import { StatusMessage } from "../../../../pkg/apimachinery/status.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import type { ApiResult } from "../../request.ts"
+import { encodingJson } from "./json-steps.ts"
 import { listBytes, saysTypeInLists, withoutType, type Parts } from "./list-bytes.ts"
 import { MEDIA_TYPE, type Accepted, type Encoding } from "./negotiate.ts"
-import { tableOf } from "../../../../pkg/apimachinery/table/table.ts"
+import { tableOf, tableParts } from "../../../../pkg/apimachinery/table/table.ts"
 import { writeYaml } from "../../../../pkg/yaml/write.ts"
 
 export interface Encoded {
@@ -120,12 +121,19 @@ function encodeTransformed(
 ): Encoded {
   const { accepted, pretty, now, includeObject } = options
   const apiVersion = `meta.k8s.io/${accepted.asVersion}`
+  const inSteps = accepted.encoding === "json" && !pretty
   const text = (value: object): Encoded =>
     accepted.encoding === "yaml"
       ? { contentType: MEDIA_TYPE.yaml, body: writeYaml(value) }
       : { contentType: MEDIA_TYPE.json, body: pretty ? indented(value) : JSON.stringify(value) }
   switch (accepted.as) {
     case "Table": {
+      if (result.kind === "list" && inSteps && resource.rowOrder === undefined) {
+        const { metadata, items } = result
+        const { head, rowOf } = tableParts(resource, { metadata, now, includeObject, version: accepted.asVersion })
+        const steps = encodingJson(head, "rows", items, ({ object }) => rowOf(object))
+        return { contentType: MEDIA_TYPE.json, body: { steps } }
+      }
       const objects = result.kind === "list" ? result.items.map(({ object }) => object) : [result.object]
       const metadata: ListMeta =
         result.kind === "list" ? result.metadata : { resourceVersion: result.object.metadata.resourceVersion }
@@ -161,12 +169,11 @@ function encodeTransformed(
             ),
           },
         }
-      return text({
-        kind: "PartialObjectMetadataList",
-        apiVersion,
-        metadata: result.metadata,
-        items: result.items.map(({ object }) => partial(object, apiVersion)),
-      })
+      const head = { kind: "PartialObjectMetadataList", apiVersion, metadata: result.metadata }
+      const itemOf = ({ object }: Stored) => partial(object, apiVersion)
+      return inSteps
+        ? { contentType: MEDIA_TYPE.json, body: { steps: encodingJson(head, "items", result.items, itemOf) } }
+        : text({ ...head, items: result.items.map(itemOf) })
     }
   }
 }
