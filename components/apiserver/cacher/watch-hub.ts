@@ -110,7 +110,7 @@ export class WatchHub {
     const { sentRevision } = watcher
     const begin = (shown: ShowsAtOnce): void => {
       const frames = firstFrames(request, missed, shown, sentRevision)
-      if (frames.length > 0 && !sink.send(new WatchBatch(frames))) this.#end(watcher, undefined)
+      if (frames.length > 0 && !sink.send(new WatchBatch(frames, true))) this.#end(watcher, undefined)
     }
     if (view.atOnce !== undefined) begin(view.atOnce)
     else

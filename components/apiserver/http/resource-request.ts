@@ -278,7 +278,7 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
     return import("./watch/watch-socket.ts").then(({ watchOverWebSocket }) =>
       watchOverWebSocket(exchange, upgrade, watched(request, options.watchSeconds), options.pipeline, encoder, events),
     )
-  const stream = new WatchStream(exchange, encoder, events)
+  const stream = new WatchStream(exchange, encoder, { events, clock: options.clock })
   // Refusals are thrown here, while a response with their code can still be sent.
   const watch = options.pipeline.watch(watched(request, options.watchSeconds), stream)
   stream.begin()
