@@ -51,20 +51,20 @@ export function startExpiry({ storage, clock, log, eventSeconds }: ExpiryOptions
   const turn = (after: string | undefined, oldest: number) => {
     const { items, remaining } = storage.page(prefix, after, LOOKED_AT_ONCE)
     const due: Promise<unknown>[] = []
-    let last = 0
-    for (; last < items.length && due.length < ENDED_AT_ONCE; last++) {
-      const time = timeOf(items[last]!)
-      if (clock.now() - time >= life) due.push(end(items[last]!))
+    let seen = 0
+    for (; seen < items.length && due.length < ENDED_AT_ONCE; seen++) {
+      const time = timeOf(items[seen]!)
+      if (clock.now() - time >= life) due.push(end(items[seen]!))
       else oldest = Math.min(oldest, time)
     }
-    const areMore = last < items.length || remaining > 0
+    const areMore = seen < items.length || remaining > 0
     const ended = (errors: readonly unknown[]) => {
       if (stopped) return
       const failed = errors.filter((error) => error !== undefined)
       if (failed.length > 0)
         log.error("Failed to delete expired objects; will retry", { objects: failed.length, error: failed[0] })
       else if (areMore) {
-        timer = clock.setTimeout(() => turn(items[last - 1]!.key, oldest), BETWEEN_TURNS_MS, "upkeep")
+        timer = clock.setTimeout(() => turn(items[seen - 1]!.key, oldest), BETWEEN_TURNS_MS, "upkeep")
         return
       }
       searching = false
