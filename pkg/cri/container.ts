@@ -48,7 +48,8 @@ export const ContainerConfig = message({
   command: repeated(3, "string"),
   args: repeated(4, "string"),
   workingDir: field(5, "string"),
-  envs: repeated(6, message({ key: field(1, "string"), value: field(2, "string") })),
+  /** A value is bytes on the wire, so that Secrets that are not UTF-8 arrive whole. */
+  envs: repeated(6, message({ key: field(1, "string"), value: field(2, "textOrBytes") })),
   mounts: repeated(7, Mount),
   devices: repeated(8, Device),
   labels: map(9, "string"),

@@ -81,6 +81,14 @@ const SCALARS = {
     write: (writer, value) => writer.bytes(value),
     read: (reader) => reader.bytes(),
   }),
+  /** Bytes that are usually text: a text is written as UTF-8. Always read as bytes. */
+  textOrBytes: {
+    wire: WIRE.bytes,
+    zero: new Uint8Array(0),
+    isZero: (value) => value.length === 0,
+    write: (writer, value) => (typeof value === "string" ? writer.string(value) : writer.bytes(value)),
+    read: (reader) => reader.bytes(),
+  } satisfies ValueType<string | Uint8Array, Uint8Array>,
   bool: scalar<boolean>({
     wire: WIRE.varint,
     zero: false,

@@ -19,7 +19,8 @@ export interface ContainerRequest {
   readonly image: Image
   readonly config: KubeletConfig
   readonly environment: readonly EnvironmentVariable[]
-  readonly expand: (text: string) => string
+  /** Replaces `$(VAR)` in command and args. @throws StartError */
+  readonly expand: (texts: readonly string[]) => readonly string[]
   readonly mounts: readonly Mount[]
   readonly devices: readonly Device[]
   /** Names of CDI devices: `vendor.com/class=name`. */
@@ -38,8 +39,8 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
   return {
     metadata: { name: container.name, attempt },
     image: { image: image.id, userSpecifiedImage: container.image ?? "" },
-    command: (container.command ?? []).map(expand),
-    args: (container.args ?? []).map(expand),
+    command: expand(container.command ?? []),
+    args: expand(container.args ?? []),
     workingDir: container.workingDir ?? "",
     envs: environment,
     mounts,

@@ -12,6 +12,7 @@ import type { ContainerAllocation } from "../devicemanager/device-plugin-service
 import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import type { DraManager } from "../dra/dra-manager.ts"
 import type { Environment } from "../env/environment.ts"
+import { argumentExpander } from "../env/program-limits.ts"
 import { hostNetworkHostsFile, hostsFile } from "../sandbox/hosts-file.ts"
 import { podHostname } from "../sandbox/hostname.ts"
 import { runHook } from "./hooks.ts"
@@ -130,7 +131,7 @@ async function tryStart(
     image,
     config,
     environment: [...Object.entries(given.envs).map(([key, value]) => ({ key, value })), ...environment],
-    expand: (text) => environments.expand(text, environment),
+    expand: argumentExpander(environment),
     mounts: [
       ...given.mounts.map(({ containerPath, hostPath, readOnly }) => ({ containerPath, hostPath, readonly: readOnly })),
       ...mounts,

@@ -37,6 +37,13 @@ describe("the value of a key in a file of variables", () => {
     expect(await value(text, key)).toBe(is)
   })
 
+  test("is the bytes in the file where they are not UTF-8", async () => {
+    const raw = Uint8Array.of(0x61, 0xff, 0xfe, 0x80)
+    const file = fileOf(Buffer.concat([Buffer.from("ü='ö'\nRAW='"), raw, Buffer.from("'\n")]))
+    expect(await valueInEnvFile(file, "ü")).toBe("ö")
+    expect(await valueInEnvFile(file, "RAW")).toEqual(Buffer.from(raw))
+  })
+
   const faults = [
     { text: "nonsense", why: "at line 1: missing '='" },
     { text: "\n='1'", why: "at line 2: empty variable name" },

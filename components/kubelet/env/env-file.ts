@@ -1,4 +1,6 @@
+import { Buffer } from "node:buffer"
 import type { OpenFile } from "../runtime/open-file.ts"
+import { valueOfBytes, type EnvironmentValue } from "./environment-variable.ts"
 
 /**
  * The value of a key in a file of `KEY='value'` lines that a container has written. The value stands in single quotes,
@@ -22,17 +24,17 @@ const NEWLINE = 10
  * @returns "" for a key that does not exist or has no value @throws Error for a file that is malformed before the key,
  * or too long
  */
-export async function valueInEnvFile(file: Pick<OpenFile, "read">, key: string): Promise<string> {
-  const parser = new EnvFileParser(key)
+export async function valueInEnvFile(file: Pick<OpenFile, "read">, key: string): Promise<EnvironmentValue> {
+  const parser = new EnvFileParser(Buffer.from(key).toString("latin1"))
   for await (const line of linesOf(file)) {
     const value = parser.take(line)
-    if (value !== undefined) return value
+    if (value !== undefined) return valueOfBytes(Buffer.from(value, "latin1"))
   }
   parser.end()
   return ""
 }
 
-/** Yields the lines without their ends. */
+/** Yields the lines without their ends, as latin1: one character for each byte, so that no byte is lost. */
 async function* linesOf(file: Pick<OpenFile, "read">): AsyncGenerator<string, void> {
   let rest: Uint8Array = new Uint8Array(0)
   for (let offset = 0; ;) {
@@ -56,7 +58,7 @@ async function* linesOf(file: Pick<OpenFile, "read">): AsyncGenerator<string, vo
 
 function lineOf(bytes: Uint8Array): string {
   if (bytes.length >= MAX_LINE_BYTES) throw tooLong()
-  const text = Buffer.from(bytes).toString("utf8")
+  const text = Buffer.from(bytes).toString("latin1")
   return text.endsWith("\r") ? text.slice(0, -1) : text
 }
 
@@ -72,7 +74,7 @@ class EnvFileParser {
     this.#key = key
   }
 
-  /** @returns the value of the key when this line ends it */
+  /** Returns the value of the key when this line ends it; line and value are latin1. */
   take(line: string): string | undefined {
     this.#line++
     if (this.#open !== undefined) return this.#goOn(line)
@@ -102,8 +104,7 @@ class EnvFileParser {
     const open = this.#open!
     const quote = line.indexOf("'")
     open.text += quote < 0 ? `${line}\n` : line.slice(0, quote)
-    if (Buffer.byteLength(open.text) > MAX_VALUE_BYTES)
-      throw this.#wrong(`the value has more than ${MAX_VALUE_BYTES} bytes`)
+    if (open.text.length > MAX_VALUE_BYTES) throw this.#wrong(`the value has more than ${MAX_VALUE_BYTES} bytes`)
     if (quote < 0) return undefined
     const after = line.slice(quote + 1).replace(/^[ \t]+/, "")
     if (after !== "" && !after.startsWith("#")) throw this.#wrong("unexpected content after closing quote")

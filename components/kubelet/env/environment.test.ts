@@ -59,7 +59,9 @@ describe("the environment of a container", () => {
   afterEach(() => cluster.stop())
 
   let names = 0
-  const of = async (container: Partial<Container>, spec: object = {}) => {
+  const of = async (container: Partial<Container>, spec: object = {}) =>
+    (await variablesOf(container, spec)).map(({ key, value }) => `${key}=${value}`)
+  const variablesOf = async (container: Partial<Container>, spec: object = {}) => {
     const pod = await cluster.client.create(Pod, {
       metadata: { namespace, name: `p${names++}`, labels: { app: "x" } },
       spec: {
@@ -78,7 +80,7 @@ describe("the environment of a container", () => {
       hostIps: ["192.0.2.1"],
       mounted: new Map([["v", { name: "v", hostPath: "/v", readOnly: false }]]),
     })
-    return found.filter(({ key }) => !key.startsWith("KUBERNETES_")).map(({ key, value }) => `${key}=${value}`)
+    return found.filter(({ key }) => !key.startsWith("KUBERNETES_"))
   }
 
   test("comes from values, ConfigMaps, Secrets, fields, resources and files", async () => {
@@ -199,12 +201,46 @@ describe("the environment of a container", () => {
     expect(failure).toMatchObject({ name: "StartError", reason: "CreateContainerConfigError", message: expected })
   })
 
-  test("expands a command with the last value of a name", () => {
-    expect(
-      environment.expand("$(A) $(B) $$(A)", [
-        { key: "A", value: "1" },
-        { key: "A", value: "2" },
-      ]),
-    ).toBe("2 $(B) $(A)")
+  test("is refused before it is longer than Linux passes to a program, whatever the references multiply", async () => {
+    // given a variable that is twice the one before, 30 times: 8 GB in the end
+    const doubled = Array.from({ length: 30 }, (_, i) => ({ name: `A${i + 1}`, value: `$(A${i})$(A${i})` }))
+
+    // when, then
+    await expect(of({ env: [{ name: "A0", value: "12345678" }, ...doubled] })).rejects.toMatchObject({
+      reason: "CreateContainerConfigError",
+      message: expect.stringContaining('environment variable "A14" has more than 131071 bytes'),
+    })
+    // and so are many variables of which each is allowed
+    const many = Array.from({ length: 80 }, (_, i) => ({ name: `B${i}`, value: "$(A13)$(A12)" }))
+    await expect(
+      of({ env: [{ name: "A0", value: "12345678" }, ...doubled.slice(0, 13), ...many] }),
+    ).rejects.toMatchObject({
+      reason: "CreateContainerConfigError",
+      message: expect.stringContaining("more than 6291456 bytes"),
+    })
+  })
+
+  test("has the very bytes of a Secret, wherever a variable uses them", async () => {
+    // given values that are not UTF-8
+    const raw = Uint8Array.of(0x61, 0xff, 0xfe, 0x80, 0x7a)
+    await cluster.client.create(Secret, {
+      metadata: { namespace, name: "raw" },
+      data: { RAW: Buffer.from(raw).toString("base64") },
+    })
+
+    // when
+    const found = await variablesOf({
+      envFrom: [{ secretRef: { name: "raw" } }, { prefix: "P_", secretRef: { name: "raw" } }],
+      env: [
+        { name: "REF", valueFrom: { secretKeyRef: { name: "raw", key: "RAW" } } },
+        { name: "IN", value: "<$(REF)>" },
+      ],
+    })
+
+    // then
+    const bytes = Object.fromEntries(found.map(({ key, value }) => [key, Buffer.from(value as Uint8Array)]))
+    const expected = Buffer.from(raw)
+    const around = Buffer.concat([Buffer.from("<"), raw, Buffer.from(">")])
+    expect(bytes).toEqual({ RAW: expected, P_RAW: expected, REF: expected, IN: around })
   })
 })

@@ -13,9 +13,10 @@ import { podField } from "../downwardapi/pod-fields.ts"
 import { nodeAmounts, resourceField } from "../downwardapi/resource-fields.ts"
 import { configError, StartError } from "../container/start-error.ts"
 import type { MountedVolumes } from "../volumes/mounted-volume.ts"
-import type { EnvironmentVariable } from "./environment-variable.ts"
+import { valueOfBytes, type EnvironmentValue, type EnvironmentVariable } from "./environment-variable.ts"
 import { valueInEnvFile } from "./env-file.ts"
-import { expand } from "./expansion.ts"
+import { expand, ExpansionError } from "./expansion.ts"
+import { MAX_ARGUMENT_BYTES, ProgramBudget, tooLongVariable } from "./program-limits.ts"
 import { serviceVariables } from "./service-links.ts"
 
 export interface EnvironmentRequest {
@@ -32,16 +33,15 @@ export interface EnvironmentRequest {
 export interface Environment {
   /**
    * Returns every variable of the container, expanded, in the order for the runtime: service links, envFrom, env.
-   * @throws StartError CreateContainerConfigError when a ConfigMap, Secret or key is missing and not optional
+   * @throws StartError CreateContainerConfigError when a ConfigMap, Secret or key is missing and not optional, or when
+   * the variables are longer than a program can get
    */
   of(request: EnvironmentRequest): Promise<readonly EnvironmentVariable[]>
-  /** Expands `$(VAR)` in command and args. Source: third_party/forked/golang/expansion. */
-  expand(text: string, environment: readonly EnvironmentVariable[]): string
 }
 
 /** The variables of services, by name and as a list. */
 interface Links {
-  readonly links: ReadonlyMap<string, string>
+  readonly links: ReadonlyMap<string, EnvironmentValue>
   readonly variables: readonly EnvironmentVariable[]
 }
 
@@ -61,7 +61,12 @@ export function createEnvironment(context: KubeletContext): Environment {
     if (!isStaticPod(pod)) await services.whenSynced()
     const { links, variables } = linksFor(pod)
     const sources = new Sources(context, request)
-    const own = new Map<string, string>()
+    const own = new Map<string, EnvironmentValue>()
+    const budget = new ProgramBudget()
+    const set = (name: string, value: EnvironmentValue) => {
+      budget.variable(name, value)
+      own.set(name, value)
+    }
     for (const { prefix = "", configMapRef, secretRef } of container.envFrom ?? []) {
       const values =
         configMapRef !== undefined
@@ -69,14 +74,14 @@ export function createEnvironment(context: KubeletContext): Environment {
           : secretRef !== undefined
             ? await sources.secret(secretRef.name, secretRef.optional)
             : undefined
-      for (const key of Object.keys(values ?? {}).sort()) own.set(prefix + key, values![key]!)
+      for (const key of Object.keys(values ?? {}).sort()) set(prefix + key, values![key]!)
     }
     for (const { name, value = "", valueFrom } of container.env ?? []) {
       const found =
         value !== "" || valueFrom === undefined
-          ? expand(value, (key) => own.get(key) ?? links.get(key))
+          ? expandVariable(name, value, (key) => own.get(key) ?? links.get(key))
           : await sources.value(valueFrom)
-      if (found !== undefined) own.set(name, found)
+      if (found !== undefined) set(name, found)
     }
     return own.size === 0 ? variables : [...new Map([...links, ...own])].map(([key, value]) => ({ key, value }))
   }
@@ -106,11 +111,22 @@ export function createEnvironment(context: KubeletContext): Environment {
         throw err instanceof StartError ? err : configError(err instanceof Error ? err.message : String(err), err)
       }
     },
-    expand: (text, environment) => expand(text, (name) => environment.findLast(({ key }) => key === name)?.value),
   }
 }
 
-type Values = Readonly<Record<string, string>>
+function expandVariable(
+  name: string,
+  value: string,
+  valueOf: (name: string) => EnvironmentValue | undefined,
+): EnvironmentValue {
+  try {
+    return expand(value, valueOf, MAX_ARGUMENT_BYTES)
+  } catch (err) {
+    throw err instanceof ExpansionError ? tooLongVariable(name) : err
+  }
+}
+
+type Values = Readonly<Record<string, EnvironmentValue>>
 
 /** Reads the values for one container. Each object is read once, so that all variables show the same state of it. */
 class Sources {
@@ -130,9 +146,7 @@ class Sources {
 
   secret(name: string, optional: boolean | undefined): Promise<Values | undefined> {
     return this.#object(Secret, "secret", name, optional, ({ data = {} }) =>
-      Object.fromEntries(
-        Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),
-      ),
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [key, valueOfBytes(Buffer.from(value, "base64"))])),
     )
   }
 
@@ -143,7 +157,7 @@ class Sources {
     configMapKeyRef,
     secretKeyRef,
     fileKeyRef,
-  }: EnvVarSource): Promise<string | undefined> {
+  }: EnvVarSource): Promise<EnvironmentValue | undefined> {
     const { pod, container } = this.#request
     if (fieldRef !== undefined) return podField(pod, fieldRef.fieldPath, this.#request)
     if (resourceFieldRef !== undefined)
@@ -164,7 +178,7 @@ class Sources {
     kind: string,
     { name, key, optional }: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined },
     values: Values | undefined,
-  ): string | undefined {
+  ): EnvironmentValue | undefined {
     if (values === undefined) return undefined
     if (Object.hasOwn(values, key)) return values[key]
     if (optional === true) return undefined
@@ -176,13 +190,13 @@ class Sources {
     path,
     key,
     optional,
-  }: NonNullable<EnvVarSource["fileKeyRef"]>): Promise<string | undefined> {
+  }: NonNullable<EnvVarSource["fileKeyRef"]>): Promise<EnvironmentValue | undefined> {
     const volume = this.#request.mounted.get(volumeName)
     if (volume === undefined)
       throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`)
     const value = await this.#valueInFile(volume.hostPath, path, key)
     if (value === undefined && optional !== true) throw configError("couldn't parse env file")
-    if (value) return value
+    if (value !== undefined && value !== "") return value
     if (optional === true) return undefined
     throw configError(
       `environment variable key ${JSON.stringify(key)} not found in file ${JSON.stringify(path)} of volume ` +
@@ -194,7 +208,7 @@ class Sources {
    * Returns undefined when the file does not exist. Its faults go to the node's log, because they may contain text of
    * the container.
    */
-  async #valueInFile(volume: string, path: string, key: string): Promise<string | undefined> {
+  async #valueInFile(volume: string, path: string, key: string): Promise<EnvironmentValue | undefined> {
     const { runtime, log } = this.#context
     try {
       const file = await runtime.volumes.openInside(volume, path)

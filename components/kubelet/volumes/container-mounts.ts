@@ -5,9 +5,9 @@ import type { VolumeMount } from "../../../pkg/api/core/v1/container/container.t
 import type { Mount } from "../../../pkg/cri/container.ts"
 import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import { expand } from "../env/expansion.ts"
+import { expand, ExpansionError } from "../env/expansion.ts"
 import { configError } from "../container/start-error.ts"
-import type { EnvironmentVariable } from "../env/environment-variable.ts"
+import { valuesByName, type EnvironmentValue, type EnvironmentVariable } from "../env/environment-variable.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { subPathsFolder } from "./volume-paths.ts"
 
@@ -26,6 +26,7 @@ export async function containerMounts(
   const wantsRecursive =
     container.volumeMounts?.some(({ recursiveReadOnly = "Disabled" }) => recursiveReadOnly !== "Disabled") === true
   const supportsRecursive = wantsRecursive && (await supportsRecursiveReadOnly(context, pod))
+  const values = valuesByName(environment)
   const mounts: Mount[] = []
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = mounted.get(mount.name)
@@ -33,7 +34,7 @@ export async function containerMounts(
       throw configError(
         `cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`,
       )
-    const subPath = subPathOf(mount, environment)
+    const subPath = subPathOf(mount, values)
     const target = () =>
       join(subPathsFolder(context.config, pod.metadata.uid!), mount.name, container.name, String(index))
     mounts.push({
@@ -61,24 +62,40 @@ const PROPAGATION = {
   Bidirectional: "PROPAGATION_BIDIRECTIONAL",
 } as const
 
+/** The longest path that Linux opens, in bytes, without the NUL behind it. Source: PATH_MAX of linux/limits.h. */
+const MAX_PATH_BYTES = 4095
+
 /** Returns the subPath of a volume mount; `""` for the whole volume. */
 function subPathOf(
   { subPath = "", subPathExpr = "" }: VolumeMount,
-  environment: readonly EnvironmentVariable[],
+  values: ReadonlyMap<string, EnvironmentValue>,
 ): string {
-  const missing = new Set<string>()
-  const path =
-    subPathExpr === ""
-      ? subPath
-      : expand(subPathExpr, (name) => {
-          const value = environment.findLast(({ key }) => key === name)?.value
-          if (value === undefined || value === "") missing.add(name)
-          return value
-        })
-  if (missing.size > 0) throw configError(`missing value for ${[...missing].sort().join(", ")}`)
+  const path = subPathExpr === "" ? subPath : expandedPath(subPathExpr, values)
   if (path.startsWith("/")) throw configError(`error SubPath \`${path}\` must not be an absolute path`)
   if (path.split("/").includes(".."))
     throw configError(`unable to provision SubPath \`${path}\`: must not contain '..'`)
+  return path
+}
+
+function expandedPath(expression: string, values: ReadonlyMap<string, EnvironmentValue>): string {
+  const missing = new Set<string>()
+  let path: EnvironmentValue
+  try {
+    path = expand(
+      expression,
+      (name) => {
+        const value = values.get(name)
+        if (value === undefined || value.length === 0) missing.add(name)
+        return value
+      },
+      MAX_PATH_BYTES,
+    )
+  } catch (err) {
+    if (!(err instanceof ExpansionError)) throw err
+    throw configError(`the expanded subPathExpr has more than ${MAX_PATH_BYTES} bytes, the longest path of Linux`)
+  }
+  if (missing.size > 0) throw configError(`missing value for ${[...missing].sort().join(", ")}`)
+  if (typeof path !== "string") throw configError(`the expanded subPathExpr ${JSON.stringify(expression)} is not UTF-8`)
   return path
 }
 

@@ -1,9 +1,8 @@
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
-import type { LateText, Payload } from "./payload.ts"
+import type { LateText, Payload, PayloadBudget } from "./payload.ts"
 import type { Reference } from "./references.ts"
 
 /** Reads the objects that volumes show, in the pod's namespace; undefined for an object that does not exist. */
@@ -11,9 +10,11 @@ export interface ContentSources {
   readonly pod: Pod
   readonly hostIps: readonly string[]
   configMap(name: string): Promise<ConfigMap | undefined>
-  secret(name: string): Promise<Secret | undefined>
+  /** Returns the decoded values of a Secret by key, decoded once however many sources of the volume name it. */
+  secret(name: string): Promise<ReadonlyMap<string, Uint8Array> | undefined>
   token(audience: string, expirationSeconds: number): Promise<LateText>
   node(): Promise<NodeAmounts>
+  readonly budget: PayloadBudget
 }
 
 /** The files that a volume, or one source of a projected volume, takes from the API, and what makes them change. */

@@ -125,6 +125,9 @@ describe("volumes with the contents of objects", () => {
     expect(await failure({ hostPath: { path: join(root, "none"), type: "Directory" } })).toBe(
       `hostPath type check failed: ${root}/none is not a directory, it does not exist`,
     )
+    expect(await failure({ nfs: { server: "-T/tmp/fstab", path: "/" } })).toBe(
+      'the NFS server "-T/tmp/fstab" must not begin with "-"',
+    )
     expect(await failure({ csi: { driver: "x.example" } })).toContain("volumes of kind csi are not supported")
     expect(await failure({ image: { reference: "web" } })).toBe(
       "image volumes need containerd 2.1 or newer, and this is 1.6.20",
@@ -132,6 +135,44 @@ describe("volumes with the contents of objects", () => {
     expect(await failure({ persistentVolumeClaim: { claimName: "none" } })).toBe(
       'error processing PVC default/none: failed to fetch PVC from API server: persistentvolumeclaims "none" not found',
     )
+  })
+
+  const big = "x".repeat(1024 * 1024 - 100)
+  const paths = Array.from({ length: 100 }, (_, i) => ({ key: "a", path: `p${i}` }))
+  const multiplied = [
+    { what: "a ConfigMap under many paths", volumes: [{ name: "v", configMap: { name: "big", items: paths } }] },
+    {
+      what: "a Secret in many volumes",
+      volumes: paths.map(({ path: name }) => ({ name, secret: { secretName: "big" } })),
+    },
+    {
+      what: "a Secret in many sources",
+      volumes: [{ name: "v", projected: { sources: paths.map(() => ({ secret: { name: "big" } })) } }],
+    },
+    {
+      what: "annotations in many files",
+      volumes: [
+        {
+          name: "v",
+          downwardAPI: {
+            items: Array.from({ length: 300 }, (_, i) => ({
+              path: `p${i}`,
+              fieldRef: { fieldPath: "metadata.annotations" },
+            })),
+          },
+        },
+      ],
+    },
+  ]
+  test.each(multiplied)("have at most 64 MiB of one pod: $what", async ({ volumes: wanted }) => {
+    const { cluster, volumes, signal, createPod, configMap } = host
+    // given
+    await configMap("big", { a: big })
+    await cluster.client.create(Secret, { metadata: { namespace: NAMESPACE, name: "big" }, data: { a: base64(big) } })
+    const annotations = { "example.com/long": "\u0001".repeat(200 * 1024) }
+    const pod = await createPod("p", { volumes: wanted }, { annotations })
+    // when, then
+    await expect(volumes.mount(pod, signal)).rejects.toThrow("the pod's volumes have more than 67108864 bytes")
   })
 
   test("are empty while an optional object is missing, and filled when it is created", async () => {

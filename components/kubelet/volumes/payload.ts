@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import { posix } from "node:path"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 
@@ -45,6 +46,36 @@ function cleanPath(path: string): string {
   return posix.normalize(path).replace(/\/$/, "")
 }
 
+/**
+ * How many bytes the volumes of one pod may show of ConfigMaps, Secrets and its own fields. Differs from upstream,
+ * which has no limit: a pod of a few kilobytes can show one object of 1 MiB under many thousand paths, and all pods of
+ * the node share one tmpfs.
+ */
+export const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
+
+/** Counts the bytes of files while they are made, and refuses more than a pod may have. */
+export class PayloadBudget {
+  #taken = 0
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get taken(): number {
+    return this.#taken
+  }
+
+  take(content: string | Uint8Array): void {
+    this.#taken += typeof content === "string" ? Buffer.byteLength(content) : content.length
+    if (this.#taken > this.#most)
+      throw new Error(
+        `the pod's volumes have more than ${MAX_PAYLOAD_BYTES} bytes of ConfigMaps, Secrets and fields of the pod: ` +
+          `list fewer items, or use a persistent volume`,
+      )
+  }
+}
+
 export interface KeyFiles {
   /** The content of each key. */
   readonly data: ReadonlyMap<string, string | Uint8Array>
@@ -54,19 +85,24 @@ export interface KeyFiles {
   readonly optional: boolean
   /** Returns the error message for a missing key. */
   readonly missing: (key: string) => string
+  readonly budget: PayloadBudget
 }
 
 /**
  * Returns keys of an object as files. Source: MakePayload in pkg/volume/configmap and pkg/volume/secret. @throws Error
- * for a missing key that is not optional
+ * for a missing key that is not optional, or too many bytes
  */
-export function keyFiles({ data, items, defaultMode, optional, missing }: KeyFiles): Payload {
+export function keyFiles({ data, items, defaultMode, optional, missing, budget }: KeyFiles): Payload {
+  const file = (content: string | Uint8Array, mode: number): PayloadFile => {
+    budget.take(content)
+    return { data: content, mode }
+  }
   if (items === undefined || items.length === 0)
-    return new Map([...data].map(([key, content]) => [key, { data: content, mode: defaultMode }]))
+    return new Map([...data].map(([key, content]) => [key, file(content, defaultMode)]))
   return new Map(
     items.flatMap(({ key, path, mode = defaultMode }): [string, PayloadFile][] => {
       const content = data.get(key)
-      if (content !== undefined) return [[path, { data: content, mode }]]
+      if (content !== undefined) return [[path, file(content, mode)]]
       if (optional) return []
       throw new Error(missing(key))
     }),

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -15,6 +16,7 @@ import type { ContentSources } from "./contents.ts"
 import { JITTER, VolumeLooks } from "./volume-looks.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
+import { MAX_PAYLOAD_BYTES, PayloadBudget } from "./payload.ts"
 import type { PathUsers } from "./path-users.ts"
 import { keyOf, neededBy, type Need } from "./needed-objects.ts"
 import type { Reference } from "./references.ts"
@@ -67,6 +69,8 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   #atFiles: Promise<unknown> | undefined
   /** When tokens in volumes must be renewed, in milliseconds of the monotonic clock. */
   #renewals: readonly Renewal[] = []
+  /** The bytes of the API in each large volume; undefined when there is none, as in most pods. */
+  #large: Map<string, number> | undefined
   /** The last reported error of each volume that could not be updated, so that each error is reported once. */
   #told: Map<string, string> | undefined
   #stopped = false
@@ -296,7 +300,9 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     if (this.#stale?.size === 0) this.#stale = undefined
     const contents = contentsIn(volume)
     if (contents === undefined) throw new Error(`volume "${volume.name}" takes nothing from the API`)
-    const payload = await contents.files(this.#sources(volume))
+    const budget = new PayloadBudget(MAX_PAYLOAD_BYTES - this.#bytesBeside(volume.name))
+    const payload = await contents.files(this.#sources(volume, budget))
+    this.#noteBytes(volume.name, budget.taken)
     const folder = await this.#folder(volume)
     if (!this.#stopped) {
       const stamp = timestamp(clock).slice(0, 19).replaceAll(/[-T:]/g, "_")
@@ -306,6 +312,18 @@ export class PodVolumes implements ObjectUser, TokenHolder {
       if (this.#atFiles === atFiles) this.#atFiles = undefined
     }
     return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true, measured: "files" }
+  }
+
+  /** Returns how many bytes the pod's other volumes have of the API. */
+  #bytesBeside(volume: string): number {
+    let bytes = 0
+    for (const [name, taken] of this.#large ?? []) if (name !== volume) bytes += taken
+    return bytes
+  }
+
+  #noteBytes(volume: string, bytes: number): void {
+    if (bytes >= LARGE_BYTES) (this.#large ??= new Map()).set(volume, bytes)
+    else this.#large?.delete(volume)
   }
 
   async #folder({ name, secret, configMap, projected }: Volume): Promise<string> {
@@ -321,18 +339,30 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     return join(await runtime.volumes.memoryFolder(config.root), this.#uid, `kubernetes.io~${kind}`, name)
   }
 
-  #sources(volume: Volume): ContentSources {
+  #sources(volume: Volume, budget: PayloadBudget): ContentSources {
     const { context, tokens } = this.#parts
     const pod = this.#pod
     const read = async <T>(reference: Reference): Promise<T | undefined> =>
       (await this.#read(reference)) as T | undefined
+    const secrets = new Map<string, Promise<ReadonlyMap<string, Uint8Array> | undefined>>()
+    const decoded = async (name: string) => {
+      const secret = await read<Secret>({ kind: "Secret", name })
+      return (
+        secret && new Map(Object.entries(secret.data ?? {}).map(([key, text]) => [key, Buffer.from(text, "base64")]))
+      )
+    }
     if (contentsIn(volume)?.hasToken === true)
       this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
     return {
       pod,
       hostIps: context.config.nodeIps,
       configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
-      secret: (name) => read<Secret>({ kind: "Secret", name }),
+      secret(name) {
+        let values = secrets.get(name)
+        if (values === undefined) secrets.set(name, (values = decoded(name)))
+        return values
+      },
+      budget,
       node: () => nodeAmounts(context),
       token: async (audience, expirationSeconds) => {
         const { status, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
@@ -363,6 +393,9 @@ interface Renewal {
   /** Milliseconds of the monotonic clock. */
   readonly at: number
 }
+
+/** A volume with fewer bytes counts nothing towards the limit of its pod: there are very many pods. */
+const LARGE_BYTES = 4096
 
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000

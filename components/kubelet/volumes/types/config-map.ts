@@ -20,6 +20,7 @@ export const configMapContents = (
       items,
       defaultMode,
       optional,
+      budget: sources.budget,
       missing: (key) => `configmap references non-existent config key: ${key}`,
     })
   },

@@ -12,13 +12,22 @@ export const downwardApiContents = (
   references: [],
   fromPod: true,
   hasToken: false,
-  async files({ pod, hostIps, node }) {
+  async files({ pod, hostIps, node, budget }) {
     const files = new Map<string, PayloadFile>()
+    // A field of many files, such as all annotations, is formatted once.
+    const fields = new Map<string, string>()
+    const field = (fieldPath: string) => {
+      const text = fields.get(fieldPath) ?? podField(pod, fieldPath, { podIps: [], hostIps })
+      fields.set(fieldPath, text)
+      return text
+    }
+    const add = (path: string, mode: number, data: string) => {
+      budget.take(data)
+      files.set(path, { mode, data })
+    }
     for (const { path, mode = defaultMode, fieldRef, resourceFieldRef } of items) {
-      if (fieldRef !== undefined)
-        files.set(path, { mode, data: podField(pod, fieldRef.fieldPath, { podIps: [], hostIps }) })
-      else if (resourceFieldRef !== undefined)
-        files.set(path, { mode, data: resourceField(pod, resourceFieldRef, await node()) })
+      if (fieldRef !== undefined) add(path, mode, field(fieldRef.fieldPath))
+      else if (resourceFieldRef !== undefined) add(path, mode, resourceField(pod, resourceFieldRef, await node()))
     }
     return files
   },

@@ -10,6 +10,8 @@ export const mountNfs: VolumeMounter<NFSVolumeSource> = async ({
   source: { server, path, readOnly = false },
   persistent,
 }) => {
+  // mount(8) and mount.nfs would take it as an option, such as `-T` for another fstab.
+  if (server.startsWith("-")) throw new Error(`the NFS server ${JSON.stringify(server)} must not begin with "-"`)
   const folder = volumeFolder(config, pod, "nfs", volume.name)
   const options = [...(readOnly ? ["ro"] : []), ...(persistent?.mountOptions ?? [])]
   await runtime.volumes.mountNfs({ folder, server, path, options })

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer"
 import { DEFAULT_MODE, type Contents, type KeySource } from "../contents.ts"
 import { keyFiles } from "../payload.ts"
 
@@ -8,13 +7,14 @@ export const secretContents = ({ name, items, optional = false }: KeySource, def
   fromPod: false,
   hasToken: false,
   async files(sources) {
-    const object = await sources.secret(name)
-    if (object === undefined && !optional) throw new Error(`secret "${name}" not found`)
+    const data = await sources.secret(name)
+    if (data === undefined && !optional) throw new Error(`secret "${name}" not found`)
     return keyFiles({
-      data: new Map(Object.entries(object?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64")])),
+      data: data ?? new Map(),
       items,
       defaultMode,
       optional,
+      budget: sources.budget,
       missing: (key) => `references non-existent secret key: ${key}`,
     })
   },

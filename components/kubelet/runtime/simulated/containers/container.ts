@@ -131,7 +131,12 @@ export class SimulatedContainer implements ContainerHandle {
     return this.config.args ?? []
   }
   get env(): Readonly<Record<string, string>> {
-    return (this.#env ??= Object.fromEntries((this.config.envs ?? []).map(({ key = "", value = "" }) => [key, value])))
+    return (this.#env ??= Object.fromEntries(
+      (this.config.envs ?? []).map(({ key = "", value = "" }) => [
+        key,
+        typeof value === "string" ? value : Buffer.from(value).toString("utf8"),
+      ]),
+    ))
   }
   get stopping(): AbortSignal {
     this.#stopping ??= new AbortController()
