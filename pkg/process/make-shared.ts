@@ -10,8 +10,8 @@ import { run } from "./run.ts"
 export async function makeShared(folder: string): Promise<void> {
   const mount = mountOf(folder, await mountPoints())
   if (mount?.isShared === true) return
-  if (mount?.path !== folder) await run("mount", ["--no-canonicalize", "--rbind", folder, folder])
-  await run("mount", ["--no-canonicalize", "--make-rshared", folder])
+  if (mount?.path !== folder) await run("mount", ["--no-canonicalize", "--rbind", "--", folder, folder])
+  await run("mount", ["--no-canonicalize", "--make-rshared", "--", folder])
 }
 
 /**
@@ -19,7 +19,7 @@ export async function makeShared(folder: string): Promise<void> {
  * folder.
  */
 export async function endShared(folder: string): Promise<void> {
-  if (isMountOfItself(folder, await mountPoints())) await run("umount", ["--no-canonicalize", "--lazy", folder])
+  if (isMountOfItself(folder, await mountPoints())) await run("umount", ["--no-canonicalize", "--lazy", "--", folder])
 }
 
 /** Returns whether the newest mount on the folder shows what the folder would show without that mount. */

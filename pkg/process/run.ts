@@ -10,7 +10,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs a program to its end. Returns what it wrote to its standard output.
+ * Runs a program to its end. Returns what it wrote to its standard output. Texts of users come behind a `--`, or as the
+ * value of an option, so that the program never takes one that begins with `-` as an option.
  * @throws Error that names the program, with what it wrote to its standard error; or the error of `input`
  */
 export async function run(

@@ -61,6 +61,7 @@ export function hostVolumes(): VolumeFiles {
         "-t",
         "nfs",
         ...(options.length === 0 ? [] : ["-o", options.join(",")]),
+        "--",
         `${server.includes(":") ? `[${server}]` : server}:${path}`,
         folder,
       ])

@@ -6,22 +6,22 @@ import { run } from "../../../../../pkg/process/run.ts"
  * Bind-mounts `from`. `--no-canonicalize` keeps `mount` from resolving the links in it, which is left to the kernel.
  */
 export const bindMount = (from: string, to: string): Promise<unknown> =>
-  run("mount", ["--no-canonicalize", "--bind", from, to])
+  run("mount", ["--no-canonicalize", "--bind", "--", from, to])
 
 export const mountTmpfs = (folder: string, options: readonly string[]): Promise<unknown> =>
-  run("mount", ["-t", "tmpfs", "-o", options.join(","), "tmpfs", folder])
+  run("mount", ["-t", "tmpfs", "-o", options.join(","), "--", "tmpfs", folder])
 
 /** Unmounts lazily: a mount that is in use disappears from the tree at once, and ends with its last user. */
 export async function unmount(path: string): Promise<void> {
   try {
-    await run("umount", ["--no-canonicalize", path])
+    await run("umount", ["--no-canonicalize", "--", path])
   } catch (err) {
     if (!/busy/.test(String(err))) {
       // The mount may have disappeared together with the one below it.
       if (isMissing(err) || /not mounted|no mount point|not found/i.test(String(err))) return
       throw err
     }
-    await run("umount", ["--no-canonicalize", "--lazy", path])
+    await run("umount", ["--no-canonicalize", "--lazy", "--", path])
   }
 }
 
