@@ -42,7 +42,12 @@ interface Prepared {
  * backOffPeriod.
  */
 export const RETRY_MS = 10_000
-const MOUNT_RETRY_MS = 2_000
+/**
+ * The first wait after a volume could not be mounted; it doubles up to RETRY_MS. Source:
+ * pkg/util/goroutinemap/exponentialbackoff. Differs from upstream, where it grows to two minutes: nothing tells the
+ * kubelet here when a claim is bound.
+ */
+const FIRST_MOUNT_RETRY_MS = 500
 /** After a failed pull the pod is synced again this soon, so that its status shows the backoff. */
 const PULL_RETRY_MS = 2_000
 
@@ -59,6 +64,9 @@ export class PodRunner {
   readonly #sandboxes: SandboxMaker
   // The maps exist while they have entries: there are very many pods, nearly all of which never fail.
   #failures: Map<string, StartFailure> | undefined
+  /** No sandbox is created before this time of the monotonic clock, after one could not be. */
+  #sandboxDue = 0
+  #mountRetryMs = FIRST_MOUNT_RETRY_MS
   /** When the containers ended that made all start again, by their names: the runtime no longer has those runs. */
   #causes: Map<string, number> | undefined
 
@@ -72,6 +80,11 @@ export class PodRunner {
   /** Why containers that should run do not run, by their names. */
   get failures(): ReadonlyMap<string, StartFailure> {
     return this.#failures ?? NO_FAILURES
+  }
+
+  /** Lets the next sync create a sandbox at once, although the last one failed: the pod or the runtime has changed. */
+  retryAtOnce(): void {
+    this.#sandboxDue = 0
   }
 
   forgetFailures(): void {
@@ -91,6 +104,7 @@ export class PodRunner {
   async apply(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<void> {
     const { context, cache } = this.#parts
     const podIp = this.#runtime.sandboxes[0]?.ips[0]
+    if (plan.createSandbox && this.#waitsForSandbox()) return
     if (plan.killPod) {
       if (plan.createSandbox)
         context.events.event(pod, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
@@ -126,6 +140,18 @@ export class PodRunner {
       if (!started && start.type !== "regular" && start.type !== "ephemeral") break
       if (started && start.type === "sidecar") this.#waker.wake()
     }
+  }
+
+  /**
+   * Whether the last sandbox failed too recently. The sync may have another cause than the end of the wait: a runtime
+   * keeps the remains of a failed sandbox, and every change of them is told. Source: the work queue of
+   * pkg/kubelet/pod_workers.go completeWork.
+   */
+  #waitsForSandbox(): boolean {
+    const left = this.#sandboxDue - this.#parts.context.clock.monotonic()
+    if (left <= 0 || isRunning(this.#runtime)) return false
+    this.#waker.wakeIn(left)
+    return true
   }
 
   /**
@@ -194,6 +220,7 @@ export class PodRunner {
         plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined,
       ])
       signal.throwIfAborted()
+      this.#mountRetryMs = FIRST_MOUNT_RETRY_MS
       if (plan.createSandbox && !(await this.#hasDevices(pod, signal))) {
         this.#waker.wakeIn(RETRY_MS)
         return undefined
@@ -204,13 +231,15 @@ export class PodRunner {
         (await traced(context.tracing, "Create sandbox", () => this.#sandboxes.create(pod, config, signal)))
       if (sandbox !== undefined && (await this.#isNetworkReady(pod, sandbox, signal)))
         return { mounted, sandbox, config }
+      if (sandbox === undefined) this.#sandboxDue = context.clock.monotonic() + RETRY_MS
       this.#waker.wakeIn(RETRY_MS)
       return undefined
     } catch (err) {
       signal.throwIfAborted()
       if (!(err instanceof VolumeError)) throw err
       context.events.event(pod, "Warning", "FailedMount", err.message)
-      this.#waker.wakeIn(MOUNT_RETRY_MS)
+      this.#waker.wakeIn(this.#mountRetryMs)
+      this.#mountRetryMs = Math.min(this.#mountRetryMs * 2, RETRY_MS)
       return undefined
     }
   }

@@ -112,6 +112,12 @@ export class PodWorker implements Waker {
     const shorter =
       (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
     if (ends || shorter) this.#interrupt?.abort(new Error("the pod is being deleted"))
+    this.retry()
+  }
+
+  /** Syncs the pod, and tries again what failed without waiting. */
+  retry(): void {
+    this.#runner.retryAtOnce()
     this.wake()
   }
 
@@ -172,7 +178,7 @@ export class PodWorker implements Waker {
             stage: this.#stage,
             err,
           })
-          this.wakeIn(this.#stage === "running" ? RETRY_MS : 1000)
+          this.wakeIn(RETRY_MS)
         }
       }
     }

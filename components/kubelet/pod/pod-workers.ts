@@ -79,7 +79,7 @@ export class PodWorkers {
       cache.on((uid) => this.#runtimeChanged(uid)),
       // What failed while the runtime was away is retried at once.
       cache.onRelist(() => {
-        for (const worker of this.#workers.values()) worker.wake()
+        for (const worker of this.#workers.values()) worker.retry()
       }),
     )
     const first = known

@@ -101,8 +101,14 @@ export class RuntimeCache {
       if (signal.aborted) return
       if (!isCriError(err, "Unimplemented")) throw err
       log.info("The container runtime sends no events; polling it", { ms: RELIST_MS })
-      while (!signal.aborted) {
-        await this.#begin().catch((failure: unknown) => log.warn("Failed to list containers", { err: failure }))
+      for (let isAway = true; !signal.aborted;) {
+        try {
+          await (isAway ? this.#begin() : this.relist())
+          isAway = false
+        } catch (failure) {
+          isAway = true
+          log.warn("Failed to list containers", { err: failure })
+        }
         await sleep(clock, RELIST_MS, signal).catch(() => undefined)
       }
     }

@@ -117,6 +117,13 @@ const STATES = {
 } as const
 
 /**
+ * Returns when a container ended, in nanoseconds since the epoch; 0 while it has not. One that never ran may have no
+ * time of its end, although the backoff of its restarts counts from it.
+ */
+const endOf = ({ state, createdAt, finishedAt }: CriContainerStatus): number =>
+  state === "CONTAINER_EXITED" && finishedAt <= 0 ? createdAt : Math.max(0, finishedAt)
+
+/**
  * `sandboxId` is not in the runtime's status; `message` is the termination message, if there is one; `known` is the
  * identity of the pod if it is known.
  */
@@ -136,7 +143,7 @@ export function containerFrom(
     state: STATES[status.state],
     createdAt: Math.round(status.createdAt / 1e6),
     startedAt: Math.round(status.startedAt / 1e6),
-    finishedAt: Math.round(status.finishedAt / 1e6),
+    finishedAt: Math.round(endOf(status) / 1e6),
     exitCode: status.exitCode,
     reason: status.reason,
     message: message ?? status.message,

@@ -47,6 +47,14 @@ export async function simulatedKubelet(images: Readonly<Record<string, ImageBeha
         .filter(({ involvedObject }) => involvedObject.name === name)
         .map(({ reason, message }) => `${reason}: ${message}`)
     },
+    /** Returns how often an event with this reason was recorded, counting repetitions. */
+    count(name: string, reason: string): number {
+      const latest = new Map<string | undefined, Event>()
+      for (const { object } of cluster.history({ kind: "Event" })) latest.set(object.metadata.uid, object as Event)
+      return [...latest.values()]
+        .filter((event) => event.involvedObject.name === name && event.reason === reason)
+        .reduce((sum, { count = 1 }) => sum + count, 0)
+    },
     async restart(): Promise<void> {
       const fault = await cluster.faults.crashed({ kubelet: NODE })
       await fault.end()

@@ -107,8 +107,12 @@ export async function killPod(
   )
 }
 
-/** Delay before the runtime is asked again. */
-const RUNTIME_RETRY_MS = 1000
+/**
+ * Delay before the runtime is asked again; it doubles. Source of the longest: backOffPeriod of pkg/kubelet/kubelet.go.
+ * Differs from upstream, which always waits that long: a runtime that is being restarted is back in a second or two.
+ */
+const FIRST_RETRY_MS = 1000
+const LONGEST_RETRY_MS = 10_000
 
 /**
  * Ends a pod as `killPod` does, and asks a runtime that fails again until nothing runs any more. `next` returns the
@@ -119,16 +123,20 @@ export async function killUntilEnded(
   cache: RuntimeCache,
   next: () => KillPodRequest & { readonly pod: Pod },
 ): Promise<void> {
+  let waitMs = FIRST_RETRY_MS
   for (let request = next(); isRunning(request.runtime); request = next()) {
     const { pod, signal } = request
     try {
       await killPod(context, cache, request)
+      // A runtime may say that all has stopped, and still show it running.
+      if (!isRunning(next().runtime)) return
     } catch (err) {
       signal.throwIfAborted()
       const message = `error killing pod: ${err instanceof Error ? err.message : String(err)}`
       context.events.event(pod, "Warning", "FailedKillPod", message)
-      await sleep(context.clock, RUNTIME_RETRY_MS, signal).catch(() => undefined)
     }
+    await sleep(context.clock, waitMs, signal).catch(() => undefined)
+    waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)
     signal.throwIfAborted()
   }
 }
