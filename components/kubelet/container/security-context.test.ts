@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { containerSecurity, namespaceOptions, verifyRunAsNonRoot } from "./security-context.ts"
+import { containerSecurity, namespaceOptions, sandboxSecurity, verifyRunAsNonRoot } from "./security-context.ts"
 import { podOf } from "../testing/pod.ts"
 
 type Spec = Parameters<typeof podOf>[0]
@@ -78,6 +78,15 @@ describe("a container's security context for the runtime", () => {
     [{ shareProcessNamespace: true }, { network: "POD", ipc: "POD", pid: "POD" }],
   ] as const)("shares namespaces as %j says", (spec, options) => {
     expect(namespaceOptions(podOf(spec))).toEqual(options)
+  })
+
+  test("makes the sandbox privileged for a container of any type", () => {
+    const securityContext = { privileged: true }
+    const of = (spec: Spec) => sandboxSecurity(podOf(spec)).privileged
+    expect(of({})).toBe(false)
+    expect(of({ containers: [{ name: "c", image: "i", securityContext }] })).toBe(true)
+    expect(of({ initContainers: [{ name: "i", image: "i", securityContext }] })).toBe(true)
+    expect(of({ ephemeralContainers: [{ name: "e", image: "i", securityContext }] })).toBe(true)
   })
 
   test("lets an ephemeral container see the processes of its target", () => {

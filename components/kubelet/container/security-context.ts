@@ -14,7 +14,7 @@ import type {
   NamespaceOption,
   SecurityProfile,
 } from "../../../pkg/cri/security.ts"
-import type { AnyContainer } from "./containers.ts"
+import { containersOf, type AnyContainer } from "./containers.ts"
 import { configError } from "./start-error.ts"
 
 type ContainerSecurity = InitOf<typeof LinuxContainerSecurityContext>
@@ -167,9 +167,7 @@ export function containerSecurity({
  */
 export function sandboxSecurity(pod: Pod): SandboxSecurity {
   const shared = pod.spec.securityContext
-  const privileged = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(
-    ({ securityContext }) => securityContext?.privileged === true,
-  )
+  const privileged = containersOf(pod).some(({ container }) => container.securityContext?.privileged === true)
   return {
     namespaceOptions: namespaceOptions(pod),
     privileged,

@@ -35,6 +35,22 @@ describe("a pod's worker", () => {
     expect(node.events("web")).toContainEqual(expect.stringContaining("Unhealthy: Liveness probe failed: "))
   })
 
+  test("takes a redirect to another host for a success, and warns of it", async () => {
+    // given a container that sends its probe elsewhere
+    const away = new Response("elsewhere", { status: 302, headers: { Location: "http://elsewhere.invalid/" } })
+    await using node = await simulatedKubelet({ web: { http: () => away.clone() } })
+    // when
+    await node.create("web", {
+      containers: [{ name: "c", image: "web", readinessProbe: { httpGet: { port: 80, path: "/" } } }],
+    })
+    await node.cluster.advance(10_000)
+    // then
+    expect(node.status("web").containerStatuses![0]).toMatchObject({ ready: true, restartCount: 0 })
+    expect(node.events("web")).toContain(
+      "ProbeWarning: Readiness probe warning: Probe terminated redirects, Response body: elsewhere",
+    )
+  })
+
   test("holds the other probes, and the init containers after a sidecar, until the startup probe has succeeded", async () => {
     let up = false
     await using node = await simulatedKubelet({ side: { exec: () => (up ? 0 : 1) }, init: { runsMs: 1000 }, main: {} })

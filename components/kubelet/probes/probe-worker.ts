@@ -84,12 +84,15 @@ export class ProbeWorker {
     this.#held = true
     const { pod, container, run, podIp, probe, kind, fieldPath } = this.#options
     const began = this.#context.clock.monotonic()
-    const { ok, output } = await check(this.#context, { pod, container, containerId: run.id, podIp, probe, signal })
+    const request = { pod, container, containerId: run.id, podIp, probe, signal }
+    const { ok, isDoubtful = false, output } = await check(this.#context, request)
     this.#held = false
     if (signal.aborted) return
     if (ok || counts) this.#context.metrics.probed(run.pod, run.name, kind, ok, this.#context.clock.monotonic() - began)
     if (!ok && counts)
       this.#context.events.event(pod, "Warning", "Unhealthy", `${TITLES[kind]} probe failed: ${output}`, fieldPath)
+    if (isDoubtful)
+      this.#context.events.event(pod, "Warning", "ProbeWarning", `${TITLES[kind]} probe warning: ${output}`, fieldPath)
     if (ok || counts) this.#take(ok)
     if (!ok && !this.#everSucceeded && kind !== "liveness") this.#lookAgain()
   }

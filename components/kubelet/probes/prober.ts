@@ -8,7 +8,9 @@ import { portOf } from "../container/ports.ts"
 
 export interface Check {
   readonly ok: boolean
-  /** The output that the event Unhealthy shows. */
+  /** Whether a successful check is reported by the event ProbeWarning. */
+  readonly isDoubtful?: boolean
+  /** The output that the event Unhealthy or ProbeWarning shows. */
   readonly output: string
 }
 
@@ -68,8 +70,11 @@ async function tryCheck(
       { scheme, host: host ? host : podIp, port: portOf(port, container), path, headers, timeoutMs },
       signal,
     )
-    const ok = status >= 200 && status < 400
-    return { ok, output: ok ? body : `HTTP probe failed with statuscode: ${status}` }
+    if (status < 200 || status >= 400) return { ok: false, output: `HTTP probe failed with statuscode: ${status}` }
+    // A redirect that was not followed leads to another host, whose health would show nothing about this one.
+    if (status >= 300)
+      return { ok: true, isDoubtful: true, output: `Probe terminated redirects, Response body: ${body}` }
+    return { ok: true, output: body }
   }
   if (probe.tcpSocket !== undefined) {
     const { host, port } = probe.tcpSocket

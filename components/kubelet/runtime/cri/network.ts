@@ -10,6 +10,8 @@ import type { HttpProbeRequest, PodNetwork } from "../runtime.ts"
 
 const MAX_BODY = 10 * 1024
 const MAX_REDIRECTS = 10
+/** The statuses that Go's client follows. Source: net/http/client.go redirectBehavior. */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** Source: grpc/health/v1/health.proto. */
 const HealthCheckRequest = message({ service: field(1, "string") })
@@ -77,7 +79,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
   ): Promise<{ status: number; statusText: string; body: string }> {
     const answer = await once(request, signal)
     const { location } = answer
-    if (answer.status < 300 || answer.status >= 400 || location === undefined) return answer
+    if (!REDIRECTS.has(answer.status) || location === undefined) return answer
     const target = new URL(
       location,
       `${request.scheme.toLowerCase()}://${joinHostPort(request.host, request.port)}${request.path}`,
