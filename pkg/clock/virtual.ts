@@ -1,10 +1,5 @@
 import type { Clock, Timer, TimerKind } from "./clock.ts"
-
-/**
- * Resolves when all promises that can run now have run. Only then does the clock decide that no work is left at this
- * instant.
- */
-const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { inMacrotask, nextMacrotask } from "./macrotask.ts"
 
 /** Number of turns that are traced, to find their origin, after an instant has had too many turns. */
 const WATCHED_TURNS = 500
@@ -135,7 +130,7 @@ export class VirtualClock implements Clock {
     if (this.origins !== undefined) this.note()
     if (this.flushing) return
     this.flushing = true
-    setImmediate(() => {
+    inMacrotask(() => {
       this.flushing = false
       this.flushes++
       const turns = this.turns
@@ -159,7 +154,7 @@ export class VirtualClock implements Clock {
   private awaitRest(): void {
     this.resting = true
     const { flushes } = this
-    setImmediate(() => {
+    inMacrotask(() => {
       if (!this.flushing && this.flushes === flushes) for (const run of this.rests.splice(0, MOST_AT_REST)) run()
       this.resting = false
       if (this.rests.length > 0) this.awaitRest()
