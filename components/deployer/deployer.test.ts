@@ -15,7 +15,7 @@ function memoryFolder(files: Record<string, string> = {}) {
   const listeners = new Set<(name: string | undefined) => void>()
   const tell = (name: string) => listeners.forEach((listener) => listener(name))
   const folder: ManifestFolder = {
-    names: () => [...contents.keys()],
+    list: () => ({ files: [...contents.keys()], faults: new Map() }),
     read: (name) => contents.get(name),
     watch(changed) {
       listeners.add(changed)

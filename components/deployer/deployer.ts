@@ -1,6 +1,7 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { NoRegularFile } from "../../pkg/files/regular-file.ts"
 import { WorkQueue } from "../../pkg/controller/workqueue.ts"
 import { ManifestFault, parseManifest, type ManifestObject } from "./documents.ts"
 import type { ManifestFolder } from "./folder.ts"
@@ -51,6 +52,7 @@ export function createDeployer(
   const applied = new Map<string, string>()
   const retries = new Map<string, number>()
   const problems = new Map<string, string>()
+  let unlisted: ReadonlyMap<string, string> = new Map()
   let queue: WorkQueue | undefined
   let working: Promise<void> | undefined
   let unwatch = (): void => undefined
@@ -72,7 +74,7 @@ export function createDeployer(
       faults = await deploy(file)
     } catch (err) {
       faults = [messageOf(err)]
-      if (err instanceof ManifestFault) {
+      if (err instanceof ManifestFault || err instanceof NoRegularFile) {
         current.done(file)
         problems.set(file, err.message)
         log.error("Failed to read a manifest", { file, fault: err.message })
@@ -93,11 +95,20 @@ export function createDeployer(
     current.addAfter(file, wait)
   }
 
+  /** Returns the files of the folder. Says which folders cannot be listed, once each. */
+  function list(): readonly string[] {
+    const { files, faults } = folder.list()
+    for (const [path, fault] of faults) {
+      if (unlisted.get(path) !== fault) log.error("Failed to list a folder of manifests", { folder: path, fault })
+    }
+    unlisted = faults
+    return files
+  }
+
   /** Makes the cluster what the file says. Gives what went wrong. */
   async function deploy(file: string): Promise<readonly string[]> {
-    const names = folder.names()
-    if (names.includes(file + SKIP)) return []
-    const text = (names.includes(file) ? folder.read(file) : undefined) ?? embedded.get(file)
+    if (list().includes(file + SKIP)) return []
+    const text = folder.read(file) ?? embedded.get(file)
     if (text !== undefined && applied.get(file) === text) return []
     const objects = text === undefined ? [] : parseManifest(text)
     // Asked for again at the end: a definition in the file says whether its objects are in namespaces.
@@ -189,8 +200,11 @@ export function createDeployer(
   }
 
   function changed(name: string | undefined): void {
-    const files = name === undefined ? [...folder.names(), ...embedded.keys(), ...problems.keys()] : [name]
-    for (const file of files) {
+    const files = list()
+    // What changes may be a folder of manifests that comes or goes.
+    const any = name === undefined || !MANIFEST.test(name.endsWith(SKIP) ? name.slice(0, -SKIP.length) : name)
+    const some = any ? [...files, ...embedded.keys(), ...problems.keys(), ...applied.keys()] : [name]
+    for (const file of new Set(some)) {
       const manifest = file.endsWith(SKIP) ? file.slice(0, -SKIP.length) : file
       if (!MANIFEST.test(manifest)) continue
       retries.delete(manifest)
@@ -201,7 +215,7 @@ export function createDeployer(
   return {
     name: "deployer",
     problem() {
-      const [first] = problems
+      const [first] = [...problems, ...unlisted]
       return first === undefined ? undefined : `${first[0]}: ${first[1]}`
     },
     async start(signal) {
@@ -211,7 +225,7 @@ export function createDeployer(
       queue = new WorkQueue(clock, pump)
       unwatch = folder.watch(changed)
       const others = besideOthers ? [] : known
-      for (const file of new Set([...embedded.keys(), ...folder.names().toSorted(), ...others]))
+      for (const file of new Set([...embedded.keys(), ...list().toSorted(), ...others]))
         if (MANIFEST.test(file)) queue.add(file)
     },
     async stop() {

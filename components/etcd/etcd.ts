@@ -1,10 +1,13 @@
+import { existsSync } from "node:fs"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { EtcdConnection } from "../../pkg/etcd/connection.ts"
 import { leaderOf, listMembers, moveLeader, removeMember, type EtcdMember } from "../../pkg/etcd/members.ts"
+import { removeIfPossible } from "../../pkg/files/files.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import { untilPortFree } from "../../pkg/process/free-port.ts"
 import { issueEtcdCertificates, keepEtcdAuthorities, openEtcdAuthorities } from "./certificates.ts"
 import { connectEtcd } from "./connect.ts"
 import { peerUrl, type EtcdConfig } from "./etcd-config.ts"
@@ -24,6 +27,8 @@ export interface EtcdOptions extends EtcdConfig {
 /** A database of one server, in SQLite, from which the first member of a new cluster is filled. */
 export interface OwnDatabase {
   readonly exists: () => boolean
+  /** Called before anything is written. @throws Error where it cannot be copied */
+  readonly refuse: () => void
   /** Copies what it has to etcd, which runs. */
   readonly copy: () => Promise<void>
   /** Renames it, or what is left of it. */
@@ -76,6 +81,9 @@ export class ManagedEtcd implements Component {
     if (orphan !== undefined) this.#log.info("Ended the etcd of an earlier run", { pid: orphan })
     const { database, askInvitation } = this.#options
     const plan = planOf(this.#folder.state({ hasDatabase: database.exists(), joins: askInvitation !== undefined }))
+    if (plan.action === "begin" && plan.fills) database.refuse()
+    const hadCertificates = existsSync(this.#options.tlsFolder)
+    await this.#portsFree(stopping)
     try {
       if (plan.action === "join") await this.#join(askInvitation!, stopping)
       else {
@@ -89,6 +97,11 @@ export class ManagedEtcd implements Component {
       }
     } catch (err) {
       await this.#process?.stop()
+      // What has begun and not ended is of no use: the database still has everything.
+      if (plan.action === "begin" && (!plan.fills || database.exists())) {
+        this.#folder.remove()
+        if (!hadCertificates) removeIfPossible(this.#options.tlsFolder)
+      }
       throw err
     }
     this.#problem = undefined
@@ -178,6 +191,15 @@ export class ManagedEtcd implements Component {
     }
     this.#folder.unmark("joining")
     this.#log.info("This server's etcd is a member of the cluster", { member: this.memberName })
+  }
+
+  /** Waits for the ports of an etcd that was killed at the same time as its server. */
+  async #portsFree(signal: AbortSignal): Promise<void> {
+    const { address, ports } = this.#options
+    const tools = { clock: this.#clock, log: this.#log, signal }
+    for (const host of ["127.0.0.1", address]) await untilPortFree(host, ports.client, tools)
+    await untilPortFree(address, ports.peer, tools)
+    await untilPortFree("127.0.0.1", ports.metrics, tools)
   }
 
   #issueCertificates(): void {

@@ -47,7 +47,9 @@ export function planOf({ hasData, unfinished, isRemoved, hasDatabase, joins }: M
   )
 }
 
-const MARKS = { filling: "filling", joining: "joining", removed: "removed" } as const
+/** The file that is there while the first member is filled with a database. */
+export const FILLING = "filling"
+const MARKS = { filling: FILLING, joining: "joining", removed: "removed" } as const
 
 /** The folder of a member: etcd's data, its name, and marks of what has not ended. */
 export class MemberFolder {
@@ -76,6 +78,11 @@ export class MemberFolder {
     rmSync(this.path, { recursive: true, force: true })
     mkdirSync(this.path, { recursive: true, mode: 0o700 })
     this.mark(mark)
+  }
+
+  /** Removes the folder, which has nothing that counts. */
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true })
   }
 
   mark(mark: keyof typeof MARKS): void {

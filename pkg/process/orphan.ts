@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { basename } from "node:path"
 import { sleep, type Clock } from "../clock/clock.ts"
+import { startOf } from "./process-state.ts"
 
 /** A program of which one process runs for each value of an argument, such as the path of its configuration. */
 export interface OwnProgram {
@@ -21,7 +22,9 @@ export async function endOrphan(own: OwnProgram, clock: Clock): Promise<number |
   if (pid === undefined) return undefined
   const deadline = clock.monotonic() + own.stopMs
   signalIfThere(pid, "SIGTERM")
-  for (let killed = false; find(own) === pid;) {
+  const start = startOf(pid)
+  // Its command line is gone before its files and ports are free.
+  for (let killed = false; start !== undefined && startOf(pid) === start;) {
     if (!killed && clock.monotonic() > deadline) {
       signalIfThere(pid, "SIGKILL")
       killed = true

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync } from "node:fs"
 import { statfs } from "node:fs/promises"
-import { createServer } from "node:net"
 import { dirname } from "node:path"
+import { portFault } from "../../../pkg/process/free-port.ts"
 import { found, missing, warning, type Finding } from "./finding.ts"
 
 const MIB = 1024 * 1024
@@ -48,11 +48,7 @@ export const judgeClock = (now: number, built: number): Finding =>
 /** Checks whether a port is free. */
 export async function checkPort(host: string, port: number, server: number | undefined): Promise<Finding> {
   const name = `port ${port}`
-  const fault = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-    const probe = createServer()
-    probe.once("error", resolve)
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(undefined)))
-  })
+  const fault = await portFault(host, port)
   if (fault === undefined) return found(name, "free")
   if (fault.code === "EADDRINUSE") {
     return server === undefined

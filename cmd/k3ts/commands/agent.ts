@@ -6,6 +6,7 @@ import { joinCluster } from "../../../components/supervisor/agent/join.ts"
 import { Membership } from "../../../components/supervisor/agent/membership.ts"
 import type { AgentConfig } from "../../../components/supervisor/agent-config.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
 import { ADDRESS_GROUPS } from "../../../pkg/netlink/links.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
@@ -22,7 +23,8 @@ import { containerdConfig } from "../config/node-config.ts"
 import { createContext, type Context } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { loggerOf } from "../logger.ts"
-import { lockAgent, lockNode, refuseSecondNode } from "../process/pid-file.ts"
+import { untilFormerEnded } from "../process/former-process.ts"
+import { lockAgent, lockNode, refuseSecondNode, type Lock } from "../process/pid-file.ts"
 import { failOn, untilSignal } from "../process/process-life.ts"
 import { SIMULATED } from "../config/server-flags.ts"
 import { ServiceManager } from "../process/service-manager.ts"
@@ -38,30 +40,43 @@ export default defineCommand({
   async run({ flags }) {
     const log = loggerOf(flags)
     const ownsNode = flags["container-runtime-endpoint"] !== SIMULATED
+    await untilFormerEnded({ dataDir: flags["data-dir"], ownsNode }, { clock: realClock, log })
     if (ownsNode) refuseSecondNode()
     refuseLacking(preflightNode(flags))
+    // Read again where it is used; a file that is not there is found before anything is written.
+    tokenOf("token", flags.token, flags["token-file"])
     const lock = lockAgent(flags["data-dir"])
-    const nodeLock = ownsNode ? lockNode() : undefined
-    const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
-    const signal = untilSignal(log, () => void serviceManager.stopping())
-    const context = createContext(log)
-    failOn(context.spawn)
-    log.info("Starting a k3ts agent", {
-      version,
-      commit: gitCommit,
-      kubernetes: GIT_VERSION,
-      dataDir: flags["data-dir"],
-      pid: process.pid,
-    })
     try {
-      await run(flags, context, serviceManager, signal)
+      const nodeLock = ownsNode ? lockNode() : undefined
+      try {
+        await serve(flags, log, lock)
+      } finally {
+        nodeLock?.release()
+      }
     } finally {
-      nodeLock?.release()
       lock.release()
     }
     log.info("k3ts has stopped")
   },
 })
+
+async function serve(flags: AgentFlags, log: Logger, lock: Lock): Promise<void> {
+  const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
+  const signal = untilSignal(log, () => {
+    void serviceManager.stopping()
+    lock.setStopping()
+  })
+  const context = createContext(log)
+  failOn(context.spawn)
+  log.info("Starting a k3ts agent", {
+    version,
+    commit: gitCommit,
+    kubernetes: GIT_VERSION,
+    dataDir: flags["data-dir"],
+    pid: process.pid,
+  })
+  await run(flags, context, serviceManager, signal)
+}
 
 /** Joins the cluster, then runs the node until `signal` aborts or a component fails. */
 async function run(

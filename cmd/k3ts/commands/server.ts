@@ -16,6 +16,7 @@ import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/preflight.ts"
 import { refuseLacking } from "../checks/finding.ts"
+import { refuseBeforeWriting } from "../checks/refusals.ts"
 import { bindAddress, clusterConfig, kubeletNames } from "../config/cluster-config.ts"
 import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
@@ -23,7 +24,8 @@ import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { loggerOf } from "../logger.ts"
-import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../process/pid-file.ts"
+import { untilFormerEnded } from "../process/former-process.ts"
+import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer, type Lock } from "../process/pid-file.ts"
 import { ServiceManager } from "../process/service-manager.ts"
 import { failOn, untilSignal } from "../process/process-life.ts"
 import { networkOf, type ClusterNetwork } from "../config/network.ts"
@@ -39,32 +41,36 @@ export default defineCommand({
     const network = networkOf(flags)
     const log = loggerOf(flags)
     const dataDir = flags["data-dir"]
+    const ownsNode = !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
+    const listens = { host: bindAddress(flags), port: flags["https-listen-port"] }
+    await untilFormerEnded({ dataDir, ownsNode, listens }, { clock: realClock, log })
     refuseSecondServer(dataDir)
     completeRestore(dataDir, realClock.now())
-    const ownsNode = !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
     if (ownsNode) refuseSecondNode()
     refuseLacking(await preflight(flags))
+    await refuseBeforeWriting(flags)
     const lock = lockDataDir(dataDir)
-    const nodeLock = ownsNode ? lockNode() : undefined
     try {
-      await serve(flags, network, log, (port) => lock.setListening({ host: bindAddress(flags), port }))
+      const nodeLock = ownsNode ? lockNode() : undefined
+      try {
+        await serve(flags, network, log, lock)
+      } finally {
+        nodeLock?.release()
+      }
     } finally {
-      nodeLock?.release()
       lock.release()
     }
   },
 })
 
-async function serve(
-  flags: ServerFlags,
-  network: ClusterNetwork,
-  log: Logger,
-  onPort: (port: number) => void,
-): Promise<void> {
+async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, lock: Lock): Promise<void> {
   const from = realClock.monotonic()
   const sinceStart = () => Math.round(realClock.monotonic() - from)
   const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
-  const signal = untilSignal(log, () => void serviceManager.stopping())
+  const signal = untilSignal(log, () => {
+    void serviceManager.stopping()
+    lock.setStopping()
+  })
   const context = createContext(log)
   failOn(context.spawn)
   const traces = await tracingOf(flags, process.env, context)
@@ -81,7 +87,7 @@ async function serve(
       serviceManager,
       signal,
       sinceStart,
-      onPort,
+      onPort: (port) => lock.setListening({ host: bindAddress(flags), port }),
     })
   } finally {
     await traces?.stop()

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
+import { FILLING } from "../../../components/etcd/member-state.ts"
 import { boolean, value } from "../cli/flags.ts"
 import { reading } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
@@ -44,6 +46,14 @@ interface EtcdFlags {
 
 export const etcdFolder = (dataDir: string): string => join(dataDir, "server/db/etcd")
 
+/**
+ * Whether the data of a directory are in the etcd beside its server. While a database is moved to etcd, they are in the
+ * database until the end: a move that was killed half way counts for nothing.
+ */
+export const hasEtcdData = (dataDir: string): boolean =>
+  existsSync(etcdFolder(dataDir)) &&
+  !(existsSync(join(etcdFolder(dataDir), FILLING)) && existsSync(databaseFile(dataDir)))
+
 /** Whether this server runs an etcd of its own: it is to, or did so before. @throws UsageError for flags that exclude each other */
 export function runsEtcd(flags: EtcdFlags): boolean {
   const wanted = (["cluster-init", "server", "cluster-reset"] as const).filter(
@@ -53,7 +63,7 @@ export function runsEtcd(flags: EtcdFlags): boolean {
     throw new UsageError("--cluster-reset-restore-path needs --cluster-reset")
   if (wanted.length > 1)
     throw new UsageError(`--${wanted[0]} and --${wanted[1]} exclude each other: the first server begins, others join`)
-  if (flags["datastore-endpoint"] === undefined) return wanted.length > 0 || existsSync(etcdFolder(flags["data-dir"]))
+  if (flags["datastore-endpoint"] === undefined) return wanted.length > 0 || hasEtcdData(flags["data-dir"])
   if (wanted.length > 0)
     throw new UsageError(`--${wanted[0]} is for an etcd of our own; leave it out, or leave --datastore-endpoint out`)
   return false

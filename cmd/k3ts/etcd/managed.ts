@@ -1,6 +1,6 @@
 /** The etcd that runs beside a server: its configuration, which follows from the flags, and what begins and ends it. */
 import { existsSync } from "node:fs"
-import { copyToEtcd, putDatabaseAside } from "../../../components/apiserver/store/move-to-etcd.ts"
+import { copyToEtcd, putDatabaseAside, refuseToMove } from "../../../components/apiserver/store/move-to-etcd.ts"
 import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { ETCD_PORTS, type EtcdConfig } from "../../../components/etcd/etcd-config.ts"
@@ -85,6 +85,7 @@ const databaseOf = (flags: ServerFlags, datastore: DatastoreConfig, context: Con
   const encryption = { secrets, provider, file: flags["encryption-provider-config"] }
   return {
     exists: () => existsSync(databaseFile(dataDir)),
+    refuse: () => refuseToMove(dataDir),
     copy: () => copyToEtcd({ dataDir, datastore, encryption }, context),
     putAside: () => putDatabaseAside(dataDir),
   }

@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { etcdTlsFiles } from "../../../components/etcd/certificates.ts"
 import { ETCD_PORTS, localUrl } from "../../../components/etcd/etcd-config.ts"
 import { explainEtcd } from "../../../components/etcd/health.ts"
-import { etcdFolder } from "./flags.ts"
+import { hasEtcdData } from "./flags.ts"
 
 export const etcdTlsFolder = (dataDir: string): string => join(dataDir, "server/tls/etcd")
 
@@ -16,4 +15,4 @@ export function besideEtcd(dataDir: string): DatastoreConfig {
 
 /** The same, or undefined where the server of a data directory runs none. */
 export const ownEtcd = (dataDir: string): DatastoreConfig | undefined =>
-  existsSync(etcdFolder(dataDir)) ? besideEtcd(dataDir) : undefined
+  hasEtcdData(dataDir) ? besideEtcd(dataDir) : undefined

@@ -13,9 +13,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 test("a data directory is locked until its server releases it", () => {
   const dir = join(folder, "one")
   const lock = lockDataDir(dir)
-  expect(findServer(dir)).toEqual({ pid: process.pid, listens: undefined })
+  expect(findServer(dir)).toEqual({ pid: process.pid, listens: undefined, isEnding: false })
   lock.setListening({ host: "127.0.0.5", port: 7443 })
-  expect(findServer(dir)).toEqual({ pid: process.pid, listens: { host: "127.0.0.5", port: 7443 } })
+  expect(findServer(dir)).toEqual({ pid: process.pid, listens: { host: "127.0.0.5", port: 7443 }, isEnding: false })
   expect(() => lockDataDir(dir)).toThrow(
     `cannot use ${dir}: another k3ts server runs on it (pid ${process.pid}); stop that one, or choose another ` +
       "--data-dir",

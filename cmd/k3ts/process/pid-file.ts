@@ -1,12 +1,15 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileError, readIfExists, removeIfPossible, replaceFile } from "../../../pkg/files/files.ts"
+import { isEnding, startOf } from "../../../pkg/process/process-state.ts"
 
 /** A server that runs on a data directory. */
 export interface RunningServer {
   readonly pid: number
   /** The address of the API server; undefined while it does not listen. */
   readonly listens: Listening | undefined
+  /** Whether it ends by itself within seconds: it was killed, or was told to stop. */
+  readonly isEnding: boolean
 }
 
 export interface Listening {
@@ -17,6 +20,9 @@ export interface Listening {
 export interface Lock {
   /** Records the address of the server, for commands that call it. */
   setListening(on: Listening): void
+  /** Records that the process stops, so that the next one waits for its end. */
+  setStopping(): void
+  /** Also removes the folders that were made for the lock, where nothing has come into them. */
   release(): void
 }
 
@@ -67,12 +73,38 @@ function lock(path: string, pid: number, mode: number, refuseSecond: (holder: Ru
   const text = `${pid}\n${startOf(pid) ?? ""}\n`
   const folder = dirname(path)
   // Pods with user namespaces must be able to pass through the folders above.
-  mkdirSync(dirname(folder), { recursive: true, mode: 0o755 })
-  mkdirSync(folder, { recursive: true, mode })
+  const above = mkdirSync(dirname(folder), { recursive: true, mode: 0o755 })
+  const made = mkdirSync(folder, { recursive: true, mode })
   take(path, pid, text, refuseSecond)
+  let where = "\n\n"
+  const write = (end: string) => replaceFile(path, `${text}${where}${end}`, { mode: 0o644 })
   return {
-    setListening: ({ host, port }) => replaceFile(path, `${text}${port}\n${host}\n`, { mode: 0o644 }),
-    release: () => rmSync(path, { force: true }),
+    setListening({ host, port }) {
+      where = `${port}\n${host}\n`
+      write("")
+    },
+    setStopping() {
+      try {
+        write(`${STOPPING}\n`)
+      } catch {
+        // On a full disk the next start does not wait for this process.
+      }
+    },
+    release() {
+      rmSync(path, { force: true })
+      if (made !== undefined) removeEmpty(folder, above ?? made)
+    },
+  }
+}
+
+const STOPPING = "stopping"
+
+/** Removes a folder and those above it up to `top`, as far as nothing is in them. */
+function removeEmpty(folder: string, top: string): void {
+  try {
+    for (let path = folder; path.startsWith(top); path = dirname(path)) rmdirSync(path)
+  } catch {
+    // Something is in it.
   }
 }
 
@@ -153,6 +185,10 @@ export function refuseSecondNode(path = NODE_PID_FILE): void {
 /** Returns the server that runs on a data directory, if there is one. */
 export const findServer = (dataDir: string): RunningServer | undefined => holderOf(pidFile(dataDir))
 
+/** Whether a data directory has the lock of a server or an agent that was killed. */
+export const wasKilled = (dataDir: string): boolean =>
+  [pidFile(dataDir), agentPidFile(dataDir)].some((path) => existsSync(path) && holderOf(path) === undefined)
+
 /** Returns the process that holds a pid file. */
 export function holderOf(path: string): RunningServer | undefined {
   try {
@@ -164,19 +200,11 @@ export function holderOf(path: string): RunningServer | undefined {
 
 /** Returns the process whose lock has this text, if it runs. */
 function holderIn(text: string): RunningServer | undefined {
-  const [pid = "", start = "", port = "", host = ""] = text.split("\n")
+  const [pid = "", start = "", port = "", host = "", stopping = ""] = text.split("\n")
   if (!/^\d+$/.test(pid) || startOf(Number(pid)) !== start) return undefined
-  return { pid: Number(pid), listens: port === "" ? undefined : { host, port: Number(port) } }
-}
-
-/**
- * Returns field 22 of /proc/<pid>/stat; undefined when the process does not exist. The second field, a name in
- * parentheses, may contain anything.
- */
-function startOf(pid: number): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ")[19]
-  } catch {
-    return undefined
+  return {
+    pid: Number(pid),
+    listens: port === "" ? undefined : { host, port: Number(port) },
+    isEnding: stopping === STOPPING || isEnding(Number(pid)),
   }
 }

@@ -10,7 +10,7 @@ import { readServerFiles } from "../../../pkg/snapshot/server-files.ts"
 import { askForSnapshot } from "../../../pkg/snapshot/socket.ts"
 import { readStore } from "../../../pkg/storage/sqlite/read.ts"
 import { version } from "../../../pkg/version/version.ts"
-import { etcdFolder } from "../etcd/flags.ts"
+import { hasEtcdData } from "../etcd/flags.ts"
 import { findServer, lockDataDir } from "../process/pid-file.ts"
 
 /**
@@ -38,7 +38,7 @@ async function* ofStoppedServer(
   compression: SnapshotIndex["compression"],
 ): AsyncGenerator<Uint8Array> {
   const file = databaseFile(dataDir)
-  if (existsSync(etcdFolder(dataDir)))
+  if (hasEtcdData(dataDir))
     throw new Error(`the data of ${dataDir} are in etcd, which runs beside its server: start k3ts server`)
   if (!existsSync(file)) throw new Error(`there is no cluster in ${dataDir}: start k3ts server, or name its --data-dir`)
   const lock = lockDataDir(dataDir)

@@ -45,11 +45,7 @@ export async function loadEncryption(
 ): Promise<Loaded | undefined> {
   const own = readOwnConfiguration(dir)
   if (file !== undefined) {
-    if (own !== undefined)
-      throw new Error(
-        `Cannot use --encryption-provider-config ${file} beside ${ownConfigurationFile(dir)}: add the providers of ` +
-          "the latter to your file, behind your own, and remove it",
-      )
+    if (own !== undefined) throw notBesideOwn(dir, file)
     return configured(configurationText(file), file, tools)
   }
   if (own !== undefined) return { transformer: await ownTransformer(own, tools), plugins: [] }
@@ -80,8 +76,16 @@ export async function loadSharedEncryption(
 
 /** A plugin is asked for a key before a value is read; a value that another server has just written cannot wait. */
 const refuseSharedKms = (file: string) => (): never => {
-  throw new Error(`Cannot use the KMS plugin in ${file} with --datastore-endpoint: use secretbox, aesgcm or aescbc`)
+  throw kmsIsNotShared(file)
 }
+export const kmsIsNotShared = (file: string): Error =>
+  new Error(`Cannot use the KMS plugin in ${file} with a store that servers share: use secretbox, aesgcm or aescbc`)
+
+export const notBesideOwn = (dir: string, file: string): Error =>
+  new Error(
+    `Cannot use --encryption-provider-config ${file} beside ${ownConfigurationFile(dir)}: add the providers of ` +
+      "the latter to your file, behind your own, and remove it",
+  )
 
 export const ownTransformer = (own: OwnConfiguration, tools: EncryptionTools): Promise<ValueTransformer> =>
   transformerOf(encryptionConfigurationOf(own), { random: tools.random, metrics: tools.metrics, kms: refuseKms })

@@ -36,9 +36,10 @@ export async function copyToEtcd(
   tools: EncryptionTools,
 ): Promise<void> {
   const { clock, log } = tools
+  refuseToMove(dataDir)
   const from = clock.monotonic()
   const { revision, objects } = readStore(databaseFile(dataDir))
-  const translate = await translator(dataDir, encryption, tools)
+  const translate = await translator(encryption, tools)
   const options = datastoreOptions(datastore, clock)
   if (!("etcd" in options)) throw new TypeError("Objects are copied to an etcd only")
   const etcd = new EtcdConnection(options.etcd)
@@ -75,15 +76,23 @@ export function putDatabaseAside(dataDir: string): void {
     if (existsSync(path)) renameSync(path, target)
 }
 
-/** Returns what makes a value of etcd of one of the database. @throws Error where only this server could read it */
-async function translator(dataDir: string, encryption: StorageConfig["encryption"], tools: EncryptionTools) {
+/**
+ * Called before an etcd is begun for the database. @throws Error that names the mend, where only this server could read
+ * its Secrets
+ */
+export function refuseToMove(dataDir: string): void {
   const own = ownConfigurationFile(join(dataDir, "server"))
   if (existsSync(own))
     throw new Error(
       `Cannot move the database to etcd: its Secrets are encrypted with keys that this server has made (${own}), and ` +
-        "which others do not have. Start without --cluster-init, run `k3ts secrets-encrypt disable`, remove that file " +
-        "when all Secrets are rewritten, and begin again; --encryption-provider-config encrypts them in etcd",
+        "which others do not have. Start without --cluster-init and --secrets-encryption, run `k3ts secrets-encrypt " +
+        "disable`, stop the server when `k3ts secrets-encrypt status` shows the stage reencrypt_finished, remove that " +
+        "file, and begin again; --encryption-provider-config encrypts Secrets in etcd",
     )
+}
+
+/** Returns what makes a value of etcd of one of the database. */
+async function translator(encryption: StorageConfig["encryption"], tools: EncryptionTools) {
   const transformer = encryption?.file === undefined ? IDENTITY : await configured(encryption.file, tools)
   const shared = new SharedObjects({ parse: parseStored, transformer })
   return ({ key, revision, value }: KeptObject): Uint8Array => {

@@ -92,11 +92,10 @@ async function sharedEncryption(
   tools: MeteredTools,
   agree: (text: string) => Promise<void>,
 ): Promise<(OpenEncryption & { readonly text: string }) | undefined> {
-  if (config?.secrets === true)
-    throw new Error(
-      "Cannot use --secrets-encryption with a store that servers share: its keys are this server's own. Give every server " +
-        "the same --encryption-provider-config instead",
-    )
+  if (config?.secrets === true) {
+    const { ownKeysAreNotShared } = await import("../encryption/refusals.ts")
+    throw ownKeysAreNotShared()
+  }
   if (config?.file === undefined) return undefined
   const { openSharedEncryption, metered } = await import("../encryption/open-encryption.ts")
   return openSharedEncryption({ ...config, file: config.file }, metered(tools), agree)

@@ -1,0 +1,50 @@
+/** What a start would refuse only after it has written something, found before: a refused start leaves nothing behind. */
+import { closeSync, existsSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { passwordIn, passwordOf } from "../../../components/supervisor/join-tokens.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { fileError } from "../../../pkg/files/files.ts"
+import { UsageError } from "../cli/usage-error.ts"
+import type { ServerFlags } from "../config/server-flags.ts"
+import { datastoreOf } from "../datastore/flags.ts"
+import { runsEtcd } from "../etcd/flags.ts"
+import { joinTokensOf } from "../token/flags.ts"
+
+/** @throws Error, or UsageError, that names the flag or the file and the mend */
+export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
+  const dir = join(flags["data-dir"], "server")
+  refuseTokens(flags, dir)
+  refuseAuditLog(flags["audit-log-path"])
+  const datastore = datastoreOf(flags)
+  if (datastore !== undefined)
+    (await import("../../../components/apiserver/store/datastore-options.ts")).datastoreOptions(datastore, realClock)
+  const { "secrets-encryption": secrets, "secrets-encryption-provider": provider } = flags
+  const file = flags["encryption-provider-config"]
+  const isShared = datastore !== undefined || runsEtcd(flags)
+  if (secrets || file !== undefined || existsSync(join(dir, "cred"))) {
+    const { refuseEncryption } = await import("../../../components/apiserver/encryption/refusals.ts")
+    refuseEncryption(dir, { secrets, provider, file }, isShared)
+  }
+}
+
+function refuseTokens(flags: ServerFlags, dir: string): void {
+  const { serverToken, agentToken } = joinTokensOf(flags)
+  if (flags.server !== undefined && serverToken === undefined)
+    throw new UsageError("--server needs --token, which is in the file server/node-token of each server of the cluster")
+  for (const [chosen, user, joinsAs] of [
+    [serverToken, "server", "server"],
+    [agentToken, "node", "agent"],
+  ] as const)
+    if (chosen === undefined) passwordIn(dir, joinsAs)
+    else passwordOf(chosen, user)
+}
+
+/** A log that is there already can be opened without a change. */
+function refuseAuditLog(path: string | undefined): void {
+  if (path === undefined || !existsSync(path)) return
+  try {
+    closeSync(openSync(path, "a"))
+  } catch (err) {
+    throw fileError("write", path, err)
+  }
+}
