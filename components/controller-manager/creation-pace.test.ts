@@ -28,6 +28,26 @@ test("three times the wanted pods plus fifty are created at once; the next ones 
   expect(pace.wait(owner("b"), 2)).toBe(0)
 })
 
+test("an owner that wants millions is slowed down once it has five thousand pods that are not ready", async () => {
+  const clock = new VirtualClock(0)
+  const pace = new CreationPace(clock)
+  // given
+  for (let waiting = 0; waiting <= 5000; waiting += 500) {
+    expect(pace.wait(owner("a"), 2_147_483_647, waiting)).toBe(0)
+    pace.made(owner("a"), 500)
+  }
+  // when more of them wait
+  const waits: number[] = []
+  for (let i = 0; i < 12; i++) {
+    waits.push(pace.wait(owner("a"), 2_147_483_647, 5500 + 500 * i))
+    await clock.advance(waits.at(-1)!)
+    pace.made(owner("a"), 500)
+  }
+  expect(waits.slice(0, 4)).toEqual([5, 10, 20, 40])
+  // then it goes on at full speed when they have started
+  expect(pace.wait(owner("a"), 2_147_483_647, 5000)).toBe(0)
+})
+
 test("a series ends when nothing was created for a while", async () => {
   // given
   const clock = new VirtualClock(0)

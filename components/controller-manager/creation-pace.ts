@@ -3,6 +3,11 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 
 /** Pods beyond three times the wanted number that may be created in a row at full speed. */
 const FREE = 50
+/**
+ * Pods of one owner that are not ready and up to which further ones are created at full speed: without a quota an owner
+ * that wants 2,147,483,647 pods would fill the memory and the disk within minutes.
+ */
+const MOST_WAITING = 5000
 /** As workqueue.DefaultControllerRateLimiter, except for the longest delay, after which a node may have room again. */
 const FIRST_MS = 5
 const LONGEST_MS = 60_000
@@ -24,7 +29,7 @@ interface Row {
  * Slows down an owner that creates pods over and over: if a kubelet rejects a pod, or a taint evicts it, the next pod
  * ends the same way. Upstream's controllers are limited by their clients (20 requests a second), ours are not: once an
  * owner has created many more pods in a row than it wants, further pods follow at growing intervals. Rollouts and
- * scale-ups are not slowed down, because they create no more pods than wanted.
+ * scale-ups are not slowed down, because they create no more pods than wanted, unless thousands of them do not start.
  */
 export class CreationPace {
   readonly #rows = new Map<string, Row>()
@@ -39,8 +44,11 @@ export class CreationPace {
     return this.#rows.size
   }
 
-  /** Returns the milliseconds until `owner`, which wants `wanted` pods, may create more; 0 for now. */
-  wait({ metadata: { uid = "" } }: KubeObject, wanted: number): number {
+  /**
+   * Returns the milliseconds until `owner`, which wants `wanted` pods and has `waiting` pods that are not ready, may
+   * create more; 0 for now.
+   */
+  wait({ metadata: { uid = "" } }: KubeObject, wanted: number, waiting = 0): number {
     const row = this.#rows.get(uid)
     if (row === undefined) return 0
     const now = this.#clock.monotonic()
@@ -48,7 +56,7 @@ export class CreationPace {
       this.#rows.delete(uid)
       return 0
     }
-    if (row.made <= FREE + 3 * wanted) return 0
+    if (row.made <= FREE + 3 * wanted && waiting <= MOST_WAITING) return 0
     if (row.next <= row.last) row.next = row.last + Math.min(LONGEST_MS, FIRST_MS * 2 ** row.slowed++)
     return Math.max(0, row.next - now)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { nextRun } from "./next.ts"
+import { lastRun, nextRun } from "./next.ts"
 import { parseZonedCron } from "./schedule.ts"
 import { formatInZone } from "./zone.ts"
 
@@ -85,4 +85,24 @@ describe("the next run of a schedule", () => {
       "provided bad location Mars/Olympus: unknown time zone Mars/Olympus",
     )
   })
+})
+
+test.each([
+  ["*/7 * * * *", "UTC", "2026-01-01T00:00:00Z", 500],
+  ["30 2 * * *", "Europe/Berlin", "2026-10-20T00:00:00Z", 20],
+  ["15,45 * * * *", "America/Havana", "2026-10-31T12:00:00Z", 60],
+  ["0,30 0,23 * * *", "Asia/Beirut", "2026-03-25T00:00:00Z", 20],
+  ["0 0 29 2 *", "UTC", "2023-01-01T00:00:00Z", 3],
+  ["0 12 13 * FRI", "Pacific/Kiritimati", "2026-01-01T00:00:00Z", 20],
+])("the last run of %p in %s is the one before the next one", (text, zone, after, count) => {
+  const schedule = parseZonedCron(text)
+  if (typeof schedule === "string" || "every" in schedule.schedule) throw new Error("not a schedule")
+  let before = nextRun(schedule.schedule, Date.parse(after), zone)!
+  for (let i = 0; i < count; i++) {
+    const next = nextRun(schedule.schedule, before, zone)!
+    for (const upTo of [before, (before + next) / 2, next - 1])
+      expect(lastRun(schedule.schedule, Date.parse(after), upTo, zone)).toBe(before)
+    before = next
+  }
+  expect(lastRun(schedule.schedule, before, before, zone)).toBeUndefined()
 })

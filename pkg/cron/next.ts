@@ -31,6 +31,24 @@ export function nextRun(schedule: CronSchedule | CronInterval, after: number, zo
   return undefined
 }
 
+/**
+ * Returns the last instant up to `upTo` at which clocks in `zone` show a time of the schedule; undefined if there is
+ * none after `after`. Takes as many steps as there are days between the two.
+ */
+export function lastRun(schedule: CronSchedule, after: number, upTo: number, zone = "UTC"): number | undefined {
+  const start = Math.floor((upTo + offsetAt(zone, upTo)) / DAY) * DAY + DAY
+  // Where clocks are set back over midnight, the last times of the day before come again.
+  for (let day = start; day >= after - FARTHEST_OFFSET - DAY; day -= DAY) {
+    if (!includesDay(schedule, new Date(day))) continue
+    const run = latestOfDay(schedule, day, upTo, zone)
+    if (run === undefined) continue
+    const before = includesDay(schedule, new Date(day - DAY)) ? latestOfDay(schedule, day - DAY, upTo, zone) : undefined
+    const latest = Math.max(run, before ?? run)
+    return latest > after ? latest : undefined
+  }
+  return undefined
+}
+
 function includesDay(
   { months, daysOfMonth, daysOfWeek, anyDayOfMonth, anyDayOfWeek }: CronSchedule,
   date: Date,
@@ -40,20 +58,37 @@ function includesDay(
   return anyDayOfMonth || anyDayOfWeek ? byDate && byWeekday : byDate || byWeekday
 }
 
-function firstOfDay({ hours, minutes }: CronSchedule, day: number, after: number, zone: string): number | undefined {
-  const offsets = new Set([offsetAt(zone, day - FARTHEST_OFFSET), offsetAt(zone, day + DAY + FARTHEST_OFFSET)])
+function firstOfDay(schedule: CronSchedule, day: number, after: number, zone: string): number | undefined {
   let earliest: number | undefined
+  for (const instant of instantsOf(schedule, day, zone, (instant) => instant > after && !(instant >= earliest!)))
+    earliest = instant
+  return earliest
+}
+
+function latestOfDay(schedule: CronSchedule, day: number, upTo: number, zone: string): number | undefined {
+  let latest: number | undefined
+  for (const instant of instantsOf(schedule, day, zone, (instant) => instant <= upTo && !(instant <= latest!)))
+    latest = instant
+  return latest
+}
+
+/** Yields the instants of one day of the zone's clocks that `counts` accepts, in any order. */
+function* instantsOf(
+  { hours, minutes }: CronSchedule,
+  day: number,
+  zone: string,
+  counts: (instant: number) => boolean,
+): Generator<number> {
+  const offsets = new Set([offsetAt(zone, day - FARTHEST_OFFSET), offsetAt(zone, day + DAY + FARTHEST_OFFSET)])
   for (const hour of hours) {
     for (const minute of minutes) {
       const wall = day + (hour * 60 + minute) * MINUTE
       for (const offset of offsets) {
         const instant = wall - offset
-        if (instant <= after || (earliest !== undefined && instant >= earliest)) continue
         // On a day on which the offset changes a wall clock time has no, one or two instants: those whose real offset
         // is the one that was used to calculate them.
-        if (offsets.size === 1 || offsetAt(zone, instant) === offset) earliest = instant
+        if (counts(instant) && (offsets.size === 1 || offsetAt(zone, instant) === offset)) yield instant
       }
     }
   }
-  return earliest
 }

@@ -36,3 +36,10 @@ test.each([
 ])("%p is refused", (text, message) => {
   expect(parseCron(text)).toContain(message)
 })
+
+test("the same part, written a hundred thousand times, is read once", () => {
+  const many = (part: string): string => Array<string>(100_000).fill(part).join(",")
+  expect(parseCron(`${many("*/2")} ${many("1-3")} * * *`)).toEqual(parseCron("*/2 1-3 * * *"))
+  expect(parseCron(`* * ${many("*")} * 5`)).toEqual(parseCron("* * * * 5"))
+  expect(parseCron(`* * ${many("1")},32 * *`)).toContain("end of range (32) above maximum (31): 32")
+})

@@ -76,6 +76,26 @@ describe("CronJob", () => {
     )
   })
 
+  test("for the 31st of February gets the Event InvalidSchedule, and runs once its schedule has a time", async () => {
+    // given
+    await using cluster = await start({ runsMs: 1000 })
+    await cluster.client.create(CronJob, cron("0 0 31 2 *"))
+    await cluster.advance(MINUTE)
+    const told = (await cluster.list(Event)).filter(({ involvedObject }) => involvedObject.kind === "CronJob")
+    expect(told.map(({ type, reason, message }) => [type, reason, message])).toEqual([
+      [
+        "Warning",
+        "InvalidSchedule",
+        "invalid schedule: 0 0 31 2 * : time difference between two schedules is less than 1 second",
+      ],
+    ])
+    // when
+    await cluster.client.patch(CronJob, NAME, { type: "merge", body: { spec: { schedule: "* * * * *" } } })
+    await cluster.advance(MINUTE)
+    // then
+    expect(started(cluster)).toEqual(["2026-01-01T00:02:00Z"])
+  })
+
   test("lists the active Jobs in its status", async () => {
     await using cluster = await start({ runsMs: 90_000 })
     await cluster.client.create(CronJob, cron("* * * * *"))

@@ -138,7 +138,10 @@ function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileCon
   }
 }
 
-/** Returns the parsed schedule. An invalid one is reported in an event and not retried until the CronJob changes. */
+/**
+ * Returns the parsed schedule; undefined for one that is suspended. An invalid one is reported in an event and not
+ * retried until the CronJob changes.
+ */
 function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileContext): Timetable | undefined {
   const { schedule: text, timeZone } = cron.spec
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
@@ -150,6 +153,7 @@ function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileCont
     )
     return undefined
   }
+  if (cron.spec.suspend === true) return undefined
   if (text.includes("TZ")) {
     events.event(
       cron,
@@ -174,11 +178,14 @@ async function startDue(
   context: ReconcileContext,
 ): Promise<void> {
   const { clock, events } = context
-  if (cron.metadata.deletionTimestamp !== undefined || cron.spec.suspend === true) return
+  if (cron.metadata.deletionTimestamp !== undefined) return
   const timetable = timetableOf(cron, known, context)
   if (timetable === undefined) return
   const now = clock.now()
-  const { at, tooManyMissed, next } = dueOf(cron, timetable, now, known.since)
+  const due = dueOf(cron, timetable, now, known.since)
+  if (typeof due === "string")
+    return events.event(cron, "Warning", "InvalidSchedule", `invalid schedule: ${cron.spec.schedule} : ${due}`)
+  const { at, tooManyMissed, next } = due
   if (next !== undefined) round.requeueAfter = next - now
   if (at === undefined) return
   if (tooManyMissed)

@@ -1,5 +1,5 @@
 import type { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
-import { nextRun } from "../../../pkg/cron/next.ts"
+import { lastRun, nextRun } from "../../../pkg/cron/next.ts"
 import type { CronInterval, CronSchedule } from "../../../pkg/cron/schedule.ts"
 
 /** A parsed schedule with its time zone. */
@@ -13,18 +13,27 @@ export interface Due {
   readonly at: number | undefined
   /** Whether so many runs were missed that the clock or the deadline is probably wrong. */
   readonly tooManyMissed: boolean
-  /** The next scheduled time; undefined if there is none. */
+  /** The next scheduled time. */
   readonly next: number | undefined
 }
 
 const MANY = 100
 
+/** Why no job can be started, as upstream says it. */
+export const NEVER = "time difference between two schedules is less than 1 second"
+
 /**
  * Returns what is due of a CronJob. Times before `floor`, those of an older schedule, are ignored. Of several missed
- * times only the newest counts. Source: mostRecentScheduleTime in pkg/controller/cronjob/utils.go. Differs from
- * upstream: `@every` always counts from the last run, regardless of startingDeadlineSeconds.
+ * times only the newest counts. Returns a sentence for a schedule without a time, as the 31st of February. Source:
+ * mostRecentScheduleTime in pkg/controller/cronjob/utils.go. Differs from upstream: `@every` always counts from the
+ * last run, regardless of startingDeadlineSeconds.
  */
-export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: Timetable, now: number, floor = 0): Due {
+export function dueOf(
+  { metadata, spec, status }: CronJob,
+  { schedule, zone }: Timetable,
+  now: number,
+  floor = 0,
+): Due | string {
   const { startingDeadlineSeconds } = spec
   const served = Math.max(floor, Date.parse(status.lastScheduleTime ?? metadata.creationTimestamp ?? ""))
   const after =
@@ -34,13 +43,16 @@ export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: T
   const first = after(
     startingDeadlineSeconds === undefined ? served : Math.max(served, now - startingDeadlineSeconds * 1000),
   )
-  if (first === undefined || first > now)
-    return { at: undefined, tooManyMissed: false, next: first ?? after(Math.max(served, now)) }
+  if (first === undefined) return NEVER
+  if (first > now) return { at: undefined, tooManyMissed: false, next: first }
   const second = after(first)
-  if (second === undefined || second > now) return { at: first, tooManyMissed: false, next: second }
-  const interval = second - first
-  const missed = Math.floor((now - first) / interval) + 1
-  const at = newestUpTo(now, first, interval, after)
+  if (second === undefined) return NEVER
+  if (second > now) return { at: first, tooManyMissed: false, next: second }
+  const missed = Math.floor((now - first) / (second - first)) + 1
+  const at =
+    "every" in schedule
+      ? served + schedule.every * Math.floor((now - served) / schedule.every)
+      : (lastRun(schedule, second, now, zone) ?? second)
   return { at, tooManyMissed: missed > MANY, next: after(at) }
 }
 
@@ -54,17 +66,4 @@ function runAfter(schedule: CronSchedule, zone: string, time: number): number | 
   const run = nextRun(schedule, time, zone)
   if (run !== undefined) worked.set(schedule, { zone, after: time, run })
   return run
-}
-
-/**
- * Returns the last time up to `now`. It searches near the end first, and further back while it finds nothing, because
- * intervals need not be equal.
- */
-function newestUpTo(now: number, first: number, interval: number, after: (time: number) => number | undefined): number {
-  for (let back = interval; ; back *= 2) {
-    const from = Math.max(first, now - back)
-    let newest = from === first ? first : undefined
-    for (let time = after(from); time !== undefined && time <= now; time = after(time)) newest = time
-    if (newest !== undefined) return newest
-  }
 }

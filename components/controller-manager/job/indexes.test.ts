@@ -23,6 +23,20 @@ describe("completion indexes", () => {
     expect(overlap(indexes, parseIndexes("2-5", 10))).toBe(3)
   })
 
+  test("of tens of thousands of ranges are found and counted without comparing each with each", () => {
+    // given every second index of 200,000, and a range of 2,147,483,647
+    const second = parseIndexes(Array.from({ length: 100_000 }, (_, i) => 2 * i).join(","), 200_000)
+    const shifted = parseIndexes(Array.from({ length: 100_000 }, (_, i) => 2 * i + (i % 2)).join(","), 200_000)
+    const whole = parseIndexes("0-2147483646", 2_147_483_647)
+    // then
+    expect([overlap(second, shifted), overlap(second, whole), countOf(whole)]).toEqual([50_000, 100_000, 2_147_483_647])
+    let found = 0
+    for (let index = 0; index < 200_000; index++) if (hasIndex(second, index)) found++
+    expect(found).toBe(100_000)
+    expect(firstFree(whole, 3, 2_147_483_647)).toEqual([])
+    expect(firstFree(second, 3, 2_147_483_647)).toEqual([1, 3, 5])
+  })
+
   test.each([
     ["", 3, 5, [0, 1, 2]],
     ["0-2", 3, 5, [3, 4]],

@@ -33,8 +33,15 @@ export const formatIndexes = (indexes: Indexes): string =>
 
 export const countOf = (indexes: Indexes): number => indexes.reduce((sum, { first, last }) => sum + last - first + 1, 0)
 
-export const hasIndex = (indexes: Indexes, index: number): boolean =>
-  indexes.some(({ first, last }) => first <= index && index <= last)
+export function hasIndex(indexes: Indexes, index: number): boolean {
+  let [low, high] = [0, indexes.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (indexes[middle]!.last < index) low = middle + 1
+    else high = middle
+  }
+  return low < indexes.length && indexes[low]!.first <= index
+}
 
 export const withIndexes = (indexes: Indexes, more: readonly number[]): Indexes =>
   more.length === 0 ? indexes : joined([...indexes, ...more.map((index) => ({ first: index, last: index }))])
@@ -42,16 +49,16 @@ export const withIndexes = (indexes: Indexes, more: readonly number[]): Indexes 
 export const union = (...sets: readonly Indexes[]): Indexes => joined(sets.flat())
 
 /** Returns how many indexes are in both. */
-export const overlap = (a: Indexes, b: Indexes): number =>
-  a.reduce(
-    (sum, one) =>
-      sum +
-      b.reduce(
-        (inner, other) => inner + Math.max(0, Math.min(one.last, other.last) - Math.max(one.first, other.first) + 1),
-        0,
-      ),
-    0,
-  )
+export function overlap(a: Indexes, b: Indexes): number {
+  let sum = 0
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const [one, other] = [a[i]!, b[j]!]
+    sum += Math.max(0, Math.min(one.last, other.last) - Math.max(one.first, other.first) + 1)
+    if (one.last < other.last) i++
+    else j++
+  }
+  return sum
+}
 
 /** Returns the lowest `count` indexes below `completions` that are not in `taken`. */
 export function firstFree(taken: Indexes, count: number, completions: number): readonly number[] {

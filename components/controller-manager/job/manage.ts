@@ -140,7 +140,7 @@ async function create(
   const now = context.clock.now()
   const unchanged: Managed = { active: seen.active.length, ready: seen.ready, terminating: seen.terminating }
   const wait = Math.max(
-    pace.wait(job, job.spec.completions ?? job.spec.parallelism ?? 1),
+    pace.wait(job, job.spec.completions ?? job.spec.parallelism ?? 1, seen.active.length - seen.ready),
     limitsPerIndex(job) ? 0 : untilRetry(seen.backoff, now),
   )
   if (wait > 0) return { ...unchanged, retryIn: wait }

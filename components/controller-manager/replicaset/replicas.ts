@@ -150,7 +150,7 @@ async function scale(
   const missing = replicas - census.active
   if (missing > 0) {
     if (template === undefined) return {}
-    const retryIn = pace.wait(owner, replicas)
+    const retryIn = pace.wait(owner, replicas, census.active - census.ready)
     if (retryIn > 0) return { retryIn }
     const { succeeded, failure } = await slowStart(Math.min(missing, BURST), () => createPod(owner, template, context))
     pace.made(owner, succeeded)

@@ -4,6 +4,7 @@ import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.
 import { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { ResourceQuota } from "../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 
 const NAME = { name: "db", namespace: "default" }
@@ -104,6 +105,37 @@ describe("StatefulSet", () => {
     await cluster.client.create(StatefulSet, db(3, { podManagementPolicy: "Parallel", ordinals: { start: 5 } }))
     await cluster.settle()
     expect(await names(cluster)).toEqual(["db-5", "db-6", "db-7"])
+  })
+
+  test.each([
+    ["OrderedReady", {}, ["db-0"]],
+    ["Parallel", { podManagementPolicy: "Parallel" }, ["db-0", "db-1", "db-2"]],
+    [
+      "Parallel that replaces half of its pods at once",
+      { podManagementPolicy: "Parallel", updateStrategy: { rollingUpdate: { maxUnavailable: "50%" } } },
+      ["db-0", "db-1", "db-2"],
+    ],
+  ])("%s with 2,147,483,647 replicas works with the pods that there are", async (_, more, expected) => {
+    // given a quota of three pods, and no node
+    await using cluster = await startCluster({ features: { MaxUnavailableStatefulSet: true } })
+    await cluster.client.create(ResourceQuota, {
+      metadata: { name: "pods", namespace: "default" },
+      spec: { hard: { pods: "3" } },
+    })
+    await cluster.settle()
+    // when
+    await cluster.client.create(StatefulSet, db(2_147_483_647, more))
+    await cluster.advance("1m")
+    await setImage(cluster, "db:2")
+    await cluster.advance("1m")
+    // then
+    expect(await names(cluster)).toEqual(expected)
+    expect((await read(cluster)).status.replicas).toBe(expected.length)
+    // when it is scaled down
+    await patch(cluster, { replicas: 1 })
+    await cluster.advance("1h")
+    // then
+    expect(await names(cluster)).toEqual(["db-0"])
   })
 
   test("scales down from the highest ordinal, and creates a deleted pod again", async () => {

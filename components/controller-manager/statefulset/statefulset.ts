@@ -13,7 +13,7 @@ import { CreationPace } from "../creation-pace.ts"
 import { revisionHash } from "../deployment/template-hash.ts"
 import { claim } from "../pod-control/claim.ts"
 import { type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
-import { isInRange, ordinalOf, revisionOf, startOrdinal } from "./identity.ts"
+import { isInRange, ordinalOf, revisionOf } from "./identity.ts"
 import { takeSteps, type Round } from "./steps.ts"
 
 /** The label and names are upstream's: pods of a StatefulSet name their revision. */
@@ -86,7 +86,7 @@ export function statefulSetController(): Controller<StatefulSet> {
       const { update, all, collisionCount } = await syncHistory(set, REVISIONS, context)
       const current = all.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update
       const round = roundOf(set, pods, current, update)
-      const retryIn = pace!.wait(set, set.spec.replicas)
+      const retryIn = pace!.wait(set, set.spec.replicas, pods.filter((pod) => !isPodReady(pod)).length)
       let status = statusOf(round, pods, collisionCount, clock.now())
       let failure: unknown
       if (set.metadata.deletionTimestamp === undefined && retryIn === 0)
@@ -115,15 +115,15 @@ function roundOf(
   current: ControllerRevision,
   update: ControllerRevision,
 ): Round {
-  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod, set)!, pod]))
+  const byOrdinal = pods.map((pod) => [ordinalOf(pod, set)!, pod] as const).sort(([a], [b]) => a - b)
   return {
     set,
     current,
     update,
-    replicas: Array.from({ length: set.spec.replicas }, (_, i) => byOrdinal.get(startOrdinal(set) + i)),
-    condemned: [...byOrdinal]
+    kept: new Map(byOrdinal.filter(([ordinal]) => isInRange(ordinal, set))),
+    condemned: byOrdinal
       .filter(([ordinal]) => !isInRange(ordinal, set))
-      .sort(([a], [b]) => b - a)
+      .reverse()
       .map(([, pod]) => pod),
   }
 }

@@ -6,6 +6,7 @@ import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { CreationPace } from "../creation-pace.ts"
+import { slowStart } from "../pod-control/pod-control.ts"
 import { templateOf, type History } from "../revisions.ts"
 import { createMissingClaims, hasStaleClaim, setClaimOwners } from "./claims.ts"
 import {
@@ -19,11 +20,17 @@ import {
 } from "./identity.ts"
 import { failed } from "./failed.ts"
 
-/** The input of one round: the pods that should exist, those that should be deleted, and the revisions. */
+/** Most pods created at once; the rest follow when the informer shows these. Source: MaxBatchSize. */
+const BURST = 500
+
+/**
+ * The input of one round: the pods that exist, and the revisions. `spec.replicas` may be 2,147,483,647, so nothing here
+ * has an element for each pod that should exist.
+ */
 export interface Round {
   readonly set: StatefulSet
-  /** By ordinal, from the first; undefined when the pod does not exist. */
-  readonly replicas: readonly (Pod | undefined)[]
+  /** The pods to keep by ordinal, the lowest first. */
+  readonly kept: ReadonlyMap<number, Pod>
   /** The pods to delete, highest ordinal first. */
   readonly condemned: readonly Pod[]
   /** The revision of the pods that are not updated yet. */
@@ -36,62 +43,67 @@ export interface Round {
  * updateStatefulSet in pkg/controller/statefulset/stateful_set_control.go.
  */
 export async function takeSteps(round: Round, pace: CreationPace, context: ReconcileContext): Promise<number> {
-  const { set, replicas, condemned } = round
-  const start = startOrdinal(set)
+  const { set, condemned } = round
   const parallel = set.spec.podManagementPolicy === "Parallel"
-  if (
-    !(await each(
-      replicas.map((pod, i) => () => keepReplica(round, pod, start + i, pace, context)),
-      parallel,
-    ))
-  )
-    return 0
+  if (parallel) await keepInParallel(round, pace, context)
+  else if (!(await keepInOrder(round, pace, context))) return 0
   for (const pod of condemned) await setClaimOwners(set, pod, ordinalOf(pod, set)!, context)
-  if (
-    !(await each(
-      condemned.map((pod) => () => condemn(round, pod, context)),
-      parallel,
-    ))
-  )
-    return 0
+  if (parallel) throwFailure(await Promise.allSettled(condemned.map((pod) => condemn(round, pod, context))))
+  else for (const pod of condemned) if (!(await condemn(round, pod, context))) return 0
   return set.spec.updateStrategy.type === "OnDelete" ? 0 : replaceOld(round, context)
 }
 
-/**
- * Runs steps, each of which returns whether the next may follow. With ordered pod management the first false ends the
- * round; in parallel only an error does.
- */
-async function each(steps: readonly (() => Promise<boolean>)[], parallel: boolean): Promise<boolean> {
-  if (parallel) {
-    const failed = (await Promise.allSettled(steps.map((step) => step()))).find(
-      (result) => result.status === "rejected",
-    )
-    if (failed !== undefined) throw failed.reason
-    return true
-  }
-  for (const step of steps) if (!(await step())) return false
-  return true
-}
-
-const isAvailable = (set: StatefulSet, pod: Pod, now: number): boolean =>
-  pod.status.phase === "Running" && isPodReady(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)
-
-/** Creates a missing pod and replaces one that has ended. Returns whether the pod is available. */
-async function keepReplica(
-  round: Round,
-  pod: Pod | undefined,
-  ordinal: number,
-  pace: CreationPace,
-  context: ReconcileContext,
-): Promise<boolean> {
-  const { set } = round
-  if (pod === undefined) {
-    if (!hasStaleClaim(set, ordinal, context)) {
+/** Keeps one pod after the other, and returns false at the first that is missing or not available. */
+async function keepInOrder(round: Round, pace: CreationPace, context: ReconcileContext): Promise<boolean> {
+  const { set, kept } = round
+  const start = startOrdinal(set)
+  for (let ordinal = start; ordinal < start + set.spec.replicas; ordinal++) {
+    const pod = kept.get(ordinal)
+    if (pod !== undefined && (await keepReplica(set, pod, ordinal, context))) continue
+    if (pod === undefined && !hasStaleClaim(set, ordinal, context)) {
       await createPod(round, ordinal, context)
       pace.made(set)
     }
     return false
   }
+  return true
+}
+
+/** Keeps the pods that exist, and creates missing ones, those with the lowest ordinals first. */
+async function keepInParallel(round: Round, pace: CreationPace, context: ReconcileContext): Promise<void> {
+  const { set, kept } = round
+  const keeping = await Promise.allSettled([...kept].map(([ordinal, pod]) => keepReplica(set, pod, ordinal, context)))
+  const missing = missingOrdinals(round, context)
+  const { succeeded, failure } = await slowStart(missing.length, () => createPod(round, missing.shift()!, context))
+  pace.made(set, succeeded)
+  throwFailure(keeping)
+  if (failure !== undefined) throw failure
+}
+
+/** Returns the lowest ordinals without a pod, at most `BURST`, that no claim of an earlier pod keeps waiting. */
+function missingOrdinals({ set, kept }: Round, context: ReconcileContext): number[] {
+  const missing: number[] = []
+  const start = startOrdinal(set)
+  if (kept.size === set.spec.replicas) return missing
+  for (let ordinal = start; ordinal < start + set.spec.replicas && missing.length < BURST; ordinal++)
+    if (!kept.has(ordinal) && !hasStaleClaim(set, ordinal, context)) missing.push(ordinal)
+  return missing
+}
+
+/** Throws the first error. */
+function throwFailure(results: readonly PromiseSettledResult<unknown>[]): void {
+  const failed = results.find((result) => result.status === "rejected")
+  if (failed !== undefined) throw failed.reason
+}
+
+const isAvailable = (set: StatefulSet, pod: Pod, now: number): boolean =>
+  pod.status.phase === "Running" && isPodReady(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)
+
+const isUnavailable = (set: StatefulSet, pod: Pod, now: number): boolean =>
+  pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, now)
+
+/** Replaces a pod that has ended. Returns whether the pod is available, or the set does not wait for that. */
+async function keepReplica(set: StatefulSet, pod: Pod, ordinal: number, context: ReconcileContext): Promise<boolean> {
   if (isPodTerminal(pod)) {
     if (pod.metadata.deletionTimestamp === undefined) await deletePod(set, pod, context)
     return false
@@ -117,16 +129,14 @@ async function keepReplica(
  * Deletes a pod beyond the wanted number; with ordered pod management only when all pods before it are healthy, or it
  * is the first unhealthy one.
  */
-async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: ReconcileContext): Promise<boolean> {
+async function condemn({ set, kept, condemned }: Round, pod: Pod, context: ReconcileContext): Promise<boolean> {
   const parallel = set.spec.podManagementPolicy === "Parallel"
   if (pod.metadata.deletionTimestamp !== undefined) return parallel
   const now = context.clock.now()
-  const isWell = (other: Pod | undefined): boolean =>
-    other !== undefined && other.metadata.deletionTimestamp === undefined && isAvailable(set, other, now)
+  const isWell = (other: Pod): boolean => !isUnavailable(set, other, now)
   if (!parallel && !isWell(pod)) {
-    const firstUnwell = replicas.some((other) => !isWell(other))
-      ? undefined
-      : condemned.findLast((other) => !isWell(other))
+    const allKept = kept.size === set.spec.replicas && [...kept.values()].every(isWell)
+    const firstUnwell = allKept ? condemned.findLast((other) => !isWell(other)) : undefined
     if (firstUnwell !== pod) return false
   }
   await deletePod(set, pod, context)
@@ -138,21 +148,24 @@ async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: R
  * maxUnavailable one is deleted at a time, and none while a pod above it is missing; with it as many as keep at most
  * maxUnavailable pods unavailable. Source: updateStatefulSet, updateStatefulSetAfterInvariantEstablished.
  */
-async function replaceOld({ set, replicas, update }: Round, context: ReconcileContext): Promise<number> {
+async function replaceOld({ set, kept, update }: Round, context: ReconcileContext): Promise<number> {
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {}
+  const { replicas } = set.spec
   const now = context.clock.now()
-  const isMissing = (pod: Pod | undefined): boolean =>
-    pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, now)
+  const isMissing = (pod: Pod): boolean => isUnavailable(set, pod, now)
+  const available = [...kept.values()].filter((pod) => !isMissing(pod)).length
   const room =
     maxUnavailable === undefined
       ? 1
-      : Math.max(1, scaledValue(maxUnavailable, replicas.length, "down")) - replicas.filter(isMissing).length
+      : Math.max(1, scaledValue(maxUnavailable, replicas, "down")) - (replicas - available)
   let deleted = 0
-  for (let i = replicas.length - 1; i >= partition && deleted < room; i--) {
-    const pod = replicas[i]
-    const isOld =
-      pod !== undefined && pod.metadata.deletionTimestamp === undefined && revisionOf(pod) !== update.metadata.name
-    if (isOld) {
+  let next = startOrdinal(set) + replicas - 1
+  for (const [ordinal, pod] of [...kept].reverse()) {
+    if (deleted >= room || ordinal < startOrdinal(set) + partition) break
+    // Without maxUnavailable an ordinal above that has no pod is waited for.
+    if (maxUnavailable === undefined && ordinal !== next) break
+    next = ordinal - 1
+    if (pod.metadata.deletionTimestamp === undefined && revisionOf(pod) !== update.metadata.name) {
       await deletePod(set, pod, context)
       deleted++
     } else if (maxUnavailable === undefined && isMissing(pod)) break

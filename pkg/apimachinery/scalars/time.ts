@@ -67,15 +67,38 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-/** Returns milliseconds of a Go duration (`1h15m30.5s`); undefined for other text. Source: Go time.ParseDuration. */
+/**
+ * Returns milliseconds of a Go duration (`1h15m30.5s`); undefined for other text. Reads character by character, as users
+ * may write hundreds of kilobytes. Source: Go time.ParseDuration.
+ */
 export function parseDuration(text: string): number | undefined {
-  const match = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
-  if (match === null) return undefined
+  const negative = text.startsWith("-")
+  let at = negative || text.startsWith("+") ? 1 : 0
+  if (at === text.length) return undefined
+  if (at === text.length - 1 && text[at] === "0") return 0
   let total = 0
-  for (const [, number, unit] of match[2]!.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy))
-    total += Number(number) * UNITS[unit!]!
-  if (total > LONGEST_DURATION) return undefined
-  return match[1] === "-" ? -total : total
+  while (at < text.length) {
+    const start = at
+    at = afterDigits(text, at)
+    const digits = at - start
+    if (text[at] === ".") at = afterDigits(text, at + 1)
+    if (digits === 0 && at - start < 2) return undefined
+    const unit = at
+    while (at < text.length && text[at] !== "." && !isDigit(text.charCodeAt(at))) at++
+    const name = text.slice(unit, at)
+    if (!Object.hasOwn(UNITS, name)) return undefined
+    total += Number(text.slice(start, unit)) * UNITS[name]!
+    if (total > LONGEST_DURATION) return undefined
+  }
+  return negative ? -total : total
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+function afterDigits(text: string, start: number): number {
+  let at = start
+  while (isDigit(text.charCodeAt(at))) at++
+  return at
 }
 
 /** Go counts nanoseconds in 63 bits. */
