@@ -3,6 +3,7 @@ import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { clearedAtRest } from "../../../pkg/cache/at-rest.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
+import { createEventRecorder } from "../../../pkg/controller/event-recorder.ts"
 import type { RunningController } from "../../../pkg/controller/start.ts"
 import { WorkQueue } from "../../../pkg/controller/workqueue.ts"
 import {
@@ -15,6 +16,7 @@ import {
   waitsForDependents,
   type Node,
 } from "./graph.ts"
+import { tellInvalidNamespace } from "./tell-invalid-namespace.ts"
 
 /** Objects processed at once. Source: ConcurrentGCSyncs. */
 const WORKERS = 20
@@ -39,6 +41,7 @@ export async function startGarbageCollector(
 ): Promise<RunningController> {
   const { client, informers } = context
   const log = context.log.child({ controller: "garbage-collector-controller" })
+  const events = createEventRecorder({ ...context, log }, "garbage-collector-controller")
   const graph = new Graph()
   const absent = clearedAtRest(new Set<string>())
   const running = new Set<Promise<void>>()
@@ -87,9 +90,11 @@ export async function startGarbageCollector(
     const dangling: OwnerReference[] = []
     const waiting: OwnerReference[] = []
     for (const owner of node.owners) {
-      const known = await find(node, owner)
-      if (known === undefined) dangling.push(owner)
-      else if (owner.blockOwnerDeletion === true && known.waits) waiting.push(owner)
+      const found = await find(node, owner)
+      // Nobody can tell whether that owner exists, so the object stays.
+      if (found === "namespaced") return
+      if (found === "absent") dangling.push(owner)
+      else if (found === "waits") waiting.push(owner)
       else solid.push(owner)
     }
     if (solid.length > 0) {
@@ -109,32 +114,34 @@ export async function startGarbageCollector(
     await client.delete(node.resource, node, { propagationPolicy: policy, preconditions: { uid: node.uid } })
   }
 
-  /** Returns an owner if it exists; asks the API when the graph does not have it. */
-  async function find(node: Node, owner: OwnerReference): Promise<{ readonly waits: boolean } | undefined> {
-    const known = graph.get(owner.uid)
-    if (known !== undefined) return sameNamespace(node, known) ? { waits: waitsForDependents(known) } : undefined
-    if (absent.has(owner.uid)) return undefined
+  /**
+   * Returns the state of an owner: `namespaced` for that of a cluster-wide object, which is invalid. Asks the API when
+   * the graph does not have the owner under the name that the reference gives.
+   */
+  async function find(node: Node, owner: OwnerReference): Promise<"exists" | "waits" | "absent" | "namespaced"> {
+    if (absent.size > 0 && [undefined, node.namespace].some((namespace) => absent.has(absentKey(owner, namespace))))
+      return "absent"
     const resource = resourceOf(owner.apiVersion, owner.kind)
     if (resource === undefined)
       throw new Error(
         `Cannot tell whether owner ${owner.kind} ${owner.apiVersion} "${owner.name}" exists: no such kind is served`,
       )
-    // A cluster-wide object cannot have a namespaced owner.
-    if (resource.scope === "Namespaced" && node.namespace === undefined) return undefined
+    if (resource.scope === "Namespaced" && node.namespace === undefined) return "namespaced"
+    const namespace = resource.scope === "Namespaced" ? node.namespace : undefined
+    const known = graph.get(owner.uid)
+    if (known !== undefined && isAt(known, resource, owner.name, namespace))
+      return waitsForDependents(known) ? "waits" : "exists"
     try {
-      const live = await client.get(resource, {
-        name: owner.name,
-        namespace: resource.scope === "Namespaced" ? node.namespace : undefined,
-      })
-      if (live.metadata.uid === owner.uid)
-        return {
-          waits: live.metadata.deletionTimestamp !== undefined && (live.metadata.finalizers ?? []).includes(FOREGROUND),
-        }
+      const { metadata } = await client.get(resource, { name: owner.name, namespace })
+      if (metadata.uid === owner.uid)
+        return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND) === true
+          ? "waits"
+          : "exists"
     } catch (err) {
       if (!isNotFound(err)) throw err
     }
-    noteAbsent(owner.uid)
-    return undefined
+    noteAbsent(absentKey(owner, namespace))
+    return "absent"
   }
 
   /** Foreground deletion: deletes the blocking dependents, and releases the object when none is left. */
@@ -193,14 +200,16 @@ export async function startGarbageCollector(
     })
   }
 
-  function noteAbsent(uid: string): void {
-    absent.add(uid)
+  function noteAbsent(key: string): void {
+    absent.add(key)
     if (absent.size > ABSENT_CACHE) absent.delete(absent.values().next().value!)
   }
 
   function changed(resource: Resource, object: KubeObject, old: KubeObject | undefined): void {
+    const before = graph.get(object.metadata.uid ?? "")
     const node = graph.put(resource, object)
-    absent.delete(node.uid)
+    if (absent.size > 0) absent.delete(absentKey(referenceTo(node), node.namespace))
+    reportInvalid(node, before)
     if (
       (node.owners.length > 0 && (old === undefined || !sameOwners(object, old))) ||
       waitsForDependents(node) ||
@@ -209,10 +218,31 @@ export async function startGarbageCollector(
       queue.add(node.uid)
   }
 
+  /** Writes Events about references from one namespace to another: that of the object, and those to a new owner. */
+  function reportInvalid(node: Node, before: Node | undefined): void {
+    const wrong = node.owners.find((owner) => {
+      const known = graph.get(owner.uid)
+      return (
+        known !== undefined && !isReachable(known, node) && before?.owners.some(({ uid }) => uid === owner.uid) !== true
+      )
+    })
+    if (wrong !== undefined) tellInvalidNamespace(node, wrong, events)
+    if (before !== undefined) return
+    for (const dependent of graph.dependentsOf(node.uid)) {
+      if (isReachable(node, dependent)) continue
+      tellInvalidNamespace(
+        dependent,
+        dependent.owners.find(({ uid }) => uid === node.uid)!,
+        events,
+      )
+      queue.add(dependent.uid)
+    }
+  }
+
   function gone(uid: string): void {
     const node = graph.get(uid)
     graph.remove(uid)
-    noteAbsent(uid)
+    if (node !== undefined && graph.hasDependents(uid)) noteAbsent(absentKey(referenceTo(node), node.namespace))
     for (const dependent of graph.dependentsOf(uid)) queue.add(dependent.uid)
     for (const owner of node?.owners ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
   }
@@ -290,12 +320,28 @@ export async function startGarbageCollector(
       for (const { off } of followed.values()) off()
       queue.stop()
       await Promise.allSettled(running)
+      await events.stop()
     },
   }
 }
 
 const kindKey = ({ group, plural }: Resource): string => `${plural}.${group}`
 
-/** The owner of a namespaced object is in its namespace, or cluster-wide. */
-const sameNamespace = (dependent: Node, owner: Node): boolean =>
+/** Whether an object of the graph is the one of this kind and name. */
+const isAt = (node: Node, resource: Resource, name: string, namespace: string | undefined): boolean =>
+  node.name === name && node.namespace === namespace && kindKey(node.resource) === kindKey(resource)
+
+/** Whether an object may name this owner: one of its own namespace, or one that is cluster-wide. */
+const isReachable = (owner: Node, dependent: Node): boolean =>
   owner.namespace === undefined || owner.namespace === dependent.namespace
+
+/** Identifies an owner that a reference of an object in `namespace` gives; users write these texts. */
+const absentKey = ({ apiVersion, kind, name, uid }: OwnerReference, namespace: string | undefined): string =>
+  JSON.stringify([apiVersion, kind, namespace ?? "", name, uid])
+
+const referenceTo = ({ resource: { apiVersion, kind }, name, uid }: Node): OwnerReference => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+})

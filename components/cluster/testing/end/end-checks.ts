@@ -51,15 +51,21 @@ export function watchRevisions(storage: MemoryStorage): () => readonly string[] 
   }
 }
 
-/** Returns a line for each object whose owners are all deleted and that nothing is about to delete. */
+/**
+ * Returns a line for each object whose owners are all deleted and that nothing is about to delete. A cluster-wide
+ * object that names a namespaced owner stays for ever.
+ */
 export function orphans(storage: MemoryStorage, resources: readonly Resource[]): readonly string[] {
   const objects = storage.list("/").map(({ object }) => object)
   const uids = new Set(objects.map(({ metadata }) => metadata.uid))
-  const kinds = new Set(resources.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))
-  const isOrphan = ({ metadata: { ownerReferences = [], deletionTimestamp } }: KubeObject): boolean =>
+  const scopes = new Map(resources.map(({ apiVersion, kind, scope }) => [`${apiVersion} ${kind}`, scope]))
+  const isOrphan = ({ metadata: { namespace, ownerReferences = [], deletionTimestamp } }: KubeObject): boolean =>
     deletionTimestamp === undefined &&
     ownerReferences.length > 0 &&
-    ownerReferences.every(({ uid, apiVersion, kind }) => kinds.has(`${apiVersion} ${kind}`) && !uids.has(uid))
+    ownerReferences.every(({ uid, apiVersion, kind }) => {
+      const scope = scopes.get(`${apiVersion} ${kind}`)
+      return !uids.has(uid) && scope !== undefined && (scope === "Cluster" || namespace !== undefined)
+    })
   return objects
     .filter(isOrphan)
     .map(
