@@ -98,6 +98,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     replay: replay(seed),
     moved: turn.pass,
     hindrances: () => faults.inWords(),
+    delays: () => servers !== undefined || faults.inWords().length > 0,
     endless: (err) => {
       isEndless = true
       return endlessInstant(err, storage, clock.now(), replay(seed))

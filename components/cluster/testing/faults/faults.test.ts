@@ -285,3 +285,30 @@ test("a jump of the wall clock does not shorten timeouts", async () => {
   // then
   expect((await answer).metadata.name).toBe("node-0")
 })
+
+describe("faults of one node that overlap", () => {
+  const FAULTS = {
+    "node lost": (cluster: Cluster) => cluster.faults.nodeLost("node-0"),
+    "node partitioned": (cluster: Cluster) => cluster.faults.nodePartitioned("node-0"),
+    "kubelet crashed": (cluster: Cluster) => cluster.faults.crashed({ kubelet: "node-0" }),
+    "API server crashed": (cluster: Cluster) => cluster.faults.crashed("apiserver"),
+  } as const
+  const names = Object.keys(FAULTS) as (keyof typeof FAULTS)[]
+  const pairs = names.flatMap((first) =>
+    names.filter((second) => second !== first).map((second) => [first, second] as const),
+  )
+
+  test.each(pairs.flatMap((pair) => [[...pair, "first"] as const, [...pair, "last"] as const]))(
+    "%s, then %s: both end, that which began %s ends first, and the node is Ready again",
+    async (first, second, ending) => {
+      // given
+      await using cluster = await startCluster({ nodes: 1 })
+      const begun = [await FAULTS[first](cluster), await FAULTS[second](cluster)]
+      await cluster.advance("1m")
+      // when
+      for (const fault of ending === "first" ? begun : begun.toReversed()) await fault.end()
+      // then
+      await cluster.eventually(async () => (await condition(cluster, "node-0", "Ready")) === "True", { within: "2m" })
+    },
+  )
+})

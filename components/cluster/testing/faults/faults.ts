@@ -2,7 +2,7 @@ import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { familiar } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import { at, callerOf, TestClusterError } from "../caller.ts"
-import { milliseconds, type Duration } from "../time/duration.ts"
+import { milliseconds, signedMilliseconds, type Duration } from "../time/duration.ts"
 import type { Driver } from "../time/driver.ts"
 import { checkMatch, checkRule } from "./known-requests.ts"
 import { HeldPart, type ComponentName, type Restartable } from "./held-part.ts"
@@ -43,7 +43,8 @@ export const noSuchServer = (name: string, names: readonly string[]): TestCluste
 
 /**
  * Makes parts of a cluster fail. Each method returns the fault, which can be ended. Faults may overlap, also on the
- * same part. During a fault, heartbeats and their timeouts run at their exact times (otherwise the clock skips them
+ * same part, and end in any order: while others last, `end` does not wait until what it starts again is there. During a
+ * fault, heartbeats and their timeouts run at their exact times (otherwise the clock skips them
  * when nothing else is due).
  */
 export class Faults {
@@ -174,7 +175,7 @@ export class Faults {
   /** The wall clock of a machine is ahead of that of the others, or behind for a negative duration. */
   async clockSkewed(machine: string, by: Duration): Promise<Fault> {
     const clock = this.#servers(machine).clockOf(machine)
-    const ms = typeof by === "number" ? Math.sign(by) * milliseconds(Math.abs(by)) : milliseconds(by)
+    const ms = signedMilliseconds(by)
     return this.#begin(
       `the clock of ${machine} is ahead by ${ms} ms`,
       () => void (clock.aheadMs += ms),
@@ -238,7 +239,7 @@ export class Faults {
    */
   async clockJump(by: Duration): Promise<void> {
     this.#context.alive()
-    const ms = typeof by === "number" ? Math.sign(by) * milliseconds(Math.abs(by)) : milliseconds(by)
+    const ms = signedMilliseconds(by)
     await this.#context.driver.move(async (clock) => {
       clock.jump(ms)
       await clock.settle()
@@ -311,10 +312,13 @@ export class Faults {
     this.#active.add(active)
     const skipAgain = driver.beExact()
     let ended: Promise<void> | undefined
-    const finish = async () => {
+    const finish = async (): Promise<void> => {
       // A fault that ends with the cluster does not start its component again.
       if (signal.aborted) return
-      await end()
+      const done = Promise.resolve(end())
+      // Another fault may keep what starts again from its end: a node boots, but is still partitioned.
+      done.catch(() => undefined)
+      await (this.#active.size === 1 ? done : Promise.race([done, driver.move((clock) => clock.settle())]))
     }
     const once = () =>
       (ended ??= driver

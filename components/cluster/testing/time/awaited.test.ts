@@ -117,3 +117,39 @@ describe.each([...STATES])("while $name", ({ options = {}, begin }) => {
     expect(await outcomeOf(cluster.stop())).not.toBe("it hangs")
   })
 })
+
+describe("a check of eventually that waits for a request", () => {
+  test.each<readonly [string, ClusterOptions, (cluster: Cluster) => Promise<unknown>]>([
+    ["to one of several servers", { servers: 3 }, async () => {}],
+    ["that a rule delays", {}, (cluster) => cluster.faults.requests({ delay: "2s" })],
+  ])("%s sees its response, whichever client sent it", async (_, options, begin) => {
+    // given
+    await using cluster = await startCluster(options)
+    await begin(cluster)
+    // when
+    const created = cluster
+      .contextFor()
+      .client.create(ConfigMap, { metadata: { namespace: "default", name: "written" } })
+    // then
+    await cluster.eventually(() => created.then(() => true))
+  })
+
+  test("of a program outside, which takes half a second, moves no time", async () => {
+    // given
+    await using cluster = await startCluster()
+    const before = cluster.now
+    // when
+    await cluster.eventually(() => new Promise<boolean>((resolve) => realClock.setTimeout(() => resolve(true), 500)))
+    // then
+    expect(cluster.now).toEqual(before)
+  })
+
+  test("that never comes fails with a message", async () => {
+    // given
+    await using cluster = await startCluster()
+    // when
+    const waited = cluster.eventually(() => new Promise<boolean>(() => {}))
+    // then
+    expect(await outcomeOf(waited)).toContain("the check of `eventually` waits for something")
+  })
+})

@@ -10,6 +10,8 @@ export interface DriverOptions {
   readonly virtual: VirtualClock | undefined
   /** Returns a line for each thing that may delay work: present faults, delayed requests. */
   readonly hindrances: () => readonly string[]
+  /** Whether requests of every client may take virtual time: a fault is present, or there is a network. */
+  readonly delays: () => boolean
   /** Returns the error for an instant that does not end. */
   readonly endless: (err: EndlessInstantError) => Error
   /** Says how to replay the run. */
@@ -26,14 +28,16 @@ const REAL_PATIENCE_MS = 60_000
  * not know.
  */
 const OUTER_WORLD_MS = 10
+/** The same for code of the test that may do anything: run a program, ask a server. */
+const OWN_CODE_MS = 2000
 
 interface Waiting {
   readonly what: () => string
   /** In milliseconds of monotonic time. */
   readonly deadline: number
   ended: boolean
-  /** Whether real time has passed for it. */
-  waited: boolean
+  /** How much real time passes before virtual time moves for it, in milliseconds; 0 once it has passed. */
+  outerWorldMs: number
   giveUp(err: Error): void
 }
 
@@ -81,16 +85,17 @@ export class Driver {
   /**
    * Returns the result of `work`, and advances time meanwhile.
    * @param what says what is awaited: `apply waits for …`
+   * @param isOwnCode whether `work` is code of the test, which may take its time without waiting for the cluster
    * @throws TestClusterError when it has not ended within five minutes of virtual time, or no timer is due that could
    * end it
    */
-  async ended<T>(what: () => string, work: Promise<T>): Promise<T> {
-    const { virtual, clock } = this.#options
+  async ended<T>(what: () => string, work: Promise<T>, isOwnCode = false): Promise<T> {
+    const { virtual, clock, delays } = this.#options
     const { promise: gaveUp, reject } = Promise.withResolvers<never>()
     const waiting: Waiting = {
       what,
       ended: false,
-      waited: false,
+      outerWorldMs: isOwnCode && !delays() ? OWN_CODE_MS : OUTER_WORLD_MS,
       deadline: clock.monotonic() + (virtual === undefined ? REAL_PATIENCE_MS : PATIENCE_MS),
       giveUp(err) {
         waiting.ended = true
@@ -158,9 +163,11 @@ export class Driver {
     const idle = () => this.#moving > 0 || this.#open().length === 0
     await clock.settle()
     if (idle()) return
-    if (this.#open().some(({ waited }) => !waited)) {
-      await this.#outerWorld(idle)
-      for (const waiting of this.#open()) waiting.waited = true
+    const wait = Math.min(...this.#open().map(({ outerWorldMs }) => outerWorldMs))
+    if (wait > 0 || this.#open().some(({ outerWorldMs }) => outerWorldMs === OUTER_WORLD_MS)) {
+      const waits = Math.max(wait, OUTER_WORLD_MS)
+      await this.#outerWorld(waits, idle)
+      for (const waiting of this.#open()) if (waiting.outerWorldMs <= waits) waiting.outerWorldMs = 0
       if (idle()) return
     }
     const due = clock.nextDue ?? Infinity
@@ -179,8 +186,8 @@ export class Driver {
   }
 
   /** Lets real time pass, in case that work waits for something outside: a file, a socket, a thread. */
-  async #outerWorld(enough: () => boolean): Promise<void> {
-    const until = realClock.monotonic() + OUTER_WORLD_MS
+  async #outerWorld(ms: number, enough: () => boolean): Promise<void> {
+    const until = realClock.monotonic() + ms
     while (!enough() && realClock.monotonic() < until)
       await new Promise<void>((resolve) => void realClock.setTimeout(resolve, 1))
   }

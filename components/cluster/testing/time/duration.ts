@@ -18,6 +18,14 @@ export function milliseconds(duration: Duration): number {
   return ms
 }
 
+/** The same for a duration that may be negative, such as `-40s`. */
+export const signedMilliseconds = (duration: Duration): number =>
+  typeof duration === "number"
+    ? Math.sign(duration) * milliseconds(Math.abs(duration))
+    : duration.startsWith("-")
+      ? -milliseconds(duration.slice(1))
+      : milliseconds(duration)
+
 function fromText(text: string): number | undefined {
   if (typeof text !== "string") return undefined
   const [, weeks = "0w", days = "0d", rest = ""] = /^(\d+(?:\.\d+)?w)?(\d+(?:\.\d+)?d)?(.*)$/.exec(text.trim()) ?? []

@@ -47,7 +47,11 @@ export async function eventually(
   for (;;) {
     await driver.move((virtual) => virtual.settle())
     lastSeen.begin()
-    const seen = await outcome(check, asserts)
+    const seen = await driver.ended(
+      () => "the check of `eventually` waits for something",
+      outcome(check, asserts),
+      true,
+    )
     if (seen === undefined) return
     asserts ||= seen.cause !== undefined
     if (clock.now() >= deadline)
