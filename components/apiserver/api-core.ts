@@ -181,7 +181,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     converterOf: (definition) => webhookConverter(definition, converting),
     changed: (resources) => resources.forEach((resource) => hub.endOf(resource)),
   })
-  const hub = new WatchHub({ storage, clock, history })
+  const hub = new WatchHub({ storage, clock, log, history })
   const rbac = new RbacAuthorizer({ storage, objects })
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
   const builtinHooks = createHooks({

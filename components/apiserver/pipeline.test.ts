@@ -21,7 +21,7 @@ function start() {
   const random = seededRandom(1)
   const storage = new MemoryStorage({ clock, frozen: true })
   const history = new ClientHistory({ storage, clock })
-  const hub = new WatchHub({ storage, clock, history })
+  const hub = new WatchHub({ storage, clock, log: silent, history })
   const registry = {
     storage,
     hub,

@@ -13,6 +13,7 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import { Deadlines } from "../../pkg/clock/deadlines.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import { ownConnection, stopReceiving } from "../../pkg/runtime/http/listen.ts"
@@ -277,13 +278,8 @@ export function createServer(options: ServerOptions): Server {
     // A full disk is logged once, when the store begins to refuse writes, and not for each write.
     const isTold = cause instanceof StorageError && cause.code !== "damaged"
     if (error.code >= 500 && error.reason === "InternalError" && !isTold) {
-      log.error("Request failed", {
-        method: exchange.req.method,
-        url: exchange.req.url,
-        auditID: exchange.auditId,
-        error: error.message,
-        stack: cause instanceof Error ? cause.stack : undefined,
-      })
+      const { req, auditId: auditID } = exchange
+      contain("request", cause, log, { method: req.method, url: req.url, auditID, error: error.message })
     }
     if (!exchange.isOver) breakOff(exchange, error)
   }
@@ -325,8 +321,18 @@ export function createServer(options: ServerOptions): Server {
     finish(exchange)
   }
 
-  /** Begins a request. One whose line is malformed is refused, and neither counted nor audited. */
+  /** Begins a request; its connection is closed if even its failure cannot be sent. */
   function begin(parts: ExchangeParts): void {
+    try {
+      beginOne(parts)
+    } catch (err) {
+      contain("request", err, log, { method: parts.req.method, url: parts.req.url })
+      parts.res.destroy()
+    }
+  }
+
+  /** A request whose line is malformed is refused, and neither counted nor audited. */
+  function beginOne(parts: ExchangeParts): void {
     const { req } = parts
     let info: RequestInfo
     try {
@@ -363,8 +369,8 @@ export function createServer(options: ServerOptions): Server {
       }
       if (deadline !== undefined) deadlines.delete(deadline)
       finish(exchange)
-    } catch {
-      // If the error cannot be sent either, the connection is closed; the server goes on.
+    } catch (err) {
+      contain("request", err, log, { method: exchange.req.method, url: exchange.req.url })
       exchange.res.destroy()
     }
   }

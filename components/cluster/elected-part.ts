@@ -67,7 +67,8 @@ export class ElectedPart<C extends Component = Component> implements RunningPart
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#ending = ending
     this.#ended = promise
-    this.#options.tools.spawn(`election of ${this.name}`, () => this.#stand(ending.signal).finally(resolve))
+    const stand = () => this.#stand(ending.signal).finally(resolve)
+    this.#options.tools.spawn(`election of ${this.name}`, stand, ending.signal)
   }
 
   async stop(): Promise<void> {

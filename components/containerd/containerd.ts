@@ -22,6 +22,7 @@ import type { ContainerdPaths } from "./paths.ts"
 import { PAUSE_IMAGE } from "./images/pause-image.ts"
 import type { RegistryHosts } from "./registries/registry-hosts.ts"
 import { endOrphanedDaemon, launchContainerd, type ContainerdProcess } from "./process.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 
 export interface ContainerdOptions {
   readonly paths: ContainerdPaths
@@ -296,7 +297,12 @@ export class Containerd implements Component {
     if (this.#state === state) return
     this.#state = state
     if (state === "ready") this.#problem = undefined
-    for (const listener of this.#listeners) listener(state)
+    for (const listener of this.#listeners)
+      try {
+        listener(state)
+      } catch (err) {
+        contain("background work", err, this.#log, { state }) // containerd is supervised on
+      }
   }
 }
 

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test"
+import { createSocket } from "node:dgram"
+import { once } from "node:events"
 import { connect } from "node:net"
 import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import { createLogger } from "../../pkg/log/log.ts"
@@ -37,5 +39,39 @@ test("a client over TCP that does not read its answers is disconnected, and no m
   await clock.advance(10_000)
   socket.resume()
   await closed
+  await listeners.close()
+})
+
+test("a query whose answer throws costs no other query its answer", async () => {
+  // given a server that fails at some queries, at once or later
+  const clock = new VirtualClock(0)
+  const lines: string[] = []
+  const log = createLogger({ clock, format: "text", level: "error", write: (line) => lines.push(line) })
+  const port = await freePort()
+  const respond = (message: Buffer) => {
+    const text = message.toString()
+    if (text === "late") return Promise.reject(new TypeError("a mistake, later"))
+    if (text.startsWith("bad")) throw new TypeError("a mistake")
+    return Buffer.from(`answer to ${text}`)
+  }
+  const listeners = await openListeners({ addresses: [ADDRESS], port, respond, clock, log })
+  // when over UDP
+  const client = createSocket("udp4")
+  const answers: string[] = []
+  client.on("message", (message) => answers.push(message.toString()))
+  for (const text of ["bad", "late", "first", "bad", "second"]) client.send(text, port, ADDRESS)
+  while (answers.length < 2) await once(client, "message")
+  // then
+  expect(answers.toSorted()).toEqual(["answer to first", "answer to second"])
+  client.close()
+  // when over TCP, then the connection with the bad query is closed
+  const bad = connect(port, ADDRESS, () => bad.write(frame(Buffer.from("bad"))))
+  await once(bad, "close")
+  // and another one is served
+  const good = connect(port, ADDRESS, () => good.write(frame(Buffer.from("third"))))
+  const [bytes] = (await once(good, "data")) as [Buffer]
+  expect(bytes.subarray(2).toString()).toBe("answer to third")
+  good.destroy()
+  expect(lines.length).toBeGreaterThan(0)
   await listeners.close()
 })

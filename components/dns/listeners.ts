@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from "node:dgram"
 import { createServer, type Server, type Socket as Connection } from "node:net"
 import type { Clock } from "../../pkg/clock/clock.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { Frames, frame } from "./wire/frames.ts"
 import type { Client } from "./wire/query.ts"
@@ -66,12 +67,16 @@ function listenUdp(address: string, { port, respond, log }: ListenersOptions): P
     })
   }
   socket.on("message", (message, from) => {
-    const answer = respond(message, { address: from.address, protocol: "udp" })
-    if (!(answer instanceof Promise)) return send(answer, from)
-    answer.then(
-      (late) => send(late, from),
-      (err: unknown) => log.error("Failed to answer a DNS query", { err }),
-    )
+    try {
+      const answer = respond(message, { address: from.address, protocol: "udp" })
+      if (!(answer instanceof Promise)) return send(answer, from)
+      answer.then(
+        (late) => send(late, from),
+        (err: unknown) => contain("DNS query", err, log),
+      )
+    } catch (err) {
+      contain("DNS query", err, log) // the client asks again, as for any packet that is lost
+    }
   })
   return new Promise((resolve, reject) => {
     socket.once("error", (err) => reject(cannotListen(`${address}:${port}/udp`, err)))
@@ -141,8 +146,8 @@ function serveConnection(connection: Connection, client: Client, { respond, cloc
     waiting += messages.length
     readOn()
     for (const message of messages)
-      Promise.resolve(respond(message, client)).then(answered, (err: unknown) => {
-        log.error("Failed to answer a DNS query", { err })
+      (async () => respond(message, client))().then(answered, (err: unknown) => {
+        contain("DNS query", err, log)
         connection.destroy()
       })
   })

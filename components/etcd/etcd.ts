@@ -5,6 +5,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { EtcdConnection } from "../../pkg/etcd/connection.ts"
 import { leaderOf, listMembers, moveLeader, removeMember, type EtcdMember } from "../../pkg/etcd/members.ts"
+import { FatalError } from "../../pkg/failure/fatal-error.ts"
 import { removeIfPossible } from "../../pkg/files/files.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { untilPortFree } from "../../pkg/process/free-port.ts"
@@ -105,9 +106,13 @@ export class ManagedEtcd implements Component {
       throw err
     }
     this.#problem = undefined
-    const supervised = this.#supervise(this.#stopping.signal)
-    this.#supervision = supervised.catch(() => undefined)
-    this.#spawn("etcd", () => supervised)
+    const { signal: ending } = this.#stopping
+    const supervise = () => {
+      const supervised = this.#supervise(ending)
+      this.#supervision = supervised.catch(() => undefined)
+      return supervised
+    }
+    this.#spawn("etcd", supervise, ending)
   }
 
   async stop(): Promise<void> {
@@ -233,7 +238,7 @@ export class ManagedEtcd implements Component {
     return process
   }
 
-  /** Starts etcd again whenever it ends, until it is stopped. @throws Error when this member has been removed */
+  /** Starts etcd again whenever it ends, until it is stopped. @throws FatalError when this member has been removed */
   async #supervise(signal: AbortSignal): Promise<void> {
     let backoff = FIRST_BACKOFF_MS
     for (;;) {
@@ -241,7 +246,7 @@ export class ManagedEtcd implements Component {
       const end = await this.#process!.exited
       if (signal.aborted) return
       const { message } = this.#ended(end)
-      if (end.isRemoved) throw new Error(message)
+      if (end.isRemoved) throw new FatalError(message)
       if (this.#clock.monotonic() - since > HEALTHY_AFTER_MS) backoff = FIRST_BACKOFF_MS
       this.#problem = message
       this.#log.warn("etcd has ended; starting it again", { reason: message, ms: backoff })

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import type { Watchdog, Watched } from "./proxy/watchdog.ts"
+import { orClose } from "../../pkg/failure/or-close.ts"
 
 /**
  * Returns who takes over a connection, or the number of bytes that are needed to decide. It is more than the bytes that
@@ -51,7 +52,10 @@ export class FirstBytes implements Watched {
     this.#unwatch()
     this.#socket.pause()
     this.#socket.unshift(bytes)
-    decided(this.#socket)
+    orClose(
+      () => this.#socket.destroy(),
+      () => decided(this.#socket),
+    )
   }
 
   /** Returns all bytes so far. The room for them doubles, so that a client that sends single bytes costs linear time. */

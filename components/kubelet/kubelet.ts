@@ -153,8 +153,8 @@ class RunningKubelet implements Component {
     for (const folder of [config.root, config.podLogs, config.staticPods]) await this.#runtime.files.makeFolder(folder)
     await this.#runtime.volumes.makeShared(config.root)
     if (running.stopping.signal.aborted) return
-    this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
-    this.#component.spawn("arriving images", () => tellArrivals(running))
+    this.#component.spawn("runtime events", () => running.cache.run(stopping.signal), stopping.signal)
+    this.#component.spawn("arriving images", () => tellArrivals(running), stopping.signal)
     running.lease.start()
     this.#unfollow = this.#addresses?.onChange(() => running.node.wake()) ?? this.#unfollow
     let made: NodeConnector | undefined

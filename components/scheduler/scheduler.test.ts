@@ -4,6 +4,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { podCondition } from "../../pkg/pods/pod-state.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
+import { createScheduler } from "./scheduler.ts"
 import { startCluster, type Cluster, type NodeOptions } from "../cluster/testing/testing.ts"
 
 const pod = (name: string, spec: object = {}) => ({
@@ -41,6 +42,30 @@ describe("the scheduler", () => {
     // then
     expect(await nodeOf(cluster, "large")).toBe("large")
     expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")?.status).toBe("True")
+  })
+
+  test("schedules other pods when the cycle of one pod throws, and tries that one again", async () => {
+    // given a scheduler whose first cycles fail as only a mistake of the program fails
+    await using cluster = await startCluster({ nodes: 1, components: { kubelet: false, scheduler: false } })
+    let failures = 0
+    const searched = () => {
+      if (++failures <= 3) throw new TypeError("undefined is not an object")
+    }
+    const observer = { attempted: () => undefined, placed: () => undefined, pending: () => undefined, searched }
+    const context = cluster.contextFor("system:kube-scheduler", ["system:masters"])
+    const scheduler = createScheduler(context, { observer })
+    await scheduler.start(new AbortController().signal)
+    // when
+    for (const name of ["a", "b", "c", "d"]) await cluster.client.create(Pod, pod(name))
+    await cluster.settle()
+    // then the pod whose cycle did not fail is bound at once
+    expect(
+      await Promise.all(["a", "b", "c", "d"].map(async (name) => (await nodeOf(cluster, name)) !== undefined)),
+    ).toEqual([false, false, false, true])
+    // and the others after their back-off
+    await cluster.advance("10s")
+    for (const name of ["a", "b", "c"]) expect(await nodeOf(cluster, name)).toBeDefined()
+    await scheduler.stop()
   })
 
   test("accepts the binding of a pod by another client, and counts the pod on its node", async () => {

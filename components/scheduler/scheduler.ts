@@ -18,6 +18,7 @@ import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
 import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devices.ts"
 import { bindVolumes } from "./bind-volumes.ts"
 import { ClaimWaits } from "./claim-waits.ts"
@@ -151,8 +152,17 @@ export function createScheduler(
         observer?.pending(queue.sizes)
         return
       }
-      if (tracing === undefined) void scheduleOne(queued)
-      else scheduleTraced(queued, tracing)
+      try {
+        if (tracing === undefined) void scheduleOne(queued)
+        else scheduleTraced(queued, tracing)
+      } catch (err) {
+        // The one pod is tried again after its back-off; the next one has its turn.
+        const { namespace, name } = queued.pod.metadata
+        contain("scheduling", err, log, { pod: `${namespace}/${name}` })
+        observer?.attempted("error", 0)
+        if (cache.isAssumed(queued.pod)) cache.forget(queued.pod)
+        queue.failed(queued, new Set())
+      }
     }
     observer?.pending(queue.sizes)
     wake()

@@ -10,6 +10,7 @@ import { ApiError, isReason } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
+import { contain } from "../failure/contain.ts"
 import type { Logger } from "../log/log.ts"
 import type { Client, Watch, WatchEvent } from "./client.ts"
 import { keyFrom, type Index, type Informer, type InformerHandlers, type Informers, type Key } from "./informer.ts"
@@ -229,13 +230,16 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     for (const handlers of this.#handlers) this.#call(handlers, what, object, old)
   }
 
-  /** Calls a handler. Its error is only logged: other handlers, and the writer that caused the event, continue. */
+  /** Calls a handler. Its error is contained: other handlers, and the writer that caused the event, continue. */
   #call(handlers: InformerHandlers<T>, what: keyof InformerHandlers<T>, object: T, old = object): void {
     try {
       if (what === "updated") handlers.updated?.(object, old)
       else handlers[what]?.(object)
     } catch (err) {
-      this.#options.log.error("Informer handler failed", { resource: this.resource.plural, error: err })
+      contain("informer handler", err, this.#options.log, {
+        resource: this.resource.plural,
+        key: keyFrom(object.metadata),
+      })
     }
   }
 }

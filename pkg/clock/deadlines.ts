@@ -50,6 +50,7 @@ export class Deadlines<T> {
   #look(): void {
     this.#timer = undefined
     const now = this.#clock.monotonic()
+    const overdue: T[] = []
     let next = Infinity
     for (let place = 0; place < this.#things.length; place++) {
       const thing = this.#things[place]
@@ -58,9 +59,18 @@ export class Deadlines<T> {
       if (at > now) next = Math.min(next, at)
       else {
         this.#things[place] = undefined
-        this.#overdue(thing)
+        overdue.push(thing)
       }
     }
+    // Before the calls: an error in one of them must not stop the timer of the others. `add` wakes for sooner ones.
     if (next < Infinity) this.#wakeAt(next)
+    const errors: unknown[] = []
+    for (const thing of overdue)
+      try {
+        this.#overdue(thing)
+      } catch (err) {
+        errors.push(err)
+      }
+    if (errors.length > 0) throw errors[0]
   }
 }

@@ -16,10 +16,11 @@ export interface ComponentContext {
   /** @internal Records spans of what the component does; absent when tracing is off. */
   readonly tracing?: Tracing | undefined
   /**
-   * Runs background work: a failure is logged and fails the component. Every promise must be awaited or passed to this
-   * method.
+   * Runs background work. Its failure is contained: counted, and logged with its stack. With `again`, work that has
+   * failed begins again after a back-off, until `again` aborts: for what a component cannot be without. Every promise
+   * must be awaited or passed to this method.
    */
-  spawn(name: string, run: () => Promise<void>): void
+  spawn(name: string, run: () => Promise<void>, again?: AbortSignal): void
 }
 
 /**

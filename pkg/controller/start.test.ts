@@ -46,6 +46,38 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
+  test("goes on with other keys when a reconcile or a mapping throws, and retries the key ever more seldom", async () => {
+    await using cluster = await quiet()
+    // given a controller with a mistake that one object shows, and another one that a second object shows
+    const seen: string[] = []
+    const badAt: number[] = []
+    const controller = await start(cluster, {
+      concerns({ metadata: { namespace, name } }) {
+        if (name === "unmappable") throw new TypeError("undefined is not an object")
+        return namespace === "default"
+      },
+      async reconcile(key, { clock }) {
+        if (key !== "default/bad") return void seen.push(key)
+        badAt.push(clock.now())
+        throw new TypeError("undefined is not a function")
+      },
+    })
+    // when
+    for (const name of ["a", "bad", "unmappable", "z"]) await create(cluster, name)
+    await cluster.advance("10m")
+    // then the others are reconciled
+    expect(seen).toEqual(["default/a", "default/z"])
+    // and each wait of the bad one is twice as long as the one before
+    const waits = badAt.slice(1).map((at, i) => at - badAt[i]!)
+    expect(badAt.length).toBeLessThan(20)
+    for (const [i, wait] of waits.slice(1).entries()) expect(wait).toBeGreaterThanOrEqual(1.5 * waits[i]!)
+    // and the loop goes on
+    await create(cluster, "later")
+    await cluster.settle()
+    expect(seen.at(-1)).toBe("default/later")
+    await controller.stop()
+  })
+
   test("reports the end of an object that it does not select only for keys with a pending requeue", async () => {
     await using cluster = await quiet()
     // given a controller that looks again at one of two objects, neither of which concerns it any more

@@ -2,6 +2,7 @@ import { ApiError, isConflict, isNamespaceEnding, isNotFound } from "../apimachi
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
+import { contain, isMistake } from "../failure/contain.ts"
 import { PendingCauses } from "../tracing/pending-causes.ts"
 import { endingWith } from "../tracing/tracing.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
@@ -150,10 +151,12 @@ export async function startController<T extends KubeObject>(
         queue.forget(key)
       } else {
         // Conflicts are common, and solve themselves: the informer will receive the newer object.
-        child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
-          err,
-          reason: err instanceof ApiError ? err.reason : undefined,
-        })
+        if (isMistake(err)) contain("reconcile", err, child)
+        else
+          child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
+            err,
+            reason: err instanceof ApiError ? err.reason : undefined,
+          })
         queue.retry(key)
       }
     } finally {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs"
+import { containedFailures } from "../failure/contain.ts"
 import type { Registry } from "./registry.ts"
 
 /**
@@ -18,6 +19,13 @@ export function registerProcessMetrics(registry: Registry, startedAt: number): v
     "process_start_time_seconds",
     "Start time of the process since the Unix epoch in seconds.",
     () => startedAt / 1000,
+  )
+  registry.readEach(
+    "counter",
+    "k3ts_contained_failures_total",
+    "Number of failures that ended or delayed only what they concerned, by the place that contained them.",
+    "place",
+    () => Object.fromEntries(containedFailures()),
   )
   registry.read("gauge", "process_open_fds", "Number of open file descriptors.", () =>
     counted(() => readdirSync("/proc/self/fd").length),

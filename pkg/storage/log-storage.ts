@@ -6,10 +6,12 @@
  * 2. Between `stage` and the commit only later writes see a write (in `#pending`): readers and watchers see only
  * committed writes. 3. `#flush` has no await either. Subscribers are notified of a commit before the promises of its
  * writes resolve, so code that awaits a write finds it in every cache. 4. After a failed commit `#pending` is empty and
- * the next revision follows the last commit again.
+ * the next revision follows the last commit again. 5. If the memory cannot follow a commit that is on the medium, the
+ * store takes no further write and throws a FatalError, which ends the process: the next start reads the medium.
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
+import { FatalError } from "../failure/fatal-error.ts"
 import { checkWrite } from "./check-write.ts"
 import { RecentEvents } from "./recent-events.ts"
 import { LiveObjects } from "./live-objects.ts"
@@ -24,7 +26,7 @@ export interface LogStorageOptions {
   readonly frozen?: boolean
   /** Called with the reason when commits begin to fail, once for each reason; with undefined when they work again. */
   readonly onProblem?: ((problem: StorageError | undefined) => void) | undefined
-  /** Called with the error of a subscriber. Without it the error is thrown again, which ends the process. */
+  /** Called with the error of a subscriber. Without it the error is thrown again. */
   readonly onListenerError?: ((err: unknown) => void) | undefined
 }
 
@@ -69,6 +71,8 @@ export abstract class LogStorage implements Storage {
   readonly #onProblem: LogStorageOptions["onProblem"]
   readonly #onListenerError: LogStorageOptions["onListenerError"]
   #problem: StorageError | undefined
+  /** Set once the memory may differ from the medium. From then on nothing is written. */
+  #broken: StorageError | undefined
   #trial: Timer | undefined
 
   constructor({ clock, frozen = false, onProblem, onListenerError }: LogStorageOptions) {
@@ -267,6 +271,7 @@ export abstract class LogStorage implements Storage {
   }
 
   #tryAgain(): void {
+    if (this.#broken !== undefined) return
     try {
       this.tryMedium()
       this.#note(undefined)
@@ -285,14 +290,32 @@ export abstract class LogStorage implements Storage {
     this.#pending = new Map()
     const writes = batch.length === 1 ? batch[0]!.writes : batch.flatMap(({ writes }) => writes)
     try {
+      if (this.#broken !== undefined) throw this.#broken
       this.persist(writes)
-      this.#note(undefined)
     } catch (err) {
-      if (err instanceof StorageError) this.#note(err)
       this.#next = this.#revision + 1
       for (const { reject } of batch) reject(err)
+      if (err instanceof StorageError) this.#note(err)
+      if (err instanceof FatalError) this.#breakOff(err)
       return
     }
+    try {
+      this.#remember(batch, writes)
+    } catch (err) {
+      this.#breakOff(err)
+    }
+    try {
+      this.#note(undefined)
+    } finally {
+      this.#subscribers.tell(
+        writes.map(({ event }) => event),
+        this.#onListenerError,
+      )
+    }
+  }
+
+  /** Takes a commit that is on the medium into the memory, and acknowledges its writes. */
+  #remember(batch: readonly Waiting[], writes: readonly StagedWrite[]): void {
     const events = writes.map(({ event }) => event)
     for (const event of events) {
       if (event.type === "delete") this.live.delete(event.key)
@@ -303,6 +326,12 @@ export abstract class LogStorage implements Storage {
     this.afterCommit(writes)
     // The promises resolve in a microtask, so after the listeners; and they resolve even if a listener throws.
     for (const { committed } of batch) committed()
-    this.#subscribers.tell(events, this.#onListenerError)
+  }
+
+  /** Refuses all writes from now on, and ends the process. */
+  #breakOff(cause: unknown): never {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    this.#broken = new StorageError("damaged", `Cannot write: the store failed in the middle of a commit: ${why}`)
+    throw new FatalError(`the store failed in the middle of a commit: ${why}`, { cause })
   }
 }

@@ -134,14 +134,14 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
         expect((await server.get("/readyz")).status).toBe(200)
         expect((await server.send("DELETE", `${PATH}/first`, undefined)).status).toBe(200)
         taken.delete("first")
-        expect(server.output()).not.toContain("Background work failed")
+        expect(server.output()).not.toContain("Contained a failure")
         // and the log has a line for the beginning and one for the end, and none for each refusal
         expect(
           server
             .output()
             .split("\n")
-            .filter((line) => /The store (refuses|takes) writes|Request failed/.test(line))
-            .map((line) => line.match(/The store \w+ writes|Request failed/)![0]),
+            .filter((line) => /The store (refuses|takes) writes|Contained a failure/.test(line))
+            .map((line) => line.match(/The store \w+ writes|Contained a failure/)![0]),
         ).toEqual(["The store refuses writes", "The store takes writes"])
         await server.kill("SIGKILL")
       }

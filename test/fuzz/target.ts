@@ -47,8 +47,9 @@ export async function startTarget(): Promise<FuzzTarget> {
     },
     faults: () => [
       ...faults.values(),
-      ...(/(unhandled rejection|uncaught exception|Background work failed)[^\n]*/i.exec(server.output())?.[0] ===
-      undefined
+      ...(/Contained a failure[^\n]*(unhandled rejection|uncaught exception|timer|background work)[^\n]*/.exec(
+        server.output(),
+      )?.[0] === undefined
         ? []
         : [server.output()]),
     ],

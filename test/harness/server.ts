@@ -71,6 +71,8 @@ export interface TestServerOptions {
   readonly ulimit?: string
   /** The program and its first arguments; EXECUTABLE unless given. */
   readonly program?: readonly string[]
+  /** Whether errors are caused that only the process itself catches: otherwise one fails the test at its end. */
+  readonly mayFail?: boolean
   /** Puts files into the data directory before the start. */
   readonly prepare?: (dataDir: string) => void
 }
@@ -95,6 +97,7 @@ export async function startServer({
   program: wantedProgram = [EXECUTABLE],
   prepare,
   machine,
+  mayFail = false,
 }: TestServerOptions = {}): Promise<TestServer> {
   const dir = dataDir ?? machine?.dataDir ?? mkdtempSync(join(tmpdir(), "k3ts-test-"))
   const leavesFiles = dataDir !== undefined || machine !== undefined
@@ -139,7 +142,11 @@ export async function startServer({
   }
   const kept = onCutOff(clearAway)
   let output = ""
-  const keep = (bytes: Buffer) => (output = (output + bytes.toString()).slice(-20_000))
+  let firstMistake: string | undefined
+  const keep = (bytes: Buffer) => {
+    output = (output + bytes.toString()).slice(-20_000)
+    firstMistake ??= MISTAKE.exec(output)?.[0]
+  }
   child.stdout.on("data", keep)
   child.stderr.on("data", keep)
   const connections = new Agent({ keepAlive: true, maxSockets: 64 })
@@ -205,9 +212,15 @@ export async function startServer({
           }),
         )
       if (!leavesFiles) rmSync(dir, { recursive: true, force: true })
+      if (firstMistake !== undefined && !mayFail)
+        throw new Error(`The server contained a failure that no part of it should have had:\n${firstMistake}`)
     },
   }
 }
+
+/** The log line of an error that nothing but the process itself has caught. */
+const MISTAKE =
+  /[^\n]*Contained a failure[^\n]* place"?[=:]"?(uncaught exception|unhandled rejection|timer|background work)[^\n]*/
 
 /**
  * Arguments that end what runs on a data directory and remove that and the logs of its pods, with a configuration that

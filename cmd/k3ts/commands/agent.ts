@@ -25,7 +25,8 @@ import { k3sFlags } from "../k3s/flags.ts"
 import { loggerOf } from "../logger.ts"
 import { untilFormerEnded } from "../process/former-process.ts"
 import { lockAgent, lockNode, refuseSecondNode, type Lock } from "../process/pid-file.ts"
-import { failOn, untilSignal } from "../process/process-life.ts"
+import { untilSignal } from "../process/process-life.ts"
+import { containUncaught } from "../process/uncaught.ts"
 import { SIMULATED } from "../config/server-flags.ts"
 import { ServiceManager } from "../process/service-manager.ts"
 import { tokenOf } from "../token/flags.ts"
@@ -67,7 +68,7 @@ async function serve(flags: AgentFlags, log: Logger, lock: Lock): Promise<void> 
     lock.setStopping()
   })
   const context = createContext(log)
-  failOn(context.spawn)
+  containUncaught(context.note)
   log.info("Starting a k3ts agent", {
     version,
     commit: gitCommit,
@@ -154,10 +155,8 @@ async function run(
       log.info("The node runs", { ms: sinceStart() })
       compileAsUsual()
       giveMemoryBackWhenIdle(clock)
-      context.spawn("service manager", async () => {
-        await serviceManager.ready()
-        await serviceManager.keepAlive(() => undefined, signal)
-      })
+      context.spawn("service manager", () => serviceManager.ready())
+      context.spawn("watchdog of the service manager", () => serviceManager.keepAlive(() => undefined, signal), signal)
     },
   })
 }

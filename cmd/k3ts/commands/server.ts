@@ -27,7 +27,8 @@ import { loggerOf } from "../logger.ts"
 import { untilFormerEnded } from "../process/former-process.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer, type Lock } from "../process/pid-file.ts"
 import { ServiceManager } from "../process/service-manager.ts"
-import { failOn, untilSignal } from "../process/process-life.ts"
+import { untilSignal } from "../process/process-life.ts"
+import { containUncaught } from "../process/uncaught.ts"
 import { networkOf, type ClusterNetwork } from "../config/network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
@@ -72,7 +73,7 @@ async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, l
     lock.setStopping()
   })
   const context = createContext(log)
-  failOn(context.spawn)
+  containUncaught(context.note)
   const traces = await tracingOf(flags, process.env, context)
   log.info("Starting k3ts", {
     version,
@@ -181,10 +182,12 @@ async function run(
       log.info("k3ts is running", { ms: sinceStart() })
       compileAsUsual()
       giveMemoryBackWhenIdle(context.clock)
-      context.spawn("service manager", async () => {
-        await serviceManager.ready()
-        await serviceManager.keepAlive(() => apiServer.health.problem("livez"), signal)
-      })
+      context.spawn("service manager", () => serviceManager.ready())
+      context.spawn(
+        "watchdog of the service manager",
+        () => serviceManager.keepAlive(() => apiServer.health.problem("livez"), signal),
+        signal,
+      )
     },
   })
 }

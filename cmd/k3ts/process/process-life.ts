@@ -13,11 +13,3 @@ export function untilSignal(log: Logger, onStop: () => void): AbortSignal {
   }
   return ending.signal
 }
-
-/** An uncaught error is a bug: the program logs it and ends, instead of continuing in an unknown state. */
-export function failOn(spawn: (name: string, run: () => Promise<void>) => void): void {
-  const fail = (kind: string) => (err: unknown) =>
-    spawn(kind, () => Promise.reject(err instanceof Error ? err : new Error(String(err))))
-  process.on("unhandledRejection", fail("unhandled rejection"))
-  process.on("uncaughtException", fail("uncaught exception"))
-}

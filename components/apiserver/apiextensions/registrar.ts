@@ -3,6 +3,7 @@ import { isEstablished } from "../../../pkg/api/apiextensions/v1/validation/defi
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import { contain } from "../../../pkg/failure/contain.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { StoredKind } from "../cacher/stored-kind.ts"
@@ -58,9 +59,9 @@ export class Registrar {
     this.#changed = changed
     const all = this.#definitions()
     scheme.update(() => {
-      for (const definition of all) this.#serve(definition)
+      for (const definition of all) this.#alone(definition.metadata.name, () => this.#serve(definition))
     })
-    for (const definition of all) this.#name(definition)
+    for (const definition of all) this.#alone(definition.metadata.name, () => this.#name(definition))
     const { prefix } = this.#stored
     this.#unsubscribe = storage.subscribe(
       (events) => this.#take(new Set(events.map(({ key }) => key.slice(prefix.length)))),
@@ -101,22 +102,33 @@ export class Registrar {
   #take(names: ReadonlySet<string>): void {
     const groups = new Set<string>()
     this.#scheme.update(() => {
-      for (const name of names) {
-        const definition = this.#definition(name)
-        const before = this.#served.get(name)
-        if (definition === undefined) {
-          if (before !== undefined) groups.add(before.definition.spec.group)
-          this.#withdraw(name)
-        } else {
-          if (before === undefined || before.definition.status !== definition.status) groups.add(definition.spec.group)
-          this.#serve(definition)
-        }
-      }
+      for (const name of names)
+        this.#alone(name, () => {
+          const definition = this.#definition(name)
+          const before = this.#served.get(name)
+          if (definition === undefined) {
+            if (before !== undefined) groups.add(before.definition.spec.group)
+            this.#withdraw(name)
+          } else {
+            if (before === undefined || before.definition.status !== definition.status)
+              groups.add(definition.spec.group)
+            this.#serve(definition)
+          }
+        })
     })
     // Names that one definition no longer uses may be those that another one waits for.
     for (const definition of this.#definitions())
       if (names.has(definition.metadata.name ?? "") || (groups.has(definition.spec.group) && isWaiting(definition)))
-        this.#name(definition)
+        this.#alone(definition.metadata.name, () => this.#name(definition))
+  }
+
+  /** Does something for one definition. A definition that cannot be served keeps neither the others nor a start. */
+  #alone(name: string | undefined, run: () => void): void {
+    try {
+      run()
+    } catch (err) {
+      contain("store listener", err, this.#log, { definition: name })
+    }
   }
 
   /** Writes accepted names and conditions of a definition, if they change. The event of the write calls this again. */

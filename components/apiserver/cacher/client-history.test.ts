@@ -8,6 +8,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import { SqliteStorage } from "../../../pkg/storage/sqlite/sqlite.ts"
+import { silent } from "../../../pkg/log/log.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { list } from "../registry/verbs/list.ts"
@@ -30,7 +31,7 @@ function stage(clock: VirtualClock, storage: Storage) {
   const context = {
     storage,
     history,
-    hub: new WatchHub({ storage, clock, history }),
+    hub: new WatchHub({ storage, clock, log: silent, history }),
     hooks: () => undefined,
   } as unknown as RegistryContext
   const request = (verb: "list" | "watch", options: RequestOptions, more: Partial<ApiRequest> = {}): ApiRequest => ({

@@ -34,11 +34,21 @@ export class StoredKind<T extends KubeObject> {
     return this.#storage.list(this.prefix) as readonly StoredOf<T>[]
   }
 
-  /** Calls `listener` with every change of an object of the kind. Returns the function that ends the calls. */
+  /**
+   * Calls `listener` with every change of an object of the kind. Returns the function that ends the calls. An error
+   * about one change does not keep the others of its commit from the listener.
+   */
   subscribe(listener: (event: EventOf<T>) => void): () => void {
     return this.#storage.subscribe(
       (events) => {
-        for (const event of events) listener(event as EventOf<T>)
+        const errors: unknown[] = []
+        for (const event of events)
+          try {
+            listener(event as EventOf<T>)
+          } catch (err) {
+            errors.push(err)
+          }
+        if (errors.length > 0) throw errors[0]
       },
       [this.prefix],
     )

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/verbs/watch.ts"
@@ -14,7 +15,7 @@ function stage() {
   const { clock, pass, timers } = handClock()
   const storage = new MemoryStorage({ clock, frozen: true })
   const history = new ClientHistory({ storage, clock })
-  const hub = new WatchHub({ storage, clock, history })
+  const hub = new WatchHub({ storage, clock, log: silent, history })
   const put = (name: string, labels: Record<string, string> = {}) =>
     storage.write({
       key: `/registry/core/configmaps/default/${name}`,
@@ -74,6 +75,29 @@ describe("a watch", () => {
     const late = open({ resourceVersion: "2" })
     await put("b")
     expect(late.seen).toEqual(["MODIFIED b@3"])
+  })
+
+  test("whose receiver throws ends with an error, and all others get every event", async () => {
+    // given three watches of the same objects, of which the second cannot take an event
+    const { put, open } = stage()
+    const first = open({ resourceVersion: "0" })
+    const broken = open({ resourceVersion: "0" }, () => {
+      throw new TypeError("a mistake in the encoder")
+    })
+    const selecting = open({ resourceVersion: "0", labelSelector: "app=web" })
+    const last = open({ resourceVersion: "0" })
+    // when
+    await put("a", { app: "web" })
+    await put("b", { app: "web" })
+    // then
+    for (const { seen, ended } of [first, selecting, last]) {
+      expect(seen).toEqual(["ADDED a@1", "ADDED b@2"])
+      expect(ended()).toBeUndefined()
+    }
+    expect(broken.seen).toEqual(["ADDED a@1"])
+    expect(broken.ended()?.error).toMatchObject({ code: 500, reason: "InternalError" })
+    // and it can begin again where it was
+    expect(open({ resourceVersion: "1" }).seen).toEqual(["ADDED b@2"])
   })
 
   test("marks the end of its initial events when bookmarks may come", async () => {

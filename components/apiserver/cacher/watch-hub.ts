@@ -13,6 +13,8 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import { contain } from "../../../pkg/failure/contain.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
 import type { Storage, StorageEvent, Stored } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
 import { BookmarkRounds } from "./bookmark-rounds.ts"
@@ -56,12 +58,14 @@ interface Watcher {
 export interface WatchHubOptions {
   readonly storage: Storage
   readonly clock: Clock
+  readonly log: Logger
   readonly history: ClientHistory
 }
 
 export class WatchHub {
   readonly #storage: Storage
   readonly #clock: Clock
+  readonly #log: Logger
   readonly #history: ClientHistory
   readonly #watchers = new WatchGroups<Watcher>()
   readonly #unsubscribe: () => void
@@ -70,9 +74,10 @@ export class WatchHub {
   readonly #lines = new Map<WatchGroup<Watcher>, ConversionLine>()
   #closed = false
 
-  constructor({ storage, clock, history }: WatchHubOptions) {
+  constructor({ storage, clock, log, history }: WatchHubOptions) {
     this.#storage = storage
     this.#clock = clock
+    this.#log = log
     this.#history = history
     this.#bookmarks = new BookmarkRounds(clock, (watchers) => this.#sendBookmarks(watchers))
     this.#unsubscribe = storage.subscribe((events) => this.#dispatch(events))
@@ -109,8 +114,10 @@ export class WatchHub {
       watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
     const { sentRevision } = watcher
     const begin = (shown: ShowsAtOnce): void => {
-      const frames = firstFrames(request, missed, shown, sentRevision)
-      if (frames.length > 0 && !sink.send(new WatchBatch(frames, true))) this.#end(watcher, undefined)
+      this.#alone(watcher, () => {
+        const frames = firstFrames(request, missed, shown, sentRevision)
+        return frames.length === 0 || sink.send(new WatchBatch(frames, true))
+      })
     }
     if (view.atOnce !== undefined) begin(view.atOnce)
     else
@@ -219,17 +226,37 @@ export class WatchHub {
 
   #deliver(seen: readonly StorageEvent[], watchers: Iterable<Watcher>, revision: number, shown: ShowsAtOnce): void {
     const shared = new SharedFrames(seen, shown)
-    for (const watcher of watchers) {
-      const { selection } = watcher
-      const batch = selection === undefined ? shared.all() : shared.selected(selection)
-      if (batch === undefined) continue
-      watcher.sentRevision = revision
-      if (!watcher.sink.send(batch)) this.#end(watcher, undefined)
+    for (const watcher of watchers)
+      this.#alone(watcher, () => {
+        const { selection } = watcher
+        const batch = selection === undefined ? shared.all() : shared.selected(selection)
+        if (batch === undefined) return true
+        watcher.sentRevision = revision
+        return watcher.sink.send(batch)
+      })
+  }
+
+  /**
+   * Sends something to one watcher, and ends its watch when `send` returns false. When it throws, that watch ends with
+   * an error: its client lists or resumes again, after its own back-off. All other watchers get what is theirs.
+   */
+  #alone(watcher: Watcher, send: () => boolean): void {
+    try {
+      if (!send()) this.#end(watcher, undefined)
+    } catch (err) {
+      const { resource, namespace } = watcher.request
+      contain("watch", err, this.#log, { resource: resource.plural, namespace })
+      this.#end(watcher, ApiError.from(err))
     }
   }
 
   #end(watcher: Watcher, error: ApiError | undefined): void {
-    if (this.#remove(watcher)) watcher.sink.end(error)
+    if (!this.#remove(watcher)) return
+    try {
+      watcher.sink.end(error)
+    } catch (err) {
+      contain("watch", err, this.#log, { resource: watcher.request.resource.plural })
+    }
   }
 
   #remove(watcher: Watcher): boolean {
@@ -253,7 +280,8 @@ export class WatchHub {
       let shared = frames.get(resource)
       if (shared === undefined) frames.set(resource, (shared = bookmark(resource, revision, false)))
       watcher.sentRevision = revision
-      if (!watcher.sink.send(shared.alone)) this.#end(watcher, undefined)
+      const { alone } = shared
+      this.#alone(watcher, () => watcher.sink.send(alone))
     }
   }
 }

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { SqliteStorage } from "../../../pkg/storage/sqlite/sqlite.ts"
-import { problemLog } from "./log-store-problem.ts"
+import { listenerErrorLog, problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
 import type { OpenedStorage, StorageConfig } from "./storage-config.ts"
 
@@ -60,6 +60,7 @@ export async function openStorage(
         clock,
         frozen,
         onProblem,
+        onListenerError: listenerErrorLog(log),
         ...(historyBytes === undefined ? {} : { historyBytes }),
       }),
   )

@@ -2,7 +2,7 @@ import type { Client, Transport } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
-import type { ComponentContext } from "../../../pkg/component/component.ts"
+import { backgroundWork } from "../../../pkg/component/background-work.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { outsideSpans } from "../../../pkg/tracing/clock.ts"
@@ -76,7 +76,7 @@ export class Assembly implements ControlPlane {
       random,
       log,
       tracing,
-      spawn: this.#spawn,
+      spawn: backgroundWork({ clock, failed: (name, err) => this.#noteFailure(name, err) }),
     }
     this.cluster = assemble(this.tools, {
       apiServer: {
@@ -159,10 +159,10 @@ export class Assembly implements ControlPlane {
     return keepingApart(this.cluster.clients.transportFor({ name, groups }), { freeze: this.#frozen === "given" })
   }
 
-  #spawn: ComponentContext["spawn"] = (name, run) => {
-    run().catch((err: unknown) =>
-      this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })),
-    )
+  /** Background work that fails also fails the test, at the end of its cluster. */
+  #noteFailure(name: string, err: unknown): boolean {
+    this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err }))
+    return true
   }
 
   #restartable(part: Component | undefined): Restartable {

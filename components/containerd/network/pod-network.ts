@@ -89,8 +89,7 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
     if (metadata.name === nodeName) return configure()
     const { backend } = betweenNodes
     if (others !== undefined || backend === "none") return
-    const starting = (others = reachOthers(backend))
-    context.spawn("other nodes", async () => void (await starting))
+    context.spawn("other nodes", async () => void (await (others = reachOthers(backend))), stopping.signal)
   }
 
   return {

@@ -31,6 +31,7 @@ export class GatewaySource implements Source {
   #changed: () => void = () => undefined
   #unsubscribe: (() => void) | undefined
   #following: Following | undefined
+  #stopping = new AbortController()
 
   constructor(context: ComponentContext, config: GatewaySourceConfig) {
     this.#context = context
@@ -43,14 +44,17 @@ export class GatewaySource implements Source {
     const definitions = informers.of(CustomResourceDefinition)
     this.#unsubscribe = definitions.on({ added: changed, updated: changed, deleted: changed })
     // The update runs in the background, so that it does not delay the start.
-    spawn("gateway-definitions", async () => {
+    const install = async (): Promise<void> => {
       await definitions.whenSynced()
       const { updateDefinitions } = await import("./watching/install.ts")
       await updateDefinitions(client, definitions)
-    })
+    }
+    this.#stopping = new AbortController()
+    spawn("gateway-definitions", install, this.#stopping.signal)
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort()
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
     await this.#unfollow()

@@ -7,6 +7,7 @@ import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import { BodyReader } from "./body-reader.ts"
 import { MalformedMessage, parseRequestHead, type Field, type Framing, type RequestHead } from "./head.ts"
 import { fieldLines, Output } from "./output.ts"
+import { orClose } from "../../../pkg/failure/or-close.ts"
 
 export interface ServerConnectionParts {
   readonly watchdog: Watchdog
@@ -64,7 +65,8 @@ export class ServerConnection implements Downstream, Watched {
     this.#parts = parts
     this.#output = new Output(socket)
     parts.watchdog.add(this, parts.limits.headMs)
-    socket.on("data", (bytes: Buffer) => this.#take(bytes))
+    const close = () => void socket.destroy()
+    socket.on("data", (bytes: Buffer) => orClose(close, () => this.#take(bytes)))
     socket.on("drain", () => this.#exchange?.clientDrained())
     socket.on("end", () => this.#ended())
     socket.on("close", () => {

@@ -5,6 +5,7 @@ import type { Origin } from "../proxy/fields.ts"
 import type { Downstream, IncomingRequest } from "../proxy/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import { serveStream } from "./server-stream.ts"
+import { orClose } from "../../../pkg/failure/or-close.ts"
 
 export interface SessionsParts {
   readonly watchdog: Watchdog
@@ -66,7 +67,10 @@ class Session implements Watched {
     session.once("close", () => parts.watchdog.remove(this))
     session.on("stream", (stream, headers) => {
       this.#began(stream)
-      serveStream(stream, headers, origin, parts.begin, parts.refused)
+      orClose(
+        () => stream.destroy(),
+        () => serveStream(stream, headers, origin, parts.begin, parts.refused),
+      )
     })
   }
 

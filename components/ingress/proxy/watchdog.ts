@@ -65,9 +65,16 @@ export class Watchdog {
     this.#wakesAt = Infinity
     const now = this.#clock.monotonic()
     const overdue = this.#watched.filter(({ due }) => due <= now)
-    for (const each of overdue) each.overdue(now)
+    const errors: unknown[] = []
+    for (const each of overdue)
+      try {
+        each.overdue(now)
+      } catch (err) {
+        errors.push(err)
+      }
     let next = Infinity
     for (const { due } of this.#watched) if (due > now && due < next) next = due
     if (next < this.#wakesAt) this.#wakeAt(next)
+    if (errors.length > 0) throw errors[0] // the timer of all others is set again
   }
 }

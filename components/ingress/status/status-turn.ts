@@ -60,7 +60,8 @@ export class StatusTurn {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#ending = ending
     this.#ended = promise
-    spawn("election of the server that writes statuses", () => this.#stand(candidate, ending.signal).finally(resolve))
+    const stand = () => this.#stand(candidate, ending.signal).finally(resolve)
+    spawn("election of the server that writes statuses", stand, ending.signal)
   }
 
   async stop(): Promise<void> {

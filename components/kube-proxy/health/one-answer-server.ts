@@ -1,5 +1,6 @@
 import { createServer, type Socket } from "node:net"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import { orClose } from "../../../pkg/failure/or-close.ts"
 
 /** The first line of a request. */
 export interface Question {
@@ -88,7 +89,10 @@ function serveOne(socket: Socket, { clock, answer }: OneAnswerServerParts): void
     if (head.length > MOST_BYTES) socket.destroy()
     else if (head.includes("\r\n\r\n")) {
       socket.removeAllListeners("data")
-      socket.end(responseTo(head, answer))
+      orClose(
+        () => socket.destroy(),
+        () => socket.end(responseTo(head, answer)),
+      )
     }
   })
 }

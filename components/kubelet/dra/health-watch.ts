@@ -40,8 +40,8 @@ export class HealthWatch {
   connection(isConnected: boolean): void {
     this.#isConnected = isConnected
     if (!isConnected || this.#isFollowing || this.#ending.signal.aborted) return
-    this.#isFollowing = true
-    this.#options.spawn("health of devices", () => this.#follow())
+    // A report that cannot be handled ends the stream, which is opened again after a back-off.
+    this.#options.spawn("health of devices", () => this.#follow(), this.#ending.signal)
   }
 
   stop(): void {
@@ -50,6 +50,8 @@ export class HealthWatch {
 
   async #follow(): Promise<void> {
     const { signal } = this.#ending
+    if (this.#isFollowing) return
+    this.#isFollowing = true
     try {
       while (this.#isConnected && !signal.aborted) {
         if (!(await this.#stream(signal))) return

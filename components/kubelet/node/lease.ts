@@ -39,6 +39,10 @@ export class NodeLease {
   async #renew(): Promise<void> {
     const { clock, log } = this.#context
     let next = RENEW_MS
+    const renewLater = (): void => {
+      if (this.#stopped) return
+      this.#timer = clock.setTimeout(() => this.#context.spawn("node lease", () => this.#renew()), next, "upkeep")
+    }
     try {
       this.#lease = await this.#write()
       this.#retryMs = FIRST_RETRY_MS
@@ -49,9 +53,9 @@ export class NodeLease {
       this.#lease = undefined
       next = this.#retryMs
       this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+    } finally {
+      renewLater()
     }
-    if (this.#stopped) return
-    this.#timer = clock.setTimeout(() => this.#context.spawn("node lease", () => this.#renew()), next, "upkeep")
   }
 
   async #write(): Promise<Lease> {

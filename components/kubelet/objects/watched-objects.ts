@@ -7,6 +7,7 @@ import { ApiError, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Client, Watch, WatchEvent } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import { contain } from "../../../pkg/failure/contain.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 
 export interface WatchedObjectsOptions {
@@ -211,7 +212,12 @@ class Followed<T extends KubeObject> {
   }
 
   #notify(existed: boolean): void {
-    for (const use of [...this.uses]) use.tell({ exists: this.#object !== undefined, existed })
+    for (const use of [...this.uses])
+      try {
+        use.tell({ exists: this.#object !== undefined, existed })
+      } catch (err) {
+        contain("informer handler", err, this.#options.log, { resource: this.#resource.plural, name: this.#name })
+      }
   }
 
   #ended(error: ApiError | undefined): void {

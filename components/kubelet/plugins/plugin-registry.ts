@@ -1,6 +1,7 @@
 import { join } from "node:path"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
+import { contain } from "../../../pkg/failure/contain.ts"
 import type { PluginSocket, PluginSockets } from "../runtime/runtime.ts"
 import { GetInfo, NotifyRegistrationStatus, type PluginInfo } from "./registration-service.ts"
 
@@ -70,7 +71,8 @@ export class PluginRegistry {
   }
 
   #look(): Promise<void> {
-    return (this.#looking = this.#looking.then(() => this.#compare()))
+    const compare = () => this.#compare()
+    return (this.#looking = this.#looking.then(compare, compare))
   }
 
   /** Compares the known sockets with those in the folder. Never rejects. */
@@ -85,7 +87,13 @@ export class PluginRegistry {
     }
     if (this.#stopped) return
     const made = new Map(found.map((socket) => [socket.path, socket.made]))
-    for (const entry of this.#entries.values()) if (made.get(entry.path) !== entry.made) this.#forget(entry)
+    for (const entry of this.#entries.values())
+      if (made.get(entry.path) !== entry.made)
+        try {
+          this.#forget(entry)
+        } catch (err) {
+          contain("plugin", err, log, { socket: entry.path })
+        }
     for (const socket of found) {
       if (this.#entries.has(socket.path)) continue
       const entry = { ...socket, retryMs: FIRST_RETRY_MS }

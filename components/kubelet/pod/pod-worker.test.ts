@@ -60,6 +60,33 @@ describe("a pod's worker", () => {
     },
   )
 
+  test("with a mistake that one pod shows tries that pod again, and other pods start and end meanwhile", async () => {
+    // given a node where a step fails for one pod as only a mistake of the program fails
+    await using node = await simulatedKubelet({ web: {} })
+    const { runPodSandbox } = node.runtime.containers
+    let isMended = false
+    let tries = 0
+    node.runtime.containers.runPodSandbox = (config, ...rest) => {
+      if (config.metadata?.name !== "bad" || isMended)
+        return runPodSandbox.call(node.runtime.containers, config, ...rest)
+      tries++
+      throw new TypeError("undefined is not an object")
+    }
+    // when
+    await node.create("bad", { containers: [{ name: "c", image: "web" }] })
+    await node.create("good", { containers: [{ name: "c", image: "web" }] })
+    await node.cluster.advance("1m")
+    // then
+    expect(node.status("good").phase).toBe("Running")
+    expect(node.status("bad").phase).toBe("Pending")
+    expect(tries).toBeGreaterThan(1)
+    expect(tries).toBeLessThan(15)
+    // and once the cause is gone the pod starts without anybody's help
+    isMended = true
+    await node.cluster.advance("1m")
+    expect(node.status("bad").phase).toBe("Running")
+  })
+
   test("retries to create a sandbox every ten seconds", async () => {
     // given a node whose network has no address left, and counts how often it is asked
     await using node = await simulatedKubelet({})

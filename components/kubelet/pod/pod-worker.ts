@@ -3,6 +3,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
+import { contain, isMistake } from "../../../pkg/failure/contain.ts"
 import { endingWith, traced } from "../../../pkg/tracing/tracing.ts"
 import { DEADLINE_EXCEEDED, millisecondsLeft } from "./ending/active-deadline.ts"
 import { adoptPod } from "./adopt-pod.ts"
@@ -173,11 +174,9 @@ export class PodWorker implements Waker {
       } catch (err) {
         if (signal.aborted) this.#again = true
         else {
-          this.#parts.context.log.warn("Failed to sync a pod; will retry", {
-            pod: `${this.identity.namespace}/${this.identity.name}`,
-            stage: this.#stage,
-            err,
-          })
+          const about = { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage }
+          if (isMistake(err)) contain("pod worker", err, this.#parts.context.log, about)
+          else this.#parts.context.log.warn("Failed to sync a pod; will retry", { ...about, err })
           this.wakeIn(RETRY_MS)
         }
       }

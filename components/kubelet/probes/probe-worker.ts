@@ -85,8 +85,7 @@ export class ProbeWorker {
     const { pod, container, run, podIp, probe, kind, fieldPath } = this.#options
     const began = this.#context.clock.monotonic()
     const request = { pod, container, containerId: run.id, podIp, probe, signal }
-    const { ok, isDoubtful = false, output } = await check(this.#context, request)
-    this.#held = false
+    const { ok, isDoubtful = false, output } = await check(this.#context, request).finally(() => (this.#held = false))
     if (signal.aborted) return
     if (ok || counts) this.#context.metrics.probed(run.pod, run.name, kind, ok, this.#context.clock.monotonic() - began)
     if (!ok && counts)

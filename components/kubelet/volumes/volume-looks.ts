@@ -38,12 +38,15 @@ export class VolumeLooks {
   }
 
   async #look(): Promise<void> {
-    for (const { name, grow } of this.#volumes())
-      if (!this.#stopped)
-        await grow?.().catch((err: unknown) =>
-          this.#context.log.warn("Failed to expand a volume", { volume: name, err }),
-        )
-    this.#timer = undefined
-    this.start()
+    try {
+      for (const { name, grow } of this.#volumes())
+        if (!this.#stopped)
+          await grow?.().catch((err: unknown) =>
+            this.#context.log.warn("Failed to expand a volume", { volume: name, err }),
+          )
+    } finally {
+      this.#timer = undefined
+      this.start()
+    }
   }
 }

@@ -20,6 +20,7 @@ import { sentDirectly } from "./direct-answer.ts"
 import { allowDirectResponses } from "./direct-response.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
+import { orClose } from "../../failure/or-close.ts"
 
 export interface Certificates {
   /** PEM: the serving certificate, with intermediates, and its key. */
@@ -98,7 +99,10 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
       release()
       connections.ended(connection, res, isLate(req))
     })
-    onRequest(req, res)
+    orClose(
+      () => res.destroy(),
+      () => onRequest(req, res),
+    )
   })
   // Bun does not enforce this timeout, `connections` does; it is set because clients are told it.
   http1.keepAliveTimeout = limits.idleMs
@@ -108,7 +112,8 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   })
   http1.on("upgrade", (req, socket, head) => {
     connections.of(socket as TLSSocket).upgraded = true
-    if (onUpgrade !== undefined) onUpgrade(req, socket, head)
+    const close = () => void socket.destroy()
+    if (onUpgrade !== undefined) orClose(close, () => onUpgrade(req, socket, head))
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
   })
 
@@ -121,7 +126,10 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     }
     // A stream that the client resets is not an error of the server: `close` of the response tells its writer.
     req.stream.on("error", () => {})
-    onRequest(req, res)
+    orClose(
+      () => req.stream.destroy(),
+      () => onRequest(req, res),
+    )
   })
   /** The connection that is handed to HTTP/2 in this turn. */
   let arriving: Connection | undefined

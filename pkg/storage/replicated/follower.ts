@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../clock/clock.ts"
+import { FatalError } from "../../failure/fatal-error.ts"
 import type { StorageEvent } from "../storage.ts"
 import type { Replica } from "./replica.ts"
 import { SharedLogError, type SharedEntry, type SharedLog } from "./shared-log.ts"
@@ -44,8 +45,9 @@ export class Follower {
       advanced: (changes, revision) => {
         this.#pauseMs = FIRST_PAUSE_MS
         this.#brokenSince = undefined
+        const events = applied(() => replica.advance(changes, revision))
         try {
-          tell(replica.advance(changes, revision))
+          tell(events)
         } finally {
           replica.release()
         }
@@ -67,6 +69,7 @@ export class Follower {
       return this.#later(() => this.follow())
     }
     this.#readAgain().catch((err: unknown) => {
+      if (err instanceof FatalError) throw err
       if (this.#closed) return
       this.#options.lost(err instanceof SharedLogError ? err : new SharedLogError("unavailable", String(err)))
       this.#later(() => this.#ended(reason))
@@ -86,13 +89,27 @@ export class Follower {
     const entries: SharedEntry[] = []
     const revision = await log.read((page) => entries.push(...page))
     if (this.#closed) return
-    tell(replica.jump(entries, revision))
-    replica.release()
+    const events = applied(() => replica.jump(entries, revision))
+    try {
+      tell(events)
+    } finally {
+      replica.release()
+    }
     this.follow()
   }
 
   #later(run: () => void): void {
     this.#timer = this.#options.clock.setTimeout(run, this.#pauseMs, "upkeep")
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
+  }
+}
+
+/** Returns what `apply` returns. @throws FatalError where the memory has taken only some of the log's changes */
+function applied(apply: () => readonly StorageEvent[]): readonly StorageEvent[] {
+  try {
+    return apply()
+  } catch (err) {
+    const why = err instanceof Error ? err.message : String(err)
+    throw new FatalError(`a change of the log that servers share could not be applied: ${why}`, { cause: err })
   }
 }

@@ -4,6 +4,7 @@
  * acknowledged.ts describes how a loss of acknowledged writes is detected.
  */
 import { savingAtRest } from "../../cache/at-rest.ts"
+import { FatalError } from "../../failure/fatal-error.ts"
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./opening/acknowledged.ts"
 import { LogStorage, type LogStorageOptions, type StagedWrite } from "../log-storage.ts"
@@ -206,6 +207,7 @@ export class SqliteStorage extends LogStorage {
     if (this.#damage !== undefined) throw this.#damage
     let [linked, objects, revisions] = [this.#linked, this.#objects, this.#revisions]
     let historyBytes = 0
+    let folded: (() => void) | undefined
     try {
       this.#begin.run()
       const fold = this.#live.isLong ? this.#live.fold(this.revision) : undefined
@@ -229,10 +231,25 @@ export class SqliteStorage extends LogStorage {
         if (isLinked(code)) linked = revision
       }
       this.#commit.run()
-      fold?.()
+      folded = fold
     } catch (err) {
       throw this.#failed(err, "write")
     }
+    try {
+      this.#committed(writes, folded, [linked, objects, revisions], historyBytes)
+    } catch (err) {
+      throw new FatalError("the store could not follow its own commit", { cause: err })
+    }
+  }
+
+  /** Takes a commit that is on the disk into the figures of which the next one is made. */
+  #committed(
+    writes: readonly StagedWrite[],
+    folded: (() => void) | undefined,
+    [linked, objects, revisions]: readonly [number, number, number],
+    historyBytes: number,
+  ): void {
+    folded?.()
     this.#acknowledged.note(writes.at(-1)!.event.revision)
     ;[this.#linked, this.#objects, this.#revisions] = [linked, objects, revisions]
     for (const { event } of writes) this.#live.add(event)

@@ -1,0 +1,21 @@
+import type { Clock } from "./clock.ts"
+
+/**
+ * Returns a clock whose callbacks cannot throw into the event loop: `failed` gets the error, and other timers run on.
+ */
+export function containingClock(clock: Clock, failed: (err: unknown) => void): Clock {
+  const guarded = (run: () => void) => () => {
+    try {
+      run()
+    } catch (err) {
+      failed(err)
+    }
+  }
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    setTimeout: (run, ms, kind) => clock.setTimeout(guarded(run), ms, kind),
+    afterTurn: (run) => clock.afterTurn(guarded(run)),
+    atRest: (run) => clock.atRest(guarded(run)),
+  }
+}
