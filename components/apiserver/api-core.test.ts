@@ -8,6 +8,8 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
+import { LocalSubjectAccessReview } from "../../pkg/api/authorization/v1/localsubjectaccessreview.ts"
+import type { PolicyRule } from "../../pkg/api/rbac/v1/rules.ts"
 import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
 import { Role } from "../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
@@ -87,6 +89,59 @@ describe("the API without HTTP", () => {
         )
       ).reason,
     ).toBe("Forbidden")
+  })
+
+  test("keeps the rights of a user whose name and groups another user's name imitates", async () => {
+    // given a service account that may read pods
+    await using cluster = await start()
+    const { client: admin } = cluster
+    const account = "system:serviceaccount:default:app"
+    await admin.create(RoleBinding, {
+      metadata: { name: "app", namespace: "default" },
+      roleRef: { kind: "ClusterRole", name: "view" },
+      subjects: [{ kind: "ServiceAccount", name: "app" }],
+    })
+    const groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"]
+
+    // when somebody asks what other users may, whose names are those of the account and its groups in one text
+    for (const separator of ["\n", "\0", " ", ",", '","', "/"])
+      for (let taken = 1; taken <= groups.length; taken++)
+        await admin.create(LocalSubjectAccessReview, {
+          metadata: { namespace: "default" },
+          spec: {
+            user: [account, ...groups.slice(0, taken)].join(separator),
+            groups: groups.slice(taken),
+            resourceAttributes: { namespace: "default", verb: "list", resource: "pods" },
+          },
+        })
+
+    // then
+    expect((await cluster.as(account, groups.slice(0, 2)).list(Pod, { namespace: "default" })).items).toEqual([])
+  })
+
+  test("tells which rights somebody lacks as upstream does, and no more than a page of them", async () => {
+    // given
+    await using cluster = await start()
+    await cluster.client.create(RoleBinding, {
+      metadata: { name: "jane", namespace: "default" },
+      roleRef: { kind: "ClusterRole", name: "admin" },
+      subjects: [{ kind: "User", name: "jane" }],
+    })
+    const grant = (rules: readonly PolicyRule[]) =>
+      failure(cluster.as("jane").create(Role, { metadata: { name: "no", namespace: "default" }, rules }))
+    const many = (word: string) => Array.from({ length: 400 }, (_, i) => `${word}${i}`)
+
+    // when
+    const few = await grant([{ apiGroups: [""], resources: ["nodes", "pods"], verbs: ["get", "list"] }])
+    const millions = await grant([{ apiGroups: many("g"), resources: many("r"), verbs: many("v") }])
+
+    // then
+    expect(few.message).toEndWith(
+      'permissions not currently held:\n{APIGroups:[""], Resources:["nodes"], Verbs:["get" "list"]}',
+    )
+    expect(millions.reason).toBe("Forbidden")
+    expect(millions.message.length).toBeLessThan(150_000)
+    expect(millions.message).toEndWith("…")
   })
 
   test("allows an update or an apply to create an object only with the right to create it", async () => {

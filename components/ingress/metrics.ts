@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http"
+import { exactKey } from "../../pkg/cache/exact-key.ts"
 import { splitKey } from "../../pkg/client/informer.ts"
 import type { Distribution, Registry, Value } from "../../pkg/metrics/registry.ts"
 import type { Finished } from "./proxy/proxy-parts.ts"
@@ -122,7 +123,7 @@ export class IngressMetrics {
     const key = ownerKey(owner)
     let used = this.#labels.get(key)
     if (used === undefined) this.#labels.set(key, (used = new Map()))
-    used.set(values.join("\0"), { owner, values })
+    used.set(exactKey(values), { owner, values })
   }
 }
 

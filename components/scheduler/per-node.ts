@@ -24,11 +24,15 @@ export class PerNode<T> {
 /** Most cached groups of pods. The group that was used longest ago is dropped. */
 const MOST_GROUPS = 32
 
+/** Longer texts are not cached: they contain what users wrote, and each may be as long as a pod. */
+const LONGEST_TEXT = 65_536
+
 /** Cached values of groups of pods, by a text that identifies the group. */
 export class RecentGroups<T> {
   readonly #byText = new Map<string, T>()
 
   of(text: string, make: () => T): T {
+    if (text.length > LONGEST_TEXT) return make()
     const known = this.#byText.get(text)
     if (known === undefined) {
       if (this.#byText.size >= MOST_GROUPS) this.#byText.delete(this.#byText.keys().next().value!)

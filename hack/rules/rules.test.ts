@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
+import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
 import { SourceFile } from "./source.ts"
@@ -214,5 +215,32 @@ describe("memberViolations", () => {
     { text: "class A {\n  static private a: string\n}", message: "declares static private a" },
   ])("refuses $text", ({ text, message }) => {
     expect(members(text)).toEqual([[2, message]])
+  })
+})
+
+describe("joinedKeyViolations", () => {
+  const joined = (text: string, path = "pkg/a.ts") => joinedKeyViolations([new SourceFile(path, text)]).length
+
+  test.each([
+    'const id = `${namespace}\\n${user.name}\\n${user.groups.join("\\n")}`',
+    'const key = values.join("\\0")',
+    'used.set(values.join("\\u0000"), values)',
+    "known.get(`${a}\\0${b}`)",
+    'const userKey = [a, b].join("\\t")',
+  ])("refuses a key that is joined by a control character: %s", (text) => {
+    expect(joined(text)).toBe(1)
+  })
+
+  test.each([
+    'const text = lines.join("\\n")',
+    "const key = exactKey([a, b])",
+    "const key = `${namespace}/${name}`",
+    "throw new Error(`a\\n${b}`)",
+  ])("allows %s", (text) => {
+    expect(joined(text)).toBe(0)
+  })
+
+  test("allows tests to join as they like", () => {
+    expect(joined('const key = values.join("\\0")', "pkg/a.test.ts")).toBe(0)
   })
 })

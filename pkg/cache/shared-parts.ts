@@ -1,10 +1,13 @@
 import { clearedAtRest } from "./at-rest.ts"
+import { isSmall } from "./is-small.ts"
 
 /**
  * Most groups of which the last value is kept; then the one that was used longest ago is dropped. Few groups are in use
  * at the same time.
  */
 const MOST_GROUPS = 128
+/** Larger values are neither kept nor shared, in characters. */
+const LARGEST = 65_536
 
 /**
  * Lets values share their equal parts with the last value of their group: the statuses of two pods of one template
@@ -15,6 +18,7 @@ export class SharedParts {
 
   /** Returns the value, or an equal one that consists of parts of the group's last value where these are equal. */
   of<T extends object>(value: T, group: string): T {
+    if (!isSmall(value, LARGEST)) return value
     const last = this.#lastOf.get(group)
     const shared = last === undefined ? value : withParts(value, last)
     if (last !== undefined) this.#lastOf.delete(group)

@@ -1,3 +1,4 @@
+import { RecentByText } from "../cache/recent-by-text.ts"
 import { compileRe2 } from "../re2/re2.ts"
 import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
@@ -19,20 +20,24 @@ export interface Pattern {
  */
 const MOST_WORK = 20_000_000
 
-const MOST_KEPT = 1000
-const known = new Map<string, Pattern | string>()
+/** What a compiled pattern takes for each character of its source, in characters of two bytes. */
+const COMPILED = 40
+const known = new RecentByText<{ readonly pattern: Pattern | string; readonly weight: number }>({
+  entries: 1000,
+  characters: 8_000_000,
+  weightOf: ({ weight }) => weight,
+})
 
 /**
- * Compiles a pattern; returns Go's message as a string when it is invalid. The last thousand patterns are cached, since
+ * Compiles a pattern; returns Go's message as a string when it is invalid. The last patterns are cached, since
  * expressions may compute the same patterns for every object.
  */
 export function compilePattern(source: string): Pattern | string {
   const before = known.get(source)
-  if (before !== undefined) return before
-  const made = compileAnew(source)
-  if (known.size >= MOST_KEPT) known.clear()
-  known.set(source, made)
-  return made
+  if (before !== undefined) return before.pattern
+  const pattern = compileAnew(source)
+  known.set(source, { pattern, weight: typeof pattern === "string" ? pattern.length : COMPILED * source.length })
+  return pattern
 }
 
 /** Longer patterns are refused; Go refuses patterns by the size of their program. */

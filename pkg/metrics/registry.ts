@@ -1,3 +1,4 @@
+import { exactKey } from "../cache/exact-key.ts"
 import { escaped } from "./exposition.ts"
 
 /**
@@ -74,7 +75,7 @@ export class Family<Child> {
 }
 
 /** Most families have one label, so that nothing has to be joined. */
-const keyOf = (values: readonly string[]): string => (values.length === 1 ? values[0]! : values.join("\0"))
+const keyOf = (values: readonly string[]): string => (values.length === 1 ? values[0]! : exactKey(values))
 
 type Kind = "counter" | "gauge" | "histogram"
 

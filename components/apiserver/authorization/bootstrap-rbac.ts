@@ -10,7 +10,7 @@ import { CLUSTER_ROLE_BINDINGS, type BootstrapBinding } from "./bootstrap-cluste
 import { CLUSTER_ROLES } from "./bootstrap-cluster-roles.ts"
 import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
-import { notCovered } from "./rules.ts"
+import { HeldRights } from "./coverage.ts"
 import { wantDecoded, type Wanted } from "../bootstrap/bootstrap-object.ts"
 
 const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
@@ -128,8 +128,8 @@ function reconcileRole<T extends Role & Pick<ClusterRole, "aggregationRule">>(ro
   const labels = { ...metadata.labels, ...role.metadata.labels }
   // The rules of an aggregated role are written by aggregation.ts.
   const own = role.rules ?? []
-  const lacking =
-    aggregationRule === undefined ? (rules ?? []).filter((rule) => notCovered(own, [rule]).length > 0) : []
+  const held = new HeldRights(own)
+  const lacking = aggregationRule === undefined ? (rules ?? []).filter((rule) => !held.cover(rule)) : []
   return { ...role, metadata: { ...role.metadata, labels }, rules: [...own, ...lacking] }
 }
 

@@ -10,7 +10,7 @@ import type { KindHooks } from "../registry/context.ts"
 import type { ApiRequest, UserInfo } from "../request.ts"
 import type { Authorizer } from "./authorizer.ts"
 import type { RbacAuthorizer } from "./rbac.ts"
-import { notCovered } from "./rules.ts"
+import { HeldRights, TooManyRights, type Lacking } from "./coverage.ts"
 
 const GROUP = "rbac.authorization.k8s.io"
 
@@ -79,15 +79,30 @@ function refuseUncovered(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): void {
-  const lacking = notCovered(held, wanted)
-  if (lacking.length === 0) return
-  const text = lacking.map(shown).sort().join("\n")
-  throw forbidden(
-    resource,
-    metadata.name ?? "",
-    `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions ` +
-      `not currently held:\n${text}`,
-  )
+  const refused = (text: string) =>
+    forbidden(
+      resource,
+      metadata.name ?? "",
+      `user ${JSON.stringify(user.name)} (groups=${shownGroups(user)}) is attempting to grant RBAC permissions ${text}`,
+    )
+  let lacking: Lacking | undefined
+  try {
+    lacking = new HeldRights(held).lackedOf(wanted)
+  } catch (error) {
+    if (error instanceof TooManyRights) throw refused(`that cannot be checked: ${error.message}`)
+    throw error
+  }
+  if (lacking !== undefined) throw refused(`not currently held:\n${shownLacking(lacking)}`)
+}
+
+/** The longest text about lacking rights, in characters; single names may be longer than what `lackedOf` returns. */
+const LONGEST = 131_072
+
+/** Formats the lacking rules, one a line. Differs from upstream: a long list ends with `…`. */
+function shownLacking({ rules, isCut }: Lacking): string {
+  const lines = rules.map(shown).sort()
+  const text = lines.join("\n")
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : isCut ? `${text}\n…` : text
 }
 
 const shownGroups = ({ groups }: UserInfo): string => `[${groups.map((group) => JSON.stringify(group)).join(" ")}]`

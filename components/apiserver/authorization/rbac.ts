@@ -9,6 +9,8 @@ import { Role } from "../../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
 import type { PolicyRule, RoleRef, Subject } from "../../../pkg/api/rbac/v1/rules.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import { exactKey } from "../../../pkg/cache/exact-key.ts"
+import { RecentByText } from "../../../pkg/cache/recent-by-text.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { storagePrefix } from "../cacher/view.ts"
@@ -31,6 +33,7 @@ interface Held {
 }
 
 interface Grants {
+  /** By `subjectId`: of cluster role bindings under that of the namespace "", of role bindings under their own. */
   readonly bySubject: ReadonlyMap<string, readonly Grant[]>
   /** Namespaces that have role bindings. */
   readonly namespaces: ReadonlySet<string>
@@ -45,17 +48,26 @@ interface Grant {
 }
 
 const NO_GRANTS: readonly Grant[] = []
-/** Most cached pairs of user and namespace; the cache is emptied when it is full. */
+/** Most cached pairs of user and namespace. */
 const MOST_KEPT = 10_000
+/**
+ * The most that these take, in characters: a node, a controller or an administrator takes a few hundred. Access reviews
+ * can be about any user, with any groups.
+ */
+const MOST_CHARACTERS = 16_000_000
 
 export class RbacAuthorizer implements Authorizer {
   readonly #objects: Objects
-  /**
-   * Grants by subject: those of cluster role bindings under `subject`, those of role bindings under `namespace
-   * subject`. Rebuilt after a change.
-   */
+  /** Rebuilt after a change. */
   #grants: Grants | undefined
-  readonly #held = new Map<string, Held>()
+  readonly #held = new RecentByText<Held>({
+    entries: MOST_KEPT,
+    characters: MOST_CHARACTERS,
+    weightOf: ({ rules }) => rules.weight,
+    onDrop: () => this.#forgetSame(),
+  })
+  /** The rules of grants; all users that have a grant share them. */
+  #rulesOfGrant = new WeakMap<Grant, readonly HeldRule[]>()
   /** The same cache by the user's object: each component passes one object for as long as it runs. */
   #heldBySame = new WeakMap<UserInfo, Map<string, Held>>()
 
@@ -97,6 +109,11 @@ export class RbacAuthorizer implements Authorizer {
 
   #forget(): void {
     this.#held.clear()
+    this.#rulesOfGrant = new WeakMap()
+    this.#forgetSame()
+  }
+
+  #forgetSame(): void {
     this.#heldBySame = new WeakMap()
   }
 
@@ -113,78 +130,83 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   #heldByEqual(user: UserInfo, namespace: string): Held {
-    const id = `${namespace}\n${user.name}\n${user.groups.join("\n")}`
+    const id = exactKey([namespace, user.name, ...user.groups])
     let held = this.#held.get(id)
-    if (held === undefined) {
-      if (this.#held.size >= MOST_KEPT) this.#forget()
-      this.#held.set(id, (held = this.#collect(user, namespace)))
-    }
+    if (held === undefined) this.#held.set(id, (held = this.#collect(user, namespace)))
     return held
   }
 
   #collect(user: UserInfo, namespace: string): Held {
     const { bySubject: grants } = (this.#grants ??= this.#index())
-    const subjects = [`User ${user.name}`, ...user.groups.map((group) => `Group ${group}`)]
-    const own = subjects.flatMap((subject) => grants.get(subject) ?? NO_GRANTS)
-    const local =
-      namespace === "" ? [] : subjects.flatMap((subject) => grants.get(`${namespace} ${subject}`) ?? NO_GRANTS)
+    const namespaces = namespace === "" ? [""] : ["", namespace]
+    const own = namespaces.flatMap((where) => [
+      ...(grants.get(subjectId(where, "User", user.name)) ?? NO_GRANTS),
+      ...user.groups.flatMap((group) => grants.get(subjectId(where, "Group", group)) ?? NO_GRANTS),
+    ])
+    // Several bindings may grant one role, and one binding may name a subject several times: the first of them decides.
+    const byRole = new Map<string, Grant>()
+    for (const grant of own) {
+      const id = exactKey([grant.namespace ?? "", grant.roleRef.kind, grant.roleRef.name])
+      if (!byRole.has(id)) byRole.set(id, grant)
+    }
     const missing: string[] = []
-    const rules = [...own, ...local].flatMap((grant): HeldRule[] => {
-      const granted = this.rulesOfRole(grant.roleRef, grant.namespace)
+    const rules = [...byRole.values()].flatMap((grant): readonly HeldRule[] => {
+      const granted = this.#rulesOf(grant)
       if (granted === undefined)
         missing.push(
           `${grant.roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ` +
             `${JSON.stringify(grant.roleRef.name)} not found`,
         )
-      const allowed: AuthorizationDecision = {
-        allowed: true,
-        get reason() {
-          return `RBAC: allowed by ${sourceOf(grant)}`
-        },
-      }
-      return granted?.map((rule) => ({ rule, allowed })) ?? []
+      return granted ?? []
     })
-    return { rules: new RulesByKind(rules), missing }
+    return { rules: new RulesByKind(rules, (characters) => this.#held.grow(characters)), missing }
+  }
+
+  /** Returns the rules of the role of a grant; undefined when the role does not exist. */
+  #rulesOf(grant: Grant): readonly HeldRule[] | undefined {
+    const known = this.#rulesOfGrant.get(grant)
+    if (known !== undefined) return known
+    const allowed: AuthorizationDecision = {
+      allowed: true,
+      get reason() {
+        return `RBAC: allowed by ${sourceOf(grant)}`
+      },
+    }
+    const rules = this.rulesOfRole(grant.roleRef, grant.namespace)?.map((rule) => ({ rule, allowed }))
+    if (rules !== undefined) this.#rulesOfGrant.set(grant, rules)
+    return rules
   }
 
   #index(): Grants {
     const grants = new Map<string, Grant[]>()
     const namespaces = new Set<string>()
-    const add = (id: string, grant: Grant) => {
+    const add = (grant: Grant) => {
+      const id = idOfGrant(grant)
       const known = grants.get(id)
       if (known === undefined) grants.set(id, [grant])
       else known.push(grant)
     }
     for (const { metadata, roleRef, subjects = [] } of this.#objects.list(ClusterRoleBinding))
       for (const subject of subjects)
-        add(subjectId(subject, ""), {
-          kind: "ClusterRoleBinding",
-          name: metadata.name!,
-          namespace: undefined,
-          roleRef,
-          subject,
-        })
+        add({ kind: "ClusterRoleBinding", name: metadata.name!, namespace: undefined, roleRef, subject })
     for (const { metadata, roleRef, subjects = [] } of this.#objects.list(RoleBinding)) {
       const namespace = metadata.namespace!
       namespaces.add(namespace)
-      for (const subject of subjects)
-        add(`${namespace} ${subjectId(subject, namespace)}`, {
-          kind: "RoleBinding",
-          name: metadata.name!,
-          namespace,
-          roleRef,
-          subject,
-        })
+      for (const subject of subjects) add({ kind: "RoleBinding", name: metadata.name!, namespace, roleRef, subject })
     }
     return { bySubject: grants, namespaces }
   }
 }
 
+const subjectId = (namespace: string, kind: string, name: string): string => exactKey([namespace, kind, name])
+
 /** A service account is the user with its full name, system:serviceaccount:<namespace>:<name>. */
-const subjectId = ({ kind, name, namespace = "" }: Subject, bindingNamespace: string): string =>
-  kind === "ServiceAccount"
-    ? `User system:serviceaccount:${namespace === "" ? bindingNamespace : namespace}:${name}`
-    : `${kind} ${name}`
+function idOfGrant({ namespace: bindingNamespace = "", subject: { kind, name, namespace = "" } }: Grant): string {
+  const account = `system:serviceaccount:${namespace === "" ? bindingNamespace : namespace}:${name}`
+  return kind === "ServiceAccount"
+    ? subjectId(bindingNamespace, "User", account)
+    : subjectId(bindingNamespace, kind, name)
+}
 
 /** `ClusterRoleBinding "x" of ClusterRole "y" to User "z"` */
 function sourceOf({ kind, name, namespace, roleRef, subject }: Grant): string {

@@ -3,6 +3,11 @@ import { ruleAllowsKind, type Asked } from "./rules.ts"
 
 /** Most cached pairs of verb and kind; the cache is emptied when it is full. */
 const MOST_KEPT = 1000
+/** The most places of rules in these caches. */
+const MOST_PLACES = 20_000
+/** What an entry takes beside its texts and rules, in characters of two bytes; and what one place of a rule takes. */
+const ENTRY = 64
+const PLACE = 4
 /** Names of resources and groups are DNS names. Longer names are no kind, and would only fill the cache. */
 const LONGEST_NAME = 253
 
@@ -22,10 +27,19 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
    * four parts.
    */
   readonly #byVerb = new Map<string, Map<string, Known<R>[]>>()
+  readonly #grown: ((characters: number) => void) | undefined
   #kept = 0
+  #places = 0
 
-  constructor(rules: readonly R[]) {
+  /** `grown` is called when the cache has grown by so many characters of two bytes. */
+  constructor(rules: readonly R[], grown?: (characters: number) => void) {
     this.all = rules
+    this.#grown = grown
+  }
+
+  /** What the rules and the cache take, in characters of two bytes. */
+  get weight(): number {
+    return PLACE * (this.all.length + this.#places) + ENTRY * this.#kept
   }
 
   /**
@@ -43,10 +57,13 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   }
 
   #keep(verb: string, resource: string, known: Known<R>): void {
-    if (this.#kept++ >= MOST_KEPT) {
+    if (this.#kept >= MOST_KEPT || this.#places >= MOST_PLACES) {
       this.#byVerb.clear()
-      this.#kept = 1
+      this.#kept = this.#places = 0
     }
+    this.#kept++
+    this.#places += known.rules.length
+    this.#grown?.(ENTRY + PLACE * known.rules.length)
     let byResource = this.#byVerb.get(verb)
     if (byResource === undefined) this.#byVerb.set(verb, (byResource = new Map<string, Known<R>[]>()))
     const list = byResource.get(resource)

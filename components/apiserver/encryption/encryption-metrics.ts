@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { exactKey } from "../../../pkg/cache/exact-key.ts"
 import { CriError } from "../../../pkg/cri/errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Family, Registry, Value } from "../../../pkg/metrics/registry.ts"
@@ -158,7 +159,7 @@ class Recent {
   }
 
   with(...labels: readonly string[]): Value {
-    const key = labels.join("\0")
+    const key = exactKey(labels)
     this.#used.delete(key)
     this.#used.set(key, labels)
     if (this.#used.size > MOST_KEY_IDS) {

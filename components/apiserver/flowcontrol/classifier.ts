@@ -1,4 +1,5 @@
 import type { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
+import { RecentByText } from "../../../pkg/cache/recent-by-text.ts"
 import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 import type { FlowMetrics, SchemaFigures } from "./flow-metrics.ts"
 import { matches, namesOf, rulesFor, type RulesOfUser } from "./matching.ts"
@@ -24,24 +25,30 @@ interface KnownUser {
 }
 
 /**
- * Most users that are cached; when the limit is reached the cache is emptied. More than the 5,000 nodes of the largest
- * cluster, each of which is a user, and few enough that invented names cannot fill the memory.
+ * Most users that are cached: more than the 5,000 nodes of the largest cluster, each of which is a user, and few enough
+ * that invented names cannot fill the memory.
  */
-const MOST_USERS = 8000
-/** Most namespaces of one schema that are cached. */
-const MOST_NAMESPACES = 1000
+const MOST_USERS = 16_000
+/** Most sets of groups, and most namespaces of one schema, that are cached. */
+const MOST_GROUPS = 2000
+/** The most characters of each of these caches. */
+const MOST_CHARACTERS = 4_000_000
 
 /** Finds the FlowSchema of a request. The schemas that can match a user are cached. */
 export class Classifier {
   #schemas: readonly { readonly schema: FlowSchema; readonly level: PriorityLevel }[] = []
   /** Whether one of the schemas names a user. */
   #isNamed: (user: string) => boolean = () => false
-  readonly #users = new Map<string, KnownUser>()
+  readonly #users = new RecentByText<KnownUser>({
+    entries: MOST_USERS,
+    characters: MOST_CHARACTERS,
+    weightOf: ({ groups }) => groups.reduce((sum, { length }) => sum + length, 0),
+  })
   /**
    * The candidates of users that no schema names: they depend on the groups alone, of which thousands of nodes have the
    * same.
    */
-  readonly #ofGroups = new Map<string, readonly Candidate[]>()
+  readonly #ofGroups = new RecentByText<readonly Candidate[]>({ entries: MOST_GROUPS, characters: MOST_CHARACTERS })
   readonly #metrics: FlowMetrics
 
   constructor(metrics: FlowMetrics) {
@@ -70,7 +77,6 @@ export class Classifier {
     const known = this.#users.get(name)
     if (known !== undefined && (known.groups === groups || isSame(known.groups, groups))) return known
     const found = { groups, candidates: this.#candidatesFor({ name, groups }) }
-    if (this.#users.size >= MOST_USERS) this.#users.clear()
     this.#users.set(name, found)
     return found
   }
@@ -87,7 +93,6 @@ export class Classifier {
     const fallback = this.#schemas.find(({ schema }) => schema.metadata.name === "catch-all")!
     found.push(new Candidate(fallback.schema, fallback.level, NO_RULES, this.#metrics))
     if (isNamed) return found
-    if (this.#ofGroups.size >= MOST_USERS) this.#ofGroups.clear()
     this.#ofGroups.set(key, found)
     return found
   }
@@ -100,7 +105,7 @@ class Candidate {
   readonly #level: PriorityLevel
   readonly #metrics: FlowMetrics
   readonly #method: string | undefined
-  readonly #byDistinguisher = new Map<string, Classified>()
+  readonly #byDistinguisher: RecentByText<Classified>
 
   constructor(schema: FlowSchema, level: PriorityLevel, rules: RulesOfUser, metrics: FlowMetrics) {
     this.#schema = schema
@@ -109,6 +114,10 @@ class Candidate {
     this.#metrics = metrics
     // With one queue, or none, flows need not be told apart.
     this.#method = (level.queuing?.queues ?? 0) > 1 ? schema.spec.distinguisherMethod?.type : undefined
+    this.#byDistinguisher = new RecentByText({
+      entries: this.#method === "ByUser" ? MOST_USERS : MOST_GROUPS,
+      characters: MOST_CHARACTERS,
+    })
   }
 
   of({ name }: UserInfo, attributes: ResourceAttributes | NonResourceRequest): Classified {
@@ -117,8 +126,6 @@ class Candidate {
     const distinguisher = method === "ByUser" ? name : isNamespaced ? (attributes.namespace ?? "") : ""
     const known = this.#byDistinguisher.get(distinguisher)
     if (known !== undefined) return known
-    if (this.#byDistinguisher.size >= (method === "ByUser" ? MOST_USERS : MOST_NAMESPACES))
-      this.#byDistinguisher.clear()
     const classified = new ClassifiedAs(this.#schema, this.#level, distinguisher, this.#metrics)
     this.#byDistinguisher.set(distinguisher, classified)
     return classified

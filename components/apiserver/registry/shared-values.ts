@@ -1,5 +1,6 @@
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { clearedAtRest } from "../../../pkg/cache/at-rest.ts"
+import { isSmall } from "../../../pkg/cache/is-small.ts"
 
 /**
  * Most groups of which the last value is kept; then the one that was used longest ago is dropped. Few templates are
@@ -7,6 +8,8 @@ import { clearedAtRest } from "../../../pkg/cache/at-rest.ts"
  * idle server.
  */
 const MOST_GROUPS = 128
+/** Larger values are neither kept nor shared, in characters. */
+const LARGEST = 65_536
 
 /**
  * Gives one value for all equal ones. Objects made from one template are the same in most of their parts, and
@@ -24,6 +27,7 @@ export class SharedValues<T extends object> {
 
   /** The kept value of `group` that equals `value`; otherwise `value`, which is then kept. */
   of(value: T, group: string): T {
+    if (!isSmall(value, LARGEST)) return value
     const last = this.#lastOf.get(group)
     const isEqual = last !== undefined && deepEqual(value, last)
     const kept = isEqual ? last : value

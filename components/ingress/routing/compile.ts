@@ -1,5 +1,6 @@
 import type { HTTPIngressPath, Ingress, IngressBackend } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
+import { exactKey } from "../../../pkg/cache/exact-key.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import { policyOf } from "./policy.ts"
 import { RoutingTable, type PathMatch, type Route } from "./table.ts"
@@ -73,7 +74,7 @@ export function compile(ingresses: readonly Ingress[]): Compiled {
       // A rule without paths sends all its requests to the default backend.
       for (const [j, each] of (http?.paths ?? []).entries()) {
         const path = pathMatch(each)
-        const key = `${host}\0${path.type}\0${path.value}`
+        const key = exactKey([host, path.type, path.value])
         const before = taken.get(key)
         if (before === undefined) taken.set(key, keyFrom(metadata))
         else if (before !== keyFrom(metadata))

@@ -1,4 +1,5 @@
 import { clearedAtRest } from "../../cache/at-rest.ts"
+import { RecentByText } from "../../cache/recent-by-text.ts"
 import { compileRe2 } from "../../re2/re2.ts"
 
 /**
@@ -10,9 +11,8 @@ export interface Pattern {
   matches(text: string): boolean
 }
 
-/** Caches patterns, which are few and the same in each version of a definition. Emptied when full. */
-const compiled = new Map<string, Pattern>()
-const MOST_COMPILED = 10_000
+/** Caches patterns, which are few and the same in each version of a definition. */
+const compiled = new RecentByText<Pattern>({ entries: 20_000, characters: 1_000_000 })
 /** Matching texts up to this length are cached, a limited number for each pattern, since names repeat. */
 const LONGEST_REMEMBERED = 128
 const MOST_REMEMBERED = 256
@@ -34,7 +34,6 @@ export function patternOf(source: string): Pattern {
       return found
     },
   }
-  if (compiled.size >= MOST_COMPILED) compiled.clear()
   compiled.set(source, pattern)
   return pattern
 }

@@ -1,3 +1,4 @@
+import { isSmall } from "../../../cache/is-small.ts"
 import { equalBeside } from "../../json/equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
@@ -121,6 +122,8 @@ interface Created extends Fields {
 /** The last field set by kind and kind of manager, since the next object usually has the same fields. */
 const created = new WeakMap<object, Map<string, Created>>()
 const MOST_MANAGERS = 50
+/** Fields of larger objects are not kept, in characters. */
+const LARGEST_KEPT = 65_536
 
 function fieldsOfCreated<T extends KubeObject>(
   resource: Resource<T>,
@@ -138,7 +141,7 @@ function fieldsOfCreated<T extends KubeObject>(
   const changed = withoutReset(resource, all, subresource)
   const isComparable = !hasLists(object)
   const fields: Created = { object, all, changed, removed: NOTHING, mine: withoutIdentity(changed), isComparable }
-  if (!isWhole) return fields
+  if (!isWhole || !isSmall(object, LARGEST_KEPT)) return fields
   if (known.size >= MOST_MANAGERS) known.clear()
   known.set(family, fields)
   return fields

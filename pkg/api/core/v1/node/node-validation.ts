@@ -1,3 +1,4 @@
+import { exactKey } from "../../../../cache/exact-key.ts"
 import { repeated } from "../../../../apimachinery/validation/repeated.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
@@ -42,7 +43,7 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
   const { spec, status } = node
   const causes: Cause[] = [...commonFaults(node, old)]
   const addresses = status.addresses === old.status.addresses ? [] : (status.addresses ?? [])
-  for (const i of repeated(addresses, ({ type, address }) => `${type} ${address}`))
+  for (const i of repeated(addresses, ({ type, address }) => exactKey([type, address])))
     causes.push(duplicate(at("status.addresses", i), goForm(NodeAddress, addresses[i]!)))
   const [ranges, before] = [spec.podCIDRs ?? [], old.spec.podCIDRs ?? []]
   // Upstream reports this once for each range that differs.
