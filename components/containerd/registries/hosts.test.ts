@@ -61,9 +61,17 @@ describe("hosts.toml", () => {
         "x.io": {
           server: "https://x.io",
           skip_verify: true,
+          host: {
+            "https://a:1": { capabilities: ["pull", "resolve"], ca: ["/ca"], client: [["/c", "/k"]] },
+            "https://x.io": { capabilities: ["pull", "resolve"], skip_verify: true },
+          },
+        },
+        "a:1": {
+          server: "https://a:1",
+          ca: ["/ca"],
+          client: [["/c", "/k"]],
           host: { "https://a:1": { capabilities: ["pull", "resolve"], ca: ["/ca"], client: [["/c", "/k"]] } },
         },
-        "a:1": { server: "https://a:1", ca: ["/ca"], client: [["/c", "/k"]] },
       },
     },
     {
@@ -81,6 +89,17 @@ describe("hosts.toml", () => {
         },
       },
     },
+    {
+      title: "for a registry on loopback with certificates has a server with TLS",
+      yaml: "configs: {'127.0.0.1:5000': {tls: {ca_file: /ca}}}",
+      wants: {
+        "127.0.0.1:5000": {
+          server: "https://127.0.0.1:5000",
+          ca: ["/ca"],
+          host: { "https://127.0.0.1:5000": { capabilities: ["pull", "resolve"], ca: ["/ca"] } },
+        },
+      },
+    },
   ])("$title", ({ yaml, wants }) => expect(filesOf(yaml)).toEqual(wants as never))
 })
 
@@ -94,20 +113,39 @@ test.each<{ title: string; yaml: string; wants: object }>([
         capabilities: ["pull", "resolve"],
         override_path: true,
         ca: ["/ca"],
-        host: { "https://a": { capabilities: ["pull", "resolve"] } },
+        host: {
+          "https://a": { capabilities: ["pull", "resolve"] },
+          "https://b/hub": { capabilities: ["pull", "resolve"], override_path: true, ca: ["/ca"] },
+        },
       },
-      b: { server: "https://b", ca: ["/ca"] },
+      b: {
+        server: "https://b",
+        ca: ["/ca"],
+        host: { "https://b": { capabilities: ["pull", "resolve"], ca: ["/ca"] } },
+      },
     },
   },
   {
     title: "no registry itself is used if * has mirrors",
     yaml: "mirrors: {'*': {endpoint: [https://a]}}",
-    wants: { _default: { server: "https://a", capabilities: ["pull", "resolve"] } },
+    wants: {
+      _default: {
+        server: "https://a",
+        capabilities: ["pull", "resolve"],
+        host: { "https://a": { capabilities: ["pull", "resolve"] } },
+      },
+    },
   },
   {
     title: "a registry without mirrors is used itself",
     yaml: "configs: {x.io: {tls: {insecure_skip_verify: true}}}",
-    wants: { "x.io": { server: "https://x.io", skip_verify: true } },
+    wants: {
+      "x.io": {
+        server: "https://x.io",
+        skip_verify: true,
+        host: { "https://x.io": { capabilities: ["pull", "resolve"], skip_verify: true } },
+      },
+    },
   },
 ])("with mirrors only, $title", ({ yaml, wants }) => {
   const registries = { ...parseRegistries(yaml, "registries.yaml"), mirrorsOnly: true }

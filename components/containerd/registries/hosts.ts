@@ -41,9 +41,10 @@ export function hostsFiles(
   return [...named].map((registry) => {
     const hosts = mirrorHosts(registry, mirrors[registry], configs, detourOf)
     const own = mirrorsOnly ? lastAsServer(hosts) : undefined
+    const itself = { ...hosts, ...ownHost(registry, configs) }
     return {
       folder: registry === "*" ? DEFAULT_FOLDER : registry,
-      text: `${HEADER}\n${toml(own ?? { ...serverTable(registry, configs), ...hostTable(hosts) })}`,
+      text: `${HEADER}\n${toml(own ?? { ...serverTable(registry, configs), ...hostTable(itself) })}`,
     }
   })
 }
@@ -59,7 +60,7 @@ function mirrorHosts(
   for (const text of mirror?.endpoint ?? []) {
     const url = endpointUrl(text)!
     const detour = detourOf(registry, url)
-    const common = { capabilities: ["pull", "resolve"] }
+    const common = { capabilities: CAPABILITIES }
     if (detour === undefined)
       hosts[hostOf(url)] ??= { ...common, ...pathOf(url), ...tlsOf(configFor(configs, url.host)) }
     else hosts[detour.url] ??= { ...common, override_path: true }
@@ -67,9 +68,20 @@ function mirrorHosts(
   return hosts
 }
 
+const CAPABILITIES = ["pull", "resolve"]
+
+/**
+ * The registry itself as one of the hosts, behind its mirrors, where it has certificates: containerd before 1.7 reads
+ * them of hosts only. Source: containerd 1.6 remotes/docker/config/hosts.go parseHostsFile.
+ */
+function ownHost(registry: string, configs: Registries["configs"]): Readonly<Record<string, TomlTable>> {
+  const tls = registry === "*" ? {} : tlsOf(configFor(configs, registry))
+  return Object.keys(tls).length === 0 ? {} : { [serverOf(registry, configs)]: { capabilities: CAPABILITIES, ...tls } }
+}
+
 /** The registry itself. */
 const serverTable = (registry: string, configs: Registries["configs"]): TomlTable => ({
-  ...(registry === "*" ? {} : { server: serverOf(registry) }),
+  ...(registry === "*" ? {} : { server: serverOf(registry, configs) }),
   ...tlsOf(registry === "*" ? configs["*"] : configFor(configs, registry)),
 })
 
@@ -77,18 +89,20 @@ const hostTable = (hosts: Readonly<Record<string, TomlTable>>): TomlTable =>
   Object.keys(hosts).length === 0 ? {} : { host: hosts }
 
 /**
- * Puts the last endpoint in the place of the registry itself, which containerd would ask in any case. Undefined where
- * there is no endpoint.
+ * Puts the last endpoint also in the place of the registry itself, which containerd would ask in any case. Undefined
+ * where there is no endpoint.
  */
 function lastAsServer(hosts: Readonly<Record<string, TomlTable>>): TomlTable | undefined {
-  const entries = Object.entries(hosts)
-  const last = entries.pop()
-  return last && { server: last[0], ...last[1], ...hostTable(Object.fromEntries(entries)) }
+  const last = Object.entries(hosts).at(-1)
+  return last && { server: last[0], ...last[1], ...hostTable(hosts) }
 }
 
-/** The URL of the registry itself, which is asked last. */
-const serverOf = (registry: string): string =>
-  registry === DOCKER_HUB ? `https://${DOCKER_HUB_HOST}` : (endpointUrl(registry)?.origin ?? `https://${registry}`)
+/** The URL of the registry itself, which is asked last. A registry of this machine that has certificates has TLS. */
+function serverOf(registry: string, configs: Registries["configs"]): string {
+  if (registry === DOCKER_HUB) return `https://${DOCKER_HUB_HOST}`
+  const url = configs[registry]?.tls === undefined ? endpointUrl(registry) : endpointUrl(`https://${registry}`)
+  return url?.origin ?? `https://${registry}`
+}
 
 /** Whether the URL's path is the one that containerd would use anyway. */
 const hasUsualPath = ({ pathname }: URL): boolean => ["", "/", "/v2", "/v2/"].includes(pathname)

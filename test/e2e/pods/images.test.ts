@@ -1,23 +1,18 @@
 /** Images: pulls from a registry on this machine, imports of archives, and all ways in which a pull fails. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { spawn, spawnSync, type ChildProcess } from "node:child_process"
-import { createHash } from "node:crypto"
-import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EXAMPLE_IMAGES } from "../../../components/containerd/images/example-images.ts"
-import { busyboxImage, webImage } from "../../../hack/images/images.ts"
+import { webImage } from "../../../hack/images/images.ts"
 import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { buildImageArchive } from "../../../pkg/oci/archive.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, type Cluster } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
+import { hasRegistry, push, startRegistry, type Login } from "../../harness/registry.ts"
 import { EXECUTABLE, freePort } from "../../harness/server.ts"
-
-const hasRegistry = spawnSync("sh", ["-c", "command -v docker-registry"]).status === 0
-if (!hasRegistry) console.warn("!!! SKIPPED: pulling from a registry: needs docker-registry (hack/setup.sh --test)")
 
 describeOnNode("images", () => {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-images-"))
@@ -85,8 +80,8 @@ describeOnNode("images", () => {
     "are pulled from a registry, by policy, and with the credentials of a Secret",
     async () => {
       // given two registries on this machine, one of which requires a password
-      await using open = await startRegistry(join(folder, "open"))
-      await using closed = await startRegistry(join(folder, "closed"), LOGIN)
+      await using open = await startRegistry({ folder: join(folder, "open") })
+      await using closed = await startRegistry({ folder: join(folder, "closed"), login: LOGIN })
       for (const { port } of [open, closed]) allowPlainHttp(cluster.server.dataDir, port)
       await push(`127.0.0.1:${open.port}`, "team/app", "1")
       await push(`127.0.0.1:${closed.port}`, "team/app", "1", LOGIN)
@@ -131,7 +126,7 @@ describeOnNode("images", () => {
     "are pulled from a mirror that registries.yaml names, under another name and with its credentials",
     async () => {
       // given a mirror that requires a password and has the image under another name
-      await using mirror = await startRegistry(join(folder, "mirror"), LOGIN, mirrorPort)
+      await using mirror = await startRegistry({ folder: join(folder, "mirror"), login: LOGIN, port: mirrorPort })
       await push(`127.0.0.1:${mirror.port}`, "copies/team-app", "1", LOGIN)
 
       // when a pod names the image as the original registry does, then it runs, and its status shows that name
@@ -164,11 +159,6 @@ describeOnNode("images", () => {
   }, 60_000)
 })
 
-interface Login {
-  readonly user: string
-  readonly password: string
-}
-
 const LOGIN: Login = { user: "jane", password: "s3cret" }
 
 /** The settings of a mirror that requires a password and has repositories under other names. */
@@ -181,101 +171,8 @@ configs:
   ${mirror}: {auth: {username: ${LOGIN.user}, password: ${LOGIN.password}}}
 `
 
-/** Debian's docker-registry, on a port of loopback. */
-async function startRegistry(
-  folder: string,
-  login?: Login,
-  wanted?: number,
-): Promise<AsyncDisposable & { readonly port: number }> {
-  mkdirSync(folder, { recursive: true })
-  const port = wanted ?? (await freePort())
-  const auth = login === undefined ? "" : `auth: { htpasswd: { realm: test, path: ${folder}/htpasswd } }\n`
-  if (login !== undefined)
-    writeFileSync(
-      join(folder, "htpasswd"),
-      `${login.user}:${await Bun.password.hash(login.password, { algorithm: "bcrypt", cost: 4 })}\n`,
-    )
-  writeFileSync(
-    join(folder, "config.yml"),
-    `version: 0.1\nlog: { level: error }\nstorage: { filesystem: { rootdirectory: ${folder}/data } }\nhttp: { ` +
-      `addr: "127.0.0.1:${port}" }\n${auth}`,
-  )
-  const child: ChildProcess = spawn("docker-registry", ["serve", join(folder, "config.yml")], { stdio: "ignore" })
-  while ((await fetch(`http://127.0.0.1:${port}/v2/`).catch(() => undefined)) === undefined) {
-    if (child.exitCode !== null) throw new Error(`docker-registry ended with ${child.exitCode}`)
-    await Bun.sleep(10)
-  }
-  return {
-    port,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL")
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit")
-    },
-  }
-}
-
 function allowPlainHttp(dataDir: string, port: number): void {
   const folder = join(dataDir, "agent/etc/containerd/certs.d", `127.0.0.1:${port}`)
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, "hosts.toml"), `server = "http://127.0.0.1:${port}"\n`)
-}
-
-/**
- * Uploads busybox by the registry's own protocol: the blobs of an OCI archive, then its manifest. Source:
- * distribution-spec.
- */
-async function push(registry: string, name: string, tag: string, login?: Login): Promise<void> {
-  const files = untar(buildImageArchive(busyboxImage("x/y:1")))
-  const headers = login === undefined ? {} : { authorization: `Basic ${btoa(`${login.user}:${login.password}`)}` }
-  const index = JSON.parse(Buffer.from(files.get("index.json")!).toString()) as {
-    manifests: { digest: string; mediaType: string }[]
-  }
-  const { digest, mediaType } = index.manifests[0]!
-  const blob = (of: string) => files.get(`blobs/${of.replace(":", "/")}`)!
-  const manifest = JSON.parse(Buffer.from(blob(digest)).toString()) as {
-    config: { digest: string }
-    layers: { digest: string }[]
-  }
-  const expectOk = async (response: Response) => {
-    if (!response.ok) throw new Error(`The registry answered ${response.status}: ${await response.text()}`)
-    return response
-  }
-  for (const { digest } of [manifest.config, ...manifest.layers]) {
-    const bytes = blob(digest)
-    expect(`sha256:${createHash("sha256").update(bytes).digest("hex")}`).toBe(digest)
-    const { headers: answered } = await expectOk(
-      await fetch(`http://${registry}/v2/${name}/blobs/uploads/`, { method: "POST", headers }),
-    )
-    const place = new URL(answered.get("location")!, `http://${registry}`)
-    place.searchParams.set("digest", digest)
-    await expectOk(
-      await fetch(place, {
-        method: "PUT",
-        headers: { ...headers, "content-type": "application/octet-stream" },
-        body: Buffer.from(bytes),
-      }),
-    )
-  }
-  await expectOk(
-    await fetch(`http://${registry}/v2/${name}/manifests/${tag}`, {
-      method: "PUT",
-      headers: { ...headers, "content-type": mediaType },
-      body: Buffer.from(blob(digest)),
-    }),
-  )
-}
-
-/** The files of a plain tar archive. */
-function untar(archive: Uint8Array): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>()
-  const text = (from: number, length: number) =>
-    Buffer.from(archive.subarray(from, from + length))
-      .toString()
-      .replace(/\0.*$/s, "")
-  for (let at = 0; at + 512 <= archive.length && archive[at] !== 0;) {
-    const size = parseInt(text(at + 124, 12), 8)
-    files.set(text(at, 100), archive.subarray(at + 512, at + 512 + size))
-    at += 512 + Math.ceil(size / 512) * 512
-  }
-  return files
 }
