@@ -13,6 +13,7 @@ import { CNI_RESULTS } from "./network/plugin/attachments.ts"
 import { removeHostPorts } from "./network/host-ports.ts"
 import type { ContainerdPaths } from "./paths.ts"
 import { endOrphanedDaemon } from "./process.ts"
+import { Attempts } from "../../pkg/process/attempts.ts"
 import { commandLine, isOfThisMachine, processes } from "../../pkg/process/orphan.ts"
 import { run } from "../../pkg/process/run.ts"
 
@@ -21,6 +22,8 @@ export interface TearDownOptions {
   readonly bridge?: string | false
   /** Whether to remove the rules of `allowPodEgress` and the ways to other nodes too: false when another k3ts on the host needs them. */
   readonly egress?: boolean
+  /** Takes what fails; without it the first failure is thrown when everything else is done. */
+  readonly attempts?: Attempts
 }
 
 /**
@@ -32,19 +35,21 @@ export interface TearDownOptions {
 export async function tearDown(
   paths: ContainerdPaths,
   clock: Clock,
-  { bridge = BRIDGE, egress = true }: TearDownOptions = {},
+  { bridge = BRIDGE, egress = true, attempts }: TearDownOptions = {},
 ): Promise<void> {
+  const all = attempts ?? new Attempts()
   const sandboxes = entriesOf(join(paths.state, "io.containerd.grpc.v1.cri/sandboxes"))
   const sockets = shimSockets(paths)
-  await endOrphanedDaemon(paths, clock)
-  await endContainers(paths, clock)
-  await unmountBelow([paths.state, paths.root])
+  await all.try("containerd", () => endOrphanedDaemon(paths, clock))
+  await all.try("containers", () => endContainers(paths, clock))
+  await all.try("mounts of containers", () => unmountBelow([paths.state, paths.root]))
   // The interfaces of pods were removed with their network namespaces; only the bridge is left.
-  if (bridge !== false && existsSync(`/sys/class/net/${bridge}`)) await run("ip", ["link", "delete", bridge])
-  await removeHostPorts(new Set(sandboxes))
+  if (bridge !== false && existsSync(`/sys/class/net/${bridge}`))
+    await all.try(`the interface ${bridge}`, () => run("ip", ["link", "delete", bridge]))
+  await all.try("rules of host ports", () => removeHostPorts(new Set(sandboxes)))
   if (egress) {
-    await removePodEgress()
-    await removeNodeRoutes()
+    await all.try("rules of the pods' way out", () => removePodEgress())
+    await all.try("ways to other nodes", () => removeNodeRoutes())
   }
   const results = sandboxes.flatMap((id) =>
     entriesOf(CNI_RESULTS)
@@ -52,7 +57,8 @@ export async function tearDown(
       .map((name) => join(CNI_RESULTS, name)),
   )
   for (const path of [paths.state, paths.cniAddresses, paths.cniSocket, ...sockets, ...results])
-    rmSync(path, { recursive: true, force: true })
+    await all.try(path, () => removeUnmounted(path))
+  if (attempts === undefined && all.faults[0] !== undefined) throw new Error(all.faults[0])
 }
 
 async function removeNodeRoutes(): Promise<void> {
@@ -122,10 +128,31 @@ function shimSockets(paths: ContainerdPaths): string[] {
   })
 }
 
-/** Unmounts everything below the folders. */
+/**
+ * Unmounts everything below the folders. The end of one mount may end others, of which `umount` then knows nothing: so
+ * what counts is what is left. @throws Error that names it
+ */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
-  for (const mount of mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders))
-    await run("umount", ["-l", mount])
+  for (let before = Infinity; ;) {
+    const mounts = mountedBelow(folders)
+    if (mounts.length === 0) return
+    const attempts = new Attempts()
+    for (const mount of mounts)
+      await attempts.try(mount, () => run("umount", ["--no-canonicalize", "--lazy", "--", mount]))
+    if (mounts.length >= before) throw new Error(attempts.faults.join("; "))
+    before = mounts.length
+  }
+}
+
+/** Returns what is mounted now below the folders. */
+export const mountedBelow = (folders: readonly string[]): readonly string[] =>
+  mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders)
+
+/** Removes a file or a folder. What others see at a mount below it would be removed too. @throws Error then */
+export function removeUnmounted(path: string): void {
+  const [mount] = mountedBelow([path])
+  if (mount !== undefined) throw new Error(`not removed, because ${mount} is still mounted`)
+  rmSync(path, { recursive: true, force: true })
 }
 
 /**

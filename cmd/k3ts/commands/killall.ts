@@ -1,6 +1,6 @@
 import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
-import { killAll } from "../process/killall.ts"
+import { killAll, leftBehind } from "../process/killall.ts"
 import { serverFlags, configFlag, dataDirFlag } from "../config/server-flags.ts"
 
 export default defineCommand({
@@ -16,7 +16,9 @@ export default defineCommand({
   async run({ flags, print }) {
     requireRoot("killall")
     const { "data-dir": dataDir, "default-local-storage-path": storage } = flags
-    await killAll({ dataDir, storage, clock: realClock, tell: (what) => print(`${what}\n`) })
+    const left = await killAll({ dataDir, storage, clock: realClock, tell: (what) => print(`${what}\n`) })
+    print(leftBehind(left))
+    return left.length === 0 ? 0 : 1
   },
 })
 

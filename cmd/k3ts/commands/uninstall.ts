@@ -8,10 +8,12 @@ import {
 import { POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET } from "../../../components/kubelet/podresources/pod-resources.ts"
 import { socketAnswers } from "../../../components/kubelet/runtime/cri/socket-answers.ts"
 import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
+import { removeUnmounted } from "../../../components/containerd/tear-down.ts"
+import { Attempts } from "../../../pkg/process/attempts.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
 import { boolean } from "../cli/flags.ts"
-import { killAll } from "../process/killall.ts"
+import { killAll, leftBehind } from "../process/killall.ts"
 import { serverFlags, configFlag, dataDirFlag, kubeconfigFlag } from "../config/server-flags.ts"
 import { requireRoot } from "./killall.ts"
 
@@ -46,18 +48,25 @@ export default defineCommand({
       print("Nothing was removed\n")
       return 1
     }
-    await killAll({
+    const attempts = new Attempts()
+    const stays = await killAll({
       dataDir,
       storage: flags["default-local-storage-path"],
       clock: realClock,
       tell: (what) => print(`${what}\n`),
     })
     // A server that was killed leaves them; another kubelet may serve them by now.
-    for (const socket of SOCKETS) if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
-    for (const path of [...folders, ...logs]) rmSync(path, { recursive: true, force: true })
+    for (const socket of SOCKETS)
+      await attempts.try(socket, async () => {
+        if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
+      })
+    for (const path of [...folders, ...logs]) await attempts.try(path, () => removeUnmounted(path))
     for (const folder of new Set([dirname(kubeconfig), dirname(config), ...SHARED_FOLDERS])) removeIfEmpty(folder)
-    print(`Removed ${folders.join(", ") || "nothing: there was no data"}\n`)
-    return 0
+    const removed = folders.filter((path) => !existsSync(path))
+    print(`Removed ${removed.join(", ") || (folders.length === 0 ? "nothing: there was no data" : "nothing")}\n`)
+    const left = [...stays, ...attempts.faults]
+    print(leftBehind(left))
+    return left.length === 0 ? 0 : 1
   },
 })
 

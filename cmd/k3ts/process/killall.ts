@@ -16,6 +16,7 @@ import { BRIDGE, CONFIG_NAME } from "../../../components/containerd/network/cni.
 import { removeSourceGuard } from "../../../components/containerd/network/sources/source-guard.ts"
 import { detectCgroupDriver } from "../../../components/containerd/host.ts"
 import { containerdPaths } from "../../../components/containerd/paths.ts"
+import { Attempts } from "../../../pkg/process/attempts.ts"
 import { endShared } from "../../../pkg/process/make-shared.ts"
 import { tearDown, unmountBelow } from "../../../components/containerd/tear-down.ts"
 import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
@@ -44,43 +45,54 @@ export interface KillAllOptions {
 
 /**
  * Stops the server or the agent of the data directory, then everything that it runs on this host. Images, the store
- * and certificates stay.
+ * and certificates stay. A step that fails keeps no other from being tried; resolves to what is left, a line each.
  */
 export async function killAll({
   dataDir,
   storage = join(dataDir, "storage"),
   clock,
   tell,
-}: KillAllOptions): Promise<void> {
-  await stop("server", () => findServer(dataDir)?.pid, clock, tell)
-  await stop("agent", () => findAgent(dataDir)?.pid, clock, tell)
-  if ((await endOrphanedEtcd(etcdFolder(dataDir), clock)) !== undefined) tell("Stopped the etcd of a killed server")
+}: KillAllOptions): Promise<readonly string[]> {
+  const attempts = new Attempts()
+  await attempts.try("the server", () => stop("server", () => findServer(dataDir)?.pid, clock, tell))
+  await attempts.try("the agent", () => stop("agent", () => findAgent(dataDir)?.pid, clock, tell))
+  await attempts.try("etcd", async () => {
+    if ((await endOrphanedEtcd(etcdFolder(dataDir), clock)) !== undefined) tell("Stopped the etcd of a killed server")
+  })
   if (!existsSync(join(dataDir, "agent"))) {
     tell(`No node has run on ${dataDir}: nothing more to remove`)
-    return
+    return attempts.faults
   }
   const paths = containerdPaths(dataDir)
   const { root } = kubeletFolders(dataDir)
   const uids = entriesOf(join(root, "pods"))
   tell("Removing rules of Services and network policies")
-  await cleanUp(hostIn())
-  await removeTable(hostIn(), "inet", POLICY_TABLE)
-  await removeSourceGuard()
+  await attempts.try("rules of Services", () => cleanUp(hostIn()))
+  await attempts.try("rules of network policies", () => removeTable(hostIn(), "inet", POLICY_TABLE))
+  await attempts.try("the source guard", () => removeSourceGuard())
   tell("Stopping containers")
   const config = readOr(join(paths.cniConfig, CONFIG_NAME))
   const bridge = isMadeHere() || ownsBridge(config, await addressesOf(BRIDGE)) ? BRIDGE : false
-  await tearDown(paths, clock, { bridge })
+  await tearDown(paths, clock, { bridge, attempts })
   tell("Removing mounts, cgroups and interfaces")
   const pods = join(root, "pods")
   const devices = new BlockDevices()
-  for (const uid of uids) await devices.unmap(join(pods, uid, DEVICES), pods)
-  await unmountBelow([root, storage])
-  for (const folder of [root, storage]) await endShared(folder)
-  await removeCgroups(uids, clock)
+  for (const uid of uids)
+    await attempts.try(`devices of the pod ${uid}`, () => devices.unmap(join(pods, uid, DEVICES), pods))
+  await attempts.try("mounts of volumes", () => unmountBelow([root, storage]))
+  for (const folder of [root, storage]) await attempts.try(`the mount ${folder}`, () => endShared(folder))
+  await attempts.try("cgroups of pods", () => removeCgroups(uids, clock, attempts))
   // A killed server has left it behind.
-  if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })
-  if (existsSync(`/sys/class/net/${DNS_INTERFACE}`)) await run("ip", ["link", "delete", DNS_INTERFACE])
+  if (holderOf(NODE_PID_FILE) === undefined)
+    await attempts.try(NODE_PID_FILE, () => rmSync(NODE_PID_FILE, { force: true }))
+  if (existsSync(`/sys/class/net/${DNS_INTERFACE}`))
+    await attempts.try(`the interface ${DNS_INTERFACE}`, () => run("ip", ["link", "delete", DNS_INTERFACE]))
+  return attempts.faults
 }
+
+/** What a command says at its end about what is left; empty where nothing is. */
+export const leftBehind = (left: readonly string[]): string =>
+  left.length === 0 ? "" : `Left behind:\n${left.map((line) => `  ${line}\n`).join("")}`
 
 /** Stops the process whose pid `find` returns, if there is one. */
 async function stop(
@@ -114,9 +126,9 @@ export function ownsBridge(config: string | undefined, addresses: readonly strin
   return subnets.some((subnet) => addresses.some((address) => contains(subnet, parseAddress(address)!)))
 }
 
-async function removeCgroups(uids: readonly string[], clock: Clock): Promise<void> {
+async function removeCgroups(uids: readonly string[], clock: Clock, attempts: Attempts): Promise<void> {
   const cgroups = hostCgroups(detectCgroupDriver(), clock)
-  for (const uid of uids) await removePodCgroups({ cgroups }, uid)
+  for (const uid of uids) await attempts.try(`cgroups of the pod ${uid}`, () => removePodCgroups({ cgroups }, uid))
   // Another kubelet may share the cgroups above: they are removed when no pod is left in them.
   for (const path of [["kubepods", "burstable"], ["kubepods", "besteffort"], ["kubepods"]]) {
     if ((await cgroups.children(path)).length === 0) await cgroups.remove(path)
