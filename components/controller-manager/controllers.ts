@@ -35,6 +35,7 @@ import { rootCaCertPublisher } from "./serviceaccount/rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount/serviceaccount.ts"
 import { serviceAccountTokens } from "./serviceaccount/serviceaccount-tokens.ts"
 import { serviceCidrController } from "./servicecidrs.ts"
+import { outsideAddressController } from "./servicelb/outside-addresses-controller.ts"
 import { serviceLbController, type OccupiedPorts } from "./servicelb/servicelb.ts"
 import { ephemeralVolumes } from "./volume/ephemeral-volume.ts"
 import { claimBinder } from "./persistentvolume/claims.ts"
@@ -188,6 +189,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
     entry("service-cidrs-controller", serviceCidrController),
     entry("service-controller", serviceLbController(config.occupiedPorts)),
+    entry("service-controller", outsideAddressController(config.occupiedPorts)),
     entry("validatingadmissionpolicy-status-controller", policyStatusController(config)),
     entry(
       "namespace-controller",

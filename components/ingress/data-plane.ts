@@ -131,8 +131,7 @@ export class DataPlane {
     informers.of(Secret).on({ added: changed, updated: changed, deleted: changed })
     const held = (service: Service) => {
       const taken = heldPorts(service, config.nodeIps)
-      return plane
-        .#open()
+      return plane.openPorts
         .filter(({ port }) => taken.has(port))
         .map(({ port }) => port)
         .join(" ")
@@ -183,7 +182,7 @@ export class DataPlane {
 
   /** Returns the Services that take the requests to the open ports. */
   portProblems(): readonly PortFault[] {
-    return this.#holders.tell(this.#context.informers.of(Service).list(), this.#nodeIps, this.#open())
+    return this.#holders.tell(this.#context.informers.of(Service).list(), this.#nodeIps, this.openPorts)
   }
 
   /** Returns the open port for a site's port number, which differs for 0; undefined while it is not open. */
@@ -220,14 +219,14 @@ export class DataPlane {
     return { context: found.context ?? this.certificates.unsigned.context }
   }
 
-  #open(): readonly ServedPort[] {
+  get openPorts(): readonly ServedPort[] {
     return [...this.#ports.values()].flatMap(({ listening, mend }) =>
       listening === undefined ? [] : { port: listening.port, mend },
     )
   }
 
   #isOpen(port: number): boolean {
-    return this.#open().some((open) => open.port === port)
+    return this.openPorts.some((open) => open.port === port)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { OwnPorts } from "../../pkg/component/own-ports.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
@@ -19,6 +20,8 @@ export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "access
    * given.
    */
   readonly candidate?: string | undefined
+  /** Is told the ports that are open, which no pod gets then. */
+  readonly ownPorts?: Pick<OwnPorts, "set">
   /** How Gateways are served; without it they are not. */
   readonly gateway?: GatewayConfig
 }
@@ -120,11 +123,16 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     portErrors = []
     retryMs = FIRST_RETRY_MS
     await closing?.stop()
+    config.ownPorts?.set("ingress", [])
     closeLog?.()
   }
 
   async function openPorts(open: DataPlane): Promise<ReadonlyMap<number, string>> {
     const errors = await open.listen()
+    config.ownPorts?.set(
+      "ingress",
+      open.openPorts.map(({ port }) => ({ port, protocol: "TCP", holder: "the proxy of Ingresses and Gateways" })),
+    )
     const texts = [...errors.values()]
     for (const error of texts) if (!portErrors.includes(error)) log.error(error)
     portErrors = texts

@@ -2,7 +2,9 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
+import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { OutsideAddresses, sameAddresses } from "../../pkg/component/outside-addresses.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 import type { ServiceChange } from "./rule-writer.ts"
 import { concerns, servicePorts, type ServicePort } from "./service-ports.ts"
@@ -28,7 +30,7 @@ export interface ChangesParts {
   /** In milliseconds since the epoch; the latency of earlier changes is not recorded. */
   readonly startedAt: number
   /** Called when `object` changed in a way that affects the rules. */
-  changed(object: Service | EndpointSlice | Node): void
+  changed(object: Service | EndpointSlice | Node | ServiceCIDR): void
 }
 
 /**
@@ -38,6 +40,7 @@ export interface ChangesParts {
 export class Changes {
   readonly #parts: ChangesParts
   readonly #byService: Index<EndpointSlice>
+  readonly #addresses: OutsideAddresses
   readonly #dirty = new Set<string>()
   readonly #ports = new Map<string, readonly ServicePort[]>()
   /** The times of changes that are not in the rules yet, by Service, in milliseconds since the epoch. */
@@ -46,6 +49,7 @@ export class Changes {
   constructor(parts: ChangesParts) {
     this.#parts = parts
     this.#byService = byService(parts.family)
+    this.#addresses = new OutsideAddresses(parts.informers)
   }
 
   /** Watches Services and their endpoints. Returns a function that ends this. */
@@ -65,13 +69,28 @@ export class Changes {
       this.#note(serviceKeyOf(slice), slice)
     }
     const slice = (found: EndpointSlice) => ofSlice(found, false)
+    const changed = (found: EndpointSlice, old: EndpointSlice) => {
+      slice(found)
+      // A slice that got the name of another Service, or a label by which it is nobody's, is taken from the one it had.
+      if (concerns(old, family) && !(concerns(found, family) && serviceKeyOf(found) === serviceKeyOf(old)))
+        ofSlice(old, true)
+    }
+    const cidr = (range: ServiceCIDR) => this.#noteOutside(range)
     const off = [
       informers.of(Service).on({ added: ofService, updated: ofService, deleted: ofService }),
-      informers.of(EndpointSlice).on({ added: slice, updated: slice, deleted: (gone) => ofSlice(gone, true) }),
+      informers.of(EndpointSlice).on({ added: slice, updated: changed, deleted: (gone) => ofSlice(gone, true) }),
       informers.of(Node).on({
-        added: (node) => this.#noteZone(undefined, node),
-        updated: (node, old) => this.#noteZone(old, node),
+        added: (node) => {
+          this.#noteZone(undefined, node)
+          this.#noteOutside(node)
+        },
+        updated: (node, old) => {
+          this.#noteZone(old, node)
+          if (!sameAddresses(node, old)) this.#noteOutside(node)
+        },
+        deleted: (node) => this.#noteOutside(node),
       }),
+      informers.of(ServiceCIDR).on({ added: cidr, updated: cidr, deleted: cidr }),
     ]
     return () => off.forEach((end) => end())
   }
@@ -92,7 +111,8 @@ export class Changes {
     for (const key of this.#dirty) {
       const service = informers.of(Service).get(key)
       const slices = informers.of(EndpointSlice).by(this.#byService, key)
-      const after = service === undefined ? [] : servicePorts(service, slices, family, { nodeName, zone: this.#zone() })
+      const place = { nodeName, zone: this.#zone() }
+      const after = service === undefined ? [] : servicePorts(service, slices, family, place, this.#addresses)
       changes.set(key, { before: this.of(key), after })
       if (after.length === 0) this.#ports.delete(key)
       else this.#ports.set(key, after)
@@ -117,7 +137,14 @@ export class Changes {
     for (const { metadata } of informers.of(Service).list()) this.#note(`${metadata.namespace}/${metadata.name}`, node)
   }
 
-  #note(key: string, reason: Service | EndpointSlice | Node): void {
+  /** The addresses of nodes, and the ranges of cluster IPs, decide which addresses Services can have. */
+  #noteOutside(reason: Node | ServiceCIDR): void {
+    for (const { metadata, spec, status } of this.#parts.informers.of(Service).list())
+      if ((spec.externalIPs ?? []).length > 0 || (status.loadBalancer.ingress ?? []).length > 0)
+        this.#note(`${metadata.namespace}/${metadata.name}`, reason)
+  }
+
+  #note(key: string, reason: Service | EndpointSlice | Node | ServiceCIDR): void {
     this.#dirty.add(key)
     this.#parts.changed(reason)
   }

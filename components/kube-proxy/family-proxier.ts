@@ -1,6 +1,8 @@
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import { serviceCidrsOf } from "../../pkg/component/outside-addresses.ts"
+import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -28,6 +30,9 @@ export interface FamilyProxierOptions {
   readonly clusterCidr: string
   /** The ranges of this node's addresses in the family at which node ports are served; none for all addresses. */
   readonly nodePortCidrs: readonly string[]
+  /** Addresses of Services at which this machine itself answers, in the family. */
+  readonly ownAddresses: readonly string[]
+  readonly ownPorts: readonly OwnPort[]
   readonly host: Host
   readonly metrics: Registry
   readonly events: Pick<EventRecorder, "event">
@@ -195,12 +200,12 @@ export class FamilyProxier {
     // Updated before the rules are written, so that a failed write loses no update: until a write succeeds, load
     // balancers get 503.
     for (const key of taken.changes.keys()) this.#healthChecks.update(key, changes.of(key))
-    const serviceCidrs = this.#context.informers
-      .of(ServiceCIDR)
-      .list()
-      .flatMap(({ spec }) => spec.cidrs ?? [])
-      .filter((cidr) => familyOf(cidr) === this.#options.family)
-    const isWritten = await this.#writer.write({ ports: () => changes.all(), changes: taken.changes, serviceCidrs })
+    const isWritten = await this.#writer.write({
+      ports: () => changes.all(),
+      changes: taken.changes,
+      serviceCidrs: serviceCidrsOf(this.#context.informers, this.#options.family),
+      ownPorts: this.#options.ownPorts,
+    })
     if (isWritten)
       for (const [key, ports] of this.#before) this.#cleaner.forget(staleConnections(ports, changes.of(key)))
     this.#before.clear()

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { sleep } from "../../pkg/clock/clock.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { freePort } from "./health/free-port.fixtures.ts"
 import type { ProxyHealthReport } from "./health/proxy-health.ts"
@@ -31,6 +32,32 @@ describe("kube-proxy", () => {
     await web.point("10.42.0.8")
     await web.cluster.settle()
     expect(fed.at(-1)).toContain("10.42.0.8:8080")
+  })
+
+  test.each([
+    ["is given to another Service", { "kubernetes.io/service-name": "other" }],
+    [
+      "becomes that of a headless Service",
+      { "kubernetes.io/service-name": "web", "service.kubernetes.io/headless": "" },
+    ],
+    [
+      "is given to another proxy",
+      { "kubernetes.io/service-name": "web", "service.kubernetes.io/service-proxy-name": "other" },
+    ],
+    ["loses its Service", {}],
+  ])("forgets the endpoints of an EndpointSlice at once that %s", async (_title, labels) => {
+    // given
+    await using web = await withService()
+    const fed: string[] = []
+    const proxy = web.proxy({ run: async () => "", feed: async (_command, _args, input) => void fed.push(input) })
+    await proxy.start(new AbortController().signal)
+    expect(fed.join()).toContain("10.42.0.5:8080")
+    // when
+    const slice = await web.cluster.client.get(EndpointSlice, { namespace: "default", name: "web-1" })
+    await web.cluster.client.update(EndpointSlice, { ...slice, metadata: { ...slice.metadata, labels } })
+    await web.cluster.settle()
+    // then
+    expect(fed.at(-1)).toContain("default/web has no endpoints")
   })
 
   test("stops although a change came while it was writing rules", async () => {

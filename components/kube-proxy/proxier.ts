@@ -6,6 +6,7 @@ import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { FAMILIES, familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
@@ -27,6 +28,10 @@ export interface KubeProxyConfig {
    * addresses. Source: --nodeport-addresses.
    */
   readonly nodePortCidrs?: readonly string[]
+  /** Addresses of Services at which this machine itself answers: those of the cluster's DNS. */
+  readonly ownAddresses?: readonly string[]
+  /** The ports on which parts of this program listen at addresses of this machine. */
+  readonly ownPorts?: readonly OwnPort[]
   /** How rules are written; by default nftables if the machine supports it, otherwise iptables. */
   readonly mode?: ProxyMode
   /** Where nft, iptables and conntrack run; the machine itself by default. */
@@ -48,6 +53,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   const { clock, informers } = context
   const log = context.log.child({ component: "kube-proxy" })
   const { clusterCidrs, nodeName, serving, host = hostIn(), metrics = new Registry() } = config
+  const { ownAddresses = [], ownPorts = [] } = config
   const events = createEventRecorder(context, "kube-proxy", nodeName)
   let proxiers: readonly FamilyProxier[] = []
   let leaving: Promise<void> | undefined
@@ -109,6 +115,8 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
               nodeName,
               clusterCidr,
               nodePortCidrs: nodePortCidrsOf(familyOf(clusterCidr), config),
+              ownAddresses: ownAddresses.filter((address) => familyOf(address) === familyOf(clusterCidr)),
+              ownPorts,
               host,
               metrics,
               events,

@@ -4,6 +4,9 @@ import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 import { servicePorts } from "./service-ports.ts"
 
+/** Every address can be a Service's. */
+const FREE = { externalProblem: () => undefined, clusterProblem: () => undefined }
+
 test("endpoints with invalid port numbers are left out, and the others are used", async () => {
   // given
   await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
@@ -22,7 +25,7 @@ test("endpoints with invalid port numbers are left out, and the others are used"
     ),
   )
   // when
-  const [port] = servicePorts(service, slices, "IPv4", { nodeName: "n1", zone: undefined })
+  const [port] = servicePorts(service, slices, "IPv4", { nodeName: "n1", zone: undefined }, FREE)
   // then
   expect(port?.cluster).toMatchObject([{ ip: "192.0.2.7", port: 8080 }])
 })

@@ -7,6 +7,7 @@ import {
 } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { portOf, SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import type { OutsideAddresses } from "../../pkg/component/outside-addresses.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"
 import type { Endpoint } from "./topology.ts"
 
@@ -55,18 +56,27 @@ export const concerns = ({ metadata, addressType }: EndpointSlice, family: Famil
 
 /**
  * Returns the ports of a Service that the proxy of a family programs, with `slices` of that family; none for Services
- * without an address of the family, headless ones, ExternalName and those of another proxy.
+ * without an address of the family, headless ones, ExternalName and those of another proxy. Addresses outside of the
+ * cluster that belong to somebody else are left out: see `OutsideAddresses`.
  */
 export function servicePorts(
   service: Service,
   slices: readonly EndpointSlice[],
   family: Family,
   place: Place,
+  addresses: Pick<OutsideAddresses, "externalProblem" | "clusterProblem">,
 ): readonly ServicePort[] {
   const { spec, metadata, status } = service
   const [clusterIp] = addressesOf(spec.clusterIPs ?? [spec.clusterIP ?? ""], family)
   if (clusterIp === undefined || spec.type === "ExternalName" || metadata.labels?.[PROXY_NAME] !== undefined) return []
   const outside = spec.type === "NodePort" || spec.type === "LoadBalancer"
+  const externalIps = addressesOf(spec.externalIPs ?? [], family).filter(
+    (ip) => addresses.externalProblem(ip) === undefined,
+  )
+  const loadBalancerIps = addressesOf(
+    (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ipMode === "Proxy" ? [] : (ip ?? []))),
+    family,
+  ).filter((ip) => addresses.clusterProblem(ip) === undefined)
   return (spec.ports ?? []).map((port) => {
     const candidates = candidatesOf(port.name ?? "", port.protocol, slices, place.nodeName)
     const { cluster, local } = categorize(candidates, place)
@@ -77,11 +87,8 @@ export function servicePorts(
       clusterIp,
       port: port.port,
       nodePort: outside && port.nodePort ? port.nodePort : undefined,
-      externalIps: addressesOf(spec.externalIPs ?? [], family),
-      loadBalancerIps: addressesOf(
-        (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ipMode === "Proxy" ? [] : (ip ?? []))),
-        family,
-      ),
+      externalIps,
+      loadBalancerIps,
       // Ranges of the other family do not matter here.
       sourceRanges: (spec.loadBalancerSourceRanges ?? [])
         .map((range) => range.trim())

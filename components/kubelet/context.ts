@@ -1,6 +1,7 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import type { OwnPorts } from "../../pkg/component/own-ports.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import type { KubeletMetrics } from "./metrics/kubelet-metrics.ts"
@@ -58,6 +59,8 @@ export interface KubeletContext extends ComponentContext {
   readonly metrics: KubeletMetrics
   /** Returns the port in the Node's status, on which the kubelet's API is served; 0 for none. */
   readonly port: () => number
+  /** The ports of this machine that pods cannot have. */
+  readonly ownPorts: OwnPorts
   /**
    * Resolves when the network policies for a pod with these addresses are in force. Called before a container of the
    * pod starts, so that none of its packets escapes them.

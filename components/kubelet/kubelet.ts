@@ -1,3 +1,4 @@
+import { OwnPorts } from "../../pkg/component/own-ports.ts"
 import { join } from "node:path"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
@@ -71,6 +72,8 @@ export interface KubeletOptions extends KubeletConfig {
   readonly serving: KubeletServing | "nowhere" | "in memory"
   /** The node's addresses where they can change, in place of `nodeIps`. */
   readonly addresses?: FollowedAddresses
+  /** See KubeletContext; none without it. */
+  readonly ownPorts?: OwnPorts
   /** See KubeletContext; without it a pod does not wait. */
   readonly networkReady?: KubeletContext["networkReady"] | undefined
 }
@@ -90,6 +93,7 @@ class RunningKubelet implements Component {
   readonly #metrics: Registry | undefined
   readonly #serving: KubeletOptions["serving"]
   readonly #networkReady: KubeletContext["networkReady"]
+  readonly #ownPorts: OwnPorts
   readonly #addresses: FollowedAddresses | undefined
   #unfollow: () => void = () => {}
   #port: KubeletPort | undefined
@@ -98,10 +102,11 @@ class RunningKubelet implements Component {
 
   constructor(
     component: ComponentContext,
-    { runtime, nodes, metrics, serving, networkReady, addresses, ...config }: KubeletOptions,
+    { runtime, nodes, metrics, serving, networkReady, ownPorts, addresses, ...config }: KubeletOptions,
   ) {
     this.#serving = serving
     this.#networkReady = networkReady ?? (() => Promise.resolve())
+    this.#ownPorts = ownPorts ?? new OwnPorts()
     this.#component = component
     this.#metrics = metrics
     this.#nodes = nodes
@@ -144,6 +149,7 @@ class RunningKubelet implements Component {
         events,
         metrics,
         port: () => this.#portOfNode(),
+        ownPorts: this.#ownPorts,
         networkReady: this.#networkReady,
       },
       stopping,

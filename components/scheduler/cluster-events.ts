@@ -1,5 +1,6 @@
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { OWN_PORTS } from "../../pkg/component/own-ports.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { ClusterAction } from "./framework.ts"
 
@@ -18,6 +19,8 @@ export function nodeActions(node: Node, old: Node): readonly ClusterAction[] {
     actions.push("Node/UpdateTaint")
   if (differ(states(node), states(old))) actions.push("Node/UpdateCondition")
   if (differ(node.status.declaredFeatures, old.status.declaredFeatures)) actions.push("Node/UpdateDeclaredFeatures")
+  if (node.metadata.annotations?.[OWN_PORTS] !== old.metadata.annotations?.[OWN_PORTS])
+    actions.push("Node/UpdateOwnPorts")
   return actions
 }
 

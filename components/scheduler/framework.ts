@@ -32,6 +32,7 @@ export type ClusterAction =
   | "Node/UpdateTaint"
   | "Node/UpdateCondition"
   | "Node/UpdateDeclaredFeatures"
+  | "Node/UpdateOwnPorts"
   | "AssignedPod/Add"
   | "AssignedPod/UpdateLabel"
   | "AssignedPod/ScaleDown"

@@ -1,5 +1,6 @@
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { OWN_PORTS } from "../../pkg/component/own-ports.ts"
 import { controllerOf } from "../../pkg/controller/owned.ts"
 import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 
@@ -50,7 +51,13 @@ export class NodeInfo {
       this.allocatable = amounts(node.status.allocatable, false)
       this.maxPods = this.allocatable.scalar.get("pods") ?? 0
     }
-    if (changesImages || changesAmounts || node.spec !== old.spec || node.metadata.labels !== old.metadata.labels)
+    if (
+      changesImages ||
+      changesAmounts ||
+      node.spec !== old.spec ||
+      node.metadata.labels !== old.metadata.labels ||
+      node.metadata.annotations?.[OWN_PORTS] !== old.metadata.annotations?.[OWN_PORTS]
+    )
       this.generation++
   }
 

@@ -15,6 +15,7 @@ import type { OccupiedPorts } from "../../../components/controller-manager/servi
 import { embeddedManifests } from "../embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName } from "./host.ts"
 import { datastoreOf } from "../datastore/flags.ts"
+import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
 import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
@@ -131,10 +132,12 @@ export const servesIngresses = (flags: ServerFlags): boolean => serves("ingress"
 
 /** Returns the ports on which this machine listens: load balancers must not take their traffic. */
 const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
-  always: new Map([
-    [`${flags["https-listen-port"]}/TCP`, "the API server"],
-    [`${flags["kubelet-port"] ?? KUBELET_PORT}/TCP`, "the kubelet"],
-  ]),
+  always: new Map(
+    [...ownPortsOfNode(flags), ...ownPortsOfControlPlane(flags)].map(({ port, protocol, holder }) => [
+      `${port}/${protocol}`,
+      holder,
+    ]),
+  ),
   ...(servesIngresses(flags)
     ? { ingress: [`${flags["ingress-http-port"]}/TCP`, `${flags["ingress-https-port"]}/TCP`] }
     : {}),

@@ -11,6 +11,7 @@ import { nodeIps, nodeNameOf, serves, servesIngresses } from "./cluster-config.t
 import { defaultResolvConf, readResolvConf } from "./host.ts"
 import { kubeletSettings } from "./kubelet-args.ts"
 import type { ClusterNetwork } from "./network.ts"
+import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { PRIMARY_ADDRESSES } from "./proxy-flags.ts"
 import type { NodeFlags, ServerFlags } from "./server-flags.ts"
 
@@ -26,6 +27,7 @@ export const serverNodeConfig = async (
   candidate: string | undefined,
 ): Promise<HostNodeConfig> => ({
   ...(await hostNodeConfig(flags, network)),
+  ownPorts: [...ownPortsOfNode(flags), ...ownPortsOfControlPlane(flags)],
   ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: { ...ingressConfig(flags), candidate } } : {}),
 })
 
@@ -71,6 +73,7 @@ export async function hostNodeConfig(flags: NodeInClusterFlags, network: Cluster
     clusterDomain: flags["cluster-domain"],
     ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
     ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),
+    ownPorts: ownPortsOfNode(flags),
     networkPolicy: !disable.includes("network-policy"),
     ...(disable.includes("local-storage")
       ? {}

@@ -5,6 +5,7 @@ import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../../pkg/component/component.ts"
+import { OwnPorts, type OwnPort } from "../../../pkg/component/own-ports.ts"
 import { connectCri } from "../../../pkg/cri/client.ts"
 import { detectCgroupDriver } from "../../containerd/host.ts"
 import { BRIDGE } from "../../containerd/network/cni.ts"
@@ -60,6 +61,8 @@ export interface HostNodeConfig extends NodeContainerdConfig {
     IngressConfig,
     "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway" | "candidate"
   >
+  /** The ports on which this program always listens at addresses of this machine. */
+  readonly ownPorts: readonly OwnPort[]
   /** Whether NetworkPolicies are enforced. */
   readonly networkPolicy: boolean
   /** The folder of volumes of the class local-path; undefined when the class is disabled. */
@@ -89,6 +92,7 @@ export function hostNode(
   const containerd = endpoint === undefined ? (early?.containerd ?? nodeContainerd(tools, config)) : undefined
   const detected = containerd?.cgroupDriver ?? detectCgroupDriver()
   const cri = containerd?.cri ?? connectCri(endpoint!, clock, tracing)
+  const ownPorts = new OwnPorts(config.ownPorts)
   const parts: OrderedComponent[] = [...more]
   const add = (component: Component, ...needed: readonly string[]) => parts.push({ component, after: needed })
 
@@ -157,6 +161,7 @@ export function hostNode(
           runtime: criRuntime(cri, cgroups.driver, clock, () => containerd?.moreImages()),
           nodes: connectors,
           serving: serving ?? "nowhere",
+          ownPorts,
           metrics,
           networkReady: config.networkPolicy ? (pod, ips) => admitted(policies.component, pod, ips) : undefined,
         }),
@@ -183,12 +188,13 @@ export function hostNode(
         name: "kube-proxy",
         clients,
         user: { name: "system:kube-proxy" },
-        following: followingNode(nodeName),
         create: (context) =>
           createKubeProxy(context, {
             ...kubeProxy,
             nodeName,
             clusterCidrs,
+            ownAddresses: dns?.addresses ?? [],
+            ownPorts: config.ownPorts,
             metrics,
             serving: { ...loopbackServing(clusterCidrs.map(familyOf)), ...kubeProxy.serving },
           }),
@@ -204,7 +210,7 @@ export function hostNode(
         user: systemAccount("k3ts-ingress"),
         // Limits the informer to Secrets of type kubernetes.io/tls.
         following: { fieldSelectors: new Map([[Secret as Resource, "type=kubernetes.io/tls"]]) },
-        create: (context) => createIngress(context, { ...ingress, nodeIps, metrics }),
+        create: (context) => createIngress(context, { ...ingress, nodeIps, ownPorts, metrics }),
       }),
       ...after,
     )

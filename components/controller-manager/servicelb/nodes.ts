@@ -27,12 +27,14 @@ export const digestOf = (node: Node): string =>
 /**
  * The addresses at which a Service of type LoadBalancer is reached, sorted within each of its families in their order:
  * those of ready nodes, external ones where a node has any. Under externalTrafficPolicy Local of nodes with a ready
- * endpoint only, as other nodes drop what comes. Source: k3s pkg/cloudprovider/servicelb.go getStatus.
+ * endpoint only, as other nodes drop what comes. A node writes its addresses itself, so those that no node can have are
+ * left out (`canHave`). Source: k3s pkg/cloudprovider/servicelb.go getStatus.
  */
 export function addressesFor(
   service: Service,
   nodes: readonly Node[],
   slices: readonly EndpointSlice[],
+  canHave: (address: string) => boolean,
 ): readonly string[] {
   const isChosen = nodes.some(({ metadata }) => metadata.labels?.[ENABLE_LABEL] === "true")
   const pool = service.metadata.labels?.[POOL_LABEL]
@@ -56,7 +58,7 @@ export function addressesFor(
     const addresses = chosen.flatMap(({ status }) => {
       const of = (type: string) =>
         (status.addresses ?? [])
-          .filter((each) => each.type === type && familyOf(each.address) === family)
+          .filter((each) => each.type === type && familyOf(each.address) === family && canHave(each.address))
           .map(({ address }) => address)
       const external = of("ExternalIP")
       return external.length > 0 ? external : of("InternalIP")

@@ -102,6 +102,22 @@ describe("a Service of type LoadBalancer", () => {
     expect((await addresses(cluster))["web"]).toEqual([])
   })
 
+  test("gets no address that a node cannot have, though the node reports it", async () => {
+    // given a node that poses as a cluster IP, and has addresses within itself
+    await using cluster = await twoNodes()
+    await cluster.client.create(Service, lb("web", 80))
+    const node = await cluster.client.get(Node, { name: "b" })
+    const poses = ["10.43.0.1", "127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "192.168.0.9"]
+    // when
+    await cluster.client.updateStatus(Node, {
+      ...node,
+      status: { ...node.status, addresses: poses.map((address) => ({ type: "ExternalIP", address })) },
+    })
+    await cluster.settle()
+    // then
+    expect(await addresses(cluster)).toEqual({ web: ["192.168.0.2", "192.168.0.9"] })
+  })
+
   test("gets only nodes with a ready endpoint under externalTrafficPolicy Local", async () => {
     await using cluster = await twoNodes()
     await cluster.client.create(Service, lb("web", 80, { externalTrafficPolicy: "Local" }))

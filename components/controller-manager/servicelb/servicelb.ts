@@ -11,6 +11,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
+import { OutsideAddresses } from "../../../pkg/component/outside-addresses.ts"
 import { grants, portsOf } from "./grants.ts"
 import { addressesFor, digestOf } from "./nodes.ts"
 
@@ -91,7 +92,14 @@ export const serviceLbController = (occupied: OccupiedPorts = { always: new Map(
         await setAddresses(service, [], context)
         return
       }
-      const addresses = addressesFor(service, informers.of(Node).list(), informers.of(EndpointSlice).by(byService, key))
+      const outside = new OutsideAddresses(informers)
+      const slices = informers.of(EndpointSlice).by(byService, key)
+      const addresses = addressesFor(
+        service,
+        informers.of(Node).list(),
+        slices,
+        (ip) => outside.nodeAddressProblem(ip) === undefined,
+      )
       await setAddresses(service, addresses, context)
     },
   })

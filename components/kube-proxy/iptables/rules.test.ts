@@ -9,6 +9,8 @@ const CONFIG = {
   clusterCidr: "10.42.0.0/16",
   serviceCidrs: ["10.43.0.0/16"],
   nodePortCidrs: [],
+  ownAddresses: [],
+  ownPorts: [],
 }
 /** Returns the rules of all chains, without the hashes in the names of chains. */
 const lines = (chains: Chains): string[] =>
@@ -72,6 +74,8 @@ describe("rules of a Service port", () => {
       clusterCidr: "fd42::/48",
       serviceCidrs: ["fd43::/108"],
       nodePortCidrs: [],
+      ownAddresses: [],
+      ownPorts: [],
     })
     expect(lines(nat).filter((line) => line.startsWith("KUBE-SEP"))).toEqual([
       `KUBE-SEP ${c("default/web:http")} -s fd42::5 -j KUBE-MARK-MASQ`,

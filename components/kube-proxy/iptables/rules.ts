@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import { joinHostPort, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import type { OwnPort } from "../../../pkg/component/own-ports.ts"
 import { endpointsOf, type ServicePort } from "../service-ports.ts"
 import type { Endpoint } from "../topology.ts"
 
@@ -20,6 +21,9 @@ export interface RulesConfig {
   readonly serviceCidrs: readonly string[]
   /** The ranges of this node's addresses in the family at which node ports are served; none for all addresses. */
   readonly nodePortCidrs: readonly string[]
+  /** See `KubeProxyConfig`, in the family. */
+  readonly ownAddresses: readonly string[]
+  readonly ownPorts: readonly OwnPort[]
 }
 
 /** The mark on packets that POSTROUTING has to masquerade. Source: --iptables-masquerade-bit 14. */
@@ -45,7 +49,7 @@ const comment = (text: string): string => `-m comment --comment "${text}"`
  */
 export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ruleset {
   const nat: Chains = new Map([
-    ["KUBE-SERVICES", []],
+    ["KUBE-SERVICES", toOwnListeners(config)],
     ["KUBE-NODEPORTS", []],
     ["KUBE-MARK-MASQ", ["-j MARK --or-mark 0x4000"]],
     [
@@ -82,11 +86,14 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
           ],
     ],
   ])
-  for (const port of ports) addPort(port, config, nat, filter)
+  // After the rules of all cluster IPs, so that no address that somebody wrote into a Service is before these.
+  const toOutside: string[] = []
+  for (const port of ports) addPort(port, config, { nat, filter, toOutside })
   addStrays(ports, config, filter)
   nat
     .get("KUBE-SERVICES")!
     .push(
+      ...toOutside,
       ...ofNodePorts(config).map(
         (destination) =>
           `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} ` +
@@ -96,11 +103,30 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
   return { nat, filter }
 }
 
+/**
+ * Returns the rules by which packets to listeners of this program keep their destination: they see no other rule of the
+ * table, nor those of the CNI plugin for host ports.
+ */
+const toOwnListeners = ({ ownAddresses, ownPorts }: RulesConfig): string[] => {
+  const what = comment("kubernetes listeners of the node itself")
+  return [
+    ...ownAddresses.map((ip) => `${what} -d ${ip} -j ACCEPT`),
+    ...ownPorts.map(({ port, protocol }) => {
+      const name = protocol.toLowerCase()
+      return `${what} -m ${name} -p ${name} ${OF_MACHINE} --dport ${port} -j ACCEPT`
+    }),
+  ]
+}
+
 /** What matches the addresses at which node ports are served, for a rule each. */
 const ofNodePorts = ({ family, nodePortCidrs }: RulesConfig): readonly string[] =>
   nodePortCidrs.length === 0 ? [OF_NODE[family]] : nodePortCidrs.map((cidr) => `-d ${cidr} ${OF_MACHINE}`)
 
-function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, filter: Chains): void {
+function addPort(
+  port: ServicePort,
+  { clusterCidr }: RulesConfig,
+  { nat, filter, toOutside }: Ruleset & { readonly toOutside: string[] },
+): void {
   const hash = hashOf(port.name, port.protocol)
   const [svc, svl, ext] = [`KUBE-SVC-${hash}`, `KUBE-SVL-${hash}`, `KUBE-EXT-${hash}`]
   const firewall = `KUBE-FW-${hash}`
@@ -141,15 +167,12 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
       .get("KUBE-SERVICES")!
       .push(`${comment(`${port.name} cluster IP`)} ${to(port.clusterIp)} -j ${port.internalLocal ? svl : svc}`)
   if (outside) {
-    for (const ip of port.externalIps)
-      nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} external IP`)} ${to(ip)} -j ${ext}`)
+    for (const ip of port.externalIps) toOutside.push(`${comment(`${port.name} external IP`)} ${to(ip)} -j ${ext}`)
     // Packets that loadBalancerSourceRanges do not allow keep their destination, by which the filter table recognizes
     // them.
     const isFirewalled = port.sourceRanges.length > 0
     for (const ip of port.loadBalancerIps) {
-      nat
-        .get("KUBE-SERVICES")!
-        .push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -j ${isFirewalled ? firewall : ext}`)
+      toOutside.push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -j ${isFirewalled ? firewall : ext}`)
       if (isFirewalled)
         filter
           .get("KUBE-PROXY-FIREWALL")!

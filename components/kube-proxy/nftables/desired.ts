@@ -29,7 +29,7 @@ export interface Delta {
 /**
  * The wanted content of the table, for all Services together. The cost of a change depends only on the Services that
  * change. When two Services want different values for one key, as with the same external IP and port, the one that is
- * first by namespace and name gets it.
+ * first by namespace and name gets it; a cluster IP comes before every other address.
  */
 export class Desired {
   readonly #elements = new Map<string, Map<string, Wish>>()
@@ -41,8 +41,9 @@ export class Desired {
 
   /** `owner` is `<namespace>/<name>` of a Service. */
   change(owner: string, before: Parts, after: Parts): void {
-    for (const element of before.elements) this.#set(element, (wish) => without(wish, owner))
-    for (const element of after.elements) this.#set(element, (wish) => withWish(wish, owner, element.value))
+    for (const element of before.elements) this.#set(element, (wish) => without(wish, rankOf(element, owner)))
+    for (const element of after.elements)
+      this.#set(element, (wish) => withWish(wish, rankOf(element, owner), element.value))
     exchange(this.#chains, this.#touchedChains, before.chains, after.chains)
     exchange(this.#affinities, this.#touchedAffinities, before.affinities, after.affinities)
   }
@@ -99,6 +100,9 @@ export class Desired {
     else entries.set(key, has)
   }
 }
+
+/** Returns the owner as it stands in the order of wishes: no name of a namespace begins with `~`. */
+const rankOf = ({ yields }: Element, owner: string): string => (yields === true ? `~${owner}` : owner)
 
 function without(wish: Wish | undefined, owner: string): Wish | undefined {
   if (wish === undefined) return undefined

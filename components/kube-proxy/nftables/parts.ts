@@ -21,6 +21,8 @@ export interface Element {
   readonly key: string
   /** The value as `nft` writes it, with a colon before it, and with a comment if there is one. */
   readonly value: string
+  /** Whether the key is an address that somebody wrote into a Service: it yields to every cluster IP. */
+  readonly yields?: true
 }
 
 /** What Service ports need in the table of their family. */
@@ -57,6 +59,7 @@ interface Entrance {
   readonly key: string
   /** The key in the maps of endpoints, without the index. */
   readonly endpointKey: string
+  readonly yields?: true
 }
 
 function addPort(builder: Builder, port: ServicePort): void {
@@ -67,9 +70,10 @@ function addPort(builder: Builder, port: ServicePort): void {
     key: `${ip} . ${port.protocol} . ${port.port}`,
     endpointKey: `${ip} . ${port.port}`,
   })
-  const loadBalancers = port.loadBalancerIps.map(at)
-  const outside = [
-    ...port.externalIps.map(at),
+  const outsideAt = (ip: string): Entrance => ({ ...at(ip), yields: true })
+  const loadBalancers = port.loadBalancerIps.map(outsideAt)
+  const outside: readonly Entrance[] = [
+    ...port.externalIps.map(outsideAt),
     ...loadBalancers,
     ...(port.nodePort === undefined
       ? []
@@ -89,14 +93,25 @@ function addPort(builder: Builder, port: ServicePort): void {
 
   for (const entrance of outside) {
     const { of, key } = entrance
+    const yields = entrance.yields === true ? { yields: true as const } : {}
     if ((port.externalLocal ? port.local : port.cluster).length === 0) elements.push(nowhere(port, entrance))
     if (!isServed) continue
     elements.push(
-      { container: of.services, key, value: `: goto ${port.externalLocal ? of.externalLocal : of.externalCluster}` },
-      { container: of.clusterPolicy, key, value: `: goto ${spread(builder, port, entrance, false)}` },
+      {
+        container: of.services,
+        key,
+        value: `: goto ${port.externalLocal ? of.externalLocal : of.externalCluster}`,
+        ...yields,
+      },
+      { container: of.clusterPolicy, key, value: `: goto ${spread(builder, port, entrance, false)}`, ...yields },
     )
     if (port.externalLocal && port.local.length > 0)
-      elements.push({ container: of.localPolicy, key, value: `: goto ${spread(builder, port, entrance, true)}` })
+      elements.push({
+        container: of.localPolicy,
+        key,
+        value: `: goto ${spread(builder, port, entrance, true)}`,
+        ...yields,
+      })
   }
 
   if (port.sourceRanges.length > 0) {
@@ -111,13 +126,14 @@ function addPort(builder: Builder, port: ServicePort): void {
  * Returns the entry for packets without a usable endpoint: they are refused (there is none at all) or dropped (there
  * are some, but not on this node).
  */
-const nowhere = (port: ServicePort, { of, key }: Entrance): Element => ({
+const nowhere = (port: ServicePort, { of, key, yields }: Entrance): Element => ({
   container: of.noEndpoints,
   key,
   value:
     port.cluster.length > 0
       ? `${comment(`${port.name} has no local endpoints`)} : drop`
       : `${comment(`${port.name} has no endpoints`)} : goto ${REJECT_CHAIN}`,
+  ...(yields === true ? { yields } : {}),
 })
 
 /**
@@ -129,7 +145,7 @@ const comment = (text: string): string =>
 const MAX_COMMENT = 127
 
 /** Returns the chain that sends a connection to an endpoint; adds what it needs. */
-function spread(builder: Builder, port: ServicePort, { of, endpointKey }: Entrance, isLocal: boolean): string {
+function spread(builder: Builder, port: ServicePort, { of, endpointKey, yields }: Entrance, isLocal: boolean): string {
   const endpoints = isLocal ? port.local : port.cluster
   if (port.affinitySeconds !== undefined) return sticky(builder, port, endpoints, isLocal)
   const offset = isLocal ? LOCAL_OFFSET : 0
@@ -138,6 +154,7 @@ function spread(builder: Builder, port: ServicePort, { of, endpointKey }: Entran
       container: of.endpoints(port.protocol),
       key: `${endpointKey} . ${offset + i}`,
       value: `${comment(`${port.name} -> ${joinHostPort(ip, number)}`)} : ${ip} . ${number}`,
+      ...(yields === true ? { yields } : {}),
     })
   const name = `${of.spread}-${port.protocol}-${isLocal ? "local-" : ""}${endpoints.length}`
   builder.chains.set(name, spreadRules(of, port, endpoints.length, offset))

@@ -1,4 +1,5 @@
 import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import type { OwnPort } from "../../../pkg/component/own-ports.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import {
   ADDRESSES,
@@ -23,6 +24,9 @@ export interface SkeletonConfig {
   readonly serviceCidrs: readonly string[]
   /** The ranges of this node's addresses in the family at which node ports are served; none for all addresses. */
   readonly nodePortCidrs: readonly string[]
+  /** See `KubeProxyConfig`, in the family. */
+  readonly ownAddresses: readonly string[]
+  readonly ownPorts: readonly OwnPort[]
 }
 
 /** The part of the table that does not depend on Services. */
@@ -39,9 +43,12 @@ export interface Skeleton {
  * The kernel calls chains of type nat only for the first packet of a connection, and those of type filter for every
  * packet, which costs part of the throughput between nodes. So what upstream asks of new connections in chains of type
  * filter is asked in those of type nat, before and after the endpoint is chosen.
- * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100.
+ * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100. The chains
+ * of `own` come before those of all programs that redirect packets, such as the CNI plugin for host ports.
  */
 const HOOKS = new Map([
+  ["own-prerouting", "type nat hook prerouting priority -101"],
+  ["own-output", "type nat hook output priority -101"],
   ["nat-prerouting", "type nat hook prerouting priority -100"],
   ["nat-output", "type nat hook output priority -100"],
   ["nat-postrouting", "type nat hook postrouting priority 100"],
@@ -55,7 +62,8 @@ const MARK = `meta mark set meta mark or ${MASQUERADE_MARK}`
  * iptables mode, except on ::1, since the kernel drops packets that return to it from elsewhere. Source: setupNFTables
  * in pkg/proxy/nftables/proxier.go and the README beside it.
  */
-export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }: SkeletonConfig): Skeleton {
+export function skeletonOf(config: SkeletonConfig): Skeleton {
+  const { family, clusterCidr, serviceCidrs, nodePortCidrs } = config
   const [ip, type] = [FAMILY_WORD[family], ADDRESS_TYPE[family]]
   const addresses = ADDRESSES[family]
   const verdicts = (of: Frontends) => `type ${of.type} : verdict`
@@ -88,6 +96,10 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
       [FIREWALL_IPS, verdicts(addresses)],
     ]),
     chains: new Map<string, readonly string[]>([
+      // A packet that gets its destination there does not come to the chains of the same hook that follow.
+      ["own-prerouting", ["jump loopback-check", "jump own-listeners"]],
+      ["own-output", ["jump own-listeners"]],
+      ["own-listeners", toOwnListeners(config)],
       ["nat-prerouting", ["jump loopback-check", ...toServices]],
       ["nat-output", toServices],
       ["nat-postrouting", ["jump masquerading"]],
@@ -151,4 +163,18 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }:
       ],
     ]),
   }
+}
+
+/**
+ * Returns the rules by which packets to listeners of this program keep their destination: a packet that is redirected
+ * to where it goes already is redirected by nobody else.
+ */
+function toOwnListeners({ family, ownAddresses, ownPorts }: SkeletonConfig): readonly string[] {
+  const ip = FAMILY_WORD[family]
+  const stay = `dnat to ${ip} daddr`
+  const ports = ownPorts.map(({ port, protocol }) => `${protocol.toLowerCase()} . ${port}`)
+  return [
+    ...(ownAddresses.length === 0 ? [] : [`${ip} daddr { ${ownAddresses.join(", ")} } ${stay}`]),
+    ...(ports.length === 0 ? [] : [`fib daddr type local meta l4proto . th dport { ${ports.join(", ")} } ${stay}`]),
+  ]
 }

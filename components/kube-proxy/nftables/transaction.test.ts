@@ -13,6 +13,8 @@ const SKELETON = skeletonOf({
   clusterCidr: "10.42.0.0/16",
   serviceCidrs: ["10.43.0.0/16"],
   nodePortCidrs: [],
+  ownAddresses: [],
+  ownPorts: [],
 })
 /** Returns the lines of a transaction without the name of the table and without comments. */
 const linesOf = (text: string) =>

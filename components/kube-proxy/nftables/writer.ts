@@ -18,7 +18,7 @@ import {
   type Existing,
 } from "./transaction.ts"
 
-export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs"> {
+export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs" | "ownPorts"> {
   readonly host: Host
   readonly clock: Clock
   readonly log: Logger
@@ -44,7 +44,8 @@ export class NftablesWriter implements RuleWriter {
    * unknown.
    */
   #skeleton: Skeleton | undefined
-  #serviceCidrs = ""
+  /** The input that the skeleton was made of. */
+  #madeOf = ""
 
   constructor(config: NftablesWriterConfig) {
     this.#config = config
@@ -55,13 +56,14 @@ export class NftablesWriter implements RuleWriter {
     return this.#skeleton === undefined
   }
 
-  async write({ changes, serviceCidrs }: RuleInput): Promise<boolean> {
+  async write({ changes, serviceCidrs, ownPorts }: RuleInput): Promise<boolean> {
     for (const [owner, { before, after }] of changes) this.#desired.change(owner, partsOf(before), partsOf(after))
-    if (serviceCidrs.join() !== this.#serviceCidrs) this.forget()
-    this.#serviceCidrs = serviceCidrs.join()
+    const madeOf = JSON.stringify({ serviceCidrs, ownPorts })
+    if (madeOf !== this.#madeOf) this.forget()
+    this.#madeOf = madeOf
     try {
       if (this.#skeleton === undefined) {
-        await this.#writeAll(skeletonOf({ ...this.#config, serviceCidrs }))
+        await this.#writeAll(skeletonOf({ ...this.#config, serviceCidrs, ownPorts }))
         return true
       }
       await this.#removeStale()

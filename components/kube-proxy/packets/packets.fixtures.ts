@@ -14,6 +14,8 @@ interface Ask {
 }
 
 export const NODE_PORT = 30_080
+/** A port on which the node itself listens, as far as the proxy knows. */
+export const OWN_PORT = 6443
 export const as = (ip: string, ...webs: readonly Web[]) => webs.map((web) => `${web} as ${ip}`)
 
 export type Spec = Partial<Service["spec"]>
@@ -36,15 +38,17 @@ interface ServiceAddresses {
   readonly unused: string
   /** An external IP or the address of a load balancer. */
   readonly external: string
+  /** The address of a node that does not answer. */
+  readonly ofOtherNode: string
 }
 export const SERVICE: Readonly<Record<Family, ServiceAddresses>> = {
-  IPv4: { vip: "10.43.7.7", unused: "10.43.7.8", external: "203.0.113.5" },
-  IPv6: { vip: "fd43::77", unused: "fd43::78", external: "2001:db8:5::5" },
+  IPv4: { vip: "10.43.7.7", unused: "10.43.7.8", external: "203.0.113.5", ofOtherNode: "203.0.113.77" },
+  IPv6: { vip: "fd43::77", unused: "fd43::78", external: "2001:db8:5::5", ofOtherNode: "2001:db8:5::77" },
 }
 
 /** Returns the cases with the addresses of a family. */
 export function casesFor(family: Family): readonly PacketCase[] {
-  const { vip, unused, external } = SERVICE[family]
+  const { vip, unused, external, ofOtherNode } = SERVICE[family]
   const { pods, node, outside, nodeForPods } = LAB[family]
   const pod = pods["pod-a"]
   const [loopback, onLoopback] =
@@ -172,6 +176,35 @@ export function casesFor(family: Family): readonly PacketCase[] {
         { from: "pod-a", to: external, wants: as(nodeForPods, "web-1") },
         { from: "outside", to: vip, wants: as(nodeForPods, "web-1") },
       ],
+    },
+    {
+      title: "is not served at ports on which the node itself listens, whatever addresses of the node it has",
+      spec: { type: "LoadBalancer", externalIPs: [nodeForPods], ports: [{ port: OWN_PORT, protocol: "TCP" }] },
+      endpoints: ["web-1"],
+      loadBalancer: node,
+      asks: [
+        { from: "pod-a", to: vip, port: OWN_PORT, wants: as(pod, "web-1") },
+        { from: "outside", to: node, port: OWN_PORT, wants: ["refused"] },
+        { from: "pod-a", to: node, port: OWN_PORT, wants: ["refused"] },
+        { from: "pod-a", to: nodeForPods, port: OWN_PORT, wants: ["refused"] },
+        { from: "node", to: nodeForPods, port: OWN_PORT, wants: ["refused"] },
+      ],
+    },
+    {
+      title: "is not served at external addresses in the range of cluster IPs",
+      spec: { externalIPs: [unused] },
+      endpoints: ["web-1"],
+      asks: [
+        { from: "outside", to: vip, wants: as(nodeForPods, "web-1") },
+        { from: "outside", to: unused, wants: ["dropped"] },
+        { from: "pod-a", to: unused, wants: ["dropped"] },
+      ],
+    },
+    {
+      title: "is not served at external addresses that a node has",
+      spec: { externalIPs: [ofOtherNode] },
+      endpoints: ["web-1"],
+      asks: [{ from: "pod-a", to: ofOtherNode, wants: ["dropped"] }],
     },
     {
       title: "forwards UDP",

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { findNft } from "../../../pkg/netfilter/nft.ts"
 import { hostIn, type Host } from "../../../pkg/netfilter/host.ts"
 import type { Component } from "../../../pkg/component/component.ts"
-import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { joinHostPort, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"
 import { cleanUp } from "../mode.ts"
 import { ANSWER_PORT, ECHO_PORT } from "./lab-agents.fixtures.ts"
 import { LAB, PacketLab } from "./packet-lab.fixtures.ts"
-import { as, casesFor, NODE_PORT, NODE_PORT_SPEC, SERVICE, type Spec, type Web } from "./packets.fixtures.ts"
+import { as, casesFor, NODE_PORT, NODE_PORT_SPEC, OWN_PORT, SERVICE, type Spec, type Web } from "./packets.fixtures.ts"
 import { createKubeProxy } from "../proxier.ts"
 import { PROXY_MODES, type ProxyMode } from "../rule-writer.ts"
 import { askSctp, sctpProblem, serveSctp } from "./sctp.fixtures.ts"
@@ -30,6 +31,8 @@ if (canRunLab && noSctp !== undefined) console.warn(`SKIPPED: SCTP through Servi
 async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Family[]) {
   const cluster = await startCluster({ ipFamilies: families, components: { scheduler: false, controllers: false } })
   const { client } = cluster
+  const addresses = families.map((family) => ({ type: "InternalIP", address: SERVICE[family].ofOtherNode }))
+  await client.create(Node, { metadata: { name: "node-1" }, status: { addresses } })
   const proxies: Component[] = []
   const underWay = new Set<Promise<unknown>>()
   function track<T>(work: Promise<T>): Promise<T> {
@@ -55,6 +58,7 @@ async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Famil
       clusterCidrs: families.map((family) => LAB[family].clusterCidr),
       mode: of,
       nodePortCidrs,
+      ownPorts: [{ port: OWN_PORT, protocol: "TCP", holder: "the API server" }],
       host,
     })
     await proxy.start(new AbortController().signal)
@@ -243,6 +247,22 @@ describe
       },
       30_000,
     )
+
+    test("keeps packets to the node's own listeners from rules of other programs, such as host ports", async () => {
+      for (const family of families) {
+        const { node, pods } = LAB[family]
+        // given what the CNI plugin portmap writes for a pod with the host ports 6443 and 8443
+        const to = joinHostPort(pods["web-1"], ANSWER_PORT)
+        const program = family === "IPv6" ? "ip6tables" : "iptables"
+        const rule = (port: number) =>
+          `PREROUTING -p tcp --dport ${port} -m addrtype --dst-type LOCAL -j DNAT --to-destination ${to}`.split(" ")
+        for (const port of [OWN_PORT, 8443]) await lab.host.run(program, ["-t", "nat", "-A", ...rule(port)])
+        // when, then
+        expect(await lab.ask("outside", node, 8443)).toStartWith("web-1")
+        expect(await lab.ask("outside", node, OWN_PORT)).toBe("refused")
+        for (const port of [OWN_PORT, 8443]) await lab.host.run(program, ["-t", "nat", "-D", ...rule(port)])
+      }
+    }, 30_000)
 
     test("is served at node ports only at the addresses that are configured for them", async () => {
       // given

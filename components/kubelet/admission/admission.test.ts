@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
+import { OwnPorts } from "../../../pkg/component/own-ports.ts"
 import { NO_PRESSURE, type Pressure } from "../node/pressure.ts"
 import { podOf } from "../testing/pod.ts"
 import type { PodSpecInput } from "../testing/simulated-kubelet.fixtures.ts"
@@ -20,6 +21,7 @@ const onPort = (hostPort: number, hostIP?: string): Partial<PodSpecInput> => ({
   ],
 })
 
+const OWN_PORTS = new OwnPorts([{ port: 6443, protocol: "TCP", holder: "the API server" }])
 const ALLOCATABLE = { cpu: "4", memory: "8Gi", "ephemeral-storage": "10Gi", pods: "3", "example.com/gpu": "2" }
 
 interface Row {
@@ -48,6 +50,7 @@ function request(row: Row, more: { preempt?: (pods: readonly Pod[]) => void; fre
         podOf({ nodeName: "node-0", ...spec }, { metadata: { name: `o${i}`, uid: `o${i}` } }),
       ),
     node: more.noNode === true ? undefined : node(row.node?.labels ?? {}),
+    ownPorts: OWN_PORTS,
     pressure: { ...NO_PRESSURE, ...row.pressure },
     hasAppArmor: row.hasAppArmor ?? false,
     operatingSystem: "linux",
@@ -127,6 +130,20 @@ const rows: readonly Row[] = [
     pod: onPort(80),
     others: [onPort(80, "127.0.0.1")],
     rejection: "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+  },
+  {
+    title: "a host port on which k3ts itself listens",
+    pod: onPort(6443),
+    rejection:
+      "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: 6443/TCP " +
+      "belongs to the API server",
+  },
+  {
+    title: "a host port on which k3ts itself listens, on one address",
+    pod: onPort(6443, "192.0.2.1"),
+    rejection:
+      "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: 6443/TCP " +
+      "belongs to the API server",
   },
   { title: "a host port on another address", pod: onPort(80, "127.0.0.2"), others: [onPort(80, "127.0.0.1")] },
   {

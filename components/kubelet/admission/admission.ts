@@ -1,6 +1,7 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { TAINT, tolerates } from "../../../pkg/api/core/v1/node/taints.ts"
+import type { OwnPorts } from "../../../pkg/component/own-ports.ts"
 import type { Pressure } from "../node/pressure.ts"
 import { isCritical, qosClass } from "../pod/resources/qos.ts"
 import { appArmorProblem } from "./app-armor.ts"
@@ -20,6 +21,8 @@ export interface AdmitRequest {
   readonly pod: Pod
   /** Returns the other admitted pods of the node that have not ended. */
   others(): readonly Pod[]
+  /** The ports of the machine that pods cannot have. */
+  readonly ownPorts: Pick<OwnPorts, "problemOf">
   /** The Node in the API, or the one to be registered; undefined while neither is known. */
   readonly node: Node | undefined
   readonly pressure: Pressure
@@ -93,10 +96,10 @@ async function unfit(request: AdmitRequest): Promise<Rejection | undefined> {
       reason: "SupplementalGroupsPolicyNotSupported",
       message: "SupplementalGroupsPolicy=Strict is not supported in this node",
     }
-  let failed = failures(pod, request.others(), node)
+  let failed = failures(pod, request.others(), node, request.ownPorts)
   if (isAffinityAlone(failed)) {
     const fresh = await request.freshNode().catch(() => undefined)
-    if (fresh !== undefined) failed = failures(pod, request.others(), fresh)
+    if (fresh !== undefined) failed = failures(pod, request.others(), fresh, request.ownPorts)
   }
   if (failed.length === 0) return undefined
   return isCritical(pod) ? madeRoom(request, failed) : rejectionOf(failed[0]!)

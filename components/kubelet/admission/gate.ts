@@ -61,6 +61,7 @@ export class AdmissionGate {
     return admit({
       pod,
       others: () => workers().othersThan(pod),
+      ownPorts: context.ownPorts,
       node: seen === undefined ? undefined : devices.nodeFor(pod, seen),
       pressure: node.pressure,
       hasAppArmor: runtime.machine.hasAppArmor,

@@ -4,6 +4,7 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { type NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { sleep, type Timer } from "../../../pkg/clock/clock.ts"
+import { OWN_PORTS } from "../../../pkg/component/own-ports.ts"
 import { SyncRunner } from "../../../pkg/component/sync-runner.ts"
 import type { KubeletContext } from "../context.ts"
 import type { DeviceManager } from "../devicemanager/device-manager.ts"
@@ -50,6 +51,7 @@ export class NodeReporter {
   #timer: Timer | undefined
   #measureTimer: Timer | undefined
   #readyTimer: Timer | undefined
+  #unfollow: () => void = () => {}
   #startedAt = 0
   #reported = -Infinity
   /** Whether the Node was made by this kubelet, and ready at once. */
@@ -121,6 +123,7 @@ export class NodeReporter {
       }
     }
     if (ending.aborted) return
+    this.#unfollow = this.#context.ownPorts.onChange(() => this.wake())
     events.event(this.#about, "Normal", "Starting", "Starting kubelet.")
     this.#measureLater()
     // A Node that was made a moment ago, and is ready, shows all but devices that were known before a restart; what
@@ -135,6 +138,7 @@ export class NodeReporter {
     this.#timer?.cancel()
     this.#measureTimer?.cancel()
     this.#readyTimer?.cancel()
+    this.#unfollow()
     await this.#runner.stop()
   }
 
@@ -202,7 +206,10 @@ export class NodeReporter {
           "node.kubernetes.io/instance-type": "k3ts",
           ...config.labels,
         },
-        annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+        annotations: {
+          "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+          ...(this.#context.ownPorts.text === "" ? {} : { [OWN_PORTS]: this.#context.ownPorts.text }),
+        },
       },
       spec: {
         providerID: `k3ts://${config.nodeName}`,
@@ -234,7 +241,18 @@ export class NodeReporter {
     return client.patch(Node, there.metadata, { type: "merge", body: { metadata: { labels } } })
   }
 
+  /** The scheduler reads the ports from the Node. They change when a part opens or closes one. */
+  async #reportOwnPorts(): Promise<void> {
+    const { client, ownPorts } = this.#context
+    const { metadata } = this.node!
+    const { text } = ownPorts
+    if (text === "" || metadata.annotations?.[OWN_PORTS] === text) return
+    const body = { metadata: { annotations: { [OWN_PORTS]: text } } }
+    this.#node = await client.patch(Node, { name: metadata.name! }, { type: "merge", body })
+  }
+
   async #report(): Promise<void> {
+    await this.#reportOwnPorts()
     const { client, clock, config } = this.#context
     const known = this.node!
     const before = known.status

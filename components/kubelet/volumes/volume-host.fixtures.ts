@@ -1,3 +1,4 @@
+import { OwnPorts } from "../../../pkg/component/own-ports.ts"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -57,6 +58,7 @@ export async function volumeHost() {
     // Volumes use only these parts of the kubelet.
     runtime: runtime as unknown as ContainerRuntime,
     metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
+    ownPorts: new OwnPorts(),
     networkReady: () => Promise.resolve(),
     port: () => 0,
     events: {

@@ -121,6 +121,7 @@ async function updateCost(lab: PacketLab, run: Run): Promise<Figure> {
     family,
     clusterCidr,
     nodePortCidrs: [],
+    ownAddresses: [],
     host: lab.host,
     metrics: new Registry(),
   }
@@ -134,7 +135,7 @@ async function updateCost(lab: PacketLab, run: Run): Promise<Figure> {
     })
   const ports = Array.from({ length: count }, (_, i) => [portAt(i, 1)])
   const write = (changes: ReadonlyMap<string, ServiceChange>) =>
-    writer.write({ ports: () => ports.flat(), changes, serviceCidrs: [SERVICE_CIDRS[family]] })
+    writer.write({ ports: () => ports.flat(), changes, serviceCidrs: [SERVICE_CIDRS[family]], ownPorts: [] })
   await write(new Map(ports.map((after, i) => [`default/s${i}`, { before: [], after }])))
   const updates = SAMPLES[mode]
   const start = cpuMs()

@@ -6,9 +6,11 @@ import { createServer, type AddressInfo } from "node:net"
 import { networkInterfaces } from "node:os"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { describeOnNode, WEB, type Cluster } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
+import { until } from "../../harness/until.ts"
 import { CLIENT, webPods } from "./web-pods.ts"
 
 /** An address that no device has, from the range for documentation. */
@@ -108,6 +110,42 @@ describeOnNode("Services", () => {
       await rules("default/external -> ")
       expect(names as readonly string[]).toContain((await curl(EXTERNAL)).trim())
       expect(names as readonly string[]).toContain((await wget(EXTERNAL)).trim())
+    })
+
+    test("takes nothing from the node or the cluster by its external addresses, and Events say why", async () => {
+      // given a Service that names the node, the cluster's API and its DNS
+      const { port } = cluster.server
+      const taken = [nodeIp, "10.43.0.1", "10.43.0.10"]
+      const ports = [port, 443, 53].map((each) => ({ name: `p${each}`, port: each, targetPort: 80 }))
+      await service("thief", { externalIPs: taken, ports })
+      await rules("default/thief:p443 -> ")
+      // then each is reached as before, from the node and from pods
+      for (const address of [`${nodeIp}:${port}`, "10.43.0.1:443"]) {
+        expect((await run("curl", ["-sk", "-m", "5", `https://${address}/version`])).out).toContain("gitVersion")
+        expect(await inside(`timeout 5 wget -q -O - http://${address}/ 2>&1 || true`)).not.toMatch(/^[ab]$/m)
+      }
+      expect(await inside("nslookup -type=a kubernetes.default.svc.cluster.local")).toContain("10.43.0.1")
+      const told =
+        (ip: string) =>
+        ({ involvedObject, reason, message = "" }: Event) =>
+          involvedObject.name === "thief" && reason === "ExternalIPIgnored" && message.startsWith(`${ip} of`)
+      for (const ip of taken) await until(cluster.client, Event, { namespace: "default" }, told(ip), 10_000)
+    })
+
+    test("leaves the API server and the kubelet their ports, whatever host ports a pod that is bound here has", async () => {
+      // given a pod that is not scheduled but bound to the node, and one that waits for a node
+      const thief = (hostPort: number, nodeName?: string) => ({
+        containers: [{ name: "c", image: WEB, ports: [{ containerPort: 80, hostPort }] }],
+        ...(nodeName === undefined ? {} : { nodeName }),
+      })
+      const { nodeName } = (await cluster.pod("a")).spec
+      await cluster.createPod("bound", thief(cluster.server.port, nodeName))
+      await cluster.createPod("waits", thief(10_250))
+      // then
+      const bound = await cluster.pod("bound", ({ status }) => status.phase === "Failed")
+      expect(bound.status.message).toContain(`${cluster.server.port}/TCP belongs to the API server`)
+      const waits = await cluster.pod("waits", ({ status }) => (status.conditions ?? []).length > 0)
+      expect(waits.status.conditions?.[0]?.message).toContain("listen on the requested host port 10250/TCP themselves")
     })
 
     test("with session affinity leads a client to the same pod each time", async () => {

@@ -4,6 +4,7 @@ import { configureLink, deleteLink, linkIn, withoutLinkLocal } from "../../../..
 import { request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { createVxlan, vxlanIn, type Vxlan } from "../../../../pkg/netlink/vxlan.ts"
 import { hashedMac } from "../plugin/pod-names.ts"
+import { BACKEND_PORTS } from "./backend-names.ts"
 import type { Backend, Self } from "./backend.ts"
 import { baseAddress, holdBaseAddresses } from "./device-addresses.ts"
 
@@ -11,7 +12,7 @@ const DEVICE = "k3ts-vxlan"
 /** Flannel's. */
 const VNI = 1
 /** Linux's own port for VXLAN, which flannel uses too; the registered one is 4789. */
-export const VXLAN_PORT = 8472
+export const VXLAN_PORT = BACKEND_PORTS.vxlan!
 /** Headers of the outer IP (20 or 40 bytes), UDP (8), VXLAN (8) and the inner Ethernet (14). */
 const OVERHEAD = { IPv4: 50, IPv6: 70 } as const
 

@@ -14,12 +14,13 @@ import {
   type WireguardPeer,
 } from "../../../../pkg/netlink/wireguard.ts"
 import { exchangeKeyOf, newExchangeKey, type ExchangeKey } from "../../../../pkg/pki/exchange-key.ts"
+import { BACKEND_PORTS } from "./backend-names.ts"
 import type { Backend, Peer, Self } from "./backend.ts"
 import { holdBaseAddresses } from "./device-addresses.ts"
 
 export const WIREGUARD_DEVICE = "k3ts-wireguard"
 /** The port of flannel, and of WireGuard's own examples. */
-export const WIREGUARD_PORT = 51_820
+export const WIREGUARD_PORT = BACKEND_PORTS["wireguard-native"]!
 /** Headers of the outer IP (20 or 40 bytes), UDP (8), WireGuard (16), its tag (16). */
 const OVERHEAD = { IPv4: 60, IPv6: 80 } as const
 /** The interval of keep-alive packets, in seconds, as in k3s: it keeps the mapping of a NAT alive. */
