@@ -22,7 +22,8 @@ export function nextNames(
 ): readonly string[] {
   const namespace = pods.by(byAddress, client)[0]?.metadata.namespace
   const first = `.${namespace}.svc.${domain}`
-  if (namespace === undefined || !name.endsWith(first)) return []
+  // The records that lead from one name to the next are encoded from text, without escapes.
+  if (namespace === undefined || !name.endsWith(first) || name.includes("\\")) return []
   const short = name.slice(0, -first.length)
   return [`${short}.svc.${domain}`, `${short}.${domain}`, ...searches.map((search) => `${short}.${search}`), short]
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createSocket } from "node:dgram"
 import type { RecordType } from "dns-packet"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { InputOfResource } from "../../pkg/apimachinery/resource.ts"
@@ -44,6 +45,15 @@ describe("cluster DNS", () => {
       5432,
       "sql",
     )
+    await named("twins", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
+    await named("strict", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
+    await named("eager", { clusterIP: "None", publishNotReadyAddresses: true, ports: [{ name: "sql", port: 5432 }] })
+    await named("nobody", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
+    const twin = (hostname: string) => ({ addresses: ["192.0.2.10"], hostname })
+    await slice("twins", [twin("alpha"), twin("beta")], 5432, "sql")
+    const unready = { addresses: ["10.42.0.8"], hostname: "peer", conditions: { ready: false } }
+    await slice("strict", [unready], 5432, "sql")
+    await slice("eager", [unready], 5432, "sql")
     await slice(
       "crowd",
       Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.9.${i + 1}`] })),
@@ -74,6 +84,21 @@ describe("cluster DNS", () => {
       "A",
       ["A db.default.svc.cluster.local 10.42.0.5", "A db.default.svc.cluster.local 10.42.0.6"],
     ],
+    ["twins.default.svc.cluster.local", "A", ["A twins.default.svc.cluster.local 192.0.2.10"]],
+    ["alpha.twins.default.svc.cluster.local", "A", ["A alpha.twins.default.svc.cluster.local 192.0.2.10"]],
+    ["beta.twins.default.svc.cluster.local", "A", ["A beta.twins.default.svc.cluster.local 192.0.2.10"]],
+    [
+      "_sql._tcp.twins.default.svc.cluster.local",
+      "SRV",
+      ["alpha", "beta"].map(
+        (host) =>
+          "SRV _sql._tcp.twins.default.svc.cluster.local " +
+          `{"priority":0,"weight":50,"port":5432,"target":"${host}.twins.default.svc.cluster.local"}`,
+      ),
+    ],
+    ["eager.default.svc.cluster.local", "A", ["A eager.default.svc.cluster.local 10.42.0.8"]],
+    ["peer.eager.default.svc.cluster.local", "A", ["A peer.eager.default.svc.cluster.local 10.42.0.8"]],
+    ["db.default.svc.cluster.local", "AAAA", []],
     ["db-0.db.default.svc.cluster.local", "A", ["A db-0.db.default.svc.cluster.local 10.42.0.5"]],
     ["10-42-0-6.db.default.svc.cluster.local", "A", ["A 10-42-0-6.db.default.svc.cluster.local 10.42.0.6"]],
     [
@@ -99,9 +124,39 @@ describe("cluster DNS", () => {
     "web.nowhere.svc.cluster.local",
     "a.web.default.svc.cluster.local",
     "db-9.db.default.svc.cluster.local",
+    "strict.default.svc.cluster.local",
+    "peer.strict.default.svc.cluster.local",
+    "nobody.default.svc.cluster.local",
   ])("answers NXDOMAIN for %s", async (name) => {
     const answer = await ask(name, "A")
     expect([answer.rcode, answer.authorities?.[0]?.type]).toEqual(["NXDOMAIN", "SOA"])
+  })
+
+  test("answers a name of the cluster, of a reverse zone or with a dot never by a node that has the same name", async () => {
+    // given machines that have joined under names of others
+    const joined = (name: string, address: string) =>
+      cluster.client.create(Node, {
+        metadata: { name },
+        status: { addresses: [{ type: "InternalIP", address }] },
+      })
+    await joined("web.default.svc.cluster.local", "192.0.2.66")
+    await joined("other.default.svc.cluster.local", "192.0.2.66")
+    await joined("updates.example.com", "192.0.2.66")
+    await joined("poses", "10.43.0.80")
+    await joined("node-7", "192.0.2.7")
+    // then
+    const told = async (name: string, type: RecordType = "A") => {
+      const answer = await ask(name, type)
+      return [answer.rcode, ...shown(answer.answers)]
+    }
+    const web = "web.default.svc.cluster.local"
+    expect(await told(web)).toEqual(["NOERROR", `A ${web} 10.43.0.80`])
+    expect(await told("other.default.svc.cluster.local")).toEqual(["NXDOMAIN"])
+    expect(await told("updates.example.com")).toEqual(["SERVFAIL"])
+    expect(await told("80.0.43.10.in-addr.arpa", "PTR")).toEqual(["NOERROR", `PTR 80.0.43.10.in-addr.arpa ${web}`])
+    expect(await told("66.2.0.192.in-addr.arpa", "PTR")).toEqual(["SERVFAIL"])
+    expect(await told("node-7")).toEqual(["NOERROR", "A node-7 192.0.2.7"])
+    expect(await told("7.2.0.192.in-addr.arpa", "PTR")).toEqual(["NOERROR", "PTR 7.2.0.192.in-addr.arpa node-7"])
   })
 
   test("adds the addresses of SRV targets to the response", async () => {

@@ -10,7 +10,7 @@ import type { Reply } from "./wire/reply.ts"
 /** The TTL of names of nodes, in seconds. Source: k3s manifests/coredns.yaml. */
 const NODE_TTL = 60
 
-/** Names with their addresses, which are answered before the names of the cluster. */
+/** Names with their addresses. */
 export interface HostTable {
   readonly ttl: number
   addresses(name: string): readonly string[]
@@ -38,11 +38,15 @@ export function entriesTable({ entries, ttl, reverse }: HostsOptions): HostTable
 
 const byAddress: Index<Node> = { name: "dns/node-address", of: (node) => internalIps(node) }
 
-/** Returns the table of the cluster's nodes: their names and internal addresses. Source: k3s' NodeHosts. */
+/**
+ * Returns the table of the cluster's nodes: their names and internal addresses. Source: k3s' NodeHosts. Differs from
+ * there: a name with a dot is left to other servers, since whoever may let a machine join could choose the name of any
+ * host in the world, and every pod would be sent to that machine.
+ */
 export const nodeTable = (nodes: Informer<Node>): HostTable => ({
   ttl: NODE_TTL,
-  addresses: (name) => internalIps(nodes.get(name)),
-  names: (ip) => nodes.by(byAddress, ip).map(({ metadata }) => metadata.name ?? ""),
+  addresses: (name) => (name.includes(".") ? [] : internalIps(nodes.get(name))),
+  names: (ip) => nodes.by(byAddress, ip).flatMap(({ metadata: { name = "" } }) => (name.includes(".") ? [] : name)),
 })
 
 const internalIps = (node: Node | undefined): readonly string[] =>

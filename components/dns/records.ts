@@ -95,13 +95,18 @@ export class Records {
         ? [{ type: "CNAME", data: (service.spec.externalName ?? "").replace(/\.$/, "") }]
         : undefined
     const headless = service.spec.clusterIP === "None"
-    if (first === undefined)
-      return headless ? this.#endpointsOf(service).map(({ ip }) => address(ip)) : addressesOf(service)
+    if (first === undefined) return headless ? this.#addressesOf(service) : addressesOf(service)
     if (first.startsWith("_"))
       return this.#ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
     if (!headless || second !== undefined) return undefined
     const hosts = this.#endpointsOf(service).filter(({ host }) => host === first)
     return hosts.length === 0 ? undefined : hosts.map(({ ip }) => address(ip))
+  }
+
+  /** Without an endpoint the name does not exist, as with CoreDNS. */
+  #addressesOf(service: Service): Found {
+    const addresses = new Set(this.#endpointsOf(service).map(({ ip }) => ip))
+    return addresses.size === 0 ? undefined : [...addresses].map(address)
   }
 
   /**
@@ -114,11 +119,13 @@ export class Records {
     if (port === undefined)
       return (service.spec.ports ?? []).some((each) => each.protocol.toLowerCase() === protocol) ? [] : undefined
     const name = this.#nameOf(service)
-    const targets = headless
+    const all = headless
       ? this.#endpointsOf(service).flatMap(({ host, ports }) =>
           ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })),
         )
       : (service.spec.ports ?? []).filter(matches).map((each) => ({ port: each.port, target: name }))
+    // The addresses of one host, of both families for instance, are one target.
+    const targets = [...new Map(all.map((each) => [`${each.port} ${each.target}`, each])).values()]
     if (targets.length === 0) return undefined
     const weight = Math.max(1, Math.floor(100 / targets.length))
     return targets.map((target) => ({ type: "SRV", data: { ...target, priority: 0, weight } }))
@@ -132,12 +139,10 @@ export class Records {
       for (const { addresses, hostname, conditions } of endpoints ?? []) {
         if (conditions?.ready === false && service.spec.publishNotReadyAddresses !== true) continue
         for (const ip of addresses) {
-          const before = found.get(ip)
-          found.set(ip, {
-            ip,
-            host: hostname ?? before?.host ?? dashed(ip),
-            ports: [...(before?.ports ?? []), ...shared],
-          })
+          // Several hosts can have one address: pods in the network of their node.
+          const host = hostname ?? dashed(ip)
+          const key = `${host} ${ip}`
+          found.set(key, { ip, host, ports: [...(found.get(key)?.ports ?? []), ...shared] })
         }
       }
     }

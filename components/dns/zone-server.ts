@@ -28,7 +28,7 @@ export interface ZoneContext extends ForwarderContext {
   readonly records: Records
   /** e.g. cluster.local */
   readonly domain: string
-  /** The addresses and names of nodes, which are looked up before the cluster's records. */
+  /** The addresses and names of nodes, which are looked up after the cluster's records. */
   readonly nodes: HostTable
   readonly pods: () => Informer<Pod>
   /** The search list of the host's resolv.conf. */
@@ -90,9 +90,7 @@ export class ZoneServer {
 
   async #ask(query: Query, name: string): Promise<Outcome> {
     const { hosts, cluster } = this.zone
-    const here =
-      (this.#hosts && answerHost(query, name, this.#hosts)) ??
-      (cluster ? answerHost(query, name, this.#context.nodes) : undefined)
+    const here = this.#hosts && answerHost(query, name, this.#hosts)
     if (here !== undefined) return here
     if (hosts?.fallsThrough === false && !cluster && this.#forwarders.length === 0)
       return { ...failure(RCODE.nameError, "hosts"), isFixed: true }
@@ -102,6 +100,9 @@ export class ZoneServer {
       return { ...own.reply, answers: [...own.reply.answers, ...outside.answers] }
     }
     if (own !== undefined) return own.reply
+    // After the cluster's records: a machine that joins chooses its name.
+    const node = cluster ? answerHost(query, name, this.#context.nodes) : undefined
+    if (node !== undefined) return node
     const forwarder = this.#forwarders.find((each) => each.isFor(name))
     if (forwarder === undefined) return serverFailure("")
     const passed = await forwarder.ask(questionOf(query, name), query.client)

@@ -339,6 +339,13 @@ describe("a request for a certificate", () => {
       given: { ips: "192.0.2.99" },
       wants: "403",
     },
+    { title: "for a cluster IP", kind: SERVING, given: { ips: "10.43.0.10" }, wants: "403" },
+    {
+      title: "of a node with the name of a Service",
+      kind: "kubelet",
+      given: { node: "web.shop.svc.cluster.local" },
+      wants: "403 no node can have the name web.shop.svc.cluster.local",
+    },
     { title: "for a text that is no address", kind: SERVING, given: { ips: "a,b" }, wants: "400" },
   ])("$title is refused", async ({ kind, given, wants }) => {
     expect(await ask(kind, given as Record<string, string>)).toStartWith(wants)

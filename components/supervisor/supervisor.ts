@@ -20,7 +20,7 @@ import {
   servingNamesOf,
 } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
-import { addressText, isMapped, parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { addressText, contains, isMapped, parseAddress, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { isDNS1123Subdomain } from "../../pkg/apimachinery/validation/names.ts"
 import type { Client } from "../../pkg/client/client.ts"
@@ -40,6 +40,7 @@ import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "./supervisor-paths.ts"
 import { Attempts } from "./attempts.ts"
 import { credentialOfHeader } from "./join-token.ts"
 import type { JoinsAs, JoinTokens } from "./join-tokens.ts"
+import { nodeNameProblem } from "./node-names.ts"
 import { NodePasswords } from "./node-passwords.ts"
 import { TUNNEL_PROTOCOL } from "./tunnel/protocol.ts"
 import type { Tunnels } from "./tunnel/tunnels.ts"
@@ -175,6 +176,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (subject === undefined) throw new ApiError("NotFound", `there is no certificate ${quoted(kind)}`)
     const addresses = kind === SERVING ? await addressesOf(req, node) : []
     const { publicKey } = requestOf(await readText(req, MOST_BODY_BYTES))
+    const problem = asker === "joining" ? nodeNameProblem(node, config.clusterDomain) : undefined
+    if (problem !== undefined)
+      throw new ApiError("Forbidden", `no node can have the name ${node}: ${problem}; choose another by --node-name`)
     if (asker !== "joining" && asker.node !== node)
       throw new ApiError("Forbidden", `the node ${asker.node} gets no certificate of the node ${node}`)
     const membership = asker === "joining" ? await passwords.verify(node, passwordOf(req), () => takeName(req)) : asker
@@ -205,13 +209,17 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       throw new ApiError("BadRequest", `${NODE_HEADERS.addresses} must be one address, or one of each family`)
     const serving = new X509Certificate(files().serving.certPem)
     const others = new Set([...(await servers()).map((server) => hostOf(server)), ...(await namesOfServers())])
-    const isServers = (address: string) => serving.checkIP(address) !== undefined || others.has(address)
+    const clusterIps = config.serviceCidrs.flatMap((cidr) => parseNetwork(cidr) ?? [])
+    const isServers = (address: string) =>
+      serving.checkIP(address) !== undefined ||
+      others.has(address) ||
+      clusterIps.some((network) => contains(network, parseAddress(address)!))
     const hasName = serving.checkHost(node) !== undefined || others.has(node)
     const foreign = addresses.find(isServers) ?? (hasName ? node : undefined)
     if (foreign !== undefined)
       throw new ApiError(
         "Forbidden",
-        `${foreign} is a name or an address of the API server, which no node's certificate can have`,
+        `${foreign} is a name or an address of the API server, or a cluster IP, which no node's certificate can have`,
       )
     return addresses
   }

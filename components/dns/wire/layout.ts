@@ -39,7 +39,10 @@ export interface RecordAt {
 
 /** The question of a message, and the positions of its records. */
 export interface Layout {
-  /** In lower case, without a dot at the end; empty for the root. A dot inside a label is written `\.`. */
+  /**
+   * In lower case, without a dot at the end; empty for the root. A dot inside of a label is written `\046`, and a
+   * backslash `\092`, so that every dot stands between two labels (RFC 1035, 5.1).
+   */
   readonly name: string
   readonly type: number
   readonly class: number
@@ -93,11 +96,20 @@ function readName(message: Buffer, start: number): { readonly name: string; read
     if (length === 0) break
     if (length > 63 || at + 1 + length >= message.length || at - start > LONGEST_NAME)
       throw new RangeError("the name of the question is malformed")
-    labels.push(message.toString("latin1", at + 1, at + 1 + length).replaceAll(".", "\\."))
+    labels.push(escaped(message.toString("latin1", at + 1, at + 1 + length)))
     at += 1 + length
   }
-  return { name: labels.join(".").toLowerCase(), end: at + 1 }
+  return { name: lowerCase(labels.join(".")), end: at + 1 }
 }
+
+/** Changes ASCII letters only: other bytes of a name have no case (RFC 4343). */
+export const lowerCase = (name: string): string => name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+const escaped = (label: string): string =>
+  /[.\\]/.test(label) ? label.replaceAll("\\", "\\092").replaceAll(".", "\\046") : label
+/** Returns the bytes of a label of a name, as latin1. */
+export const unescaped = (label: string): string =>
+  label.replaceAll(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code)))
 
 /** Returns the position after a name, which may end in a compression pointer. */
 function skipName(message: Buffer, start: number): number {

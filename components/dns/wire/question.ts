@@ -1,4 +1,4 @@
-import { HEADER_BYTES, TYPE } from "./layout.ts"
+import { HEADER_BYTES, TYPE, unescaped } from "./layout.ts"
 import { FLAG, type Query } from "./query.ts"
 
 const AUTHENTIC_DATA = 1 << 5
@@ -36,7 +36,7 @@ export function questionOf(query: Query, name = query.name): Question {
 }
 
 function encodeName(name: string): Buffer {
-  const labels = name === "" ? [] : name.split(".")
+  const labels = name === "" ? [] : name.split(".").map(unescaped)
   return Buffer.concat([
     ...labels.flatMap((label) => [Buffer.from([Buffer.byteLength(label, "latin1")]), Buffer.from(label, "latin1")]),
     Buffer.from([0]),

@@ -1,6 +1,6 @@
 import { encode, type Answer } from "dns-packet"
 import { FLAG, RCODE, type Query } from "./query.ts"
-import { HEADER_BYTES, layoutOf, TYPE, type RecordAt } from "./layout.ts"
+import { HEADER_BYTES, layoutOf, lowerCase, TYPE, type RecordAt } from "./layout.ts"
 
 /** A response whose records this server makes. */
 export interface Reply {
@@ -122,9 +122,9 @@ export const failure = (rcode: number, from: string): Reply => ({
 export const serverFailure = (from: string): Reply => failure(RCODE.serverFailure, from)
 
 function encodeRecord(record: Answer, query: Query): Buffer {
-  const bytes = encode({ answers: [record] }).subarray(HEADER_BYTES)
-  if (record.name.toLowerCase() !== query.name) return bytes
-  return Buffer.concat([TO_QUESTION, bytes.subarray(query.questionEnd - 4 - HEADER_BYTES)])
+  if (lowerCase(record.name) !== query.name) return encode({ answers: [record] }).subarray(HEADER_BYTES)
+  // The root as the name is one byte. The name of the question may have escapes, which `encode` does not know.
+  return Buffer.concat([TO_QUESTION, encode({ answers: [{ ...record, name: "." }] }).subarray(HEADER_BYTES + 1)])
 }
 
 function writeCounts(message: Buffer, answers: number, authorities: number, additionals: number): void {

@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test"
 import { decode, encode, type Answer, type Packet } from "dns-packet"
 import { query as packet, type Decoded } from "../dns.fixtures.ts"
 import { seededRandom } from "../../../pkg/clock/random.ts"
-import { layoutOf } from "./layout.ts"
+import { HEADER_BYTES, layoutOf } from "./layout.ts"
 import { RCODE, readQuery, type Query } from "./query.ts"
+import { questionOf } from "./question.ts"
 import { failure, passReply, writeRefusal, writeReply } from "./reply.ts"
 
 const UDP = { address: "10.0.0.1", protocol: "udp" } as const
@@ -31,6 +32,34 @@ const address = (name: string, last: number): Answer => ({
 describe("a question", () => {
   test("is read with its name in lower case", () => {
     expect(read(plain)).toMatchObject({ name: "web.example", type: 1, hasEdns: false, dnssecOk: false, limit: 512 })
+  })
+
+  test("has a name in which labels that contain dots, backslashes or letters beyond ASCII are like no others", () => {
+    // given
+    const asked = (...labels: readonly string[]) =>
+      Buffer.concat([
+        plain.subarray(0, HEADER_BYTES),
+        ...labels.flatMap((label) => [Buffer.from([label.length]), Buffer.from(label, "latin1")]),
+        Buffer.from([0, 0, 1, 0, 1]),
+      ])
+    const all = [["a.b"], ["a\\", "b"], ["a", "b"], ["a\\.b"], ["a\\046b"], ["a\\092", "b"], ["\xc0"], ["\xe0"]]
+    // when
+    const names = all.map((labels) => read(asked(...labels)).name)
+    // then
+    expect(new Set(names).size).toBe(all.length)
+    expect(names.filter((name) => name.endsWith(".b"))).toHaveLength(3)
+    // and it is passed on under another name with the same bytes
+    for (const [i, labels] of all.entries())
+      expect(questionOf(read(plain), names[i]).message.subarray(HEADER_BYTES)).toEqual(
+        asked(...labels.map((label) => label.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()))).subarray(
+          HEADER_BYTES,
+        ),
+      )
+    // and the records of an answer stand under it
+    const escaped = read(asked("a.b", "c\\"))
+    const reply = writeReply(escaped, { ...failure(0, ""), answers: [address(escaped.name, 1)] })
+    expect(reply.subarray(escaped.questionEnd, escaped.questionEnd + 4)).toEqual(Buffer.from([0xc0, 12, 0, 1]))
+    expect(layoutOf(reply).records).toHaveLength(1)
   })
 
   test.each([
