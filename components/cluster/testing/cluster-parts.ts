@@ -13,6 +13,7 @@ import { instant, milliseconds } from "./time/duration.ts"
 import { watchRevisions } from "./end/end-checks.ts"
 import { endlessInstant } from "./time/endless.ts"
 import { Faults } from "./faults/faults.ts"
+import { OwnErrors } from "./history/own-errors.ts"
 import { Nodes } from "./nodes/nodes.ts"
 import { featuresFrom, nodeSpecs, serverCount, type ClusterOptions } from "./options/options.ts"
 import type { NodeSpec } from "./options/node-spec.ts"
@@ -65,6 +66,8 @@ export interface ClusterParts {
   readonly ending: AbortController
   /** Errors that functions of the test threw in the background and that no call has reported yet. */
   readonly thrown: Error[]
+  /** Errors that controllers of the test have logged. */
+  readonly ownErrors: OwnErrors
   /** Stops watching the revisions of the storage, and returns the errors found in them. */
   readonly endRevisions: () => readonly string[]
   /** Whether an instant of virtual time that does not end was reported to the test. */
@@ -97,13 +100,14 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     virtual,
     replay: replay(seed),
     moved: turn.pass,
-    hindrances: () => faults.inWords(),
+    hindrances: () => [...faults.inWords(), ...ownErrors.inWords()],
     delays: () => servers !== undefined || faults.inWords().length > 0,
     endless: (err) => {
       isEndless = true
       return endlessInstant(err, storage, clock.now(), replay(seed))
     },
   })
+  const ownErrors = new OwnErrors()
   const random = seededRandom(seed)
   const frozen = frozenFrom(options.frozen)
   const storage: MemoryStorage = new MemoryStorage(
@@ -188,6 +192,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     specs,
     ending,
     thrown,
+    ownErrors,
     endRevisions,
     isEndless: () => isEndless,
     started: () => (hasStarted = true),

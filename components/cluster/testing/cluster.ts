@@ -7,6 +7,7 @@ import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
 import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
 import { endCluster } from "./end/end-cluster.ts"
+import { tellSuppressed } from "./end/suppressed.ts"
 import type { Waiting } from "./verbs/eventually.ts"
 import { noSuchServer, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./network/listening.ts"
@@ -35,6 +36,7 @@ import type { Acting } from "./verbs/verbs.ts"
  * @throws TestClusterError for an option that makes no sense
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  tellSuppressed()
   const caller = callerOf()
   return from(caller, async () => {
     const { snapshot } = options
@@ -206,7 +208,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     const clients = this.#parts.assembly.clientsOn(TEST_MACHINE)
     const context = clients.contextOf(this.#parts.assembly.givenClientFor(user, groups), options)
     this.#stops.push(() => clients.release(context))
-    return context
+    return { ...context, log: this.#parts.ownErrors.noting(context.log) }
   }
 
   /** Sets how an image behaves, for containers that are started from now on. */
@@ -264,6 +266,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
       seed: this.seed,
       seen: this.#seen,
       explain: (pod) => this.explained(pod).then(String, () => ""),
+      ownErrors: () => this.#parts.ownErrors.inWords(),
     }
   }
 

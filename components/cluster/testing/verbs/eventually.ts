@@ -25,6 +25,8 @@ export interface Waiting {
   readonly seen: LastSeen
   /** Returns why a pod is not running; empty when it cannot say. */
   readonly explain: (pod: Pod) => Promise<string>
+  /** Returns the last errors of the test's own controllers, in lines. */
+  readonly ownErrors: () => readonly string[]
 }
 
 /** On the real clock the check is repeated after each write, and at least this often. */
@@ -36,7 +38,7 @@ const LOOK_MS = 100
  */
 export async function eventually(
   check: Check,
-  { clock, driver, storage, seed, seen: lastSeen, explain }: Waiting,
+  { clock, driver, storage, seed, seen: lastSeen, explain, ownErrors }: Waiting,
   { within = "60s" }: EventuallyOptions = {},
   /** The test's own function, when `check` only calls it. */
   written: (...args: never[]) => unknown = check,
@@ -60,6 +62,7 @@ export async function eventually(
           `Not within ${formatDuration(deadline - began)} of ${driver.isVirtual ? "virtual " : ""}time ` +
             `(${replay(seed)}); last seen: ${seen.why}`,
           ...(await lastSeen.inWords(explain)),
+          ...ownErrors().map((line) => line.replaceAll("\n", "\n  ")),
         ].join("\n  "),
         { cause: seen.cause, reason: "Timeout" },
       )

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "bun:test"
+import { ApiError, ConfigMap, defineController, Deployment, Secret, startCluster } from "../testing.ts"
+import { matchers } from "../matchers/matchers.ts"
+
+const failing = (fail: () => never) =>
+  defineController({ name: "sealer", reconciles: ConfigMap, reconcile: async () => fail() })
+const CONFIG = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }
+const bug = (): never => {
+  throw new TypeError("undefined is not an object (evaluating 'config.data.key')")
+}
+const messageOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "",
+    (err: unknown) => String(err),
+  )
+
+describe("a controller whose reconcile always throws", () => {
+  test("is named when a wait ends, with its key, its error, the line and how often", async () => {
+    // given
+    await using cluster = await startCluster()
+    await cluster.run(failing(bug))
+    await cluster.apply(CONFIG)
+    // when
+    const message = await messageOf(cluster.eventually(Secret, {}, (secrets) => secrets.length === 1))
+    // then
+    expect(message).toMatch(
+      /no secrets\n\s+controller sealer, default\/a has failed \d+ times: TypeError: undefined is/,
+    )
+    expect(message).toContain("own-errors.test.ts:9")
+  })
+
+  test("is named by matchers and by calls that wait", async () => {
+    // given
+    await using cluster = await startCluster()
+    await cluster.run(failing(bug))
+    await cluster.apply(CONFIG)
+    // when
+    const matched = await matchers.toBecomeReady(cluster, Deployment, "web", { within: "5s" })
+    const waited = await messageOf(cluster.waitFor(ConfigMap, "b", "create", { within: "5s" }))
+    // then
+    for (const message of [matched.message(), waited])
+      expect(message).toContain("controller sealer, default/a has failed")
+  })
+
+  test("is named by what the API server refused, without a line", async () => {
+    // given
+    await using cluster = await startCluster()
+    await cluster.run(
+      failing(() => {
+        throw new ApiError("Forbidden", "secrets is forbidden: it cannot create")
+      }),
+    )
+    await cluster.apply(CONFIG)
+    // when
+    const message = await messageOf(cluster.eventually(Secret, {}, (secrets) => secrets.length === 1))
+    // then
+    expect(message).toMatch(/default\/a has failed \d+ times: secrets is forbidden: it cannot create\n/)
+  })
+
+  test("writes its log lines to the logger of the options too", async () => {
+    // given
+    const lines: string[] = []
+    const log = {
+      debug() {},
+      info() {},
+      warn: (message: string) => void lines.push(message),
+      error() {},
+      child: () => log,
+    }
+    await using cluster = await startCluster({ log })
+    // when
+    await cluster.run(failing(bug))
+    await cluster.apply(CONFIG)
+    // then
+    expect(lines).toContain("Reconcile failed; will retry")
+  })
+})

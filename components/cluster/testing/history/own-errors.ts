@@ -1,0 +1,69 @@
+import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
+import type { LogFields, Logger } from "../../../../pkg/log/log.ts"
+
+/** How many errors a message has. */
+const SHOWN = 3
+/** How many keys are remembered: a controller may fail for thousands. */
+const REMEMBERED = 50
+
+interface OwnError {
+  readonly who: string
+  readonly said: string
+  count: number
+}
+
+/**
+ * The errors that the test's own controllers have logged. A controller retries what fails, so a test sees of an error
+ * only that nothing happens: messages about timeouts end with these.
+ */
+export class OwnErrors {
+  /** By controller, key and words; the one that was logged last is at the end. */
+  readonly #errors = new Map<string, OwnError>()
+
+  /** Returns a logger that writes to `log`, and notes errors. */
+  noting(log: Logger, inherited: LogFields = {}): Logger {
+    const noted =
+      (level: "warn" | "error") =>
+      (message: string, fields: LogFields = {}) => {
+        this.#note(message, { ...inherited, ...fields })
+        log[level](message, fields)
+      }
+    return {
+      debug: (message, fields) => log.debug(message, fields),
+      info: (message, fields) => log.info(message, fields),
+      warn: noted("warn"),
+      error: noted("error"),
+      child: (fields) => this.noting(log.child(fields), { ...inherited, ...fields }),
+    }
+  }
+
+  /** Returns a line for each of the last errors, the newest first; none while nothing failed. */
+  inWords(): readonly string[] {
+    const errors = [...this.#errors.values()].toReversed()
+    const more = errors.length - SHOWN
+    return [
+      ...errors
+        .slice(0, SHOWN)
+        .map(({ who, said, count }) => `${who}${count > 1 ? ` has failed ${count} times` : " has failed"}: ${said}`),
+      ...(more > 0 ? [`and ${more} more errors of controllers of the test`] : []),
+    ]
+  }
+
+  #note(message: string, { controller, key, err }: LogFields): void {
+    if (err === undefined) return
+    const who = controller === undefined ? message : `controller ${String(controller)}, ${String(key ?? message)}`
+    const said = inShort(err)
+    const id = JSON.stringify([who, said])
+    const count = (this.#errors.get(id)?.count ?? 0) + 1
+    this.#errors.delete(id)
+    this.#errors.set(id, { who, said, count })
+    if (this.#errors.size > REMEMBERED) this.#errors.delete(this.#errors.keys().next().value!)
+  }
+}
+
+/** Returns the error, and for one of the code itself the line that threw it. */
+function inShort(err: unknown): string {
+  if (!(err instanceof Error) || err instanceof ApiError) return err instanceof Error ? err.message : String(err)
+  const line = (err.stack ?? "").split("\n").find((frame) => /^\s*at /.test(frame))
+  return `${err.name}: ${err.message}${line === undefined ? "" : `\n    ${line.trim()}`}`
+}
