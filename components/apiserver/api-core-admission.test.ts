@@ -27,6 +27,24 @@ describe("admission", () => {
     expect([spec.priority, spec.preemptionPolicy]).toEqual([0, "PreemptLowerPriority"])
   })
 
+  test.each([
+    { spec: {}, why: undefined },
+    { spec: { serviceAccountName: "default" }, why: "a mirror pod may not reference service accounts" },
+    { spec: { imagePullSecrets: [{ name: "s" }] }, why: "a mirror pod may not reference secrets" },
+  ])("lets nobody create a mirror pod that gives its node a secret: $why", async ({ spec, why }) => {
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const given = pod("m")
+    const creation = admin.create(Pod, {
+      ...given,
+      metadata: { ...given.metadata, annotations: { "kubernetes.io/config.mirror": "x" } },
+      spec: { ...given.spec, nodeName: "n1", ...spec },
+    })
+    if (why === undefined) expect((await creation).spec.serviceAccountName).toBeUndefined()
+    else expect((await failure(creation)).message).toBe(`pods "m" is forbidden: ${why}`)
+  })
+
   test("keeps pods to the namespace's security level, limits and quota", async () => {
     await using cluster = await start()
     const { client: admin } = cluster

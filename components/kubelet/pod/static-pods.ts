@@ -1,15 +1,13 @@
-import { createHash } from "node:crypto"
 import { join } from "node:path"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { loadYaml } from "../../../pkg/apimachinery/json/yaml.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import { CONFIG_HASH, CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE, isMirrorPod } from "./labels.ts"
+import { CONFIG_MIRROR, isMirrorPod } from "./labels.ts"
 import type { PodWorkers } from "./pod-workers.ts"
+import { staticPodsIn } from "./static-manifest.ts"
 
 /** The folder is read when it has been unchanged for this time, because editors write a file in several steps. */
 const QUIET_MS = 100
@@ -115,12 +113,8 @@ export class StaticPods {
       const path = join(config.staticPods, name)
       try {
         const text = (await files.read(path)) ?? ""
-        for (const document of loadYaml().parseAllDocuments(text)) {
-          const json: unknown = document.toJS()
-          if (json === null || json === undefined) continue
-          const pod = staticPod(json, path, config.nodeName, formatTime(clock.now()))
+        for (const pod of staticPodsIn({ path, text }, config.nodeName, formatTime(clock.now())))
           found.set(pod.metadata.uid!, this.#pods.get(pod.metadata.uid!) ?? pod)
-        }
       } catch (err) {
         log.error("Failed to read the manifest of a static pod", { path, err })
       }
@@ -160,33 +154,5 @@ export class StaticPods {
         spec: pod.spec,
       })
     }
-  }
-}
-
-/**
- * Returns the pod of a manifest as it runs here: its name ends with the name of the node, its uid is a hash of the
- * node, the file and the manifest. @throws ApiError when the manifest is no Pod
- */
-function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
-  const { object } = decodeObject(Pod, json)
-  const uid = createHash("md5")
-    .update(`host:${nodeName}file:${path}${JSON.stringify(json)}`)
-    .digest("hex")
-  const { name, namespace, annotations, labels } = object.metadata
-  return {
-    ...object,
-    metadata: {
-      ...(labels === undefined ? {} : { labels }),
-      name: `${name ?? ""}-${nodeName}`,
-      namespace: namespace ?? "default",
-      uid,
-      annotations: { ...annotations, [CONFIG_HASH]: uid, [CONFIG_SOURCE]: "file", [CONFIG_SEEN]: seen },
-    },
-    spec: {
-      ...object.spec,
-      nodeName,
-      tolerations: [...(object.spec.tolerations ?? []), { operator: "Exists", effect: "NoExecute" }],
-    },
-    status: { phase: "Pending" },
   }
 }

@@ -2,6 +2,7 @@ import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../../pkg/api/core/v1/serviceaccount.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { nameSuffix, seededRandom, type Random } from "../../../../pkg/clock/random.ts"
+import { refersToSecrets } from "../../../../pkg/pods/api-references.ts"
 import { storageKey } from "../../cacher/view.ts"
 import { on, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
@@ -48,7 +49,24 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       if (account !== undefined || name !== DEFAULT_NAME) return finish(account)
       return whenThere(context, namespace, name).then(() => finish(find(namespace, name)))
     },
+    validate({ object: pod, resource, name }) {
+      const why = isMirror(pod) ? whyNoMirror(pod) : undefined
+      if (why !== undefined) throw forbidden(resource, name, why)
+    },
   })
+}
+
+/**
+ * Returns why a pod is no mirror pod: it would give the node that it names the right to read what it refers to.
+ * Source: admission.go Validate.
+ */
+function whyNoMirror({ spec }: Pod): string | undefined {
+  if ((spec.serviceAccountName ?? "") !== "") return "a mirror pod may not reference service accounts"
+  if (refersToSecrets(spec)) return "a mirror pod may not reference secrets"
+  const projections = (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? [])
+  if (projections.some(({ serviceAccountToken }) => serviceAccountToken !== undefined))
+    return "a mirror pod may not use ServiceAccountToken volume projections"
+  return undefined
 }
 
 /**

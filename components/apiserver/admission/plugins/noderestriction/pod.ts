@@ -1,12 +1,12 @@
 import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
+import { apiReferenceIn } from "../../../../../pkg/pods/api-references.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 import { isMirror, MIRROR_ANNOTATION } from "../pods.ts"
-import { referenceIn } from "./references.ts"
 
 /** Allows a node to create mirror pods, and to delete, evict and update the status of pods that are bound to it. */
 export function checkPod(attributes: AdmissionAttributes, node: string, { objects }: AdmissionContext): void {
@@ -80,6 +80,6 @@ function checkMirror({ resource, name, object }: AdmissionAttributes, node: stri
   if (stored === undefined) throw notFound(Node, node)
   if (owner.uid !== stored.metadata.uid)
     throw refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${stored.metadata.uid}`)
-  const reference = referenceIn(pod)
+  const reference = apiReferenceIn(pod)
   if (reference !== undefined) throw refuse(`node ${quoted} can not create pods that reference ${reference}`)
 }

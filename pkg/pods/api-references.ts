@@ -1,5 +1,4 @@
-import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
-import { containersOf } from "../pods.ts"
+import type { Pod } from "../api/core/v1/pod/pod.ts"
 
 type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
 
@@ -7,20 +6,11 @@ type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
  * Returns the plural of an API object that the pod refers to; undefined when it refers to none. Source:
  * pkg/api/pod/util.go HasAPIObjectReference.
  */
-export function referenceIn(pod: Pod): string | undefined {
-  const { spec } = pod
+export function apiReferenceIn({ spec }: Pod): string | undefined {
   if ((spec.serviceAccountName ?? "") !== "") return "serviceaccounts"
-  const variables = containersOf(pod).flatMap(({ env = [], envFrom = [] }) => [
-    ...env.map(({ valueFrom }) => ({ secret: valueFrom?.secretKeyRef, configMap: valueFrom?.configMapKeyRef })),
-    ...envFrom.map(({ secretRef, configMapRef }) => ({ secret: secretRef, configMap: configMapRef })),
-  ])
+  if (refersToSecrets(spec)) return "secrets"
+  const variables = variablesOf(spec)
   const volumes = spec.volumes ?? []
-  if (
-    (spec.imagePullSecrets ?? []).length > 0 ||
-    variables.some(({ secret }) => secret !== undefined) ||
-    volumes.some(usesSecret)
-  )
-    return "secrets"
   if (
     variables.some(({ configMap }) => configMap !== undefined) ||
     volumes.some(
@@ -36,6 +26,21 @@ export function referenceIn(pod: Pod): string | undefined {
   }
   return undefined
 }
+
+/** Whether the pod refers to a Secret in any way. Source: pkg/api/pod/util.go VisitPodSecretNames. */
+export const refersToSecrets = (spec: Pod["spec"]): boolean =>
+  (spec.imagePullSecrets ?? []).length > 0 ||
+  variablesOf(spec).some(({ secret }) => secret !== undefined) ||
+  (spec.volumes ?? []).some(usesSecret)
+
+/** Admission runs before validation, so even required fields may be absent. */
+const variablesOf = ({ initContainers = [], containers, ephemeralContainers = [] }: Pod["spec"]) =>
+  [...initContainers, ...((containers as typeof containers | undefined) ?? []), ...ephemeralContainers].flatMap(
+    ({ env = [], envFrom = [] }) => [
+      ...env.map(({ valueFrom }) => ({ secret: valueFrom?.secretKeyRef, configMap: valueFrom?.configMapKeyRef })),
+      ...envFrom.map(({ secretRef, configMapRef }) => ({ secret: secretRef, configMap: configMapRef })),
+    ],
+  )
 
 const usesSecret = ({
   secret,
