@@ -35,6 +35,8 @@ export interface ContainerStatusRequest {
   readonly initialized: boolean
   /** Whether all containers are being removed, to be started again. */
   readonly restartsAll: boolean
+  /** What the container has while that is not what is allocated to it: a resize that is not done, or was refused. */
+  readonly inForce?: ResourceRequirements | undefined
 }
 
 /** Returns the status of the container with that name. */
@@ -229,14 +231,18 @@ export function terminated(run: RuntimeContainer): ContainerStateTerminated {
 
 export const containerId = ({ id }: RuntimeContainer): string => `containerd://${id}`
 
-function details({ of: { container } }: ContainerStatusRequest, run: RuntimeContainer): Partial<ContainerStatus> {
-  const { requests, limits } = container.resources
+function details(
+  { of: { container }, inForce = container.resources }: ContainerStatusRequest,
+  run: RuntimeContainer,
+): Partial<ContainerStatus> {
+  const allocated = container.resources.requests
+  const { requests, limits } = inForce
   const resources: ResourceRequirements = {
     ...(requests === undefined ? {} : { requests }),
     ...(limits === undefined ? {} : { limits }),
   }
   return {
-    ...(requests === undefined ? {} : { allocatedResources: requests }),
+    ...(allocated === undefined ? {} : { allocatedResources: allocated }),
     ...(run.state === "running" ? { resources } : {}),
     ...(run.user === undefined
       ? {}

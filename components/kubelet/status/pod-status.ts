@@ -11,6 +11,7 @@ import { containersOf, type AnyContainer, type ContainerOfPod } from "../contain
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
 import type { PodAmounts } from "../pod/resources/pod-amounts.ts"
 import { qosClass } from "../pod/resources/qos.ts"
+import { setAside, type Allocation } from "../pod/resources/resize.ts"
 import { resetsOf, restartsAllNow } from "../pod/restart-all.ts"
 import type { RuntimePod } from "../pod/runtime-pod.ts"
 import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
@@ -38,6 +39,8 @@ export interface PodStatusRequest {
   readonly more?: readonly Finding[]
   /** The resources of the pod as a whole. */
   readonly amounts?: PodAmounts
+  /** What running containers have, while that is not what is allocated to them. */
+  readonly inForce?: Allocation | undefined
   /** Returns the health of the devices that a container has. */
   readonly devices: (container: AnyContainer) => readonly ResourceStatus[]
   readonly nodeIps: readonly string[]
@@ -86,6 +89,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
           terminal,
           initialized,
           restartsAll,
+          inForce: request.inForce && setAside(request.inForce, each.container.name),
         }),
         limit,
       ),

@@ -25,8 +25,10 @@ export class PodAllocation {
   #requested: Pod
   #pod: Pod
   #allocation: Allocation
-  /** What cgroups and containers have; undefined when that is not known, because a kubelet was stopped in between. */
-  #actuated: Allocation | undefined
+  /** What cgroups and containers have. */
+  #actuated: Allocation
+  /** Whether only some of them may have that, because a kubelet was stopped in between. */
+  #isUncertain: boolean
   #pending: Finding | undefined
   #progress: Finding | undefined
 
@@ -34,7 +36,8 @@ export class PodAllocation {
   constructor(pod: Pod) {
     this.#requested = pod
     this.#allocation = allocationOf(pod)
-    this.#actuated = wasInterrupted(pod) ? undefined : this.#allocation
+    this.#actuated = this.#allocation
+    this.#isUncertain = wasInterrupted(pod)
     this.#pod = allocated(pod, this.#allocation)
   }
 
@@ -52,7 +55,11 @@ export class PodAllocation {
   }
   /** The resources of the pod as its status tells them. */
   get amounts(): PodAmounts {
-    return podAmounts(this.#allocation, this.#actuated ?? this.#allocation)
+    return podAmounts(this.#allocation, this.#actuated)
+  }
+  /** What containers have while that is not what is allocated; undefined at most times. */
+  get inForce(): Allocation | undefined {
+    return this.#actuated === this.#allocation ? undefined : this.#actuated
   }
 
   /** Takes over a newer pod of the API. */
@@ -67,11 +74,11 @@ export class PodAllocation {
    */
   async resize(context: KubeletContext, cache: RuntimeCache, request: Resize): Promise<boolean> {
     this.#allocate(context, request)
-    if (this.#actuated === this.#allocation) return false
+    if (this.#actuated === this.#allocation && !this.#isUncertain) return false
     const { runtime, signal } = request
-    const [pod, before] = [this.#pod, this.#actuated]
+    const [pod, before, isUncertain] = [this.#pod, this.#actuated, this.#isUncertain]
     try {
-      await carryOut(context, cache, { pod, before, runtime, signal })
+      await carryOut(context, cache, { pod, before, isUncertain, runtime, signal })
     } catch (err) {
       signal.throwIfAborted()
       const message = err instanceof Error ? err.message : String(err)
@@ -81,6 +88,7 @@ export class PodAllocation {
       return true
     }
     this.#actuated = this.#allocation
+    this.#isUncertain = false
     if (this.#progress !== undefined)
       context.events.event(pod, "Normal", "ResizeCompleted", resizeMessage(pod, "completed"))
     this.#progress = undefined

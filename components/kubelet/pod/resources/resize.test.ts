@@ -148,6 +148,31 @@ describe("a resize of a pod as a whole", () => {
     expect(node.reasons().slice(2)).toEqual(["ResizeStarted", "ResizeCompleted"])
   })
 
+  test("of a container shows the limits in force while less memory is refused, also after a restart", async () => {
+    // given a container that uses 100 MiB
+    await using node = await nodeWith(100 * MIB)
+    await node.create("web", { containers: [c("a", { resources: whole("1", "256Mi") })] })
+    // when it is to have less
+    const status = await node.resize({ containers: [c("a", { resources: whole("1", "64Mi") })] })
+    // then its status shows what it has, and what is set aside for it
+    const shown = { resources: whole("1", "256Mi"), allocatedResources: { cpu: "1", memory: "64Mi" } }
+    expect(status.containerStatuses![0]).toMatchObject(shown)
+    // and when the kubelet begins anew, it takes nothing away either
+    node.given.length = 0
+    await node.restart()
+    await node.cluster.advance("1m")
+    expect(node.given.filter((text) => text.startsWith("a "))).toEqual([])
+    expect(node.status("web").containerStatuses![0]).toMatchObject(shown)
+    expect(node.condition("PodResizeInProgress")).toMatchObject({ reason: "Error" })
+    // and when the wish is given up, all is well
+    await node.resize({ containers: [c("a", { resources: whole("1", "256Mi") })] })
+    expect(node.status("web").containerStatuses![0]).toMatchObject({
+      resources: whole("1", "256Mi"),
+      allocatedResources: { cpu: "1", memory: "256Mi" },
+    })
+    expect(node.condition("PodResizeInProgress")).toBeUndefined()
+  })
+
   test("is refused where it would take resources away as a whole", async () => {
     await using node = await nodeWith()
     await node.create("web", { resources: whole("1", "256Mi"), containers: [c("a")] })

@@ -22,7 +22,7 @@ export type Allocation = Pod["spec"]
 const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Container[] =>
   initContainers === undefined ? containers : [...initContainers, ...containers]
 
-const setAside = (allocation: Allocation, name: string): ResourceRequirements | undefined =>
+export const setAside = (allocation: Allocation, name: string): ResourceRequirements | undefined =>
   resizable(allocation).find((container) => container.name === name)?.resources
 
 /** Returns the pod with its allocated resources instead of the requested ones; the same object when they are equal. */
@@ -76,8 +76,10 @@ export function resizeOf(
 export interface ResizeRequest {
   /** The pod with its allocated resources. */
   readonly pod: Pod
-  /** What its cgroups and containers have; undefined when that is not known. */
-  readonly before: Allocation | undefined
+  /** What its cgroups and containers have. */
+  readonly before: Allocation
+  /** Whether only some of them may have that, because a kubelet was stopped in between: then all are given anew. */
+  readonly isUncertain: boolean
   readonly runtime: RuntimePod
   readonly signal: AbortSignal
 }
@@ -87,7 +89,7 @@ interface ContainerChange {
   readonly run: RuntimeContainer
   readonly resize: ContainerResize
   readonly now: EffectiveResources
-  readonly before: EffectiveResources | undefined
+  readonly before: EffectiveResources
 }
 
 /**
@@ -98,12 +100,12 @@ interface ContainerChange {
 export async function carryOut(
   context: KubeletContext,
   cache: RuntimeCache,
-  { pod, before, runtime, signal }: ResizeRequest,
+  { pod, before, isUncertain, runtime, signal }: ResizeRequest,
 ): Promise<void> {
   const { containers, cgroups, machine } = context.runtime
   const wanted = podResources(pod)
-  const had = before === undefined ? wanted : podResources({ ...pod, spec: before })
-  const changes = changesOf(pod, before, runtime)
+  const had = podResources({ ...pod, spec: before })
+  const changes = changesOf(pod, { before, isUncertain, runtime })
   await checkMemory(context, pod, { wanted, had, changes })
   await cgroups.ensure(podCgroup(pod), larger(wanted, had))
   for (const { container, run, resize } of changes.toSorted((a, b) => Number(shrinks(b)) - Number(shrinks(a)))) {
@@ -123,23 +125,25 @@ export async function carryOut(
   await cgroups.ensure(podCgroup(pod), wanted)
 }
 
-function changesOf(pod: Pod, before: Allocation | undefined, runtime: RuntimePod): readonly ContainerChange[] {
+function changesOf(
+  pod: Pod,
+  { before, isUncertain, runtime }: Pick<ResizeRequest, "before" | "isUncertain" | "runtime">,
+): readonly ContainerChange[] {
   return resizable(pod.spec).flatMap((container): readonly ContainerChange[] => {
     const run = latest(runtime, container.name)
     if (run?.state !== "running") return []
     const now = effectiveResources(pod.spec, container)
-    if (before === undefined) return [{ container, run, resize: "update", now, before: undefined }]
     const resources = setAside(before, container.name)
     if (resources === undefined) return []
     const old = effectiveResources(before, { resources })
-    return [{ container, run, resize: resizeOf(container, now, old), now, before: old }]
+    return [{ container, run, resize: isUncertain ? "update" : resizeOf(container, now, old), now, before: old }]
   })
 }
 
 const isLess = (limit: number, before: number): boolean => limit > 0 && (before === 0 || limit < before)
 
 const shrinks = ({ now, before }: ContainerChange): boolean =>
-  before !== undefined && (isLess(now.memory.limit, before.memory.limit) || isLess(now.cpu.limit, before.cpu.limit))
+  isLess(now.memory.limit, before.memory.limit) || isLess(now.cpu.limit, before.cpu.limit)
 
 /** A limit below what is in use would end processes. Source: validateMemoryResizeAction in kuberuntime_manager.go. */
 async function checkMemory(
@@ -163,7 +167,7 @@ async function checkMemory(
   const group = podCgroup(pod)
   if (isLess(limit, hadLimit)) check("pod", limit, (await usage.group(group, "cpu and memory"))?.memory?.usage)
   for (const { run, container, now, before, resize } of changes)
-    if (resize === "update" && before !== undefined && isLess(now.memory.limit, before.memory.limit))
+    if (resize === "update" && isLess(now.memory.limit, before.memory.limit))
       check(
         `container ${JSON.stringify(container.name)}`,
         now.memory.limit,
