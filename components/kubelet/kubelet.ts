@@ -39,6 +39,7 @@ import { StaticPods } from "./pod/static-pods.ts"
 import type { KubeletPort, KubeletServing } from "./server/port/kubelet-port.ts"
 import { StatusManager } from "./status/status-manager.ts"
 import { nodeConnector } from "./streaming/node-connector.ts"
+import { UserNamespaces } from "./userns/user-namespaces.ts"
 import { createVolumeManager } from "./volumes/volume-manager.ts"
 
 /** Most sandboxes created at once: more would not be faster on few cores, and each would take longer. */
@@ -324,6 +325,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const gate = new AdmissionGate({ context, node, workers: () => workers, devices })
   const workers: PodWorkers = new PodWorkers({
     context,
+    userNamespaces: new UserNamespaces(context),
     cache,
     status,
     images,

@@ -9,6 +9,7 @@ import { containerAnnotations, containerLabels } from "../pod/labels.ts"
 import { containerLogPath } from "../pod/pod-paths.ts"
 import { effectiveResources } from "../pod/resources/effective-resources.ts"
 import { CPU_PERIOD, cpuQuota, cpuShares, oomScoreAdj } from "../pod/resources/qos.ts"
+import type { UserNamespaceOptions } from "../userns/user-namespaces.ts"
 import { containerSecurity } from "./security-context.ts"
 import type { EnvironmentVariable } from "../env/environment-variable.ts"
 
@@ -30,11 +31,13 @@ export interface ContainerRequest {
   readonly memoryCapacity: number
   /** For an ephemeral container that shares the processes of another one. */
   readonly targetContainerId?: string | undefined
+  /** The ids of a pod with `hostUsers: false`. */
+  readonly users?: UserNamespaceOptions | undefined
 }
 
 /** Source: pkg/kubelet/kuberuntime/kuberuntime_container.go generateContainerConfig. @throws StartError */
 export function containerConfig(request: ContainerRequest): ContainerConfig {
-  const { pod, container, attempt, image, config, environment, expand, mounts, devices, targetContainerId } = request
+  const { pod, container, attempt, image, config, environment, expand, devices, targetContainerId, users } = request
   const stopSignal = container.lifecycle?.stopSignal
   return {
     metadata: { name: container.name, attempt },
@@ -43,7 +46,7 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
     args: expand(container.args ?? []),
     workingDir: container.workingDir ?? "",
     envs: environment,
-    mounts,
+    mounts: users === undefined ? request.mounts : request.mounts.map((mount) => idMapped(mount, users)),
     devices,
     cdiDevices: request.cdiDevices.map((name) => ({ name })),
     labels: containerLabels(pod, container),
@@ -60,11 +63,22 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
         image,
         seccompFolder: join(config.root, "seccomp"),
         targetContainerId,
+        users,
       }),
     },
     ...(stopSignal === undefined ? {} : { stopSignal: signalOf(stopSignal) }),
   }
 }
+
+/**
+ * Shows files of the host's root as those of the container's. Source: kuberuntime_container_linux.go
+ * applyPlatformSpecificContainerConfig.
+ */
+const idMapped = (mount: Mount, { uids, gids }: UserNamespaceOptions): Mount => ({
+  ...mount,
+  uidMappings: uids,
+  gidMappings: gids,
+})
 
 /** Source: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources. */
 export function containerResources(pod: Pod, container: AnyContainer, memoryCapacity: number): LinuxContainerResources {

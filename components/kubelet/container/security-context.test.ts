@@ -90,7 +90,7 @@ describe("a container's security context for the runtime", () => {
   })
 
   test("lets an ephemeral container see the processes of its target", () => {
-    expect(namespaceOptions(podOf({}), "id")).toMatchObject({ pid: "TARGET", targetId: "id" })
+    expect(namespaceOptions(podOf({}), { target: "id" })).toMatchObject({ pid: "TARGET", targetId: "id" })
   })
 
   test.each([

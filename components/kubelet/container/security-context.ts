@@ -15,6 +15,7 @@ import type {
   SecurityProfile,
 } from "../../../pkg/cri/security.ts"
 import { containersOf, type AnyContainer } from "./containers.ts"
+import type { UserNamespaceOptions } from "../userns/user-namespaces.ts"
 import { configError } from "./start-error.ts"
 
 type ContainerSecurity = InitOf<typeof LinuxContainerSecurityContext>
@@ -42,10 +43,13 @@ const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/pro
 
 /**
  * Returns the namespaces of the pod's containers. `target` is the id of the container whose processes an ephemeral one
- * shares.
+ * shares; `users` are the ids of a pod with `hostUsers: false`.
  */
-export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
-  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec
+export function namespaceOptions(
+  pod: Pod,
+  { target, users }: { readonly target?: string | undefined; readonly users?: UserNamespaceOptions | undefined } = {},
+): NamespaceOption {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec
   return {
     network: hostNetwork === true ? "NODE" : "POD",
     ipc: hostIPC === true ? "NODE" : "POD",
@@ -58,7 +62,7 @@ export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
             ? "TARGET"
             : "CONTAINER",
     ...(target === undefined || hostPID === true || shareProcessNamespace === true ? {} : { targetId: target }),
-    ...(hostUsers === false ? { usernsOptions: { mode: "POD" as const } } : {}),
+    ...(users === undefined ? {} : { usernsOptions: users }),
   }
 }
 
@@ -113,6 +117,7 @@ export interface ContainerSecurityRequest {
   /** Folder of Localhost seccomp profiles. */
   readonly seccompFolder: string
   readonly targetContainerId?: string | undefined
+  readonly users?: UserNamespaceOptions | undefined
 }
 
 /** Source: pkg/kubelet/kuberuntime/security_context.go determineEffectiveSecurityContext. */
@@ -122,6 +127,7 @@ export function containerSecurity({
   image,
   seccompFolder,
   targetContainerId,
+  users,
 }: ContainerSecurityRequest): ContainerSecurity {
   const own = effective(pod, container)
   const shared = pod.spec.securityContext
@@ -139,7 +145,7 @@ export function containerSecurity({
           ? { runAsUsername: image.username }
           : {}
   return {
-    namespaceOptions: namespaceOptions(pod, targetContainerId),
+    namespaceOptions: namespaceOptions(pod, { target: targetContainerId, users }),
     privileged,
     ...user,
     ...(own.runAsGroup === undefined ? {} : { runAsGroup: { value: own.runAsGroup } }),
@@ -165,11 +171,11 @@ export function containerSecurity({
  * Returns the security context of the sandbox. Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go
  * generatePodSandboxLinuxConfig.
  */
-export function sandboxSecurity(pod: Pod): SandboxSecurity {
+export function sandboxSecurity(pod: Pod, users?: UserNamespaceOptions): SandboxSecurity {
   const shared = pod.spec.securityContext
   const privileged = containersOf(pod).some(({ container }) => container.securityContext?.privileged === true)
   return {
-    namespaceOptions: namespaceOptions(pod),
+    namespaceOptions: namespaceOptions(pod, { users }),
     privileged,
     seccomp: RUNTIME_DEFAULT,
     // The pause program needs no groups, but some runtimes check the ownership of volumes against them.

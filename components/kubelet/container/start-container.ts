@@ -142,6 +142,7 @@ async function tryStart(
     annotations: given.annotations,
     memoryCapacity: machine.machine.memoryBytes,
     targetContainerId: target,
+    users: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
   })
   signal.throwIfAborted()
 

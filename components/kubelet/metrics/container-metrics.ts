@@ -34,6 +34,16 @@ export class ContainerMetrics {
     for (const { pods } of this.#families.all) pods.with().inc()
   }
 
+  /** Called before the sandbox of a pod with `hostUsers: false` is made. */
+  startsUserNamespacedPod(): void {
+    for (const { namespaced } of this.#families.all) namespaced.with().inc()
+  }
+
+  /** Called when such a sandbox, or a container that starts with it, could not be started. */
+  failedUserNamespacedPod(): void {
+    for (const { namespacedFailures } of this.#families.all) namespacedFailures.with().inc()
+  }
+
   /** Called before a container is started. */
   starts(type: ContainerType): void {
     for (const { starts } of this.#families.all) starts.with(TYPES[type]).inc()
@@ -61,6 +71,14 @@ const hasEnded = (statuses: readonly ContainerStatus[] | undefined, name: string
 
 const familiesOf = (registry: Registry) => ({
   pods: registry.counter("kubelet_started_pods_total", "Cumulative number of pods started"),
+  namespaced: registry.counter(
+    "kubelet_started_user_namespaced_pods_total",
+    "Cumulative number of pods with user namespaces started. This metric will only be collected on Linux.",
+  ),
+  namespacedFailures: registry.counter(
+    "kubelet_started_user_namespaced_pods_errors_total",
+    "Cumulative number of errors when starting pods with user namespaces. This metric will only be collected on Linux.",
+  ),
   starts: registry.counter(
     "kubelet_started_containers_total",
     "Cumulative number of containers started",

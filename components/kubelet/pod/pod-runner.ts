@@ -1,7 +1,6 @@
 import { formatDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import type { Backoff } from "./backoff.ts"
 import { killContainer, killPod } from "./ending/kill.ts"
 import { containerHash } from "./labels.ts"
@@ -10,7 +9,7 @@ import { podFolder } from "./pod-paths.ts"
 import type { Reset } from "./restart-all.ts"
 import { isRunning, latest, latestExited, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 import { podCgroup, podResources } from "../sandbox/sandbox-config.ts"
-import { SandboxMaker, type SandboxParts } from "../sandbox/sandbox-maker.ts"
+import { SandboxMaker, type MadeSandbox, type SandboxParts } from "../sandbox/sandbox-maker.ts"
 import { startContainer, type StartParts } from "../container/start-container.ts"
 import { StartError, VolumeError } from "../container/start-error.ts"
 import type { StartFailure } from "../status/container-status.ts"
@@ -31,10 +30,8 @@ export interface Waker {
 }
 
 /** What containers need before they start. */
-interface Prepared {
+interface Prepared extends MadeSandbox {
   readonly mounted: MountedVolumes
-  readonly sandbox: RuntimeSandbox
-  readonly config: PodSandboxConfig
 }
 
 /**
@@ -131,15 +128,30 @@ export class PodRunner {
     if (plan.start.length === 0) return
     const starts = plan.start.filter((start) => !this.#isBackingOff(pod, start))
     if (starts.length === 0 && !plan.createSandbox) return
+    const isNamespaced = plan.createSandbox && pod.spec.hostUsers === false
+    if (isNamespaced) context.metrics.containers.startsUserNamespacedPod()
     const prepared = await this.#prepare(pod, plan, signal)
-    if (prepared === undefined) return
+    const allStarted = prepared !== undefined && (await this.#startAll(pod, starts, prepared, signal))
+    if (isNamespaced && !allStarted) context.metrics.containers.failedUserNamespacedPod()
+  }
+
+  /** Returns whether all containers were started whose turn it was. */
+  async #startAll(
+    pod: Pod,
+    starts: readonly ContainerStart[],
+    prepared: Prepared,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let failed = false
     for (const start of starts) {
       signal.throwIfAborted()
       const started = await this.#start(pod, start, prepared, signal)
+      failed ||= !started
       // The containers behind a failed init container wait; a started sidecar lets the next init container begin.
       if (!started && start.type !== "regular" && start.type !== "ephemeral") break
       if (started && start.type === "sidecar") this.#waker.wake()
     }
+    return !failed
   }
 
   /**
@@ -225,13 +237,12 @@ export class PodRunner {
         this.#waker.wakeIn(RETRY_MS)
         return undefined
       }
-      const config = await this.#sandboxes.config(pod, plan.attempt)
-      const sandbox =
-        plan.sandbox ??
-        (await traced(context.tracing, "Create sandbox", () => this.#sandboxes.create(pod, config, signal)))
-      if (sandbox !== undefined && (await this.#isNetworkReady(pod, sandbox, signal)))
-        return { mounted, sandbox, config }
-      if (sandbox === undefined) this.#sandboxDue = context.clock.monotonic() + RETRY_MS
+      const made =
+        plan.sandbox === undefined
+          ? await traced(context.tracing, "Create sandbox", () => this.#sandboxes.create(pod, plan.attempt, signal))
+          : { sandbox: plan.sandbox, config: await this.#sandboxes.config(pod, plan.attempt) }
+      if (made !== undefined && (await this.#isNetworkReady(pod, made.sandbox, signal))) return { mounted, ...made }
+      if (made === undefined) this.#sandboxDue = context.clock.monotonic() + RETRY_MS
       this.#waker.wakeIn(RETRY_MS)
       return undefined
     } catch (err) {

@@ -249,6 +249,7 @@ export class PodWorker implements Waker {
       verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
       more: this.#allocation.conditions,
       amounts: this.#allocation.amounts,
+      inForce: this.#allocation.inForce,
       devices: (container) => [
         ...dra.resourceStatuses(this.pod, container),
         ...devices.resourceStatuses(this.pod, container),
@@ -387,6 +388,7 @@ export class PodWorker implements Waker {
     images.forget(uid)
     crashes.forget(`${uid}_`)
     await clearing.run(() => clearAll(context, cache, this.#runtime))
+    this.#parts.userNamespaces.release(uid)
     this.#stage = "finished"
     this.#parts.finished(this)
   }

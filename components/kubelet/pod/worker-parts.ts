@@ -5,6 +5,7 @@ import type { LogRotation } from "../logs/rotate.ts"
 import type { ProbeManager } from "../probes/probe-manager.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { RunnerParts } from "./pod-runner.ts"
+import type { UserNamespaces } from "../userns/user-namespaces.ts"
 import type { PodIdentity } from "./pod-identity.ts"
 import type { resizeProblem } from "./resources/resize.ts"
 import type { Slots } from "./slots.ts"
@@ -15,6 +16,7 @@ export interface WorkerParts extends RunnerParts {
   readonly status: StatusManager
   readonly probes: ProbeManager
   readonly logs: LogRotation
+  readonly userNamespaces: UserNamespaces
   /** Limits how many pods are cleaned up at once. */
   readonly clearing: Slots
   /** Returns why the pod may not run here; undefined when it may. Calls `taken` at the moment of its admission. */

@@ -10,6 +10,7 @@ import { podLogFolder } from "../pod/pod-paths.ts"
 import { CPU_PERIOD, cpuQuota, cpuShares, podSums, qosClass } from "../pod/resources/qos.ts"
 import { sandboxSecurity } from "../container/security-context.ts"
 import { podSysctls } from "../admission/sysctls.ts"
+import type { UserNamespaceOptions } from "../userns/user-namespaces.ts"
 import { identityOf } from "../pod/pod-identity.ts"
 
 export interface SandboxRequest {
@@ -20,6 +21,8 @@ export interface SandboxRequest {
   readonly nodeHostname: string
   /** The runtime's name of the pod's cgroup. */
   readonly cgroupParent: string
+  /** The ids of a pod with `hostUsers: false`. */
+  readonly users?: UserNamespaceOptions | undefined
 }
 
 /**
@@ -33,6 +36,7 @@ export function sandboxConfig({
   hostResolver,
   nodeHostname,
   cgroupParent,
+  users,
 }: SandboxRequest): PodSandboxConfig {
   const { name, namespace, uid } = identityOf(pod)
   const ports = containersOf(pod)
@@ -59,7 +63,7 @@ export function sandboxConfig({
             })),
     labels: podLabels(pod),
     annotations: { ...pod.metadata.annotations },
-    linux: { cgroupParent, securityContext: sandboxSecurity(pod), sysctls: podSysctls(pod), resources },
+    linux: { cgroupParent, securityContext: sandboxSecurity(pod, users), sysctls: podSysctls(pod), resources },
   }
 }
 

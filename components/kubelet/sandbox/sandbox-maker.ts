@@ -7,6 +7,7 @@ import type { PodIdentity } from "../pod/pod-identity.ts"
 import type { RuntimeSandbox } from "../pod/runtime-pod.ts"
 import { podCgroup, sandboxConfig } from "./sandbox-config.ts"
 import type { Slots } from "../pod/slots.ts"
+import type { UserNamespaces } from "../userns/user-namespaces.ts"
 
 export interface SandboxParts {
   readonly context: KubeletContext
@@ -16,6 +17,13 @@ export interface SandboxParts {
   hostResolver(): Promise<Resolver>
   /** The handler of a RuntimeClass. @throws Error when there is none of that name */
   runtimeHandler(runtimeClass: string): Promise<string>
+  readonly userNamespaces: Pick<UserNamespaces, "of">
+}
+
+/** A sandbox, and the configuration with which its containers are created too. */
+export interface MadeSandbox {
+  readonly sandbox: RuntimeSandbox
+  readonly config: PodSandboxConfig
 }
 
 /** Makes the sandboxes of one pod. */
@@ -29,11 +37,19 @@ export class SandboxMaker {
   }
 
   /**
-   * The configuration of the pod's sandbox number `attempt`, with which its containers are created too. It is made again
-   * for containers that start later, as by upstream: it would take half a kilobyte of each pod at rest.
+   * Returns the configuration of the pod's sandbox number `attempt`. It is made again for containers that start later,
+   * as by upstream: it would take half a kilobyte of each pod at rest.
    */
   async config(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    const { context, hostResolver } = this.#parts
+    return this.#config(pod, attempt, await this.#handler(pod))
+  }
+
+  async #handler({ spec: { runtimeClassName } }: Pod): Promise<string> {
+    return runtimeClassName ? this.#parts.runtimeHandler(runtimeClassName) : ""
+  }
+
+  async #config(pod: Pod, attempt: number, handler: string): Promise<PodSandboxConfig> {
+    const { context, hostResolver, userNamespaces } = this.#parts
     return sandboxConfig({
       pod,
       attempt,
@@ -41,22 +57,24 @@ export class SandboxMaker {
       hostResolver: await hostResolver(),
       nodeHostname: context.runtime.machine.hostname,
       cgroupParent: context.runtime.cgroups.parentName(podCgroup(pod)),
+      users: await userNamespaces.of(pod, handler),
     })
   }
 
-  /** Undefined when it could not be made, which an event tells. */
-  async create(pod: Pod, config: PodSandboxConfig, signal: AbortSignal): Promise<RuntimeSandbox | undefined> {
+  /** Returns undefined when the sandbox could not be created, which an event tells. */
+  async create(pod: Pod, attempt: number, signal: AbortSignal): Promise<MadeSandbox | undefined> {
     const { context, cache, starting } = this.#parts
     context.metrics.containers.startsPod()
     try {
-      const { runtimeClassName } = pod.spec
-      const handler = runtimeClassName ? await this.#parts.runtimeHandler(runtimeClassName) : ""
+      const handler = await this.#handler(pod)
+      const config = await this.#config(pod, attempt, handler)
       await context.runtime.files.makeFolder(config.logDirectory!)
       const id = await starting.run(async () => {
         signal.throwIfAborted()
         return context.runtime.containers.runPodSandbox(config, handler)
       })
-      return await cache.refreshSandbox(id, this.#identity)
+      const sandbox = await cache.refreshSandbox(id, this.#identity)
+      return sandbox === undefined ? undefined : { sandbox, config }
     } catch (err) {
       signal.throwIfAborted()
       const why = err instanceof Error ? err.message : String(err)

@@ -42,6 +42,9 @@ const isEmpty = (annotations: object | undefined): boolean => Object.keys(annota
 /** The configurations of containers, most of which are alike, also on different nodes. */
 const configs = new SharedParts()
 
+/** All nodes have the usual handler only. */
+const HANDLERS = [{ name: "", features: { recursiveReadOnlyMounts: true, userNamespaces: true } }]
+
 /**
  * The sandboxes and containers of one simulated node, in memory. They survive a restart of the kubelet, as those of
  * containerd do.
@@ -100,7 +103,7 @@ export class SimulatedContainers implements RuntimeService {
     return {
       status: { conditions: [ready("RuntimeReady"), ready("NetworkReady")] },
       info: {},
-      runtimeHandlers: [],
+      runtimeHandlers: HANDLERS,
       features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
     }
   }
