@@ -61,6 +61,26 @@ describe("the in-process client", () => {
     stop()
   })
 
+  test("asks a selector of some objects at a time, so that other requests are served in between", async () => {
+    // given
+    const { client, stop } = start()
+    const names = Array.from({ length: 1100 }, (_, i) => `c${i}`)
+    await Promise.all(names.map((name) => client.create(ConfigMap, cm(name))))
+    const ended: string[] = []
+    // when a list begins, and another request after it
+    const labelSelector = Array.from({ length: 4000 }, (_, i) => `!k${i}`).join(",")
+    const list = client.list(ConfigMap, { namespace: "default", labelSelector }).then(({ items }) => {
+      ended.push("list")
+      return items
+    })
+    await client.get(ConfigMap, { namespace: "default", name: "c1" }).then(() => ended.push("other"))
+    const items = await list
+    // then
+    expect(ended).toEqual(["other", "list"])
+    expect(items).toHaveLength(1100)
+    stop()
+  })
+
   test("creates, reads, lists, updates and deletes an object", async () => {
     const { client, stop } = start()
     const made = await client.create(ConfigMap, cm("a", { x: "1" }))

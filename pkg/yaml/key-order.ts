@@ -1,4 +1,7 @@
 const LETTER = /^\p{L}$/u
+const SURROGATE = /[\ud800-\udfff]/
+/** The characters of a name: a text that has no pairs of surrogates is a list of them. */
+type Signs = string | readonly string[]
 const DIGIT = /^\p{Nd}$/u
 
 /**
@@ -7,7 +10,10 @@ const DIGIT = /^\p{Nd}$/u
  */
 export function byNaturalOrder(a: string, b: string): number {
   if (a === b) return 0
-  const [left, right] = [Array.from(a), Array.from(b)]
+  const first = firstDifference(a, b)
+  if (first !== undefined) return first
+  const isPlain = !SURROGATE.test(a) && !SURROGATE.test(b)
+  const [left, right] = isPlain ? [a, b] : [Array.from(a), Array.from(b)]
   const length = Math.min(left.length, right.length)
   let at = 0
   while (at < length && left[at] === right[at]) at++
@@ -24,16 +30,30 @@ export function byNaturalOrder(a: string, b: string): number {
   return m.length - n.length || byCode(x, y)
 }
 
+/**
+ * Compares names whose first difference is between two small Latin letters, as most keys of objects are; undefined for
+ * others.
+ */
+function firstDifference(a: string, b: string): number | undefined {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (x === y) continue
+    return x >= 97 && x <= 122 && y >= 97 && y <= 122 ? x - y : undefined
+  }
+  return undefined
+}
+
 const byCode = (x: string, y: string): number => x.codePointAt(0)! - y.codePointAt(0)!
 
 /** Returns whether a digit other than 0 comes before `at` with only digits between them. */
-function isInNumber(signs: readonly string[], at: number): boolean {
+function isInNumber(signs: Signs, at: number): boolean {
   for (let i = at - 1; i >= 0 && DIGIT.test(signs[i]!); i--) if (signs[i] !== "0") return true
   return false
 }
 
 /** Returns the digits that begin at `at`. */
-function digitsFrom(signs: readonly string[], at: number): string {
+function digitsFrom(signs: Signs, at: number): string {
   let digits = ""
   for (let i = at; i < signs.length && /^[0-9]$/.test(signs[i]!); i++) digits += signs[i]!
   return digits

@@ -1,3 +1,5 @@
+const isFirstHalf = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
+
 /** A text that is being written, and the column in which its last line ends. */
 export class LineWriter {
   text = ""
@@ -7,7 +9,18 @@ export class LineWriter {
   /** Adds text without line breaks. */
   put(text: string): void {
     this.text += text
-    for (const _ of text) this.column++
+    for (let i = 0; i < text.length; i++) {
+      // The second half of a pair of surrogates is no code point of its own.
+      const code = text.charCodeAt(i)
+      if (code < 0xdc00 || code > 0xdfff || i === 0 || !isFirstHalf(text.charCodeAt(i - 1))) this.column++
+    }
+  }
+
+  /** Returns the text so far, which is written no more. */
+  take(): string {
+    const { text } = this
+    this.text = ""
+    return text
   }
 
   /** Adds a character that ends the line. */

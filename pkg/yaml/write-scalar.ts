@@ -84,12 +84,17 @@ const daysOf = (year: number, month: number): number =>
 
 /** Writes text, and breaks lines at single spaces beyond the width. */
 function writeWords(out: LineWriter, text: string, indent: number, isKey: boolean): void {
-  const signs = Array.from(text)
-  for (const [i, sign] of signs.entries()) {
-    const lone = sign === " " && signs[i - 1] !== " " && signs[i + 1] !== " "
-    if (lone && !isKey && out.column > WIDTH && i > 0 && i < signs.length - 1) out.startLine(indent)
-    else out.put(sign)
+  let from = 0
+  // The first and the last character stay where they are.
+  for (let i = isKey ? -1 : text.indexOf(" ", 1); i > 0 && i < text.length - 1; i = text.indexOf(" ", i + 1)) {
+    if (text[i - 1] === " " || text[i + 1] === " ") continue
+    out.put(text.slice(from, i))
+    from = i
+    if (out.column <= WIDTH) continue
+    out.startLine(indent)
+    from = i + 1
   }
+  out.put(text.slice(from))
 }
 
 function writeSingleQuoted(out: LineWriter, text: string, indent: number, isKey: boolean): void {
@@ -131,18 +136,23 @@ function escaped(sign: string): string {
   return code <= 0xff ? `\\x${hex(2)}` : code <= 0xffff ? `\\u${hex(4)}` : `\\U${hex(8)}`
 }
 
+const ESCAPED = new RegExp(String.raw`["\\\n\u2028\u2029]|${SPECIAL.source}`, "gu")
+
 function writeDoubleQuoted(out: LineWriter, text: string, indent: number, isKey: boolean): void {
+  const put = (from: number, to: number) => out.put(text.slice(from, to).replace(ESCAPED, escaped))
   out.put('"')
-  const signs = Array.from(text)
-  for (const [i, sign] of signs.entries()) {
-    const breaks = sign === " " && signs[i - 1] !== " " && !isKey && out.column > WIDTH && i > 0 && i < signs.length - 1
-    if (!breaks) out.put(escaped(sign))
-    else {
-      out.startLine(indent)
-      // A space at the start of a line would be lost.
-      if (signs[i + 1] === " ") out.put("\\")
-    }
+  let from = 0
+  for (let i = isKey ? -1 : text.indexOf(" ", 1); i > 0 && i < text.length - 1; i = text.indexOf(" ", i + 1)) {
+    if (text[i - 1] === " ") continue
+    put(from, i)
+    from = i
+    if (out.column <= WIDTH) continue
+    out.startLine(indent)
+    from = i + 1
+    // A space at the start of a line would be lost.
+    if (text[from] === " ") out.put("\\")
   }
+  put(from, text.length)
   out.put('"')
 }
 
@@ -152,12 +162,16 @@ function writeLiteral(out: LineWriter, text: string, indent: number): void {
   const ends = /[\n\u2028\u2029]$/.test(text) ? (/(?:^|[\n\u2028\u2029])[\n\u2028\u2029]$/.test(text) ? "+" : "") : "-"
   out.put(`|${begins}${ends}`)
   out.break()
-  for (const part of text.split(/([\n\u2028\u2029])/)) {
-    if (part === "") continue
-    if (BREAK.test(part)) out.break(part)
-    else {
-      out.startLine(indent)
-      out.put(part)
-    }
+  let from = 0
+  const putLine = (to: number) => {
+    if (to === from) return
+    out.startLine(indent)
+    out.put(text.slice(from, to))
   }
+  for (const { 0: sign, index } of text.matchAll(/[\n\u2028\u2029]/g)) {
+    putLine(index)
+    out.break(sign)
+    from = index + 1
+  }
+  putLine(text.length)
 }

@@ -16,6 +16,36 @@ export function writeYaml(value: unknown): string {
   return out.text
 }
 
+/**
+ * Yields `head` with the list `field` in it as YAML, in parts: one for each item, and those before and after. Together
+ * they are the text that `writeYaml` returns for the whole.
+ */
+export function* yamlInParts<T>(
+  head: object,
+  field: string,
+  items: readonly T[],
+  itemOf: (item: T) => object,
+): Generator<string, void, undefined> {
+  const out = new LineWriter()
+  for (const [key, value] of entriesOf({ ...head, [field]: items })) {
+    out.startLine(0)
+    writeScalar(out, key, STEP, true)
+    out.put(":")
+    if (key !== field || items.length === 0) {
+      writeNode(out, value, 0, "key")
+      continue
+    }
+    for (const item of items) {
+      out.startLine(0)
+      out.put("-")
+      writeNode(out, itemOf(item), 0, "dash")
+      yield out.take()
+    }
+  }
+  out.startLine(0)
+  yield out.take()
+}
+
 /** The number of columns by which a level of the tree is indented. */
 const STEP = 2
 
@@ -72,7 +102,12 @@ const isOnOneLine = (value: unknown): boolean =>
   typeof value !== "object" ||
   value === null ||
   value instanceof ExactNumber ||
-  (Array.isArray(value) ? value.length === 0 : entriesOf(value).length === 0)
+  (Array.isArray(value) ? value.length === 0 : isEmpty(value))
+
+function isEmpty(map: object): boolean {
+  for (const key in map) if ((map as Readonly<Record<string, unknown>>)[key] !== undefined) return false
+  return true
+}
 
 /** Undefined values are left out. */
 const entriesOf = (map: object): readonly (readonly [string, unknown])[] =>

@@ -1,5 +1,5 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
-import { matchesFields, parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
+import { fieldConditions, parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
 import { parseLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -28,12 +28,13 @@ export function selectionOf(
   const fields = parseFieldSelector(fieldSelector)
   for (const { path } of fields) if (!isSelectable(resource, path)) throw badRequest(unknownField(resource, path))
   const name = fields.find(({ path, operator }) => path === "metadata.name" && operator !== "!=")?.value
+  const hasFields = fieldConditions(fields)
   return {
     everything: false,
     name,
     matches: (object) =>
       (labels.everything || labels.matches(object.metadata.labels ?? {})) &&
-      (fields.length === 0 || matchesFields(fields, (path) => fieldValue(resource, object, path))),
+      (fields.length === 0 || hasFields((path) => fieldValue(resource, object, path))),
   }
 }
 

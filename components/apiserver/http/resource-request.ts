@@ -276,7 +276,10 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
   const { upgrade } = exchange
   if (upgrade !== undefined && isWebSocket(exchange.req))
     return import("./watch/watch-socket.ts").then(({ watchOverWebSocket }) =>
-      watchOverWebSocket(exchange, upgrade, watched(request, options.watchSeconds), options.pipeline, encoder, events),
+      watchOverWebSocket(exchange, upgrade, watched(request, options.watchSeconds), options.pipeline, encoder, {
+        events,
+        clock: options.clock,
+      }),
     )
   const stream = new WatchStream(exchange, encoder, { events, clock: options.clock })
   // Refusals are thrown here, while a response with their code can still be sent.

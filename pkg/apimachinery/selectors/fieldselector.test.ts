@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { formatFieldSelector, matchesFields, parseFieldSelector } from "./fieldselector.ts"
+import { fieldConditions, formatFieldSelector, parseFieldSelector } from "./fieldselector.ts"
 
 describe("field selectors", () => {
   test.each([
@@ -37,7 +37,7 @@ describe("field selectors", () => {
 
   test("all requirements must match", () => {
     const values: Record<string, string> = { a: "1", b: "" }
-    const holds = (text: string) => matchesFields(parseFieldSelector(text), (path) => values[path] ?? "")
+    const holds = (text: string) => fieldConditions(parseFieldSelector(text))((path) => values[path] ?? "")
     expect([holds("a=1,b="), holds("a!=1"), holds("b!=x,c=")]).toEqual([true, false, true])
   })
 })

@@ -41,6 +41,23 @@ const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, "\\
 export const formatFieldSelector = (requirements: readonly FieldRequirement[]): string =>
   requirements.map(({ path, operator, value }) => `${path}${operator}${escapeFieldValue(value)}`).join(",")
 
-/** Whether all conditions are true; `valueOf` returns the text at a path, empty when the object has none. */
-export const matchesFields = (requirements: readonly FieldRequirement[], valueOf: (path: string) => string): boolean =>
-  requirements.every(({ path, operator, value }) => (valueOf(path) === value) === (operator === "="))
+/**
+ * Returns what decides whether an object meets all conditions; `valueOf` returns its text at a path, empty when it has
+ * none. Thousands of conditions take no longer than the paths that they are about.
+ */
+export function fieldConditions(
+  requirements: readonly FieldRequirement[],
+): (valueOf: (path: string) => string) => boolean {
+  const byPath = new Map<string, { readonly wanted: Set<string>; readonly refused: Set<string> }>()
+  for (const { path, operator, value } of requirements) {
+    let condition = byPath.get(path)
+    if (condition === undefined) byPath.set(path, (condition = { wanted: new Set(), refused: new Set() }))
+    ;(operator === "=" ? condition.wanted : condition.refused).add(value)
+  }
+  const conditions = [...byPath]
+  return (valueOf) =>
+    conditions.every(([path, { wanted, refused }]) => {
+      const value = valueOf(path)
+      return (wanted.size === 0 || (wanted.size === 1 && wanted.has(value))) && !refused.has(value)
+    })
+}

@@ -1,6 +1,7 @@
 import { badRequest } from "../errors.ts"
 import { isLabelValue, isQualifiedName, oneProblem } from "../validation/names.ts"
 import type { LabelSelector } from "../meta.ts"
+import { labelConditions } from "./label-conditions.ts"
 
 export type Labels = Readonly<Record<string, string>>
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt"
@@ -52,10 +53,11 @@ function holds({ key, operator, values }: LabelRequirement, labels: Labels): boo
 
 /** Makes a matcher of requirements; without any it matches everything. */
 function matcherOf(requirements: readonly LabelRequirement[]): LabelMatcher {
+  const matches = labelConditions(requirements, holds)
   return {
     requirements,
     everything: requirements.length === 0,
-    matches: (labels = NONE) => requirements.every((requirement) => holds(requirement, labels)),
+    matches: (labels = NONE) => matches(labels),
     toString: () => requirements.map(requirementText).join(","),
   }
 }

@@ -86,34 +86,40 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
   }
 
   return async (objects, apiVersion) => {
-    const parts = partsOf(objects.filter((object) => object.apiVersion !== apiVersion))
+    const wanted = objects.filter((object) => object.apiVersion !== apiVersion)
     const found = new Map<KubeObject, KubeObject>()
-    for (let at = 0; at < parts.length; at += MOST_REVIEWS)
-      await Promise.all(
-        parts.slice(at, at + MOST_REVIEWS).map(async (part) => {
-          for (const [i, object] of (await converted(part, apiVersion)).entries()) found.set(part[i]!, object)
-        }),
-      )
+    let running: Promise<void>[] = []
+    for (let from = 0; from < wanted.length;) {
+      // Thousands of objects are measured, and written into reviews, one review in a turn.
+      if (from > 0) await new Promise<void>((resolve) => options.clock.afterTurn(resolve))
+      const part = partOf(wanted, from)
+      from += part.length
+      const under = converted(part, apiVersion).then((all) => {
+        for (const [i, object] of all.entries()) found.set(part[i]!, object)
+      })
+      under.catch(() => undefined) // it is awaited below, perhaps in a later turn
+      running.push(under)
+      if (running.length === MOST_REVIEWS) {
+        await Promise.all(running)
+        running = []
+      }
+    }
+    await Promise.all(running)
     return objects.map((object) => found.get(object) ?? object)
   }
 }
 
-function partsOf(objects: readonly KubeObject[]): readonly (readonly KubeObject[])[] {
-  if (objects.length === 1) return [objects]
-  const parts: KubeObject[][] = []
+/** Returns the objects from one on that go into one review. */
+function partOf(objects: readonly KubeObject[], from: number): readonly KubeObject[] {
+  if (from === objects.length - 1) return objects.slice(from)
   let characters = 0
-  for (const object of objects) {
-    const length = JSON.stringify(object).length
-    const part = parts.at(-1)
-    if (part === undefined || part.length === MOST_OBJECTS || characters + length > MOST_CHARACTERS) {
-      parts.push([object])
-      characters = length
-    } else {
-      part.push(object)
-      characters += length
-    }
+  let to = from
+  while (to < objects.length && to - from < MOST_OBJECTS) {
+    characters += JSON.stringify(objects[to]).length
+    if (to > from && characters > MOST_CHARACTERS) break
+    to++
   }
-  return parts
+  return objects.slice(from, to)
 }
 
 /** @throws ApiError with the message that the conversion of `first` failed */

@@ -10,6 +10,7 @@ import type { Stored } from "../../../../pkg/storage/storage.ts"
 import type { ApiResult } from "../../request.ts"
 import { encodingJson } from "./json-steps.ts"
 import { listBytes, saysTypeInLists, withoutType, type Parts } from "./list-bytes.ts"
+import { encodingIndentedJson, encodingYaml } from "./text-steps.ts"
 import { MEDIA_TYPE, type Accepted, type Encoding } from "./negotiate.ts"
 import { tableOf, tableParts } from "../../../../pkg/apimachinery/table/table.ts"
 import { writeYaml } from "../../../../pkg/yaml/write.ts"
@@ -61,10 +62,15 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
     case "json":
       return {
         contentType: MEDIA_TYPE.json,
-        body: pretty ? indented(listObject(resource, metadata, items)) : listBytes(resource, metadata, items),
+        body: pretty
+          ? { steps: encodingIndentedJson(headOf(resource, metadata), "items", items, itemOf(resource)) }
+          : listBytes(resource, metadata, items),
       }
     case "yaml":
-      return { contentType: MEDIA_TYPE.yaml, body: writeYaml(listObject(resource, metadata, items)) }
+      return {
+        contentType: MEDIA_TYPE.yaml,
+        body: { steps: encodingYaml(headOf(resource, metadata), "items", items, itemOf(resource)) },
+      }
     case "protobuf":
       return {
         contentType: MEDIA_TYPE.protobuf,
@@ -102,12 +108,10 @@ function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeO
   return encodeProtobuf(schema, object, { apiVersion, kind })
 }
 
-const listObject = (resource: Resource, metadata: ListMeta, items: readonly Stored[]) => ({
-  kind: `${resource.kind}List`,
-  apiVersion: resource.apiVersion,
-  metadata,
-  items: items.map(({ object }) => (saysTypeInLists(resource) ? object : withoutType(object))),
-})
+const headOf = ({ kind, apiVersion }: Resource, metadata: ListMeta) => ({ kind: `${kind}List`, apiVersion, metadata })
+
+const itemOf = (resource: Resource): ((item: Stored) => KubeObject) =>
+  saysTypeInLists(resource) ? ({ object }) => object : ({ object }) => withoutType(object)
 
 function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
   for (const { object } of items) yield object
@@ -121,23 +125,29 @@ function encodeTransformed(
 ): Encoded {
   const { accepted, pretty, now, includeObject } = options
   const apiVersion = `meta.k8s.io/${accepted.asVersion}`
-  const inSteps = accepted.encoding === "json" && !pretty
+  const listed = <T>(head: object, field: string, items: readonly T[], itemOf: (item: T) => object): Encoded => {
+    const isYaml = accepted.encoding === "yaml"
+    const encoding = isYaml ? encodingYaml : pretty ? encodingIndentedJson : encodingJson
+    return { contentType: MEDIA_TYPE[isYaml ? "yaml" : "json"], body: { steps: encoding(head, field, items, itemOf) } }
+  }
   const text = (value: object): Encoded =>
     accepted.encoding === "yaml"
       ? { contentType: MEDIA_TYPE.yaml, body: writeYaml(value) }
       : { contentType: MEDIA_TYPE.json, body: pretty ? indented(value) : JSON.stringify(value) }
   switch (accepted.as) {
     case "Table": {
-      if (result.kind === "list" && inSteps && resource.rowOrder === undefined) {
+      const tableOptions = { now, includeObject, version: accepted.asVersion }
+      if (result.kind === "list") {
         const { metadata, items } = result
-        const { head, rowOf } = tableParts(resource, { metadata, now, includeObject, version: accepted.asVersion })
-        const steps = encodingJson(head, "rows", items, ({ object }) => rowOf(object))
-        return { contentType: MEDIA_TYPE.json, body: { steps } }
+        const { head, rowOf } = tableParts(resource, { ...tableOptions, metadata })
+        const { rowOrder } = resource
+        const ordered =
+          rowOrder === undefined ? items : items.toSorted((a, b) => rowOrder.call(resource, a.object, b.object))
+        return listed(head, "rows", ordered, ({ object }) => rowOf(object))
       }
-      const objects = result.kind === "list" ? result.items.map(({ object }) => object) : [result.object]
-      const metadata: ListMeta =
-        result.kind === "list" ? result.metadata : { resourceVersion: result.object.metadata.resourceVersion }
-      return text(tableOf(resource, objects, { metadata, now, includeObject, version: accepted.asVersion }))
+      const { object } = result
+      const metadata: ListMeta = { resourceVersion: object.metadata.resourceVersion }
+      return text(tableOf(resource, [object], { ...tableOptions, metadata }))
     }
     case "PartialObjectMetadata": {
       if (result.kind === "list")
@@ -170,10 +180,7 @@ function encodeTransformed(
           },
         }
       const head = { kind: "PartialObjectMetadataList", apiVersion, metadata: result.metadata }
-      const itemOf = ({ object }: Stored) => partial(object, apiVersion)
-      return inSteps
-        ? { contentType: MEDIA_TYPE.json, body: { steps: encodingJson(head, "items", result.items, itemOf) } }
-        : text({ ...head, items: result.items.map(itemOf) })
+      return listed(head, "items", result.items, ({ object }) => partial(object, apiVersion))
     }
   }
 }

@@ -1,11 +1,12 @@
 import { ApiError, badRequest, methodNotSupported } from "../../../../pkg/apimachinery/errors.ts"
 import type { ListMeta } from "../../../../pkg/apimachinery/meta.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Page } from "../../../../pkg/storage/page.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import { checkListOptions, checkNotFuture, versionOfList } from "../../cacher/resource-version.ts"
 import { selectionOf, type Selection } from "../../cacher/selection.ts"
 import { listAt, pageAt } from "../../cacher/snapshot.ts"
-import { ShownObject, storageKey, storagePrefix, viewOf } from "../../cacher/view.ts"
+import { ShownObject, storageKey, storagePrefix, viewOf, type ShowsAtOnce } from "../../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../../request.ts"
 import type { RegistryContext } from "../context.ts"
 import { decodeToken, encodeToken, type ListPosition } from "../continue-token.ts"
@@ -33,23 +34,42 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
     selection.everything && limit > 0
       ? chunk(context, request, from, limit)
       : { items: candidates(context, request, selection, from), remaining: 0 }
-  const shown = viewOf(resource).allShown(items)
   const answer = (objects: readonly Stored[]): ApiResult =>
-    selection.everything
-      ? listed(request, from, objects, objects.length + remaining)
-      : selected(request, from, objects, selection)
-  return shown instanceof Promise ? shown.then(answer) : answer(shown)
+    selection.everything ? listed(request, from, objects, objects.length + remaining) : selected(request, from, objects)
+  const view = viewOf(resource)
+  const isWork = !selection.everything || resource.storedAs !== undefined
+  if (isWork && view.atOnce !== undefined && items.length > OBJECTS_OF_TURN)
+    return foundInSteps(items, view.atOnce, selection, context.clock).then(answer)
+  const matching = (objects: readonly Stored[]) =>
+    selection.everything ? objects : objects.filter(({ object }) => selection.matches(object))
+  const shown = view.allShown(items)
+  return shown instanceof Promise ? shown.then(matching).then(answer) : answer(matching(shown))
+}
+
+/** The objects that are converted and compared with selectors in one turn: some milliseconds of work. */
+const OBJECTS_OF_TURN = 500
+
+/** Returns what the selection matches of thousands of objects. Other requests are served in between. */
+async function foundInSteps(
+  items: readonly Stored[],
+  shown: ShowsAtOnce,
+  selection: Selection,
+  clock: Pick<Clock, "afterTurn">,
+): Promise<readonly Stored[]> {
+  const found: Stored[] = []
+  for (let from = 0; from < items.length; from += OBJECTS_OF_TURN) {
+    if (from > 0) await new Promise<void>((resolve) => clock.afterTurn(resolve))
+    for (const item of items.slice(from, from + OBJECTS_OF_TURN)) {
+      const seen = shown(item)
+      if (selection.everything || selection.matches(seen.object)) found.push(seen)
+    }
+  }
+  return found
 }
 
 /** With selectors the remaining objects are not counted, as upstream. */
-function selected(
-  request: ApiRequest,
-  from: ListPosition,
-  objects: readonly Stored[],
-  selection: Selection,
-): ApiResult {
+function selected(request: ApiRequest, from: ListPosition, found: readonly Stored[]): ApiResult {
   const { limit = 0 } = request.options
-  const found = objects.filter(({ object }) => selection.matches(object))
   const isPart = limit > 0 && found.length > limit
   return listed(request, from, isPart ? found.slice(0, limit) : found, isPart ? undefined : found.length)
 }
