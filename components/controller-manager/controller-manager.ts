@@ -1,6 +1,7 @@
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import type { ControllerObserver, RunningController } from "../../pkg/controller/start.ts"
+import { checkKnown } from "../../pkg/names/known.ts"
 import { controllers, type ControllersConfig } from "./controllers.ts"
 
 export interface ControllerManagerConfig extends ControllersConfig {
@@ -16,6 +17,8 @@ export interface ControllerManager extends Component {
   readonly idle: boolean
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Runs the controllers. They share informers; each writes as its own user, so that audit and RBAC tell them apart. */
 export function createControllerManager(context: ComponentContext, config: ControllerManagerConfig): ControllerManager {
   let running: RunningController[] = []
@@ -30,7 +33,14 @@ export function createControllerManager(context: ComponentContext, config: Contr
     async start(signal) {
       stopped = false
       const tracing = context.tracing?.of("kube-controller-manager")
-      const entries = controllers(config).filter(({ name }) => config.disabled?.has(name) !== true)
+      const { disabled = NONE } = config
+      const all = controllers(config)
+      checkKnown(
+        "controller",
+        disabled,
+        all.map(({ name }) => name),
+      )
+      const entries = all.filter(({ name }) => !disabled.has(name))
       const starting = entries.map(async (entry) => {
         const client = entry.account === undefined ? context.client : config.clientFor(entry.account)
         const controller = await entry.start({ ...context, client, tracing }, config.observer)

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import type { Scalar } from "yaml"
 import { loadYaml } from "../../../pkg/apimachinery/json/yaml.ts"
 import { foreignFlag, type ForeignFlags } from "./foreign-flags.ts"
-import { didYouMean } from "./suggest.ts"
+import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
 /** What a config file may say. */

@@ -1,7 +1,7 @@
 import { readConfig, type ConfigEntries, type ConfigVocabulary } from "./config-file.ts"
 import { variablesOf, type Flag, type FlagShape, type FlagsOf } from "./flags.ts"
 import { foreignFlag, NO_FOREIGN_FLAGS, type ForeignFlags } from "./foreign-flags.ts"
-import { didYouMean } from "./suggest.ts"
+import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
 /** A command line, split but not parsed. */

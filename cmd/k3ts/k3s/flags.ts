@@ -4,7 +4,7 @@
  */
 import { trueOrFalse } from "../cli/flags.ts"
 import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
-import { didYouMean } from "../cli/suggest.ts"
+import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { OptionalPart, serverFlags } from "../config/server-flags.ts"
 import { KUBE_PROXY_ANSWERS, KUBE_PROXY_FLAGS } from "./kube-proxy-args.ts"

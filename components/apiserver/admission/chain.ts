@@ -1,3 +1,4 @@
+import { checkKnown } from "../../../pkg/names/known.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { chainOf, type Admission } from "./admission.ts"
 import type { AdmissionContext } from "./context.ts"
@@ -26,7 +27,8 @@ import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "
 
 /**
  * The plugins in the order in which they are called. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins,
- * which has webhooks and policies just before ResourceQuota, the last one.
+ * which has webhooks and policies just before ResourceQuota, the last one. @throws Error for an unknown name in
+ * `disabled`
  */
 export const defaultChain = (
   context: AdmissionContext,
@@ -34,33 +36,36 @@ export const defaultChain = (
   policies: PolicyDependencies,
   disabled: ReadonlySet<string> = new Set(),
   features: Features = DEFAULT_FEATURES,
-): Admission =>
-  chainOf(
-    [
-      namespaceLifecycle(context),
-      ...limitRanger(context),
-      serviceAccount(context),
-      nodeRestriction(context),
-      taintNodesByCondition,
-      ...podSecurity(context),
-      ...priority(context),
-      defaultTolerationSeconds,
-      defaultStorageClass(context),
-      storageObjectInUseProtection,
-      persistentVolumeClaimResize(context),
-      runtimeClass(context),
-      ...certificates(context),
-      defaultIngressClass(context),
-      podTopologyLabels(context),
-      nodeDeclaredFeatures(context),
-      podResize(context),
-      disabledFields(features),
-      mutatingPolicies(context, policies),
-      mutatingWebhooks(context, webhooks),
-      validatingPolicies(context, policies),
-      validatingWebhooks(context, webhooks),
-      resourceQuota(context),
-    ]
-      .filter((plugin) => plugin !== undefined)
-      .filter(({ name }) => !disabled.has(name)),
+): Admission => {
+  const plugins = [
+    namespaceLifecycle(context),
+    ...limitRanger(context),
+    serviceAccount(context),
+    nodeRestriction(context),
+    taintNodesByCondition,
+    ...podSecurity(context),
+    ...priority(context),
+    defaultTolerationSeconds,
+    defaultStorageClass(context),
+    storageObjectInUseProtection,
+    persistentVolumeClaimResize(context),
+    runtimeClass(context),
+    ...certificates(context),
+    defaultIngressClass(context),
+    podTopologyLabels(context),
+    nodeDeclaredFeatures(context),
+    podResize(context),
+    disabledFields(features),
+    mutatingPolicies(context, policies),
+    mutatingWebhooks(context, webhooks),
+    validatingPolicies(context, policies),
+    validatingWebhooks(context, webhooks),
+    resourceQuota(context),
+  ].filter((plugin) => plugin !== undefined)
+  checkKnown(
+    "admission plugin",
+    disabled,
+    plugins.map(({ name }) => name),
   )
+  return chainOf(plugins.filter(({ name }) => !disabled.has(name)))
+}

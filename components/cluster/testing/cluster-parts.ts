@@ -13,6 +13,7 @@ import { instant, milliseconds } from "./time/duration.ts"
 import { watchRevisions } from "./end/end-checks.ts"
 import { endlessInstant } from "./time/endless.ts"
 import { Faults } from "./faults/faults.ts"
+import { checkNames } from "./options/known-names.ts"
 import { OwnErrors } from "./history/own-errors.ts"
 import { Nodes } from "./nodes/nodes.ts"
 import { featuresFrom, nodeSpecs, serverCount, type ClusterOptions } from "./options/options.ts"
@@ -81,6 +82,7 @@ export interface ClusterParts {
  * @throws TestClusterError for an invalid option
  */
 export function clusterParts(options: ClusterOptions, alive: () => void, snapshot?: ClusterSnapshot): ClusterParts {
+  checkNames(options)
   const ending = new AbortController()
   const thrown: Error[] = []
   let isEndless = false

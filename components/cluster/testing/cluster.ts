@@ -6,6 +6,7 @@ import { actingOn } from "./verbs/acting.ts"
 import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
 import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
+import { checkImage, checkNode } from "./options/known-names.ts"
 import { endCluster } from "./end/end-cluster.ts"
 import { tellSuppressed } from "./end/suppressed.ts"
 import type { Waiting } from "./verbs/eventually.ts"
@@ -130,6 +131,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   /** Adds a node, named like those of `startCluster` by default. Returns its name. */
   addNode(node: NodeOptions = {}): Promise<string> {
     return this.called(async () => {
+      checkNode(node)
       const spec = this.#parts.nodes.specOf(node)
       const starting = this.#parts.nodes.add(spec)()
       await this.#parts.driver.ended(() => `addNode waits for the kubelet of node ${spec.name} to start`, starting)
@@ -214,6 +216,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   /** Sets how an image behaves, for containers that are started from now on. */
   setImage(image: string, behaviour: ImageBehaviour): void {
     this.alive()
+    checkImage(image, behaviour)
     this.images.set(image, behaviour)
   }
 

@@ -33,13 +33,46 @@ const OPTIONS: readonly [ClusterOptions, string][] = [
   [{ eventTtl: "500ms" }, 'Cannot use eventTtl "500ms": expected whole seconds'],
   [{ startTime: "yesterday" }, 'Cannot use "yesterday" as a time'],
   [{ preload: "no/such/file.yaml" }, "there is no such file"],
+  [unknown({ node: 3 }), 'startCluster has no option "node"; did you mean nodes?'],
+  [unknown({ components: { schedulers: false } }), 'components has no part "schedulers"; did you mean scheduler?'],
+  [unknown({ components: { controllers: { disable: [] } } }), 'has no option "disable"; did you mean disabled?'],
+  [unknown({ admission: { enabled: [] } }), 'admission has no option "enabled"'],
+  [unknown({ nodes: [{ taint: [] }] }), 'a node has no option "taint"; did you mean taints?'],
+  [unknown({ nodes: [{ capacity: { gpu: 1 } }] }), 'the capacity of a node has no "gpu"'],
+  [unknown({ images: { web: { startsMs: 1 } } }), 'the image "web" cannot have "startsMs"; did you mean startMs?'],
 ]
+
+/** Options that the types refuse. */
+function unknown(options: object): ClusterOptions {
+  return options as ClusterOptions
+}
 
 test.each(OPTIONS)("options %j are refused", async (options, message) => {
   const err = await errorOf(() => startCluster(options))
   expect(err).toBeInstanceOf(TestClusterError)
   expect(err.message).toContain(message)
   expect(err.stack).toContain("misuse.test.ts")
+})
+
+test.each<readonly [ClusterOptions, string]>([
+  [
+    { components: { controllers: { disabled: ["jobs-controller"] } } },
+    '"jobs-controller"; did you mean job-controller?',
+  ],
+  [{ admission: { disabled: ["ServiceAcount"] } }, '"ServiceAcount"; did you mean ServiceAccount?'],
+])("the unknown name in %j is refused", async (options, message) => {
+  expect((await errorOf(() => startCluster(options))).message).toContain(message)
+})
+
+test("a node that is added, and an image that is set, are checked as those of the options", async () => {
+  // given
+  await using cluster = await startCluster()
+  // when
+  const added = await errorOf(() => cluster.addNode({ label: {} } as object))
+  const set = await errorOf(async () => cluster.setImage("web", { log: [] } as object))
+  // then
+  expect(added.message).toBe('a node has no option "label"; did you mean labels?')
+  expect(set.message).toBe('the image "web" cannot have "log"; did you mean logs?')
 })
 
 const MANIFESTS: readonly [string, string][] = [

@@ -1,0 +1,96 @@
+import { didYouMean } from "../../../../pkg/names/suggest.ts"
+import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
+import { TestClusterError } from "../caller.ts"
+import type { NodeOptions } from "./node-spec.ts"
+import type { ClusterOptions } from "./options.ts"
+
+/**
+ * The names that the options of a test cluster may have. A wrong one would be dropped without a word where the test is
+ * JavaScript, or its options are made elsewhere. Each table has all keys of its type, as the compiler checks.
+ */
+type Names<T> = { readonly [name in keyof Required<T>]: true }
+
+const OPTIONS: Names<ClusterOptions> = {
+  nodes: true,
+  ipFamilies: true,
+  servers: true,
+  seed: true,
+  startTime: true,
+  clock: true,
+  images: true,
+  components: true,
+  webhooks: true,
+  extensionServers: true,
+  admission: true,
+  features: true,
+  autoscalerSyncPeriod: true,
+  eventTtl: true,
+  history: true,
+  frozen: true,
+  tracing: true,
+  log: true,
+  preload: true,
+  snapshot: true,
+}
+const COMPONENTS: Names<NonNullable<ClusterOptions["components"]>> = {
+  scheduler: true,
+  kubelet: true,
+  controllers: true,
+}
+const NODE: Names<NodeOptions> = { name: true, capacity: true, labels: true, taints: true, syncFrequency: true }
+const CAPACITY: Names<NonNullable<NodeOptions["capacity"]>> = {
+  cpu: true,
+  memory: true,
+  pods: true,
+  "ephemeral-storage": true,
+}
+const IMAGE: Names<ImageBehaviour> = {
+  pullMs: true,
+  pullError: true,
+  sizeBytes: true,
+  uid: true,
+  startMs: true,
+  startError: true,
+  runsMs: true,
+  exitCode: true,
+  terminationMessage: true,
+  logs: true,
+  memoryBytes: true,
+  cpu: true,
+  onStop: true,
+  listensAfterMs: true,
+  http: true,
+  grpc: true,
+  exec: true,
+  run: true,
+}
+
+/** Checks the names of options, parts, nodes and image behaviours. @throws TestClusterError for an unknown one */
+export function checkNames({ components, images, ...options }: ClusterOptions): void {
+  check("startCluster has no option", { ...options }, { ...OPTIONS })
+  check("components has no part", components, COMPONENTS)
+  const { controllers } = components ?? {}
+  check("controllers has no option", typeof controllers === "object" ? controllers : {}, { disabled: true })
+  check("admission has no option", options.admission, { disabled: true })
+  if (typeof options.nodes === "object") for (const node of options.nodes) checkNode(node)
+  for (const [image, behaviour] of Object.entries(images ?? {})) checkImage(image, behaviour)
+}
+
+/** Checks the names in the settings of a node. @throws TestClusterError for an unknown one */
+export function checkNode(node: NodeOptions): void {
+  check("a node has no option", node, NODE)
+  check("the capacity of a node has no", node.capacity, CAPACITY)
+}
+
+/** Checks the names in the behaviour of an image. @throws TestClusterError for an unknown one */
+export const checkImage = (image: string, behaviour: ImageBehaviour): void =>
+  check(`the image ${JSON.stringify(image)} cannot have`, behaviour, IMAGE)
+
+function check(what: string, given: object | undefined, known: object): void {
+  const names = Object.keys(known)
+  const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name))
+  if (wrong !== undefined)
+    throw new TestClusterError(
+      `${what} ${JSON.stringify(wrong)}${didYouMean(wrong, names) || `: expected ${names.join(", ")}`}`,
+    )
+}
