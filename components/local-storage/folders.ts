@@ -1,6 +1,7 @@
 import { constants } from "node:fs"
-import { chmod, lstat, mkdir, open } from "node:fs/promises"
+import { chmod, lstat, mkdir } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
+import { withOpenFile } from "../../pkg/files/owned-file.ts"
 import { mountPoints } from "../../pkg/process/mount-points.ts"
 import { run } from "../../pkg/process/run.ts"
 
@@ -41,12 +42,9 @@ export class Folders {
   async createDisk(name: string, bytes: number): Promise<string> {
     const path = join(await this.create(name), DISK)
     await chmod(dirname(path), 0o700)
-    const file = await open(path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600)
-    try {
+    await withOpenFile([path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600], async (file) => {
       if ((await file.stat()).size < bytes) await file.truncate(bytes)
-    } finally {
-      await file.close()
-    }
+    })
     return path
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
+import { handleViolations } from "./handles.ts"
 import { importViolations } from "./imports.ts"
 import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
@@ -242,5 +243,32 @@ describe("joinedKeyViolations", () => {
 
   test("allows tests to join as they like", () => {
     expect(joined('const key = values.join("\\0")', "pkg/a.test.ts")).toBe(0)
+  })
+})
+
+describe("handleViolations", () => {
+  const handles = (path: string, text: string) =>
+    handleViolations([new SourceFile(path, text)]).map(({ message }) => message)
+
+  test.each([
+    ['import { chmod, open, stat } from "node:fs/promises"', ["imports open"]],
+    ['import {\n  mkdir,\n  open as openHandle,\n} from "fs/promises"', ["imports open"]],
+    ['import { lstat, type FileHandle } from "node:fs/promises"', ["imports FileHandle"]],
+    ['import { opendir } from "node:fs/promises"', ["imports opendir"]],
+    ['import { promises as fs } from "node:fs"', ["imports promises"]],
+    ['import * as fs from "node:fs/promises"', ["imports all of node:fs/promises"]],
+    ['import fs from "node:fs/promises"', ["imports all of node:fs/promises"]],
+  ])("refuses %s", (text, expected) => {
+    expect(handles("components/kubelet/x.ts", text)).toEqual(expected)
+  })
+
+  test.each([
+    ["components/kubelet/x.ts", 'import { openAsBlob, stat } from "node:fs/promises"'],
+    ["components/kubelet/x.ts", 'import { openSync, createReadStream } from "node:fs"'],
+    ["components/kubelet/x.test.ts", 'import { open } from "node:fs/promises"'],
+    ["pkg/files/owned-file.ts", 'import { open, type FileHandle } from "node:fs/promises"'],
+    ["test/e2e/x.ts", 'import { open } from "node:fs/promises"'],
+  ])("allows in %s: %s", (path, text) => {
+    expect(handles(path, text)).toEqual([])
   })
 })

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
+import { handleViolations } from "./handles.ts"
 import { importViolations } from "./imports.ts"
 import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
@@ -34,6 +35,7 @@ export function ruleViolations(files: readonly SourceFile[]): Violation[] {
     ...importViolations(code),
     ...circleViolations(code),
     ...globalViolations(code),
+    ...handleViolations(code),
     ...memberViolations(code),
     ...joinedKeyViolations(code),
     ...lineViolations(files),
@@ -49,7 +51,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of imports, time, chance, members, keys and lines hold in ${files.length} files`
+      ? `The rules of imports, time, chance, open files, members, keys and lines hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

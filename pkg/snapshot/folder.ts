@@ -1,9 +1,10 @@
 import { constants, readdirSync, rmSync, statfsSync, type Stats } from "node:fs"
-import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises"
+import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import process from "node:process"
 import { pathToFileURL } from "node:url"
 import { fileError, removeIfPossible } from "../files/files.ts"
+import { withOpenFile } from "../files/owned-file.ts"
 import { verifySnapshot } from "./unpack.ts"
 import { SnapshotError, type SnapshotSource } from "./format.ts"
 import { isSnapshotName, timeInName } from "./names.ts"
@@ -109,8 +110,7 @@ export class SnapshotFolder implements SnapshotStore {
 
   async #write(aside: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-    const file = await open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    try {
+    await withOpenFile([aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600], async (file) => {
       let unchecked = LOOK_AGAIN
       for await (const part of parts) {
         unchecked += part.length
@@ -118,12 +118,10 @@ export class SnapshotFolder implements SnapshotStore {
           this.#refuseFullDisk()
           unchecked = 0
         }
-        await file.writeFile(part)
+        await file.append(part)
       }
       await file.sync()
-    } finally {
-      await file.close()
-    }
+    })
   }
 
   #refuseFullDisk(): void {
@@ -172,11 +170,4 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r")
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
+const syncFolder = (path: string): Promise<void> => withOpenFile([path], (folder) => folder.sync())

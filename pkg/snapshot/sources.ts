@@ -1,5 +1,5 @@
 import { constants } from "node:fs"
-import { open } from "node:fs/promises"
+import { withOpenFile } from "../files/owned-file.ts"
 import { damagedSnapshot, type SnapshotSource } from "./format.ts"
 
 /** Returns a source that reads a snapshot in memory. */
@@ -18,24 +18,19 @@ export async function withFile<T>(
   use: (source: SnapshotSource) => Promise<T>,
   { noLinks = false }: { noLinks?: boolean } = {},
 ): Promise<T> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | (noLinks ? constants.O_NOFOLLOW : 0))
-  try {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (noLinks ? constants.O_NOFOLLOW : 0)
+  return withOpenFile([path, flags], async (file) => {
     const stat = await file.stat()
     if (!stat.isFile()) throw damagedSnapshot(path, "it is not a regular file")
-    return await use({
+    return use({
       name: path,
       size: stat.size,
       async read(offset, length) {
         const buffer = Buffer.allocUnsafe(length)
-        for (let done = 0; done < length;) {
-          const { bytesRead } = await file.read(buffer, done, length - done, offset + done)
-          if (bytesRead === 0) throw damagedSnapshot(path, "it became shorter while it was read")
-          done += bytesRead
-        }
+        if ((await file.fill(buffer, offset)) < length)
+          throw damagedSnapshot(path, "it became shorter while it was read")
         return buffer
       },
     })
-  } finally {
-    await file.close()
-  }
+  })
 }

@@ -200,7 +200,8 @@ function logOptionsOf(query: Query, container: string): LogOptions {
 /** Returns a signal that aborts when the client goes away. */
 function goneSignal({ res }: Exchange): AbortSignal {
   const gone = new AbortController()
-  res.once("close", () => gone.abort())
+  if (res.destroyed) gone.abort()
+  else res.once("close", () => gone.abort())
   return gone.signal
 }
 

@@ -1,9 +1,9 @@
 import { createReadStream, readFileSync, readdirSync } from "node:fs"
-import { open } from "node:fs/promises"
 import { join } from "node:path"
 import { pipeline, Readable } from "node:stream"
 import { createGunzip, createZstdDecompress } from "node:zlib"
 import { CRI_NAMESPACE } from "../../../pkg/cri/containerd-events.ts"
+import { withOpenFile } from "../../../pkg/files/owned-file.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { run, type RunOptions } from "../../../pkg/process/run.ts"
 
@@ -63,7 +63,8 @@ const ctr = ({ socket }: ContainerdPaths, args: readonly string[], options: RunO
  * The name of the file does not matter.
  */
 async function openArchive(archive: string | Uint8Array): Promise<Readable> {
-  const head = typeof archive === "string" ? await firstBytes(archive, 4) : archive.subarray(0, 4)
+  const head =
+    typeof archive === "string" ? await withOpenFile([archive], (file) => file.read(4, 0)) : archive.subarray(0, 4)
   const raw = typeof archive === "string" ? createReadStream(archive) : Readable.from([archive])
   const decompressor = startsWith(head, [0x1f, 0x8b])
     ? createGunzip()
@@ -72,16 +73,6 @@ async function openArchive(archive: string | Uint8Array): Promise<Readable> {
       : undefined
   // An error of either stream ends the result with that error, which its reader sees.
   return decompressor === undefined ? raw : pipeline(raw, decompressor, () => undefined)
-}
-
-async function firstBytes(path: string, count: number): Promise<Uint8Array> {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(new Uint8Array(count), 0, count, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
 }
 
 const startsWith = (bytes: Uint8Array, magic: readonly number[]) => magic.every((byte, i) => bytes[i] === byte)

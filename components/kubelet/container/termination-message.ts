@@ -25,8 +25,11 @@ export async function terminationMessage(files: PodFiles, status: ContainerStatu
   if (log === undefined) return undefined
   const lines = log
     .split("\n")
-    .flatMap((line) => parseLogLine(line) ?? [])
+    .map((text) => Buffer.from(text))
+    .flatMap((bytes) => {
+      const line = parseLogLine(bytes)
+      return line === undefined ? [] : `${bytes.toString("utf8", line.start)}${line.partial ? "" : "\n"}`
+    })
     .slice(-MAX_LOG_LINES)
-  const text = lines.map(({ content, partial }) => (partial ? content : `${content}\n`)).join("")
-  return Buffer.from(text).subarray(-MAX_LOG_BYTES).toString("utf8")
+  return Buffer.from(lines.join("")).subarray(-MAX_LOG_BYTES).toString("utf8")
 }

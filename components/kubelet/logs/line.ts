@@ -8,22 +8,28 @@ export interface LogLine {
   readonly stream: "stdout" | "stderr"
   /** Whether the line continues in the next line of this stream. */
   readonly partial: boolean
-  readonly content: string
+  /** Where the container's own bytes begin. They need not be UTF-8. */
+  readonly start: number
 }
 
-/** Parses a line without its line break. Undefined for an invalid line, such as the rest of one that was cut. */
-export function parseLogLine(line: string): LogLine | undefined {
-  const first = line.indexOf(" ")
-  const second = line.indexOf(" ", first + 1)
-  const third = line.indexOf(" ", second + 1)
-  if (first < 0 || second < 0) return undefined
-  const stream = line.slice(first + 1, second)
+const SPACE = 0x20
+
+/**
+ * Parses the head of a line without its line break. Undefined for an invalid line, such as the rest of one that was
+ * cut.
+ */
+export function parseLogLine(line: Buffer): LogLine | undefined {
+  const first = line.indexOf(SPACE)
+  const second = first < 0 ? -1 : line.indexOf(SPACE, first + 1)
+  if (second < 0) return undefined
+  const stream = line.toString("latin1", first + 1, second)
   if (stream !== "stdout" && stream !== "stderr") return undefined
-  const tags = third < 0 ? line.slice(second + 1) : line.slice(second + 1, third)
+  const third = line.indexOf(SPACE, second + 1)
+  const tags = line.toString("latin1", second + 1, third < 0 ? line.length : third)
   return {
-    time: line.slice(0, first),
+    time: line.toString("latin1", 0, first),
     stream,
-    partial: tags.split(":")[0] === "P",
-    content: third < 0 ? "" : line.slice(third + 1),
+    partial: tags === "P" || tags.startsWith("P:"),
+    start: third < 0 ? line.length : third + 1,
   }
 }

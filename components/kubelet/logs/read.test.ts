@@ -79,13 +79,10 @@ describe("a container's log", () => {
   })
 
   test("ignores lines that are not in the log format", () => {
-    expect(["", "x", "time stdin F x", "cut in two"].map(parseLogLine)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ])
-    expect(parseLogLine("t stdout P:x a b")).toEqual({ time: "t", stream: "stdout", partial: true, content: "a b" })
+    const parse = (line: string) => parseLogLine(Buffer.from(line))
+    expect(["", "x", "time stdin F x", "cut in two"].map(parse)).toEqual([undefined, undefined, undefined, undefined])
+    expect(parse("t stdout P:x a b")).toEqual({ time: "t", stream: "stdout", partial: true, start: 13 })
+    expect(parse("t stderr F")).toEqual({ time: "t", stream: "stderr", partial: false, start: 10 })
   })
 
   test("continues after an endless line, which no runtime writes", async () => {

@@ -3,6 +3,7 @@ import type { LogOptions } from "../../../pkg/component/node-connector.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 import type { OpenFile } from "../runtime/open-file.ts"
 import { parseLogLine, type LogLine } from "./line.ts"
+import { RotatedFile } from "./rotated-file.ts"
 
 const CHUNK = 64 * 1024
 /** Runtimes write at most 16 KiB of output into one line; a longer line was written by another program. */
@@ -29,7 +30,8 @@ const LOOK_ANYWAY_MS = 1000
 
 /**
  * Yields a container's log as users see it, from the file that the runtime writes; with `follow` also what is written
- * later, across rotations. Source: cri-client pkg/logs/logs.go.
+ * later, across rotations. The container's bytes are never decoded. Whatever its reader does, nothing stays open after
+ * `signal` aborts. Source: cri-client pkg/logs/logs.go.
  */
 export async function* readLog({
   files,
@@ -40,53 +42,54 @@ export async function* readLog({
   onChange,
   signal,
 }: LogReadRequest): AsyncGenerator<Uint8Array, void> {
-  let file = await files.open(path)
+  if (signal.aborted) return
   const wakeUp = new Wake()
   const off = options.follow ? [files.watch(path, () => wakeUp.ring()), onChange(() => wakeUp.ring())] : []
-  const onAbort = () => wakeUp.ring()
+  const log = new RotatedFile(files, path)
+  const release = async () => {
+    for (const stop of off.splice(0)) stop()
+    await log.close()
+  }
+  // The reader may never ask for more: it is not waited for.
+  const onAbort = () => {
+    wakeUp.ring()
+    release().catch(() => undefined)
+  }
   signal.addEventListener("abort", onAbort, { once: true })
   const print = printer(options, clock.now())
   let left = options.limitBytes ?? Infinity
   try {
-    let offset = file === undefined ? 0 : await tailOffset(file, options.tailLines)
-    let rest: Uint8Array = new Uint8Array(0)
+    await log.open((file) => tailOffset(file, options.tailLines))
+    let rest = Buffer.alloc(0)
     while (!signal.aborted && left > 0) {
       wakeUp.arm()
       const live = isLive()
-      const chunk: Uint8Array = file === undefined ? new Uint8Array(0) : await file.read(offset, CHUNK)
+      const chunk = await log.read(CHUNK)
       if (chunk.length > 0) {
-        offset += chunk.length
-        const bytes: Uint8Array = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+        const bytes = Buffer.concat([rest, chunk])
         const end = bytes.lastIndexOf(NEWLINE) + 1
         rest = bytes.subarray(end)
         // Runtimes split long lines; text without a line end is no line of a log.
-        if (rest.length > MAX_LINE_BYTES) rest = new Uint8Array(0)
-        const text = print(Buffer.from(bytes.subarray(0, end)).toString("utf8"))
-        if (text === "") continue
-        const out = Buffer.from(text)
+        if (rest.length > MAX_LINE_BYTES) rest = Buffer.alloc(0)
+        const out = print(bytes.subarray(0, end))
+        if (out.length === 0) continue
         yield out.length > left ? out.subarray(0, left) : out
         left -= out.length
         continue
       }
-      if (file !== undefined && !(await file.isCurrent())) {
-        const next = await files.open(path)
-        if (next !== undefined) {
-          await file.close()
-          file = next
-          offset = 0
-          rest = new Uint8Array(0)
-          continue
-        }
-      }
-      if (!options.follow || !live) break
+      const rotated = await log.rotated(!options.follow || !live)
+      if (rotated === "new file") rest = Buffer.alloc(0)
+      if (rotated !== undefined) continue
+      if (!options.follow || !live || signal.aborted) break
       const anyway = clock.setTimeout(() => wakeUp.ring(), LOOK_ANYWAY_MS, "watchdog")
       await wakeUp.wait().finally(() => anyway.cancel())
-      file ??= await files.open(path)
     }
+  } catch (err) {
+    // The file was closed while it was read.
+    if (!signal.aborted) throw err
   } finally {
     signal.removeEventListener("abort", onAbort)
-    for (const stop of off) stop()
-    await file?.close()
+    await release()
   }
 }
 
@@ -128,7 +131,7 @@ async function tailOffset(file: OpenFile, lines: number | undefined): Promise<nu
 function printer(
   { sinceSeconds, sinceTime, timestamps, stream = "All" }: LogReadRequest["options"],
   now: number,
-): (text: string) => string {
+): (lines: Buffer) => Buffer {
   const since =
     sinceTime !== undefined
       ? comparableTime(sinceTime)
@@ -139,16 +142,19 @@ function printer(
   const open = { stdout: false, stderr: false }
   const wanted = ({ stream: of, time }: LogLine) =>
     (stream === "All" || stream.toLowerCase() === of) && (since === "" || comparableTime(time) >= since)
-  return (text) => {
-    let out = ""
-    for (const raw of text.split("\n")) {
-      const line = raw === "" ? undefined : parseLogLine(raw)
+  return (lines) => {
+    const out: Buffer[] = []
+    for (let from = 0, end = 0; from < lines.length; from = end + 1) {
+      end = lines.indexOf(NEWLINE, from)
+      const raw = lines.subarray(from, end)
+      const line = parseLogLine(raw)
       if (line === undefined || !wanted(line)) continue
-      if (timestamps && !open[line.stream]) out += `${line.time} `
-      out += line.partial ? line.content : `${line.content}\n`
+      if (timestamps && !open[line.stream]) out.push(Buffer.from(`${line.time} `, "latin1"))
+      // With its line break, unless the line continues.
+      out.push(line.partial ? raw.subarray(line.start) : lines.subarray(from + line.start, end + 1))
       open[line.stream] = line.partial
     }
-    return out
+    return Buffer.concat(out)
   }
 }
 

@@ -1,5 +1,6 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { LogOptions, NodeConnector } from "../../../pkg/component/node-connector.ts"
+import { streamOf } from "./stream-of.ts"
 
 /**
  * Answers /containerLogs/NAMESPACE/POD/CONTAINER with what `kubectl logs` shows. `signal` aborts when the asker is
@@ -14,7 +15,9 @@ export async function containerLogs(
   if (namespace === "" || name === "" || container === "" || more.length > 0)
     throw badRequest("the path must be /containerLogs/<namespace>/<pod>/<container>")
   const log = await logs({ namespace, name, uid: "" }, optionsOf(searchParams, container), signal)
-  return new Response(streamOf(log), { headers: { "Content-Type": "text/plain", "Transfer-Encoding": "chunked" } })
+  return new Response(streamOf(log, signal), {
+    headers: { "Content-Type": "text/plain", "Transfer-Encoding": "chunked" },
+  })
 }
 
 /** `tail` is an older name of `tailLines`. */
@@ -39,16 +42,4 @@ function optionsOf(query: URLSearchParams, container: string): LogOptions {
     ...(sinceTime === null || sinceTime === "" ? {} : { sinceTime }),
     ...(stream === null ? {} : { stream }),
   }
-}
-
-function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = parts[Symbol.asyncIterator]()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await iterator.next()
-      if (done === true) controller.close()
-      else controller.enqueue(value)
-    },
-    cancel: async () => void (await iterator.return?.()),
-  })
 }

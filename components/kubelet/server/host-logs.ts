@@ -2,15 +2,21 @@ import { dirname, join } from "node:path"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 import type { OpenFile } from "../runtime/open-file.ts"
+import { streamOf } from "./stream-of.ts"
 
 /** Bytes that are read at a time. */
 const PART = 64 * 1024
 
 /**
- * Answers /logs/… with the files in the folder where pods' logs are (/var/log): a list of links for a folder. @throws
- * ApiError
+ * Answers /logs/… with the files in the folder where pods' logs are (/var/log): a list of links for a folder.
+ * `signal` aborts when the asker is gone. @throws ApiError
  */
-export async function hostLogs(files: PodFiles, podLogs: string, { pathname }: URL): Promise<Response> {
+export async function hostLogs(
+  files: PodFiles,
+  podLogs: string,
+  { pathname }: URL,
+  signal: AbortSignal,
+): Promise<Response> {
   // A URL has no `..` left that would lead out of the folder, but for what was escaped.
   const parts = pathname
     .slice("/logs".length)
@@ -27,9 +33,11 @@ export async function hostLogs(files: PodFiles, podLogs: string, { pathname }: U
   const file = await files.open(path)
   // A folder with nothing in it.
   if (file === undefined) return new Response(listing([]), { headers: { "Content-Type": "text/html; charset=utf-8" } })
-  const size = await file.size()
-  const first = await file.read(0, Math.min(PART, size))
-  return new Response(contentOf(file, first, size), {
+  // A body that nobody has begun to read has no end either.
+  const close = () => void file.close().catch(() => undefined)
+  if (signal.aborted) close()
+  else signal.addEventListener("abort", close, { once: true })
+  return new Response(streamOf(contentOf(file, signal), signal), {
     headers: { "Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked" },
   })
 }
@@ -47,18 +55,17 @@ function listing(names: readonly string[]): string {
   return `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${lines.join("")}</pre>\n`
 }
 
-/** The file as long as it was when it was opened. */
-function contentOf(file: OpenFile, first: Uint8Array, size: number): ReadableStream<Uint8Array> {
-  let offset = 0
-  return new ReadableStream({
-    async pull(controller) {
-      const part =
-        offset === 0 ? first : offset < size ? await file.read(offset, Math.min(PART, size - offset)) : new Uint8Array()
+/** Yields the file as long as it was when it was opened, and closes it, also when `signal` aborts. */
+async function* contentOf(file: OpenFile, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  try {
+    const size = await file.size()
+    for (let offset = 0; offset < size && !signal.aborted;) {
+      const part = await file.read(offset, Math.min(PART, size - offset))
+      if (part.length === 0) return
       offset += part.length
-      if (part.length > 0) return controller.enqueue(part)
-      await file.close()
-      controller.close()
-    },
-    cancel: () => file.close(),
-  })
+      yield part
+    }
+  } finally {
+    await file.close()
+  }
 }

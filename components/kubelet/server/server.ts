@@ -93,7 +93,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
   const below: Readonly<Record<string, Handler>> = {
     "/healthz": (_, url) => health(url, parts.problem, slis),
     "/containerLogs": (request, url) => containerLogs(parts.logs, url, request.signal),
-    "/logs": (_, url) => hostLogs(runtime.files, config.podLogs, url),
+    "/logs": (request, url) => hostLogs(runtime.files, config.podLogs, url, request.signal),
     "/run": (_, url) => runCommand(parts, url),
   }
   return async (request) => {

@@ -18,6 +18,7 @@ import { type Connection, connectionOf, type ConnectionLimits, Connections, defa
 import { type PeerCertificate, verifiedPeer } from "./peer-certificate.ts"
 import { sentDirectly } from "./direct-answer.ts"
 import { allowDirectResponses } from "./direct-response.ts"
+import { Http2Response } from "./http2-response.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
 import { orClose } from "../../failure/or-close.ts"
@@ -118,7 +119,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   })
 
   const settings = { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEAD_BYTES }
-  const http2 = createHttp2({ settings }, (req, res) => {
+  const http2 = createHttp2({ settings, Http2ServerResponse: Http2Response }, (req, res) => {
     const connection = ofSession(req)
     if (connection !== undefined) {
       connections.began(connection, res)

@@ -1,8 +1,9 @@
 import type { Writable } from "node:stream"
 
-/** Resolves when more may be written, or the stream is closed. */
+/** Resolves when more may be written, or the stream is closed; at once when it was closed before. */
 export const drained = (stream: Writable): Promise<void> =>
   new Promise((resolve) => {
+    if (stream.destroyed) return resolve()
     const done = () => {
       stream.off("drain", done)
       stream.off("close", done)

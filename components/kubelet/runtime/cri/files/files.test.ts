@@ -56,9 +56,12 @@ describe("a file that a container can replace", () => {
 
 describe("the files of the folder of logs", () => {
   const ask = async (path: string) => {
-    const answer = await hostLogs(files, join(folder, "log/pods"), new URL(`http://node${path}`)).catch(
-      (err: unknown) => err as Error,
-    )
+    const answer = await hostLogs(
+      files,
+      join(folder, "log/pods"),
+      new URL(`http://node${path}`),
+      new AbortController().signal,
+    ).catch((err: unknown) => err as Error)
     return answer instanceof Error ? answer.message : answer.text()
   }
 

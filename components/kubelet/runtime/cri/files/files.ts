@@ -52,11 +52,10 @@ async function readText(path: string, tailBytes: number | undefined): Promise<st
   const file = await openRegular(path)
   if (file === undefined) return undefined
   try {
-    if (tailBytes === undefined) return await file.readFile("utf8")
+    if (tailBytes === undefined) return await file.readText()
     const { size } = await file.stat()
     const length = Math.min(size, tailBytes)
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
-    return buffer.subarray(0, bytesRead).toString("utf8")
+    return (await file.read(length, size - length)).toString("utf8")
   } finally {
     await file.close()
   }

@@ -1,21 +1,29 @@
-import { Buffer } from "node:buffer"
-import { stat, type FileHandle } from "node:fs/promises"
+import { stat } from "node:fs/promises"
+import type { OwnedFile } from "../../../../../pkg/files/owned-file.ts"
 import type { OpenFile } from "../../open-file.ts"
 import { unlessMissing } from "../volumes/missing.ts"
 
-/** Wraps an open file for reading in parts. `path` is the path by which it was opened. */
-export async function openFile(file: FileHandle, path: string): Promise<OpenFile> {
-  const { ino, dev } = await file.stat()
+/**
+ * Wraps an open file for reading in parts, and closes it if that fails. `path` is the path by which it was opened.
+ */
+export async function openFile(file: OwnedFile, path: string): Promise<OpenFile> {
+  const { ino, dev } = await identityOf(file)
   return {
-    async read(offset, length) {
-      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, offset)
-      return buffer.subarray(0, bytesRead)
-    },
+    read: (offset, length) => file.read(length, offset),
     size: async () => (await file.stat()).size,
     async isCurrent() {
       const now = await unlessMissing(stat(path))
       return now?.ino === ino && now.dev === dev
     },
     close: () => file.close(),
+  }
+}
+
+async function identityOf(file: OwnedFile): Promise<{ readonly ino: number; readonly dev: number }> {
+  try {
+    return await file.stat()
+  } catch (err) {
+    await file.close()
+    throw err
   }
 }

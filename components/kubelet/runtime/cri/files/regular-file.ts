@@ -1,5 +1,5 @@
 import { constants } from "node:fs"
-import { open, type FileHandle } from "node:fs/promises"
+import { OwnedFile } from "../../../../../pkg/files/owned-file.ts"
 import { unlessMissing } from "../volumes/missing.ts"
 
 /** Linux's O_PATH, which node does not export: opens a handle to a path without opening the file itself. */
@@ -10,8 +10,8 @@ export const O_PATH = 0o10000000
  * anything in the place of a file: a named pipe, on which the opening thread would block for ever, or a device of the
  * host. So the path is opened with O_PATH, its type is checked, and the same inode is opened for reading.
  */
-export async function openRegular(path: string): Promise<FileHandle | undefined> {
-  const place = await unlessMissing(open(path, O_PATH))
+export async function openRegular(path: string): Promise<OwnedFile | undefined> {
+  const place = await unlessMissing(OwnedFile.open(path, O_PATH))
   if (place === undefined) return undefined
   try {
     return await reopened(place)
@@ -21,5 +21,5 @@ export async function openRegular(path: string): Promise<FileHandle | undefined>
 }
 
 /** Opens the regular file of an O_PATH handle for reading; returns undefined when it is not a regular file. */
-export const reopened = async (place: FileHandle): Promise<FileHandle | undefined> =>
-  (await place.stat()).isFile() ? open(`/proc/self/fd/${place.fd}`, constants.O_RDONLY) : undefined
+export const reopened = async (place: OwnedFile): Promise<OwnedFile | undefined> =>
+  (await place.stat()).isFile() ? OwnedFile.open(`/proc/self/fd/${place.fd}`, constants.O_RDONLY) : undefined

@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs"
-import { chmod, mkdir, open, stat } from "node:fs/promises"
+import { chmod, mkdir, stat } from "node:fs/promises"
 import type { HostPathVolumeSource } from "../../../../../pkg/api/core/v1/volume/volume.ts"
+import { withOpenFile } from "../../../../../pkg/files/owned-file.ts"
 import { unlessMissing } from "./missing.ts"
 
 type Type = NonNullable<HostPathVolumeSource["type"]>
@@ -18,8 +19,7 @@ export async function checkHostPath(path: string, type: Type): Promise<void> {
     return
   }
   if (found === undefined && type === "FileOrCreate") {
-    const file = await open(path, "a", 0o644)
-    await file.close()
+    await withOpenFile([path, "a", 0o644], async () => {})
     return
   }
   const wanted = type === "DirectoryOrCreate" ? "Directory" : type === "FileOrCreate" ? "File" : type

@@ -5,8 +5,9 @@
  * CVE-2017-1002101, CVE-2021-25741.
  */
 import { constants } from "node:fs"
-import { chmod, lstat, mkdir, open, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
+import { chmod, lstat, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
+import { OwnedFile } from "../../../../../pkg/files/owned-file.ts"
 import type { SubPathRequest } from "../../../volumes/volume-files.ts"
 import { O_PATH, reopened } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
@@ -41,7 +42,7 @@ export async function bindSubPath({ volume, subPath, target }: SubPathRequest): 
  * Opens a file in the volume for reading; returns undefined when it does not exist. @throws Error when it is not a
  * regular file, or is outside of the volume
  */
-export async function openFileInside(volume: string, path: string): Promise<FileHandle | undefined> {
+export async function openFileInside(volume: string, path: string): Promise<OwnedFile | undefined> {
   const root = await realpath(volume)
   try {
     const place = await openInside(root, await resolved(root, path), undefined)
@@ -86,8 +87,8 @@ async function resolved(root: string, path: string): Promise<readonly string[]> 
 }
 
 /** Opens the file at `names` below the volume, one folder after the other; with a mode, missing folders are created. */
-async function openInside(root: string, names: readonly string[], mode: number | undefined): Promise<FileHandle> {
-  let handle = await open(root, O_PATH | constants.O_NOFOLLOW)
+async function openInside(root: string, names: readonly string[], mode: number | undefined): Promise<OwnedFile> {
+  let handle = await OwnedFile.open(root, O_PATH | constants.O_NOFOLLOW)
   for (const name of names) {
     const parent = handle
     const path = `/proc/self/fd/${parent.fd}/${name}`
@@ -97,13 +98,10 @@ async function openInside(root: string, names: readonly string[], mode: number |
         if (mode === undefined) throw Object.assign(new Error(`${names.join("/")} does not exist`), { code: "ENOENT" })
         await mkdir(path)
         await chmod(path, mode) // the umask limits the mode that mkdir sets
-        next = await open(path, O_PATH | constants.O_NOFOLLOW)
+        next = await OwnedFile.open(path, O_PATH | constants.O_NOFOLLOW)
       }
+      await refuseLink(next, name)
       handle = next
-      if ((await handle.stat()).isSymbolicLink()) {
-        await handle.close()
-        throw new Error(`${name} was replaced by a link during the mount`)
-      }
     } finally {
       await parent.close()
     }
@@ -111,5 +109,15 @@ async function openInside(root: string, names: readonly string[], mode: number |
   return handle
 }
 
-const openPlace = (path: string): Promise<FileHandle | undefined> =>
-  unlessMissing(open(path, O_PATH | constants.O_NOFOLLOW))
+/** Closes what is open, and throws, when it is a link. */
+async function refuseLink(handle: OwnedFile, name: string): Promise<void> {
+  try {
+    if ((await handle.stat()).isSymbolicLink()) throw new Error(`${name} was replaced by a link during the mount`)
+  } catch (err) {
+    await handle.close()
+    throw err
+  }
+}
+
+const openPlace = (path: string): Promise<OwnedFile | undefined> =>
+  unlessMissing(OwnedFile.open(path, O_PATH | constants.O_NOFOLLOW))

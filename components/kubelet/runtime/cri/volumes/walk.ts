@@ -4,7 +4,8 @@
  * and only names directly in an open folder are used.
  */
 import { constants, type Stats } from "node:fs"
-import { chmod, lstat, open, readdir, type FileHandle } from "node:fs/promises"
+import { chmod, lstat, readdir } from "node:fs/promises"
+import { OwnedFile, withOpenFile } from "../../../../../pkg/files/owned-file.ts"
 import { O_PATH } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 
@@ -30,12 +31,11 @@ const TOGETHER = 64
  * deeply or too large
  */
 export async function walk(folder: string, visit: (found: Found) => Promise<void> | void): Promise<void> {
-  const root = await open(folder, FOLDER_ONLY)
-  try {
+  await withOpenFile([folder, FOLDER_ONLY], async (root) => {
     const { dev } = await root.stat()
     await below(root, 1)
 
-    async function below(handle: FileHandle, depth: number): Promise<void> {
+    async function below(handle: OwnedFile, depth: number): Promise<void> {
       const place = placeOf(handle)
       if (depth > MAX_DEPTH) throw new Error(`${folder} has folders nested deeper than ${MAX_DEPTH}`)
       if ((await handle.stat()).size > MAX_FOLDER_BYTES) throw new Error(`${folder} has a folder with too many files`)
@@ -63,14 +63,12 @@ export async function walk(folder: string, visit: (found: Found) => Promise<void
         }
       }
     }
-  } finally {
-    await root.close()
-  }
+  })
 }
 
 /** Changes the mode of a file or folder; a link is left as it is. */
 export async function chmodUnlessLink(path: string, mode: number): Promise<void> {
-  const handle = await unlessMissing(open(path, O_PATH | constants.O_NOFOLLOW))
+  const handle = await unlessMissing(OwnedFile.open(path, O_PATH | constants.O_NOFOLLOW))
   if (handle === undefined) return
   try {
     if (!(await handle.stat()).isSymbolicLink()) await chmod(placeOf(handle), mode)
@@ -80,12 +78,12 @@ export async function chmodUnlessLink(path: string, mode: number): Promise<void>
 }
 
 const FOLDER_ONLY = O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY
-const placeOf = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`
+const placeOf = ({ fd }: OwnedFile): string => `/proc/self/fd/${fd}`
 
 /** Opens a folder; returns undefined when it is no longer a folder. */
-async function openFolder(path: string): Promise<FileHandle | undefined> {
+async function openFolder(path: string): Promise<OwnedFile | undefined> {
   try {
-    return await open(path, FOLDER_ONLY)
+    return await OwnedFile.open(path, FOLDER_ONLY)
   } catch (err) {
     if (isMissing(err) || (err instanceof Error && "code" in err && err.code === "ELOOP")) return undefined
     throw err
