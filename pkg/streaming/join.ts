@@ -51,7 +51,7 @@ export async function joinPortForward(session: PortForwardSession, target: PortF
       "end",
       () =>
         void error.then((message) => {
-          if (message !== "") connection.error.write(message)
+          if (message !== "" && !isOfOneConnection(message)) connection.error.write(message)
           connection.data.end()
         }),
     )
@@ -59,6 +59,14 @@ export async function joinPortForward(session: PortForwardSession, target: PortF
   await session.closed // clients with channels name all ports at once, so no more come; open connections continue
   target.close()
 }
+
+/**
+ * Whether a runtime's error says no more than that a program in the pod broke a connection that it had accepted.
+ * containerd 1.6 reports that like a port that cannot be reached, and clients end the whole session when they receive
+ * an error: so the connection ends without one. Source: containerd pkg/cri/server/sandbox_portforward_linux.go.
+ */
+const isOfOneConnection = (message: string): boolean =>
+  /connection reset by peer|broken pipe/.test(message) && !/failed to connect|dial tcp/.test(message)
 
 /**
  * Joins the two. The direction from client to target ends by itself; the caller ends the other one, after the error.

@@ -343,6 +343,35 @@ describe("joining two sessions", () => {
     client.close()
     await joined
   })
+
+  test.each([
+    "failed to execute portforward in network namespace: read tcp4 127.0.0.1:1->127.0.0.1:9: read: connection reset by peer",
+    "failed to execute portforward in network namespace: write tcp4 127.0.0.1:1->127.0.0.1:9: write: broken pipe",
+  ])("ends only the connection that a program in the pod broke: %s", async (reason) => {
+    // given a runtime that reports it as containerd 1.6 does, after the program's last words
+    const echo = await echoPort()
+    const { outer, joined } = await behind(async (req, socket, head) => {
+      for await (const connection of (await acceptPortForward(req, socket, head))!) {
+        if (connection.port === 81) {
+          connection.data.write("bye")
+          refuseForwarded(connection, "p", "u", reason)
+        } else connection.data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(connection.data)
+      }
+    })
+    const client = await connectPortForward({ url: `http://${outer}/portforward` })
+
+    // when
+    const broken = client.open(81)
+
+    // then its client gets what was said, and no error, upon which kubectl would end everything
+    expect(await text(broken.data)).toBe("bye")
+    expect(await broken.error).toBe("")
+    const good = client.open(80)
+    good.data.end("hello")
+    expect(await text(good.data)).toBe("hello")
+    client.close()
+    await joined
+  })
 })
 
 test.each([
