@@ -121,7 +121,8 @@ export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, 
 
 function putChange(causes: Cause[], metadata: ObjectMeta, old: ObjectMeta): void {
   if (old.deletionTimestamp !== undefined) {
-    const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true).sort()
+    const before = new Set(old.finalizers)
+    const added = (metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer)).sort()
     if (added.length > 0) {
       const shown = `[]string{${added.map((name) => JSON.stringify(name)).join(", ")}}`
       causes.push(

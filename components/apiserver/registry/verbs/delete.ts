@@ -152,7 +152,8 @@ function finalizersFor(
     finalizers.map((name) => POLICY_OF[name]).find((policy) => policy !== undefined) ??
     (defaultGarbageCollectionPolicy === "OrphanDependents" ? "Orphan" : "Background")
   const wanted = asked === "Background" ? others : [...others, asked === "Orphan" ? ORPHAN : FOREGROUND]
-  return wanted.length === finalizers.length && wanted.every((name) => finalizers.includes(name)) ? finalizers : wanted
+  const isSame = wanted.length === finalizers.length && new Set(finalizers).isSupersetOf(new Set(wanted))
+  return isSame ? finalizers : wanted
 }
 const POLICY_OF: Readonly<Record<string, RequestOptions["propagationPolicy"]>> = {
   [ORPHAN]: "Orphan",

@@ -132,11 +132,20 @@ function portFaults(port: EndpointPort, here: string, named: boolean): readonly 
 
 /** Returns the first three addresses as `ip:port`, and how many more there are. */
 function endpointsText(subsets: readonly EndpointSubset[]): string | undefined {
-  const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
-    ports.length === 0
-      ? addresses.map(({ ip }) => ip)
-      : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
+  // Each port is at each address: a subset of a megabyte has hundreds of millions of pairs.
+  const count = subsets.reduce(
+    (sum, { addresses = [], ports = [] }) => sum + addresses.length * Math.max(ports.length, 1),
+    0,
   )
-  if (all.length === 0) return undefined
-  return all.length > 3 ? `${all.slice(0, 3).join(",")} + ${all.length - 3} more...` : all.join(",")
+  if (count === 0) return undefined
+  const first = pairsOf(subsets).take(MOST_SHOWN).toArray().join(",")
+  return count > MOST_SHOWN ? `${first} + ${count - MOST_SHOWN} more...` : first
+}
+const MOST_SHOWN = 3
+
+function* pairsOf(subsets: readonly EndpointSubset[]): Generator<string, undefined> {
+  for (const { addresses = [], ports = [] } of subsets) {
+    if (ports.length === 0) for (const { ip } of addresses) yield ip
+    for (const { port } of ports) for (const { ip } of addresses) yield joinHostPort(ip, port)
+  }
 }

@@ -1,0 +1,74 @@
+/**
+ * The largest objects that the server takes, as many as CI has time for: those that once ended the process or stopped
+ * it for seconds, and those of a few more fields. `npm run bombs` sends those of every field (main.ts).
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { RESOURCES } from "../../../pkg/api/resources.ts"
+import { bombsOf, type Bomb } from "./bombs.ts"
+import { ClusterProcess } from "./cluster-process.ts"
+import { measure, prepare } from "./measure.ts"
+import { everyPlace } from "./places.ts"
+import { hasSample } from "./samples.ts"
+
+/**
+ * Processor time of a turn, in milliseconds, and growth of the heap. `npm run bombs` tells the figures; these bounds
+ * are wide enough for cold code on any machine, and narrow enough for anything that multiplies.
+ */
+const MOST_MS = 1500
+const MOST_TIMES = 60
+
+const TITLES = [
+  // Each port of a subset is at each of its addresses, and a table's cell once listed all of them before it took three.
+  "Endpoints subsets all lists of one item",
+  // A deletion once compared each finalizer with all others.
+  "ConfigMap metadata.finalizers items",
+  "NetworkPolicy spec.ingress all lists of one item",
+  "Secret data items",
+]
+
+const places = everyPlace(RESOURCES.filter(hasSample))
+const bombs: Bomb[] = places.flatMap((place) =>
+  [...bombsOf(place)].filter(({ title }) => TITLES.includes(title)).flatMap((draft) => draft.make() ?? []),
+)
+
+describe("a whole cluster", () => {
+  let cluster: ClusterProcess
+  beforeAll(async () => {
+    cluster = new ClusterProcess()
+    await cluster.start()
+    await prepare(cluster)
+    // What is measured is not the first run of cold code.
+    await measure(cluster, bombs.slice(0, 1))
+  }, 60_000)
+  afterAll(() => cluster[Symbol.asyncDispose]())
+
+  test("gets a bomb for many fields", () => {
+    expect(places.length).toBeGreaterThan(800)
+    expect(bombs.length).toBeGreaterThanOrEqual(4)
+  })
+
+  test.each(bombs.map((bomb) => [bomb.title, bomb] as const))(
+    "works on while it has %s",
+    async (_title, bomb) => {
+      // when the largest object is created, changed, shown in a table and deleted
+      const { statuses, createMs, laterMs, kept, bytes, ended } = await measure(cluster, [bomb])
+      // then no turn of the event loop is long, and memory is that of the object
+      expect({ statuses, ended }).toEqual({ statuses: [201], ended: undefined })
+      expect(Math.max(createMs, laterMs)).toBeLessThan(MOST_MS)
+      expect(kept / bytes).toBeLessThan(MOST_TIMES)
+    },
+    60_000,
+  )
+
+  test("starts again while it has the largest objects", async () => {
+    // given objects that stay
+    for (const { resource, object } of bombs.slice(0, 2)) {
+      const all = `/api/${resource.version}/namespaces/default/${resource.plural}`
+      expect((await cluster.send("POST", all, object)).status).toBe(201)
+    }
+    // when the process is killed and started
+    await cluster.restart()
+    // then it is ready
+    expect((await cluster.send("GET", "/readyz")).status).toBe(200)
+  }, 60_000)
+})

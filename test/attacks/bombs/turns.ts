@@ -1,0 +1,113 @@
+import { heapStats } from "bun:jsc"
+import { readFileSync, writeFileSync } from "node:fs"
+
+/** What a process measured of itself since it was asked to begin. */
+export interface Measured {
+  /** Processor time of the longest turn of the event loop, in milliseconds, of the thread alone. */
+  readonly longestMs: number
+  /** Processor time of all turns together, in milliseconds. */
+  readonly busyMs: number
+  /** Growth of the heap after a garbage collection, in bytes. */
+  readonly kept: number
+  /** Growth of the process's most resident memory, in bytes. */
+  readonly peak: number
+}
+
+export type Asked = "begin" | "end" | "profile"
+export type Told = { readonly ready: true } | { readonly begun: true } | Measured | { readonly profile: string }
+
+/** A turn below this is idle work: probes of the simulated kubelet, leases. Milliseconds. */
+const BUSY_MS = 5
+/** The cluster is quiet after this time without a busy turn, in milliseconds. */
+const QUIET_MS = 120
+/** Controllers that never end, such as those of a huge number of replicas, are measured for this long. */
+const MOST_MS = 4000
+
+/**
+ * Measures the turns of this process's event loop, and its memory, when the parent process asks for it. Processor time
+ * of this thread is measured, not the time of the clock, so that other load of the machine does not count.
+ */
+export class Turns {
+  #longest = 0
+  #busy = 0
+  #last = 0
+  #active = false
+  #quietSince = 0
+  #heap = 0
+  #peak = 0
+  #onTurn: (() => void) | undefined
+
+  serve(): void {
+    const tell = (told: Told) => process.send?.(told)
+    process.on("message", (asked: Asked) => {
+      if (asked === "begin") {
+        this.#begin()
+        tell({ begun: true })
+      } else this.#whenQuiet(() => tell(this.#end()))
+    })
+    process.on("disconnect", () => process.exit(0))
+    tell({ ready: true })
+  }
+
+  #begin(): void {
+    Bun.gc(true)
+    this.#heap = heapSize()
+    resetPeak()
+    this.#peak = peak()
+    this.#longest = this.#busy = 0
+    this.#last = threadMs()
+    this.#quietSince = performance.now()
+    if (this.#active) return
+    this.#active = true
+    // The first turn has the collection above.
+    setImmediate(() => {
+      this.#last = threadMs()
+      setImmediate(this.#next)
+    })
+  }
+
+  readonly #next = () => this.#turn()
+
+  #turn(): void {
+    const now = threadMs()
+    const took = now - this.#last
+    this.#last = now
+    this.#busy += took
+    if (took > this.#longest) this.#longest = took
+    if (took > BUSY_MS) this.#quietSince = performance.now()
+    this.#onTurn?.()
+    if (this.#active) setImmediate(this.#next)
+  }
+
+  #whenQuiet(then: () => void): void {
+    const from = performance.now()
+    this.#quietSince = from
+    this.#onTurn = () => {
+      const now = performance.now()
+      if (now - this.#quietSince < QUIET_MS && now - from < MOST_MS) return
+      this.#onTurn = undefined
+      then()
+    }
+  }
+
+  #end(): Measured {
+    this.#active = false
+    const most = peak() - this.#peak
+    Bun.gc(true)
+    return { longestMs: this.#longest, busyMs: this.#busy, kept: heapSize() - this.#heap, peak: most }
+  }
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+function heapSize(): number {
+  const { heapSize: own, extraMemorySize: beside } = heapStats()
+  return own + beside
+}
+
+/** Source: proc_pid_clear_refs(5): 5 resets the high water mark. */
+const resetPeak = () => writeFileSync("/proc/self/clear_refs", "5")
+const peak = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]) * 1024
