@@ -301,3 +301,43 @@ test("managers of several versions of a built-in kind lose a field that another 
   for (const [write, wants] of steps)
     expect([write[0], ...(await told(write, path, base))]).toEqual([write[0], ...wants])
 })
+
+test.each([
+  ["a custom resource whose versions nothing converts", { strategy: "None" }, hosts("five"), GROUP],
+  ["a custom resource whose versions a webhook converts", BY_WEBHOOK, hosts("six"), GROUP],
+  [
+    "a built-in kind",
+    undefined,
+    (of: string) => `/apis/autoscaling/${of}/namespaces/default/horizontalpodautoscalers/six`,
+    "autoscaling",
+  ],
+])(
+  "a manager of %s that names no metadata in another version loses what it owned there",
+  async (_, conversion, path, group) => {
+    // given a manager that owns a label and an annotation, and another label
+    if (conversion !== undefined) await define(conversion, [v1({ storage: true }), v2()])
+    const kind = conversion === undefined ? "HorizontalPodAutoscaler" : "Host"
+    const name = path("").split("/").at(-1)
+    const spec =
+      conversion === undefined
+        ? { scaleTargetRef: { kind: "D", name: "d", apiVersion: "apps/v1" }, maxReplicas: 5 }
+        : { note: "n" }
+    const apply = async (by: string, of: string, metadata: object) => {
+      const body = { apiVersion: `${group}/${of}`, kind, metadata: { name, ...metadata }, spec }
+      const answer = await send("PATCH", `${path(of)}?fieldManager=${by}`, body, "application/apply-patch+yaml")
+      return { code: answer.code, object: JSON.parse(answer.text) as { readonly metadata: { readonly labels?: object } } }
+    }
+    expect((await apply("a", "v1", { labels: { mine: "1" }, annotations: { mine: "1" } })).code).toBe(201)
+    expect((await apply("b", "v1", { labels: { other: "1" } })).code).toBe(200)
+    // when it applies in the other version, with the name alone
+    const { code, object } = await apply("a", "v2", {})
+    // then only what it owned is gone
+    expect([code, object.metadata.labels]).toEqual([200, { other: "1" }])
+    expect(object.metadata).not.toHaveProperty("annotations")
+    // when the last one does the same
+    const last = await apply("b", "v2", {})
+    // then
+    expect(last.code).toBe(200)
+    expect(last.object.metadata).not.toHaveProperty("labels")
+  },
+)

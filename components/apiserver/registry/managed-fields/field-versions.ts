@@ -15,7 +15,8 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 export const versionsOf =
   (resource: Resource): ConvertVersion =>
   ({ object, apiVersion }) => {
-    const sent = withEntries(object as KubeObject, undefined)
+    // An apply also converts what is left without a manager's fields, from which the metadata may be missing.
+    const sent = withEntries({ metadata: {}, ...object } as KubeObject, undefined)
     return resource.definition === undefined ? builtin(resource, sent, apiVersion) : custom(resource, sent, apiVersion)
   }
 
