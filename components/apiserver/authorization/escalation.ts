@@ -17,8 +17,13 @@ const GROUP = "rbac.authorization.k8s.io"
 /** Hooks of Role and ClusterRole: a user who writes rules must have all of them, or the verb `escalate`. */
 export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks<RoleLike> => ({
   checkWrite(request, object, before) {
-    const { rules = [], aggregationRule } = object
-    if (before !== undefined && deepEqual(rules, before.rules) && deepEqual(aggregationRule, before.aggregationRule))
+    const { aggregationRule } = object
+    const rules = object.rules ?? []
+    if (
+      before !== undefined &&
+      deepEqual(rules, before.rules ?? []) &&
+      deepEqual(aggregationRule, before.aggregationRule)
+    )
       return
     const { user, resource, namespace } = request
     if (
@@ -65,7 +70,8 @@ export const bindingHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): Kind
 })
 
 interface RoleLike extends KubeObject {
-  readonly rules?: readonly PolicyRule[]
+  /** Null when there are none. */
+  readonly rules?: readonly PolicyRule[] | null
   readonly aggregationRule?: unknown
 }
 interface BindingLike extends KubeObject {

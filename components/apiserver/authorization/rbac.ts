@@ -104,7 +104,7 @@ export class RbacAuthorizer implements Authorizer {
     const { kind, name } = roleRef
     const role =
       kind === "ClusterRole" ? this.#objects.get(ClusterRole, { name }) : this.#objects.get(Role, { namespace, name })
-    return role?.rules ?? undefined
+    return role && (role.rules ?? [])
   }
 
   #forget(): void {
