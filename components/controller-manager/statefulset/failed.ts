@@ -1,7 +1,7 @@
 import type { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 
-/** Records the event for a failed write, and returns the error to throw. `what`: `create Pod web-0 in …`. */
+/** Records the event for a failed write, and returns the error to throw. `what`: `Create Pod web-0 in …`. */
 export function failed(
   set: StatefulSet,
   reason: "FailedCreate" | "FailedDelete",

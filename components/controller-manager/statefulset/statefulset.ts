@@ -46,11 +46,12 @@ export function statefulSetController(): Controller<StatefulSet> {
           .map(({ metadata }) => keyFrom(metadata)),
       ),
       owned(ControllerRevision, StatefulSet),
-      // A claim of an earlier pod delays the next one.
+      // A claim of an earlier pod delays the next one, and the owners of claims are kept as the policy says.
       {
         resource: PersistentVolumeClaim,
-        keys(claimed, { informers }, _old, deleted) {
-          if (!deleted) return []
+        keys(claimed, { informers }, old, deleted) {
+          const before = old?.metadata.ownerReferences
+          if (!deleted && (old === undefined || deepEqual(before, claimed.metadata.ownerReferences))) return []
           const owner = controllerOf(claimed)
           return informers
             .of(StatefulSet)

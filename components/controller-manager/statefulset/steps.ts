@@ -8,7 +8,8 @@ import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { CreationPace } from "../creation-pace.ts"
 import { slowStart } from "../pod-control/pod-control.ts"
 import { templateOf, type History } from "../revisions.ts"
-import { createMissingClaims, hasStaleClaim, setClaimOwners } from "./claims.ts"
+import { hasStaleClaim, setClaimOwners } from "./claim-owners.ts"
+import { createMissingClaims } from "./claims.ts"
 import {
   ordinalOf,
   podName,
@@ -108,7 +109,10 @@ async function keepReplica(set: StatefulSet, pod: Pod, ordinal: number, context:
     if (pod.metadata.deletionTimestamp === undefined) await deletePod(set, pod, context)
     return false
   }
-  if (pod.status.phase === "Pending") await createMissingClaims(set, ordinal, context)
+  if (pod.status.phase === "Pending") {
+    await createMissingClaims(set, ordinal, context)
+    await setClaimOwners(set, pod, ordinal, context, true)
+  }
   if (
     set.spec.podManagementPolicy !== "Parallel" &&
     (pod.metadata.deletionTimestamp !== undefined || !isAvailable(set, pod, context.clock.now()))
@@ -179,8 +183,9 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
   const keptOld = rollingUpdate === undefined ? (set.status.currentReplicas ?? 0) : (rollingUpdate.partition ?? 0)
   const revision = type === "RollingUpdate" && ordinal < startOrdinal(set) + keptOld ? current : update
   await createMissingClaims(set, ordinal, context)
+  await setClaimOwners(set, undefined, ordinal, context, true)
   const { metadata, spec } = templateFor(set, templateOf(revision), revision.metadata.name ?? "", ordinal)
-  const told = `create Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
+  const told = `Create Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
   try {
     const { labels, annotations, finalizers } = metadata
     await client.create(Pod, {
@@ -202,7 +207,7 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
 
 async function deletePod(set: StatefulSet, pod: Pod, context: ReconcileContext): Promise<void> {
   const { client, events } = context
-  const told = `delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
+  const told = `Delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
   try {
     await client.delete(Pod, pod.metadata, {
       preconditions: pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid },
