@@ -96,7 +96,10 @@ const partialProtobufFrame =
       encodeProtobuf(PartialObjectMetadata, stored.object, { apiVersion, kind: "PartialObjectMetadata" }),
     )
 
-/** Encodes each event as a table of one row; only the first has the columns. */
+/**
+ * Encodes each event as a table of one row; only the first has the columns, later ones and bookmarks have null. Source:
+ * pkg/endpoints/handlers/response.go watchEmbeddedEncoder.
+ */
 function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): FrameEncoder {
   let first = true
   const frame = ({ type, stored: { object } }: WatchFrame): Uint8Array => {
@@ -107,11 +110,11 @@ function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): 
         kind: "Table",
         apiVersion,
         metadata,
-        columnDefinitions: [],
+        columnDefinitions: null,
         rows: [{ cells: [], object: partial(object, apiVersion) }],
       })
     const table = tableOf(resource, [object], { metadata, now: now(), includeObject, version: accepted.asVersion })
-    const told = first ? table : { ...table, columnDefinitions: [] }
+    const told = first ? table : { ...table, columnDefinitions: null }
     first = false
     return line(type, told)
   }
