@@ -6,7 +6,7 @@ import type { NodeInfo } from "./node-info.ts"
  *  - Unschedulable: the pod does not fit now; preempting other pods may help;
  *  - UnschedulableAndUnresolvable: preempting would not help;
  *  - Skip: the plugin's filter or score is left out for this pod;
- *  - Error: the plugin failed; the pod is tried again.
+ *  - Error: the plugin failed; the pod gets no node, not even another one, and is tried again.
  */
 export type Code = "Success" | "Unschedulable" | "UnschedulableAndUnresolvable" | "Skip" | "Error"
 
@@ -19,6 +19,7 @@ export interface Status {
 export const SUCCESS: Status = { code: "Success", reasons: [] }
 export const SKIP: Status = { code: "Skip", reasons: [] }
 export const unschedulable = (...reasons: string[]): Status => ({ code: "Unschedulable", reasons })
+export const failed = (reason: string): Status => ({ code: "Error", reasons: [reason] })
 export const unresolvable = (...reasons: string[]): Status => ({ code: "UnschedulableAndUnresolvable", reasons })
 
 /** Notes of the plugins for their later steps in one scheduling cycle, by plugin. */

@@ -72,7 +72,7 @@ export class SignatureVerdicts {
     if (refusal === undefined)
       for (const { plugin, weight } of this.#scoring) score += weight * plugin.score!(state, pod, node)
     const verdict = { refusal, score }
-    this.#verdicts.set(node, verdict)
+    if (refusal?.status.code !== "Error") this.#verdicts.set(node, verdict)
     return verdict
   }
 }

@@ -4,8 +4,8 @@ import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 
 /**
- * Writes into a pod's status why no node was found: condition PodScheduled False, reason Unschedulable. `nominated` is
- * the node on which preemption makes room. Writes nothing where the status says so already.
+ * Writes into a pod's status why no node was found: condition PodScheduled False. `nominated` is the node on which
+ * preemption makes room. Writes nothing where the status says so already.
  * Source: schedule_one.go handleSchedulingFailure, updatePod.
  */
 export async function writeUnschedulable(
@@ -13,10 +13,12 @@ export async function writeUnschedulable(
   message: string,
   nominated: string | undefined,
   { client, clock }: { readonly client: Client; readonly clock: Clock },
+  reason: "Unschedulable" | "SchedulerError" = "Unschedulable",
 ): Promise<void> {
   const before = podCondition(pod, "PodScheduled")
   const isTold =
     before?.status === "False" &&
+    before.reason === reason &&
     before.message === message &&
     before.observedGeneration === observed(pod)?.observedGeneration
   if (isTold && (nominated === undefined || pod.status.nominatedNodeName === nominated)) return
@@ -24,7 +26,7 @@ export async function writeUnschedulable(
     type: "PodScheduled",
     ...observed(pod),
     status: "False",
-    reason: "Unschedulable",
+    reason,
     message,
     lastTransitionTime: before?.status === "False" ? before.lastTransitionTime : timestamp(clock),
   }

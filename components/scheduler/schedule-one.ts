@@ -9,6 +9,8 @@ import type { Nominations } from "./nominations.ts"
 /** The node chosen for a pod, or why none fits. */
 export type Outcome =
   | { readonly node: string }
+  /** Why a plugin failed. */
+  | { readonly error: string }
   | {
       readonly diagnosis: Diagnosis
       /** The plugins whose events may change the result. */
@@ -68,12 +70,18 @@ export function findNode(
     if (refusal === undefined) {
       feasible[found] = node
       totals[found++] = verdict.score
-    } else refused.push([node, refusal])
+    } else if (refusal.status.code === "Error") return { outcome: failureOf(refusal), looked: looked + 1 }
+    else refused.push([node, refusal])
   }
   feasible.length = found
   if (found === 0) return { outcome: unschedulableOutcome(refused, narrowed, context), looked }
   return { outcome: { node: choose(pod, state, feasible, totals, context).name }, looked }
 }
+
+/** Source: RunFilterPlugins in framework/runtime/framework.go. */
+const failureOf = ({ plugin, status }: Refusal): Outcome => ({
+  error: `running ${JSON.stringify(plugin)} filter plugin: ${status.reasons.join(", ")}`,
+})
 
 interface Narrowed {
   readonly candidates: readonly NodeInfo[]

@@ -210,6 +210,10 @@ export function createScheduler(
         traced(tracing, "Binding cycle", () => bind(queued, node, started, reservation), { "k8s.node.name": node }),
       )
     }
+    if ("error" in outcome) {
+      observer?.attempted("error", clock.monotonic() - started)
+      return inBackground(fail(queued, outcome.error))
+    }
     const { diagnosis, plugins: refusing } = outcome
     diagnoses.set(pod.metadata.uid ?? "", diagnosis)
     observer?.attempted("unschedulable", clock.monotonic() - started)
@@ -297,6 +301,22 @@ export function createScheduler(
         })
     }
     if (running) queue.failed(queued, refusing)
+  }
+
+  /** Records that a plugin failed for the pod, and tries the pod again later. */
+  async function fail(queued: QueuedPod, message: string): Promise<void> {
+    const { pod } = queued
+    events.event(pod, "Warning", "FailedScheduling", message)
+    try {
+      await writeUnschedulable(pod, message, undefined, context, "SchedulerError")
+    } catch (err) {
+      if (running && !isNotFound(err))
+        log.warn("Failed to write why a pod was not scheduled", {
+          pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+          err,
+        })
+    }
+    if (running) queue.failed(queued, new Set())
   }
 
   function inBackground(task: Promise<void>): Promise<void> {

@@ -96,7 +96,7 @@ const rows: readonly Row[] = [
     title: "an error if an expression fails",
     claims: [claim({ requests: [request("r", { selectors: [cel(`device.attributes["x.y"].missing == 1`)] })] })],
     slices: [slice(["a"])],
-    wants: "claim: selector #0: CEL runtime error: no such key: missing",
+    wants: "claim default/claim: selector #0: CEL runtime error: no such key: missing",
   },
   {
     title: "devices with the same attribute, although others come first",

@@ -17,9 +17,14 @@ const MOST_DEVICES = 32
 /** How many devices the search for one node looks at, which takes some 20 ms. Upstream ends it after ten seconds. */
 const MOST_STEPS = 50_000
 
-/** Why no node can be looked at, or this one cannot: something is wrong with a claim, a class or a pool. */
+/** Something is wrong with a claim, a class or the devices: the pod gets no node at all, and is tried again. */
 export class AllocationError extends Error {
-  override readonly name = "AllocationError"
+  override readonly name: string = "AllocationError"
+}
+
+/** This node cannot be looked at; others can. Source: ErrFailedAllocationOnNode. */
+export class NodeAllocationError extends AllocationError {
+  override readonly name = "NodeAllocationError"
 }
 
 /**
@@ -46,7 +51,7 @@ export class Allocator {
     )
     const found = search.run()
     if (found === undefined && pools.some(({ state }) => state === "invalid"))
-      throw new AllocationError("invalid resource pools were encountered")
+      throw new NodeAllocationError("invalid resource pools were encountered")
     return found
   }
 
@@ -63,7 +68,7 @@ export class Allocator {
     const ofClass = this.#input.deviceClass(deviceClassName)?.spec.selectors ?? []
     if (!this.#matches(`class ${deviceClassName}`, () => this.#input.selectors.match(ofClass, driver, device)))
       return false
-    return this.#matches("claim", () => this.#input.selectors.match(selectors, driver, device))
+    return this.#matches(`claim ${asked.claim}`, () => this.#input.selectors.match(selectors, driver, device))
   }
 
   #matches(whose: string, match: () => boolean): boolean {
@@ -145,7 +150,9 @@ class Search {
 
   #requestsOf({ metadata, spec }: ResourceClaim): readonly (readonly Alternative[])[] {
     const requests = (spec.devices.requests ?? []).map((request) =>
-      alternativesOf(request).map((asked) => this.#alternative(asked)),
+      alternativesOf(request).map((asked) =>
+        this.#alternative({ ...asked, claim: `${metadata.namespace}/${metadata.name}` }),
+      ),
     )
     const least = requests.reduce((sum, all) => sum + Math.min(...all.map(({ count }) => count)), 0)
     if (least > MOST_DEVICES)

@@ -76,6 +76,41 @@ describe("a pod with a claim from a template", () => {
     expect(status.phase).toBe("Running")
   })
 
+  test("stays pending while its expression fails for the device of one node, and is tried again", async () => {
+    // given devices of which only that of the second node has an attribute
+    await using cluster = await start()
+    const slice = await cluster.client.get(ResourceSlice, { name: "two" })
+    const attributes = { works: { bool: true } }
+    await cluster.client.update(ResourceSlice, {
+      ...slice,
+      spec: { ...slice.spec, devices: [{ name: "a", attributes }] },
+    })
+    const expression = `device.attributes["gpu.example"].works`
+    const [request] = spec.devices.requests
+    const exactly = { ...request!.exactly, selectors: [{ cel: { expression } }] }
+    await cluster.client.create(ResourceClaim, {
+      metadata: { namespace: NAMESPACE, name: "shared" },
+      spec: { devices: { requests: [{ ...request!, exactly }] } },
+    })
+    // when
+    await cluster.client.create(Pod, pod("web", SHARED))
+    await cluster.settle()
+    // then
+    const { status, spec: placed } = await cluster.get(Pod, "web")
+    expect(placed.nodeName).toBeUndefined()
+    expect(podCondition({ status } as Pod, "PodScheduled")).toMatchObject({
+      status: "False",
+      reason: "SchedulerError",
+      message:
+        'running "DynamicResources" filter plugin: claim default/shared: selector #0: CEL runtime error: no such key: works',
+    })
+    // when that device is withdrawn
+    await cluster.client.delete(ResourceSlice, { name: "one" })
+    await cluster.advance("1m")
+    // then
+    expect(await nodeOf(cluster, "web")).toBe("two")
+  })
+
   test("waits while no device is free, and gets the device of a deleted pod", async () => {
     // given as many pods as devices
     await using cluster = await start()

@@ -7,6 +7,8 @@ import type {
 
 /** One request of a claim, or one of the alternatives of a request. */
 export interface Asked {
+  /** `<namespace>/<name>` of the claim, for messages; absent where only the request is of interest. */
+  readonly claim?: string
   /** `<request>`, or `<request>/<alternative>`. */
   readonly name: string
   /** Name of the request itself. */

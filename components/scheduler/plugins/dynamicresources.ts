@@ -6,7 +6,7 @@ import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.t
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
 import { canBeReserved, isClaimOf, isReservedFor, resourceClaimName } from "../../../pkg/pods/resource-claims.ts"
-import { AllocationError, Allocator } from "../dynamicresources/allocator.ts"
+import { AllocationError, Allocator, NodeAllocationError } from "../dynamicresources/allocator.ts"
 import { hasClaims, type DeviceObjects } from "../dynamicresources/device-objects.ts"
 import { DeviceSelectors } from "../dynamicresources/device-selectors.ts"
 import {
@@ -19,7 +19,7 @@ import {
 import { matchesNode } from "../dynamicresources/pools.ts"
 import { alternativesOf } from "../dynamicresources/requests.ts"
 import { hasFailedToBind } from "../dynamicresources/binding-conditions.ts"
-import { normalized, SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
+import { failed, normalized, SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
 
 const NAME = "DynamicResources"
@@ -158,7 +158,8 @@ export function dynamicResources(
         allocations.set(node.name, found)
         return SUCCESS
       } catch (err) {
-        if (err instanceof AllocationError) return unresolvable(err.message)
+        if (err instanceof NodeAllocationError) return unresolvable(err.message)
+        if (err instanceof AllocationError) return failed(err.message)
         throw err
       }
     },

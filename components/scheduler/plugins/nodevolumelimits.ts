@@ -6,7 +6,7 @@ import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { CSINode } from "../../../pkg/api/storage/v1/csinode.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
-import { SKIP, SUCCESS, unresolvable, unschedulable, type Plugin, type Status } from "../framework.ts"
+import { failed, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin, type Status } from "../framework.ts"
 import type { VolumeObjects } from "./volumebinding.ts"
 
 const TOO_MANY = "node(s) exceed max volume count"
@@ -94,7 +94,7 @@ function collect(
     }
     if (ephemeral !== undefined && controllerOf(claim)?.uid !== uid) {
       const reason = `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${podName} (pod is not owner)`
-      return { code: "Error", reasons: [reason] }
+      return failed(reason)
     }
     add(diskOf(claim, csiNode, objects))
   }

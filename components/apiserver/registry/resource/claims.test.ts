@@ -67,7 +67,11 @@ describe("a user who writes the status of a ResourceClaim", () => {
 
   test("can allocate the claim only with the right to write resourceclaims/binding", async () => {
     await using without = await clusterWith()
-    await expect(write(without, "jane", { allocation })).rejects.toThrow("resourceclaims/binding")
+    await expect(write(without, "jane", { allocation })).rejects.toThrow(
+      'status.allocation: Forbidden: changing status.allocation or status.reservedFor requires ' +
+        'resource="resourceclaims/binding", verb="update" permission: resourceclaims.resource.k8s.io is forbidden: ' +
+        'User "jane" cannot update resource "resourceclaims/binding" in API group "resource.k8s.io" at the cluster scope',
+    )
     await using cluster = await clusterWith({ resource: "binding", verb: "update" })
     expect((await write(cluster, "jane", { allocation })).status.allocation).toMatchObject(allocation)
   })
@@ -76,7 +80,12 @@ describe("a user who writes the status of a ResourceClaim", () => {
     const devices = [{ ...device, data: { a: 1 } }]
     await using without = await clusterWith({ resource: "driver", verb: "associated-node:update" })
     await write(without, undefined, { allocation })
-    await expect(write(without, "jane", { devices })).rejects.toThrow("resourceclaims/driver")
+    await expect(write(without, "jane", { devices })).rejects.toThrow(
+      'status.devices: Forbidden: changing status.devices requires resource="resourceclaims/driver", ' +
+        'verb="[arbitrary-node:update]" permission: resourceclaims.resource.k8s.io "d.example.com" is forbidden: ' +
+        'User "jane" cannot arbitrary-node:update resource "resourceclaims/driver" in API group "resource.k8s.io" in the ' +
+        'namespace "default"',
+    )
     await using cluster = await clusterWith({ resource: "driver", verb: "arbitrary-node:update" })
     await write(cluster, undefined, { allocation })
     expect((await write(cluster, "jane", { devices })).status.devices).toMatchObject(devices)

@@ -5,9 +5,10 @@ import type { DeviceClaim } from "../../../../pkg/api/resource/v1/deviceclaim.ts
 import type { ResourceClaim } from "../../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { ResourceClaimTemplate } from "../../../../pkg/api/resource/v1/resourceclaimtemplate.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
-import { invalid, type Cause } from "../../../../pkg/apimachinery/errors.ts"
+import { ApiError, invalid, type Cause } from "../../../../pkg/apimachinery/errors.ts"
 import { forbiddenField } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { Storage } from "../../../../pkg/storage/storage.ts"
+import { authorize } from "../../authorization/authorize.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
 import { storageKey } from "../../cacher/view.ts"
 import type { ApiRequest } from "../../request.ts"
@@ -71,38 +72,48 @@ function statusCauses(
   if (granted >= 0 && grants(old.allocation) < 0 && !isForAdmins(tools, request))
     causes.push(forbiddenField(`status.allocation.devices.results[${granted}].adminAccess`, NEEDS_LABEL))
   const isBound = deepEqual(status.allocation, old.allocation) && deepEqual(status.reservedFor, old.reservedFor)
-  if (!isBound && !mayWrite(tools, request, request.verb, "binding"))
+  const unbindable = isBound ? undefined : refusalOf(tools, request, request.verb, "binding")
+  if (unbindable !== undefined)
     causes.push(
       forbiddenField(
         "status.allocation",
-        `changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", verb="${request.verb}" permission`,
+        `changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", verb="${request.verb}" permission: ${unbindable}`,
       ),
     )
   if (status.allocation === undefined) return causes
   const verbs = driverVerbs(request, status.allocation)
-  for (const driver of changedDrivers(status.devices, old.devices))
-    if (!verbs.some((verb) => mayWrite(tools, request, verb, "driver", driver)))
-      causes.push(
-        forbiddenField(
-          "status.devices",
-          `changing status.devices requires resource="resourceclaims/driver", verb="[${verbs.join(" ")}]" permission`,
-        ),
-      )
+  for (const driver of changedDrivers(status.devices, old.devices)) {
+    const refusals = verbs.map((verb) => refusalOf(tools, request, verb, "driver", driver))
+    if (refusals.includes(undefined)) continue
+    causes.push(
+      forbiddenField(
+        "status.devices",
+        `changing status.devices requires resource="resourceclaims/driver", verb="[${verbs.join(" ")}]" permission: ${refusals[0]}`,
+      ),
+    )
+  }
   return causes
 }
 
 /**
  * Asks the authorizer about `binding` in all namespaces, and about `driver` in the namespace and by the driver's name.
+ * Returns the message of its refusal; undefined if the write is allowed.
  */
-function mayWrite(
+function refusalOf(
   { authorizer }: Tools,
   { user, namespace, resource: { group, version } }: ApiRequest,
   verb: string,
   subresource: "binding" | "driver",
   name?: string,
-): boolean {
+): string | undefined {
   const place = name === undefined ? {} : { namespace, name }
-  return authorizer.authorize({ user, verb, group, version, resource: "resourceclaims", subresource, ...place }).allowed
+  try {
+    authorize(authorizer, { user, verb, group, version, resource: "resourceclaims", subresource, ...place })
+    return undefined
+  } catch (err) {
+    if (err instanceof ApiError) return err.message
+    throw err
+  }
 }
 
 /** Returns the verbs that allow a write: a driver needs less to write about its own node than about all nodes. */
