@@ -100,3 +100,9 @@ test("the number of series is bounded, whatever the requests and responses are",
   const verbs = 11
   expect(series.length).toBeLessThanOrEqual((Object.keys(STATUS_CODES).length + 9) * verbs * (served.length + 1))
 })
+
+test("the counters of declarative validation are there, at 0", () => {
+  const { registry } = createServerMetrics()
+  for (const what of ["mismatch", "panic"])
+    expect(registry.text()).toContain(`\napiserver_validation_declarative_validation_${what}_total 0\n`)
+})

@@ -10,7 +10,7 @@ describe("preemption", () => {
   const tiny = podOf("tiny", { ...asking({ cpu: "100m" }), priority: 2 }, { node: "a" })
   const tryFor = (pod: Pod, placement: CycleContext) => {
     const { outcome } = findNode(pod, placement, 0)
-    if ("node" in outcome) throw new Error("fits as it is")
+    if (!("diagnosis" in outcome)) throw new Error("fits as it is")
     return findVictims(pod, outcome.diagnosis, placement, [])
   }
 

@@ -8,6 +8,7 @@ import { asking, away, labelled, near, nodeOf, place, podOf, spread, term, WEB, 
 /** Returns the chosen node, or the message that `kubectl describe` shows. */
 function outcomeOf(pod: Pod, nodes: readonly Node[], bound: readonly Pod[] = []): string {
   const { outcome } = findNode(pod, place(nodes, bound), 0)
+  if ("error" in outcome) return outcome.error
   return "node" in outcome ? outcome.node : diagnosisMessage(outcome.diagnosis, "")
 }
 

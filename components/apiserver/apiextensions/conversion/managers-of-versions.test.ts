@@ -325,19 +325,20 @@ test.each([
     const apply = async (by: string, of: string, metadata: object) => {
       const body = { apiVersion: `${group}/${of}`, kind, metadata: { name, ...metadata }, spec }
       const answer = await send("PATCH", `${path(of)}?fieldManager=${by}`, body, "application/apply-patch+yaml")
-      return { code: answer.code, object: JSON.parse(answer.text) as { readonly metadata: { readonly labels?: object } } }
+      const applied = JSON.parse(answer.text) as { readonly metadata: { readonly labels?: object } }
+      return { code: answer.code, metadata: applied.metadata }
     }
     expect((await apply("a", "v1", { labels: { mine: "1" }, annotations: { mine: "1" } })).code).toBe(201)
     expect((await apply("b", "v1", { labels: { other: "1" } })).code).toBe(200)
     // when it applies in the other version, with the name alone
-    const { code, object } = await apply("a", "v2", {})
+    const { code, metadata } = await apply("a", "v2", {})
     // then only what it owned is gone
-    expect([code, object.metadata.labels]).toEqual([200, { other: "1" }])
-    expect(object.metadata).not.toHaveProperty("annotations")
+    expect([code, metadata.labels]).toEqual([200, { other: "1" }])
+    expect(metadata).not.toHaveProperty("annotations")
     // when the last one does the same
     const last = await apply("b", "v2", {})
     // then
     expect(last.code).toBe(200)
-    expect(last.object.metadata).not.toHaveProperty("labels")
+    expect(last.metadata).not.toHaveProperty("labels")
   },
 )

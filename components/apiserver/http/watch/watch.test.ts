@@ -54,7 +54,8 @@ test("each watch as a Table gets the column definitions once", () => {
       .trimEnd()
       .split("\n")
       .map(
-        (row) => (JSON.parse(row) as { object: { columnDefinitions: unknown[] | null } }).object.columnDefinitions !== null,
+        (row) =>
+          (JSON.parse(row) as { object: { columnDefinitions: object | null } }).object.columnDefinitions !== null,
       )
   const batch = new WatchBatch([added("a", 1), added("b", 2)])
   for (const encoder of [encoderOf({ as: "Table" }), encoderOf({ as: "Table" })]) {

@@ -68,7 +68,7 @@ describe("a user who writes the status of a ResourceClaim", () => {
   test("can allocate the claim only with the right to write resourceclaims/binding", async () => {
     await using without = await clusterWith()
     await expect(write(without, "jane", { allocation })).rejects.toThrow(
-      'status.allocation: Forbidden: changing status.allocation or status.reservedFor requires ' +
+      "status.allocation: Forbidden: changing status.allocation or status.reservedFor requires " +
         'resource="resourceclaims/binding", verb="update" permission: resourceclaims.resource.k8s.io is forbidden: ' +
         'User "jane" cannot update resource "resourceclaims/binding" in API group "resource.k8s.io" at the cluster scope',
     )
