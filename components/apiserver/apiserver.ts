@@ -272,7 +272,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         flow: plane.flow,
         clock,
         profiler: config.profiler,
-        openApi: createOpenApi(scheme, plane.aggregator.openApi),
+        openApi: createOpenApi(scheme, plane.aggregator.openApi, clock),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
         serverAddress: () => joinHostPort(advertiseAddress, port),
         secretsEncryption: secretsEncryptionPaths(stored?.encryption),

@@ -60,7 +60,9 @@ export function launchEtcd(options: LaunchOptions): EtcdProcess {
   // What is set in the environment would be taken for flags: ETCD_LISTEN_CLIENT_URLS, as Debian's service has it.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("ETCD")))
   const child = spawn("etcd", argumentsOf(options), { detached: true, env, stdio: ["ignore", "ignore", "pipe"] })
-  createInterface({ input: child.stderr }).on("line", (line) => lines.take(line))
+  // A program that could not be started for want of a file descriptor has no streams.
+  const { stderr }: { readonly stderr?: typeof child.stderr } = child
+  if (stderr !== undefined) createInterface({ input: stderr }).on("line", (line) => lines.take(line))
   const exited = new Promise<EtcdEnd>((resolve) => {
     child.on("error", (err) =>
       resolve({

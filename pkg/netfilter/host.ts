@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process"
+import { execFile, spawn, type ChildProcess } from "node:child_process"
 import { promisify } from "node:util"
 
 const run = promisify(execFile)
@@ -31,6 +31,9 @@ export const timeLimit = (inputLength: number): number => LIMIT_MS + Math.ceil(i
  */
 const COMPLAINT = 2000
 
+const hasStreams = ({ stdin, stderr }: Partial<Pick<ChildProcess, "stdin" | "stderr">>): boolean =>
+  stdin !== undefined && stderr !== undefined
+
 /** Returns the host that runs programs in this network namespace, or in the one named `netns`. */
 export function hostIn(netns?: string): Host {
   const within = (command: string, args: readonly string[]): [string, readonly string[]] =>
@@ -46,8 +49,10 @@ export function hostIn(netns?: string): Host {
       return new Promise((resolve, reject) => {
         const child = spawn(program, [...all], { stdio: ["pipe", "ignore", "pipe"], timeout })
         let complaint = ""
-        child.stderr.on("data", (bytes: Buffer) => (complaint = (complaint + bytes.toString()).slice(0, COMPLAINT)))
         child.on("error", reject)
+        // A program that could not be started for want of a file descriptor has no streams.
+        if (!hasStreams(child)) return
+        child.stderr.on("data", (bytes: Buffer) => (complaint = (complaint + bytes.toString()).slice(0, COMPLAINT)))
         child.on("close", (code, signal) =>
           code === 0
             ? resolve()

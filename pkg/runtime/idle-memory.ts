@@ -84,6 +84,14 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
   /** The number of collections since the load ended. A start needs two of them, since what it leaves is less. */
   let rounds = ROUNDS - 2
   const look = () => {
+    timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
+    try {
+      judge()
+    } catch {
+      // The figures cannot be read now, for instance for want of a file descriptor; they are read again later.
+    }
+  }
+  const judge = () => {
     const [usedBefore, before] = [used, lookedAt]
     used = memory.cpuMicros()
     lookedAt = clock.monotonic()
@@ -100,7 +108,6 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
       memory.giveBack()
     }
     if (share < IDLE) memory.unmapProgram()
-    timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
   }
   let timer = clock.setTimeout(look, FIRST_MS, "upkeep")
   return () => timer.cancel()

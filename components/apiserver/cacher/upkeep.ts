@@ -20,9 +20,10 @@ export function startUpkeep(options: UpkeepOptions): () => void {
 /** Compacts history older than the window. The limit of history in bytes is enforced by the store itself. */
 function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => void {
   const tick = () => {
+    // Set first: a disk that cannot be read now can be read later.
+    timer = clock.setTimeout(tick, historyMs / STEPS, "upkeep")
     const upTo = storage.revisionAt(clock.now() - historyMs)
     if (upTo > storage.compactedRevision) storage.compact(upTo)
-    timer = clock.setTimeout(tick, historyMs / STEPS, "upkeep")
   }
   let timer = clock.setTimeout(tick, historyMs / STEPS, "upkeep")
   return () => timer.cancel()

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto"
 import type * as documentMakers from "../../../pkg/apimachinery/openapi/documents.ts"
 import type * as gnosticMakers from "../../../pkg/apimachinery/openapi/gnostic.ts"
 import type * as mergers from "../../../pkg/apimachinery/openapi/merge.ts"
+import type * as stepMakers from "../../../pkg/apimachinery/openapi/steps.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { ExtensionAnswer } from "../aggregator/ask.ts"
 import type { RemoteOpenApi, RemoteV2 } from "../aggregator/openapi.ts"
 import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
@@ -21,10 +23,14 @@ export type OtherDocuments = Pick<RemoteOpenApi, "generation" | "v2" | "v3" | "v
 
 /**
  * Creates the documents at their first request; they are dropped when kinds change. Of v3 documents only the hashes are
- * kept, because clients cache the documents under addresses that contain the hash. Source: kube-openapi pkg/handler and
- * pkg/handler3.
+ * kept, because clients cache the documents under addresses that contain the hash. With thousands of custom resources a
+ * document takes seconds, in which other requests are served. Source: kube-openapi pkg/handler and pkg/handler3.
  */
-export function createOpenApi(scheme: Scheme, others: OtherDocuments): () => Promise<OpenApiDocuments> {
+export function createOpenApi(
+  scheme: Scheme,
+  others: OtherDocuments,
+  clock: Pick<Clock, "monotonic" | "afterTurn">,
+): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined
   return async () => {
     // Loaded at the first request, to keep it out of the start.
@@ -32,16 +38,20 @@ export function createOpenApi(scheme: Scheme, others: OtherDocuments): () => Pro
       ...(await import("../../../pkg/apimachinery/openapi/documents.ts")),
       ...(await import("../../../pkg/apimachinery/openapi/gnostic.ts")),
       ...(await import("../../../pkg/apimachinery/openapi/merge.ts")),
+      ...(await import("../../../pkg/apimachinery/openapi/steps.ts")),
     }
     if (made?.generation !== scheme.generation)
-      made = { generation: scheme.generation, documents: documentsOf(scheme, others, makers) }
+      made = { generation: scheme.generation, documents: documentsOf(scheme, others, clock, makers) }
     return made.documents
   }
 }
 
-type Makers = Pick<typeof documentMakers, "openApiV2" | "openApiV3"> &
+type Makers = Pick<typeof documentMakers, "makingOpenApiV2" | "makingOpenApiV3"> &
+  Pick<typeof stepMakers, "encoding"> &
   Pick<typeof gnosticMakers, "encodeGnostic" | "GNOSTIC_TYPE"> &
   Pick<typeof mergers, "merged">
+
+type Make = () => Promise<Schema>
 
 interface Body {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -51,26 +61,44 @@ interface Body {
 function documentsOf(
   scheme: Scheme,
   others: OtherDocuments,
-  { openApiV2, openApiV3, encodeGnostic, GNOSTIC_TYPE, merged }: Makers,
+  clock: Pick<Clock, "monotonic" | "afterTurn">,
+  { makingOpenApiV2, makingOpenApiV3, encoding, encodeGnostic, GNOSTIC_TYPE, merged }: Makers,
 ): OpenApiDocuments {
   const served: documentMakers.Served = {
     resources: scheme.resources,
     find: ({ group, version, kind }) => scheme.kind(group, version, kind),
     version: GIT_VERSION,
   }
-  const v2Bodies = new Map<string, Body & { readonly generation: number }>()
-  const documents = openApiV3(served)
-  const hashes = new Map<string, string>()
+  const v2Bodies = new Map<string, { readonly generation: number; readonly body: Promise<Body> }>()
+  const documents = makingOpenApiV3(served)
+  const hashes = new Map<string, Promise<string>>()
 
+  /** Requests at the same time wait for the same body. */
   const v2Body = async (type: string): Promise<Body> => {
     const additions = await others.v2()
     const { generation } = others
     const known = v2Bodies.get(type)
-    if (known?.generation === generation) return known
-    const document = additions.reduce(added, openApiV2(served))
-    const body = type === GNOSTIC_TYPE ? bodyOf(encodeGnostic(document)) : json(document)
-    v2Bodies.set(type, { ...body, generation })
+    if (known?.generation === generation) return known.body
+    const make = async (): Promise<Body> => {
+      const document = additions.reduce(added, await inTurns(makingOpenApiV2(served), clock))
+      return type === GNOSTIC_TYPE ? bodyOf(encodeGnostic(document)) : json(document)
+    }
+    const body = make()
+    v2Bodies.set(type, { body, generation })
+    body.catch(() => v2Bodies.delete(type))
     return body
+  }
+  const json = async (document: Schema): Promise<Body> => {
+    const pieces: Uint8Array[] = []
+    const hash = createHash("sha512")
+    await inTurns(
+      encoding(document, (bytes) => {
+        pieces.push(bytes)
+        hash.update(bytes)
+      }),
+      clock,
+    )
+    return { bytes: Buffer.concat(pieces), hash: hash.digest("hex").toUpperCase() }
   }
   /**
    * Merges the document of an extension API server into `base`. A document that cannot be encoded in every form is left
@@ -85,10 +113,14 @@ function documentsOf(
       return base
     }
   }
-  const hashOf = (path: string, make: () => Schema): string => {
-    const known = hashes.get(path) ?? json(make()).hash
-    hashes.set(path, known)
-    return known
+  const hashOf = (path: string, make: Make): Promise<string> => {
+    let hash = hashes.get(path)
+    if (hash === undefined) {
+      hash = (async () => (await json(await make())).hash)()
+      hashes.set(path, hash)
+      hash.catch(() => hashes.delete(path))
+    }
+    return hash
   }
 
   return {
@@ -101,18 +133,20 @@ function documentsOf(
     },
     async v3Index() {
       const foreign = await others.v3Hashes()
-      const hashes = [...[...documents].map(([path, make]) => [path, hashOf(path, make)] as const), ...foreign]
+      const own: (readonly [string, string])[] = []
+      for (const [path, make] of documents) own.push([path, await hashOf(path, () => inTurns(make(), clock))])
       const paths = Object.fromEntries(
-        hashes.map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
+        [...own, ...foreign].map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
       )
       return Response.json({ paths })
     },
     async v3(path, hash, ifNoneMatch) {
       const other = await others.v3(path)
       if (other !== undefined && "body" in other) return passedOn(other)
-      const make = other === undefined ? documents.get(path) : () => other.document
-      if (make === undefined) return undefined
-      const current = other === undefined ? hashOf(path, make) : other.hash
+      const steps = documents.get(path)
+      if (other === undefined && steps === undefined) return undefined
+      const make: Make = async () => (other === undefined ? inTurns(steps!(), clock) : other.document)
+      const current = other === undefined ? await hashOf(path, make) : other.hash
       // The document has changed since the client read the index, so the client is redirected to the new one.
       if (hash !== undefined && hash !== current)
         return new Response(null, { status: 301, headers: { Location: `/openapi/v3/${path}?hash=${current}` } })
@@ -123,7 +157,7 @@ function documentsOf(
         Vary: "Accept",
         ...(hash === undefined ? {} : { "Cache-Control": "public, immutable" }),
       }
-      return new Response(json(make()).bytes, { headers })
+      return new Response((await json(await make())).bytes, { headers })
     },
   }
 }
@@ -142,4 +176,17 @@ const bodyOf = (bytes: Uint8Array): Body => ({
   bytes: new Uint8Array(bytes),
   hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
 })
-const json = (document: Schema): Body => bodyOf(new TextEncoder().encode(JSON.stringify(document)))
+
+/** The time of a turn of the event loop that goes to a document, in milliseconds. */
+const TURN_MS = 10
+
+/** Runs steps in as many turns of the event loop as their time asks for. */
+async function inTurns<T>(steps: Iterator<undefined, T>, clock: Pick<Clock, "monotonic" | "afterTurn">): Promise<T> {
+  for (let end = clock.monotonic() + TURN_MS; ;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (clock.monotonic() < end) continue
+    await new Promise<void>((resolve) => clock.afterTurn(resolve))
+    end = clock.monotonic() + TURN_MS
+  }
+}

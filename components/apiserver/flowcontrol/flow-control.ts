@@ -299,8 +299,11 @@ export class FlowControl {
     this.#timer ??= this.#options.clock.setTimeout(
       () => {
         this.#timer = undefined
-        this.#adjust()
-        if (this.#waiting > 0) this.#watchSeats()
+        try {
+          this.#adjust()
+        } finally {
+          if (this.#waiting > 0) this.#watchSeats()
+        }
       },
       Math.max(0, this.#adjustAt - this.#options.clock.monotonic()),
     )

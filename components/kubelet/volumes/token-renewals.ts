@@ -1,5 +1,8 @@
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 
+/** The delay before another attempt after an error, in milliseconds. */
+const RETRY_MS = 60_000
+
 /** Something with tokens that must be renewed. Times are in milliseconds of the monotonic clock. */
 export interface TokenHolder {
   /** When the first of its tokens must be renewed; Infinity if none has to be. */
@@ -36,10 +39,16 @@ export class TokenRenewals {
     const now = this.#clock.monotonic()
     this.#due = Infinity
     let next = Infinity
-    for (const holder of this.#holders()) {
-      if (holder.nextRenewal <= now) holder.renewDue(now)
-      next = Math.min(next, holder.nextRenewal)
-    }
+    const errors: unknown[] = []
+    for (const holder of this.#holders())
+      try {
+        if (holder.nextRenewal <= now) holder.renewDue(now)
+        next = Math.min(next, holder.nextRenewal)
+      } catch (err) {
+        errors.push(err)
+        next = Math.min(next, now + RETRY_MS)
+      }
     if (next < Infinity) this.arm(next)
+    if (errors.length > 0) throw errors[0] // the tokens of other pods are renewed all the same
   }
 }

@@ -6,6 +6,7 @@ import { ANSWER_TYPES, discoveryDocuments, discoveryV2, discoveryV3, tagOf } fro
 import { WatchEvent } from "./discovery.ts"
 import { pathsOf, rootOf, type Operation, type Path, type Query } from "./paths.ts"
 import { Definitions, type GroupVersionKind, type Schema } from "./schema.ts"
+import { atOnce, type Steps } from "./steps.ts"
 
 /** The input of the documents. `find` also finds kinds that are only bodies of subresources (Scale, Eviction). */
 export interface Served {
@@ -30,14 +31,21 @@ const CUSTOM_PATCH_TYPES = PATCH_TYPES.filter((type) => !type.includes("strategi
 const WATCH_TYPES = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
 const PATCH_BODY = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
 
+/** The resources whose paths are made with each step. */
+const RESOURCES_OF_STEP = 10
+
 /** Makes `/openapi/v2`, one document for all kinds. Source: kube-openapi pkg/builder. */
-export function openApiV2({ resources, find, version }: Served): Schema {
+export const openApiV2 = (served: Served): Schema => atOnce(makingOpenApiV2(served))
+
+/** Makes `/openapi/v2` in steps. */
+export function* makingOpenApiV2({ resources, find, version }: Served): Steps<Schema> {
   const definitions = new Definitions(2)
   const schemas = schemasFor(definitions, find, kindsOfEveryGroup(resources))
   const paths: Record<string, Schema> = {}
   for (const document of [...discoveryDocuments(resources).values()].flat())
     paths[document.path] = { get: discoveryV2(document, definitions) }
-  for (const resource of resources) {
+  for (const [i, resource] of resources.entries()) {
+    if (i % RESOURCES_OF_STEP === RESOURCES_OF_STEP - 1) yield
     for (const path of pathsOf(resource)) {
       const { shared, isShared } = parametersOf(path)
       const operations = path.operations.map(
@@ -53,7 +61,7 @@ export function openApiV2({ resources, find, version }: Served): Schema {
     swagger: "2.0",
     info: { title: TITLE, version },
     paths: sortedByKey(paths),
-    definitions: definitions.finish(),
+    definitions: yield* definitions.finishing(),
     securityDefinitions: {
       BearerToken: { description: "Bearer Token authentication", type: "apiKey", name: "authorization", in: "header" },
     },
@@ -65,15 +73,20 @@ export function openApiV2({ resources, find, version }: Served): Schema {
  * Makes the documents of `/openapi/v3`, by their path below it: `api/v1`, `apis/apps/v1`. Each is made when a client
  * requests it.
  */
-export function openApiV3({ resources, find, version }: Served): ReadonlyMap<string, () => Schema> {
+export const openApiV3 = (served: Served): ReadonlyMap<string, () => Schema> =>
+  new Map([...makingOpenApiV3(served)].map(([path, make]) => [path, () => atOnce(make())]))
+
+/** The same documents, each of which is made in steps. */
+export function makingOpenApiV3({ resources, find, version }: Served): ReadonlyMap<string, () => Steps<Schema>> {
   const groups = Map.groupBy(resources, (resource) => rootOf(resource).slice(1))
   const discovery = discoveryDocuments(resources)
-  const make = (root: string, members: readonly Resource[]): Schema => {
+  function* make(root: string, members: readonly Resource[]): Steps<Schema> {
     const definitions = new Definitions(3)
     const schemas = schemasFor(definitions, find, kindsOfEveryGroup([...members, { group: "", version: "v1" }]))
     const paths: Record<string, Schema> = {}
     for (const document of discovery.get(root) ?? []) paths[document.path] = { get: discoveryV3(document, definitions) }
-    for (const resource of members) {
+    for (const [i, resource] of members.entries()) {
+      if (i % RESOURCES_OF_STEP === RESOURCES_OF_STEP - 1) yield
       for (const path of pathsOf(resource)) {
         const { shared, isShared } = parametersOf(path)
         const operations = path.operations.map(
@@ -85,7 +98,7 @@ export function openApiV3({ resources, find, version }: Served): ReadonlyMap<str
         }
       }
     }
-    const found = definitions.finish()
+    const found = yield* definitions.finishing()
     return {
       openapi: "3.0.0",
       info: { title: TITLE, version },

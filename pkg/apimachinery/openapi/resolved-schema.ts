@@ -1,5 +1,6 @@
 import type { Resource } from "../resource.ts"
 import { Definitions, type Schema } from "./schema.ts"
+import { atOnce } from "./steps.ts"
 
 /**
  * Returns the OpenAPI v3 schema of a kind with all references replaced by their definitions. A reference inside its own
@@ -8,7 +9,7 @@ import { Definitions, type Schema } from "./schema.ts"
 export function resolvedSchema({ schema, group, version, kind }: Resource): Schema {
   const definitions = new Definitions(3)
   const root = definitions.ref(schema, [{ group, version, kind }])
-  const all = definitions.finish()
+  const all = atOnce(definitions.finishing())
   const visited = new Set<string>()
 
   const resolve = (given: Schema): Schema => {

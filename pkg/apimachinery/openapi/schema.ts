@@ -4,6 +4,7 @@ import { f } from "../fields.ts"
 import { ListMeta } from "../meta.ts"
 import { markersOf } from "./markers.ts"
 import { customDefinition } from "./structural.ts"
+import type { Steps } from "./steps.ts"
 
 /**
  * JSON schemas of messages for OpenAPI v2 and v3. A `Definitions` object belongs to one document: a reference to a
@@ -83,6 +84,9 @@ export interface GroupVersionKind {
   readonly kind: string
 }
 
+/** The definitions that are made with each step. */
+const DEFINITIONS_OF_STEP = 25
+
 export class Definitions {
   readonly #found = new Map<string, Schema>()
   readonly #open: (() => void)[] = []
@@ -128,10 +132,14 @@ export class Definitions {
     return { $ref: this.#prefix + name }
   }
 
-  /** Returns all definitions in the order of their names. */
-  finish(): Readonly<Record<string, Schema>> {
+  /** Returns all definitions in the order of their names, in steps of some of them. */
+  *finishing(): Steps<Readonly<Record<string, Schema>>> {
     // Breadth-first, since a message may refer to itself, and chains of references may be long.
-    for (let next = this.#open.shift(); next !== undefined; next = this.#open.shift()) next()
+    for (let made = 0; made < this.#open.length; made++) {
+      this.#open[made]!()
+      if (made % DEFINITIONS_OF_STEP === DEFINITIONS_OF_STEP - 1) yield
+    }
+    this.#open.length = 0
     return Object.fromEntries([...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
