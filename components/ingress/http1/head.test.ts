@@ -98,6 +98,17 @@ describe("the head of a request", () => {
       status: 400,
     },
     {
+      title: "a no-break space after chunked",
+      lines: ["POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked\xa0"],
+      status: 400,
+    },
+    {
+      title: "a no-break space after a length",
+      lines: ["GET / HTTP/1.1", "Host: a", "Content-Length: 3\xa0"],
+      status: 400,
+    },
+    { title: "a no-break space before a host", lines: ["GET / HTTP/1.1", "Host: \xa0a"], status: 400 },
+    {
       title: "another transfer coding",
       lines: ["POST / HTTP/1.1", "Host: a", "Transfer-Encoding: gzip, chunked"],
       status: 501,

@@ -115,6 +115,18 @@ export function parseResponseHead(text: string, method: string): ResponseHead {
   }
 }
 
+/**
+ * Returns a text without spaces and tabs at its ends, the only characters that HTTP ignores there; `trim` also drops
+ * others, such as the byte A0, which a backend takes for a part of the value. Source: RFC 9110, 5.6.3.
+ */
+export function withoutSpace(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isSpace(text.charCodeAt(start))) start++
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x09
+
 /** Returns the end of the first line. */
 function endOfLine(text: string): number {
   const end = text.indexOf("\r\n")
@@ -131,7 +143,7 @@ export function parseFields(text: string, start: number): readonly Field[] {
     const name = text.slice(at, colon < 0 || colon > end ? end : colon)
     if (colon < 0 || colon > end || !TOKEN.test(name)) throw bad("a header has no name, or space around it")
     if (fields.length === MOST_FIELDS) throw new MalformedMessage(431, `there are more than ${MOST_FIELDS} headers`)
-    fields.push({ name, key: name.toLowerCase(), value: text.slice(colon + 1, end).trim() })
+    fields.push({ name, key: name.toLowerCase(), value: withoutSpace(text.slice(colon + 1, end)) })
     at = end + 2
   }
   return fields
@@ -170,14 +182,16 @@ function readFields(fields: readonly Field[], minorVersion: 0 | 1): About {
       case "transfer-encoding":
         if (about.framing !== undefined) throw bad("the length of the body is given twice")
         if (minorVersion === 0) throw bad("HTTP/1.0 has no Transfer-Encoding")
+        if (!value.split(",").every((coding) => TOKEN.test(withoutSpace(coding))))
+          throw bad("Transfer-Encoding is no list of names")
         if (value.toLowerCase() !== "chunked")
           throw new MalformedMessage(501, "only chunked is a Transfer-Encoding here")
         about.framing = { kind: "chunked" }
         break
       case "connection":
         for (const option of value.toLowerCase().split(",")) {
-          if (option.trim() === "close") about.keepAlive = false
-          else if (option.trim() === "upgrade") about.isUpgrade = true
+          if (withoutSpace(option) === "close") about.keepAlive = false
+          else if (withoutSpace(option) === "upgrade") about.isUpgrade = true
         }
         break
       case "upgrade":
@@ -197,7 +211,7 @@ function readFields(fields: readonly Field[], minorVersion: 0 | 1): About {
  * reach the backend past the rules of all Ingresses.
  */
 function passedOn(upgrade: string): string | undefined {
-  const protocols = upgrade.split(",").map((each) => each.trim())
+  const protocols = upgrade.split(",").map(withoutSpace)
   const kept = protocols.filter((each) => each !== "" && !/^(?:h2c?|https?|tls)(?:\/|$)/i.test(each))
   return kept.length === 0 ? undefined : kept.join(", ")
 }

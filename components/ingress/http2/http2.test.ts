@@ -301,3 +301,18 @@ describe("HTTP/2", () => {
     browser.destroy()
   })
 })
+
+test("a request of HTTP/2 whose path can be read in two ways is refused with 400", async () => {
+  await using lab = await through()
+  for (const path of [
+    "/public//../admin",
+    "/public/%c0%ae%c0%ae/admin",
+    "/public/..%00/admin",
+    "/public/..%09/admin",
+  ]) {
+    const request = lab.browser.request({ ":path": path })
+    const [headers] = (await once(request, "response")) as [IncomingHttpHeaders]
+    expect(headers[":status"]).toBe(400)
+    request.close()
+  }
+})

@@ -5,7 +5,16 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2"
-import { hostOf, isAuthority, isTarget, isToken, isValue, type Field, type Framing } from "../http1/head.ts"
+import {
+  hostOf,
+  isAuthority,
+  isTarget,
+  isToken,
+  isValue,
+  withoutSpace,
+  type Field,
+  type Framing,
+} from "../http1/head.ts"
 import type { Exchange } from "../proxy/exchange.ts"
 import type { Origin } from "../proxy/fields.ts"
 import type { Answer, Downstream, IncomingRequest } from "../proxy/messages.ts"
@@ -51,7 +60,7 @@ function requestOf(
     if (key.startsWith(":") || value === undefined) continue
     if (!isToken(key)) return undefined
     for (const each of Array.isArray(value) ? value : [value]) {
-      if (!isValue(each)) return undefined
+      if (!isValue(each) || each !== withoutSpace(each)) return undefined
       fields.push({ name: key, key, value: each })
     }
   }

@@ -1,4 +1,4 @@
-import type { Field } from "../http1/head.ts"
+import { withoutSpace, type Field } from "../http1/head.ts"
 
 /** Fields of a single connection, which are not passed on. Source: RFC 9110, 7.6.1. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -110,7 +110,7 @@ function namedByConnection(fields: readonly Field[]): Set<string> | undefined {
   for (const { key, value } of fields) {
     if (key !== "connection") continue
     for (const option of value.toLowerCase().split(",")) {
-      const name = option.trim()
+      const name = withoutSpace(option)
       if (name === "" || name === "close" || name === "keep-alive" || name === "upgrade" || KEPT.has(name)) continue
       ;(named ??= new Set()).add(name)
     }

@@ -1,6 +1,6 @@
 import type { GRPCRoute } from "../../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../../pkg/gateway-api/httproute.ts"
-import { isToken, isValue, type Field } from "../../http1/head.ts"
+import { isToken, isValue, withoutSpace, type Field } from "../../http1/head.ts"
 import { fieldOf, isFraming } from "../../proxy/fields.ts"
 import { withoutSlashes } from "../../routing/normal-path.ts"
 import type { BackendRef, Changes, FieldChanges, Mirror, PathChange, Redirect, Rewrite } from "../../routing/target.ts"
@@ -79,7 +79,7 @@ function fieldChanges({ set = [], add = [], remove = [] }: HeaderModifier): Fiel
   }
   const field = ({ name, value }: { readonly name: string; readonly value: string }): Field => {
     if (!isValue(value)) throw new Error(`filters: the value of header ${name} has a character that is not allowed`)
-    return fieldOf(own(name), Buffer.from(value, "utf8").toString("latin1").trim())
+    return fieldOf(own(name), withoutSpace(Buffer.from(value, "utf8").toString("latin1")))
   }
   return {
     set: firstOfName(set).map(field),
