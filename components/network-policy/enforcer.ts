@@ -9,7 +9,7 @@ import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
 import type { PodFacts } from "./pod-facts.ts"
-import { policyRules } from "./policy-rules.ts"
+import { isolating, policyRules } from "./policy-rules.ts"
 import { DIRECTIONS, isolated, LINK_LOCAL, TABLE } from "./base-chains.ts"
 import { PolicyTable, type PolicyTableOptions } from "./policy-table.ts"
 import { filterBridges, unenforceable } from "./support.ts"
@@ -33,17 +33,22 @@ export interface EnforcerParts extends PolicyTableOptions {
   }
   /** Called once when it turns out that policies cannot be enforced. */
   unenforceable(why: string): void
+  /** Called when the kernel refuses the rules of a policy, whose pods are isolated until it is changed. */
+  refused(policy: NetworkPolicy, why: string): void
 }
 
 /**
  * Keeps the kernel's table up to date with policies, namespaces and pods. There is a table only while there is a
  * policy; without one, nothing is kept in memory and no program is run.
  * One transaction runs at a time; later changes are in the next one. After a failed transaction the whole table is
- * written again, since its content is unknown.
+ * written again, since its content is unknown. Policies because of which the kernel refuses the table are set aside: the
+ * pods that they select are isolated, and all other policies stay in force.
  */
 export class Enforcer {
   readonly #parts: EnforcerParts
   readonly #policies = new Map<string, NetworkPolicy>()
+  /** The policies that the kernel refuses, by key, each in the state that was refused. */
+  readonly #refused = new Map<string, NetworkPolicy>()
   #table: PolicyTable | undefined
   /** Whether the kernel has what was written last. */
   #isWritten = false
@@ -106,6 +111,7 @@ export class Enforcer {
     const key = keyFrom(policy.metadata)
     if (this.#policies.get(key) === policy) return
     this.#policies.set(key, policy)
+    this.#refused.delete(key)
     if (this.#table === undefined) this.#build()
     else this.#table.setPolicy(key, policyRules(policy))
     this.#runner.request()
@@ -113,6 +119,7 @@ export class Enforcer {
 
   removePolicy(key: string): void {
     this.#policies.delete(key)
+    this.#refused.delete(key)
     this.#table?.setPolicy(key, undefined)
     if (this.#policies.size === 0) this.#table = undefined
     this.#runner.request()
@@ -153,17 +160,56 @@ export class Enforcer {
   }
 
   #build(): void {
-    const { namespaces, policies, pods } = this.#parts.everything()
+    for (const policy of this.#parts.everything().policies) this.#policies.set(keyFrom(policy.metadata), policy)
+    this.#table = this.#tableOf(() => true)
+    this.#isWritten = false
+  }
+
+  /** Returns a table of all policies; those that are not taken isolate their pods only. */
+  #tableOf(isTaken: (key: string) => boolean): PolicyTable {
+    const { namespaces, pods } = this.#parts.everything()
     const table = new PolicyTable(this.#parts)
     for (const { metadata } of namespaces) table.setNamespace(metadata.name!, metadata.labels ?? {})
     for (const pod of pods) table.setPod(pod)
-    for (const policy of policies) {
-      const key = keyFrom(policy.metadata)
-      this.#policies.set(key, policy)
-      table.setPolicy(key, policyRules(policy))
+    for (const [key, policy] of this.#policies) {
+      const rules = policyRules(policy)
+      table.setPolicy(key, isTaken(key) ? rules : isolating(rules))
     }
-    this.#table = table
-    this.#isWritten = false
+    return table
+  }
+
+  /** Sets aside the policies because of which the kernel refuses the table. Returns whether it has found any. */
+  async #setAside(err: unknown): Promise<boolean> {
+    const { host, log } = this.#parts
+    const suspects = [...this.#policies.keys()].filter((key) => !this.#refused.has(key))
+    const states = new Map(this.#policies)
+    const isFine = async (taken: ReadonlySet<string>) => {
+      const text = this.#tableOf((key) => taken.has(key)).table.whole()
+      return host.feed("nft", ["--check", "-f", "-"], text).then(
+        () => true,
+        () => false,
+      )
+    }
+    // The kernel refuses something else, or nothing any more: the same is tried again.
+    if (!(await isFine(new Set())) || (await isFine(new Set(suspects)))) return false
+    const bad: string[] = []
+    const search = async (some: readonly string[]): Promise<void> => {
+      if (some.length === 0 || (await isFine(new Set(some)))) return
+      if (some.length === 1) return void bad.push(some[0]!)
+      const middle = some.length >> 1
+      await search(some.slice(0, middle))
+      await search(some.slice(middle))
+    }
+    await search(suspects)
+    for (const key of bad) {
+      const policy = this.#policies.get(key)
+      if (policy === undefined || policy !== states.get(key)) continue // it was changed meanwhile
+      this.#refused.set(key, policy)
+      this.#table?.setPolicy(key, isolating(policyRules(policy)))
+      log.error("The kernel refuses the rules of a network policy; its pods are isolated", { policy: key, err })
+      this.#parts.refused(policy, err instanceof Error ? err.message.split("\n")[0]! : String(err))
+    }
+    return bad.length > 0
   }
 
   #requestIfChanged(): void {
@@ -174,7 +220,11 @@ export class Enforcer {
   async #syncForWaiting(): Promise<void> {
     const waiting = this.#waiting.splice(0)
     try {
-      await this.#sync()
+      await this.#sync().catch(async (err: unknown) => {
+        this.#isWritten = false
+        if (!(await this.#setAside(err))) throw err
+        await this.#sync()
+      })
       for (const { resolve } of waiting) resolve()
     } catch (err) {
       this.#isWritten = false

@@ -8,6 +8,8 @@ import { startCluster } from "../cluster/testing/cluster.ts"
 import { createNetworkPolicy } from "./network-policy.ts"
 import { podObject } from "./testing/packets.fixtures.ts"
 
+/** A part of rules that the machine refuses. */
+const REFUSED = "6666"
 const OLD = "table inet k3ts-network-policy\n"
 
 async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "" } = {}) {
@@ -38,8 +40,10 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
       },
       feed(_program, args, input) {
         if (nft === "") return Promise.reject(new Error("ENOENT"))
-        if (args.includes("--check")) return Promise.resolve()
+        if (args.includes("--check"))
+          return input.includes(REFUSED) ? Promise.reject(new Error("nft failed with code 1")) : Promise.resolve()
         if (machine.refuses) return Promise.reject(new Error("nft failed with code 1: Device or resource busy"))
+        if (input.includes(REFUSED)) return Promise.reject(new Error("nft failed with code 1: Message too long"))
         machine.written.push(input)
         return Promise.resolve()
       },
@@ -100,6 +104,37 @@ describe("a node without policies", () => {
     expect(on.machine.written.at(-1)).toBe("delete table inet k3ts-network-policy\n")
     expect(on.component.problem?.()).toBeUndefined()
   })
+})
+
+test("a policy whose rules the kernel refuses isolates its own pods, is named by an Event, and no other policy is off", async () => {
+  // given policies, and a pod of each
+  await using on = await onMachine()
+  for (const [i, name] of ["a", "b", "c", "d"].entries()) {
+    await on.policy(name, { app: name })
+    await on.pod(`${name}-1`, { app: name }, `10.42.0.${i + 5}`)
+  }
+  await on.cluster.settle()
+  // when one is changed to what the kernel refuses
+  const b = await on.client.get(NetworkPolicy, { name: "b", namespace: "x" })
+  const changed = await on.client.update(NetworkPolicy, {
+    ...b,
+    spec: { ...b.spec, ingress: [{ ports: [{ port: Number(REFUSED), protocol: "TCP" }] }] },
+  })
+  await on.cluster.settle()
+  // then
+  const table = on.machine.written.at(-1)!
+  expect(table.match(/add rule \S+ \S+ ingress-\d+ .*accept/g)).toHaveLength(3)
+  expect(table.match(/10\.42\.0\.\d : goto group-\d+/g)).toHaveLength(4)
+  expect(on.component.problem?.()).toBeUndefined()
+  await on.cluster.advance("1s")
+  const events = (await on.client.list(Event)).items.filter(({ reason }) => reason === "PolicyRefused")
+  expect(events.map(({ involvedObject, message }) => [involvedObject.name, message])).toEqual([
+    ["b", expect.stringContaining("nft failed with code 1: Message too long")],
+  ])
+  // and when it is mended, it holds again
+  await on.client.update(NetworkPolicy, { ...changed, spec: b.spec })
+  await on.cluster.settle()
+  expect(on.machine.written.at(-1)).toMatch(/add rule \S+ \S+ ingress-\d+ .*accept/)
 })
 
 describe("a pod that starts", () => {

@@ -81,6 +81,13 @@ class NetworkPolicies implements NetworkPolicyComponent {
       bridge: config.bridge,
       everything: () => this.#everything(),
       unenforceable: (why) => this.#tell(why),
+      refused: (policy, why) =>
+        this.#events?.event(
+          policy,
+          "Warning",
+          "PolicyRefused",
+          `The kernel of this node refuses the rules, so the selected pods are isolated until the policy is changed: ${why}`,
+        ),
     })
   }
 

@@ -1,6 +1,7 @@
 import type { LabelMatcher } from "../../pkg/apimachinery/selectors/labels.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/selectors/labels.ts"
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from "../../pkg/api/networking/v1/networkpolicy.ts"
+import { exactKey } from "../../pkg/cache/exact-key.ts"
 import { merged, rangesOf, type AddressRange } from "./address-ranges.ts"
 
 export type Direction = "ingress" | "egress"
@@ -62,6 +63,13 @@ export function policyRules({ metadata, spec }: NetworkPolicy): PolicyRules {
   }
 }
 
+/** Returns rules that isolate the same pods in the same directions, and allow nothing. */
+export const isolating = ({ namespace, subjects, rules }: PolicyRules): PolicyRules => ({
+  namespace,
+  subjects,
+  rules: Object.fromEntries(Object.keys(rules).map((direction) => [direction, []])),
+})
+
 function peersOf(namespace: string, peers: readonly NetworkPolicyPeer[]): NonNullable<PolicyRule["peers"]> {
   const blocks = peers.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [ipBlock]))
   const pods = peers.filter(({ ipBlock }) => ipBlock === undefined).map((peer) => podSelection(namespace, peer))
@@ -77,13 +85,14 @@ function peersOf(namespace: string, peers: readonly NetworkPolicyPeer[]): NonNul
  */
 function podSelection(namespace: string, { podSelector, namespaceSelector }: NetworkPolicyPeer): PodSelection {
   const pods = fromLabelSelector(podSelector ?? {})
-  if (namespaceSelector === undefined) return { key: `${namespace}|${keyOf(pods)}`, namespaces: namespace, pods }
+  if (namespaceSelector === undefined)
+    return { key: exactKey(["in", namespace, keyOf(pods)]), namespaces: namespace, pods }
   const namespaces = fromLabelSelector(namespaceSelector)
-  return { key: `{${keyOf(namespaces)}}|${keyOf(pods)}`, namespaces, pods }
+  return { key: exactKey(["of", keyOf(namespaces), keyOf(pods)]), namespaces, pods }
 }
 
 const keyOf = ({ requirements }: LabelMatcher): string =>
-  requirements.map(({ key, operator, values }) => `${key} ${operator} ${values.join(",")}`).join(";")
+  exactKey(requirements.flatMap(({ key, operator, values }) => [key, operator, exactKey(values)]))
 
 function portsOf(ports: readonly NetworkPolicyPort[]): NonNullable<PolicyRule["ports"]> {
   const ranges: PortRange[] = []

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import type { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
+import { policyRules } from "./policy-rules.ts"
 import { PolicyTable } from "./policy-table.ts"
 import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
 import { seededRandom, type Random } from "../../pkg/clock/random.ts"
@@ -183,4 +185,34 @@ describe("a table under random changes", () => {
     empty.take(new PolicyTable(OPTIONS).table.whole())
     expect(mirror.content()).toEqual(empty.content())
   })
+})
+
+test("a policy with many peers and many named ports has as many rules as one with few", () => {
+  // given a rule whose pairs of peers and ports are 360,000
+  const many = (count: number) => ({
+    metadata: { name: "many", namespace: "x" },
+    spec: {
+      podSelector: {},
+      policyTypes: ["Ingress"],
+      ingress: [
+        {
+          from: [
+            ...Array.from({ length: count }, (_, i) => ({ podSelector: { matchLabels: { a: `v${i}` } } })),
+            ...Array.from({ length: count }, (_, i) => ({ ipBlock: { cidr: `192.0.${i >> 8}.${i & 255}/32` } })),
+          ],
+          ports: [
+            ...Array.from({ length: count }, (_, i) => ({ port: `p${i}`, protocol: "TCP" as const })),
+            ...Array.from({ length: count }, (_, i) => ({ port: i * 2 + 1, protocol: "UDP" as const })),
+          ],
+        },
+      ],
+    },
+  })
+  const rulesWith = (count: number) => {
+    const table = new PolicyTable({ ...OPTIONS, families: ["IPv4", "IPv6"] })
+    table.setPolicy("x/many", policyRules(many(count) as unknown as NetworkPolicy))
+    return table.table.whole().split("\n").length
+  }
+  // then
+  expect(rulesWith(600)).toBe(rulesWith(2))
 })

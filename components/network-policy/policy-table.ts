@@ -1,7 +1,8 @@
 import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { fromLabels, type Labels } from "../../pkg/apimachinery/selectors/labels.ts"
+import { exactKey } from "../../pkg/cache/exact-key.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
-import { portText, ruleText, type SetNames } from "./rule-text.ts"
+import { namesByProtocol, portText, ruleText, type SetNames } from "./rule-text.ts"
 import {
   baseChains,
   DIRECTIONS,
@@ -67,8 +68,8 @@ interface SharedSet<T> {
  * chain group-7        jump to the chain of each policy that selects the group's pods, accept what a pod sends to
  *                      itself, then drop
  * chain ingress-3      one policy: accept what each of its rules allows
- * set  pods-ip-4       addresses of the pods that one selection of peers has
- * set  port-ip-5       address . number of the pods that have a port of one name
+ * set  pods-ip-4       addresses of the pods that a rule has as peers
+ * set  port-ip-5       address . number of the pods' ports that have a name in a rule, of one protocol
  * A pod that is added or removed changes elements only. The cost of a change depends on what it affects: for a pod, the
  * number of policies in its namespace and of selections; for a policy, the number of pods.
  */
@@ -84,8 +85,8 @@ export class PolicyTable {
   readonly #byNamespace = new Map<string, Set<Policy>>()
   readonly #namespaces = new Map<string, Labels>()
   readonly #pods = new Map<string, PlacedPod>()
-  readonly #selections = new Map<string, SharedSet<PodSelection>>()
-  readonly #namedPorts = new Map<string, SharedSet<NamedPort>>()
+  readonly #selections = new Map<string, SharedSet<readonly PodSelection[]>>()
+  readonly #namedPorts = new Map<string, SharedSet<readonly NamedPort[]>>()
   /** The sets of port numbers to which each policy's chains refer. */
   readonly #portSets = new Map<Policy, string[]>()
   readonly #groups = new Map<string, Group>()
@@ -211,12 +212,12 @@ export class PolicyTable {
     const rules = policy.rules.rules[direction]
     if (rules === undefined) return
     for (const { peers, ports } of rules) {
-      for (const selection of peers?.pods ?? []) this.#useSelection(selection)
-      for (const port of ports?.names ?? []) this.#useNamedPort(port)
+      if (peers !== undefined && peers.pods.length > 0) this.#useSelections(peers.pods)
+      for (const [, of] of namesByProtocol(ports?.names ?? [])) this.#useNamedPorts(of)
     }
     const names: SetNames = {
-      pods: ({ key }, family) => podsSet(this.#selections.get(key)!.number, family),
-      namedPort: (port, family) => portSet(this.#namedPorts.get(keyOfPort(port))!.number, family),
+      pods: (selections, family) => podsSet(this.#selections.get(keyOfSelections(selections))!.number, family),
+      namedPorts: (of, family) => portSet(this.#namedPorts.get(keyOfPorts(of))!.number, family),
       ports: (ranges) => this.#addPorts(policy, ranges),
     }
     const text = rules.flatMap((rule) => ruleText(direction, rule, this.#families, names))
@@ -231,21 +232,23 @@ export class PolicyTable {
     return name
   }
 
-  #useSelection(selection: PodSelection): void {
-    const known = this.#selections.get(selection.key)
+  #useSelections(selections: readonly PodSelection[]): void {
+    const key = keyOfSelections(selections)
+    const known = this.#selections.get(key)
     if (known !== undefined) return void known.uses++
-    const shared = { of: selection, number: ++this.#last, uses: 1 }
-    this.#selections.set(selection.key, shared)
+    const shared = { of: selections, number: ++this.#last, uses: 1 }
+    this.#selections.set(key, shared)
     for (const family of this.#families)
       this.table.addSet(podsSet(shared.number, family), `type ${ADDRESS_TYPE[family]}`)
     for (const pod of this.#pods.values()) this.#fillSelection(pod, shared)
   }
 
-  #useNamedPort(port: NamedPort): void {
-    const known = this.#namedPorts.get(keyOfPort(port))
+  #useNamedPorts(ports: readonly NamedPort[]): void {
+    const key = keyOfPorts(ports)
+    const known = this.#namedPorts.get(key)
     if (known !== undefined) return void known.uses++
-    const shared = { of: port, number: ++this.#last, uses: 1 }
-    this.#namedPorts.set(keyOfPort(port), shared)
+    const shared = { of: ports, number: ++this.#last, uses: 1 }
+    this.#namedPorts.set(key, shared)
     for (const family of this.#families)
       this.table.addSet(portSet(shared.number, family), `type ${ADDRESS_TYPE[family]} . inet_service`)
     for (const pod of this.#pods.values()) this.#fillNamedPort(pod, shared)
@@ -254,13 +257,15 @@ export class PolicyTable {
   /** Releases the sets to which a policy's rules referred. */
   #release({ rules }: Policy, direction: Direction): void {
     for (const { peers, ports } of rules.rules[direction] ?? []) {
-      for (const { key } of peers?.pods ?? []) this.#releaseSet(this.#selections, key, podsSet)
-      for (const port of ports?.names ?? []) this.#releaseSet(this.#namedPorts, keyOfPort(port), portSet)
+      if (peers !== undefined && peers.pods.length > 0)
+        this.#releaseSet(this.#selections, keyOfSelections(peers.pods), podsSet)
+      for (const [, of] of namesByProtocol(ports?.names ?? []))
+        this.#releaseSet(this.#namedPorts, keyOfPorts(of), portSet)
     }
   }
 
   #releaseSet(
-    all: Map<string, SharedSet<PodSelection> | SharedSet<NamedPort>>,
+    all: Map<string, SharedSet<readonly PodSelection[]> | SharedSet<readonly NamedPort[]>>,
     key: string,
     nameOf: (number: number, family: Family) => string,
   ): void {
@@ -280,14 +285,16 @@ export class PolicyTable {
     for (const shared of this.#namedPorts.values()) this.#fillNamedPort(pod, shared)
   }
 
-  #fillSelection(pod: PlacedPod, { of, number }: SharedSet<PodSelection>): void {
-    const has = this.#has(of, pod.facts)
+  #fillSelection(pod: PlacedPod, { of, number }: SharedSet<readonly PodSelection[]>): void {
+    const has = of.some((selection) => this.#has(selection, pod.facts))
     for (const family of this.#families)
       this.#hold(pod, podsSet(number, family), has ? addressesOf(pod.facts, family) : [])
   }
 
-  #fillNamedPort(pod: PlacedPod, { of, number }: SharedSet<NamedPort>): void {
-    const numbers = pod.facts.ports.filter(({ name, protocol }) => name === of.name && protocol === of.protocol)
+  #fillNamedPort(pod: PlacedPod, { of, number }: SharedSet<readonly NamedPort[]>): void {
+    const numbers = pod.facts.ports.filter(({ name, protocol }) =>
+      of.some((port) => port.name === name && port.protocol === protocol),
+    )
     for (const family of this.#families) {
       const elements = addressesOf(pod.facts, family).flatMap((address) =>
         numbers.map((port) => `${address} . ${port.number}`),
@@ -362,6 +369,8 @@ const addressesOf = ({ addresses }: PodFacts, family: Family): readonly string[]
 const podsSet = (number: number, family: Family) => `pods-${FAMILY_WORD[family]}-${number}`
 const portSet = (number: number, family: Family) => `port-${FAMILY_WORD[family]}-${number}`
 const policyChain = (direction: Direction, { id }: Policy) => `${direction}-${id}`
-const keyOfPort = ({ protocol, name }: NamedPort) => `${protocol} ${name}`
+const keyOfSelections = (selections: readonly PodSelection[]) => exactKey(selections.map(({ key }) => key).sort())
+const keyOfPorts = (ports: readonly NamedPort[]) =>
+  exactKey(ports.map(({ protocol, name }) => exactKey([protocol, name])).sort())
 const same = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, i) => item === b[i])

@@ -12,13 +12,18 @@ import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protoco
 
 /** Returns the names of the sets that a rule needs. */
 export interface SetNames {
-  pods(selection: PodSelection, family: Family): string
-  namedPort(port: NamedPort, family: Family): string
+  /** Returns the name of a set of the pods that any of the selections has. */
+  pods(selections: readonly PodSelection[], family: Family): string
+  /** Returns the name of a set of the pods' ports that have any of these names, of one protocol. */
+  namedPorts(ports: readonly NamedPort[], family: Family): string
   /** Returns the name of a set of these port numbers. */
   ports(ranges: readonly PortRange[]): string
 }
 
-/** Returns the nft rules for one rule of a policy, each for one family. */
+/**
+ * Returns the nft rules for one rule of a policy, each for one family: at most two for its peers times six for its
+ * ports, however many it has of both. A rule for each pair would take minutes to write, and the packets' time.
+ */
 export function ruleText(
   direction: Direction,
   { peers, ports }: PolicyRule,
@@ -34,7 +39,7 @@ export function ruleText(
       peers === undefined
         ? [`meta nfproto ${family.toLowerCase()} `]
         : [
-            ...peers.pods.map((selection) => `${peer} @${names.pods(selection, family)} `),
+            ...(peers.pods.length === 0 ? [] : [`${peer} @${names.pods(peers.pods, family)} `]),
             ...(ranges.length === 0 ? [] : [`${peer} { ${ranges.map(rangeText).join(", ")} } `]),
           ]
     const where =
@@ -44,15 +49,20 @@ export function ruleText(
             ...byProtocol(ports.ranges).map(
               ([protocol, of]) => `meta l4proto ${protocol.toLowerCase()} ${portMatch(of, names)}`,
             ),
-            ...ports.names.map(
-              (port) =>
-                `meta l4proto ${port.protocol.toLowerCase()} ct reply ${ip} saddr . ct reply proto-src ` +
-                `@${names.namedPort(port, family)} `,
+            ...namesByProtocol(ports.names).map(
+              ([protocol, of]) =>
+                `meta l4proto ${protocol.toLowerCase()} ct reply ${ip} saddr . ct reply proto-src ` +
+                `@${names.namedPorts(of, family)} `,
             ),
           ]
     return whom.flatMap((who) => where.map((what) => `${who}${what}accept`))
   })
 }
+
+/** Returns the named ports of each protocol. */
+export const namesByProtocol = (
+  names: readonly NamedPort[],
+): readonly (readonly [Protocol, readonly NamedPort[]])[] => [...Map.groupBy(names, ({ protocol }) => protocol)]
 
 function byProtocol(ranges: readonly PortRange[]): readonly (readonly [Protocol, readonly PortRange[]])[] {
   const protocols = [...new Set(ranges.map(({ protocol }) => protocol))]
