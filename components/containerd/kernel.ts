@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { run } from "../../pkg/process/run.ts"
@@ -13,6 +13,12 @@ const MODULES: readonly (readonly [name: string, there: string])[] = [
   ["overlay", "/sys/module/overlay"],
   ["nf_conntrack", "/proc/sys/net/netfilter/nf_conntrack_max"],
 ]
+
+/** Lets packets between pods on one bridge pass iptables again where another program has changed that. */
+export function keepBridgeFilter(families: readonly Family[]): void {
+  for (const path of families.map((family) => BRIDGE_FILTER[family]))
+    if (existsSync(path) && readFileSync(path, "utf8").trim() !== "1") writeFileSync(path, "1")
+}
 
 /**
  * Prepares the kernel for pods: packets between pods on one bridge must pass iptables, else the responses of a

@@ -6,6 +6,7 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { Upkeep } from "../../pkg/component/upkeep.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { holdAddresses } from "./address.ts"
 import { readCustom } from "./config/custom.ts"
@@ -104,7 +105,16 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
       const customs = informers.of(ConfigMap)
       await informers.whenSynced()
       unsubscribe.push(customs.on({ added: following, updated: following, deleted: following }))
-      if (config.holdAddresses) await holdAddresses(addresses)
+      if (config.holdAddresses) {
+        await holdAddresses(addresses)
+        const upkeep = new Upkeep({
+          clock,
+          mend: () => holdAddresses(addresses),
+          failed: (err) => log.warn("Failed to repair the addresses of the DNS server; will retry", { err }),
+        })
+        upkeep.start()
+        open.push(() => upkeep.stop())
+      }
       signal.throwIfAborted()
       const respond = responder.respond.bind(responder)
       const listeners = await openListeners({ addresses, port, respond, clock, log })

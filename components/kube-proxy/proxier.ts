@@ -6,6 +6,7 @@ import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { FAMILIES, familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { Upkeep } from "../../pkg/component/upkeep.ts"
 import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
@@ -42,6 +43,7 @@ export interface KubeProxyConfig {
   readonly serving?: ProxyServing
 }
 
+const ROUTE_LOCALNET = "/proc/sys/net/ipv4/conf/all/route_localnet"
 /** The delay before another attempt to remove the rules of another mode. */
 const RETRY_MS = 1000
 
@@ -61,6 +63,11 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   let isStarted = false
   let stopped = false
   let closeServers: (() => void) | undefined
+  const upkeep = new Upkeep({
+    clock,
+    mend: () => writeFile(ROUTE_LOCALNET, "1"),
+    failed: (err) => log.debug("Failed to make node ports reachable on loopback", { err }),
+  })
 
   /**
    * Removes rules that an earlier start wrote in another mode, or for an address family that the cluster no longer has.
@@ -97,8 +104,10 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       stopped = false
       // Makes node ports reachable on loopback; the rules keep other hosts out. In some containers the setting cannot
       // be written and is left alone.
-      if (config.host === undefined)
-        await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch(() => undefined)
+      if (config.host === undefined) {
+        await writeFile(ROUTE_LOCALNET, "1").catch(() => undefined)
+        upkeep.start()
+      }
       const health = new ProxyHealth(clock)
       if (serving !== undefined) {
         closeServers?.()
@@ -133,7 +142,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       stopped = true
       leavingTimer?.cancel()
       closeServers?.()
-      await Promise.all([leaving, ...proxiers.map((proxier) => proxier.stop()), events.stop()])
+      await Promise.all([upkeep.stop(), leaving, ...proxiers.map((proxier) => proxier.stop()), events.stop()])
     },
   }
 }

@@ -17,9 +17,11 @@ import {
 import type { Reply } from "./message.ts"
 
 const [NEWROUTE, DELROUTE, GETROUTE] = [24, 25, 26]
-const RTA = { destination: 1, interface: 4, gateway: 5, metrics: 8 } as const
+const RTA = { destination: 1, interface: 4, gateway: 5, priority: 6, metrics: 8 } as const
 const METRIC_MTU = 2
-const [TABLE_MAIN, PROTOCOL_BOOT, UNICAST] = [254, 3, 1]
+const [TABLE_MAIN, PROTOCOL_KERNEL, PROTOCOL_BOOT, UNICAST] = [254, 2, 3, 1]
+/** The metric of the routes that the kernel adds for IPv6. Source: IP6_RT_PRIO_ADDRCONF in net/ipv6_route.h. */
+const KERNEL_PRIORITY = 256
 const [SCOPE_GLOBAL, SCOPE_LINK] = [0, 253]
 /** Flag: the gateway is on the link, although no address of the interface is in its network. */
 const ONLINK = 4
@@ -53,6 +55,19 @@ export interface Route {
  */
 export const setRoute = (route: Route, protocol: number): Buffer =>
   message(NEWROUTE, REQUEST | ACK | CREATE | REPLACE, headerOf(route, protocol), ...attributesOf(route))
+
+/**
+ * Adds the route to the hosts on an interface as the kernel adds it together with an address. Fails with EEXIST where
+ * it is there.
+ */
+export const addConnectedRoute = (destination: string, index: number): Buffer =>
+  message(
+    NEWROUTE,
+    REQUEST | ACK | CREATE | EXCL,
+    headerOf({ destination, index }, PROTOCOL_KERNEL),
+    ...attributesOf({ destination, index }),
+    ...(familyOf(destination) === "IPv6" ? [attribute(RTA.priority, KERNEL_PRIORITY)] : []),
+  )
 
 export const removeRoute = (route: Route, protocol: number): Buffer =>
   message(DELROUTE, REQUEST | ACK, headerOf(route, protocol), ...attributesOf(route))

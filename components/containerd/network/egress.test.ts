@@ -60,6 +60,22 @@ describe.skipIf(!works)("allowPodEgress", () => {
     },
   )
 
+  test.each([
+    ["a jump", "iptables -t nat -F POSTROUTING"],
+    ["the other jump", "iptables -F FORWARD"],
+    ["a rule", "iptables -t nat -D K3TS-EGRESS -j MASQUERADE"],
+    ["a chain", "iptables -F FORWARD && iptables -F K3TS-FORWARD && iptables -X K3TS-FORWARD"],
+    ["forwarding", "echo 0 > /proc/sys/net/ipv4/ip_forward"],
+  ])("puts %s back that another program has removed", (_title, command) => {
+    const rules = inNamespace(`
+      await allowPodEgress("10.42.0.0/16")
+      execFileSync("sh", ["-c", ${JSON.stringify(command)}])
+      await allowPodEgress("10.42.0.0/16")
+      console.log(rules())
+      console.log(execFileSync("cat", ["/proc/sys/net/ipv4/ip_forward"], { encoding: "utf8" }).trim())`)
+    expect(rules.split("\n").sort()).toEqual([...rulesFor("10.42.0.0/16", "224.0.0.0/4"), "1"].sort())
+  })
+
   test("keeps the routes that interfaces get from router advertisements", () => {
     const settings = inNamespace(`
       for (const [i, value] of ["0", "1", "2"].entries()) {

@@ -3,11 +3,15 @@ import { join } from "node:path"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
-import { FAMILIES, familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { NETLINK_ROUTE } from "../../../pkg/netlink/links.ts"
+import { openNetlink } from "../../../pkg/runtime/netlink.ts"
+import { FAMILIES, familyOf, parseNetwork } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { makeBridge } from "./bridge.ts"
-import { CONFIG_NAME, uplinkMtu, writeCniConfig } from "./cni.ts"
+import { BRIDGE, CONFIG_NAME, uplinkMtu, writeCniConfig } from "./cni.ts"
 import { allowPodEgress, removePodEgress } from "./egress.ts"
-import { prepareKernel } from "../kernel.ts"
+import { Upkeep } from "../../../pkg/component/upkeep.ts"
+import { keepBridge } from "./plugin/bridges.ts"
+import { keepBridgeFilter, prepareKernel } from "../kernel.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { podLimitProblem } from "./pod-limit.ts"
 import type { BackendName } from "./backend/backend-names.ts"
@@ -43,9 +47,33 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
   /** The largest packet between nodes in bytes, while there are others. */
   let routeMtu: number | undefined
   let others: Promise<Component> | undefined
+  let seenRanges = ""
   /** What was last said about `maxPods`. */
   let toldProblem: string | undefined
   const stopping = new AbortController()
+  const families = clusterCidrs.map(familyOf)
+  const upkeep = new Upkeep({
+    clock: context.clock,
+    mend: () => mend(),
+    failed: (err) => log.warn("Failed to repair the pod network; will retry", { err }),
+  })
+  let socket: ReturnType<typeof openNetlink> | undefined
+
+  /** Sets what lets pods reach each other and the world, where another program has changed it. */
+  async function mend(): Promise<void> {
+    keepBridgeFilter(families)
+    await Promise.all(
+      clusterCidrs.map((cidr) => allowPodEgress(cidr, familyOf(cidr) === "IPv4" || betweenNodes.masqueradesIPv6)),
+    )
+    await mendBridge()
+  }
+
+  async function mendBridge(): Promise<void> {
+    const { podCIDRs = [] } = informers.of(Node).get(nodeName)?.spec ?? {}
+    const ranges = podCIDRs.flatMap((cidr) => parseNetwork(cidr) ?? [])
+    socket ??= openNetlink(NETLINK_ROUTE)
+    if (ranges.length > 0) await keepBridge(socket, BRIDGE, ranges)
+  }
 
   function configure(): void {
     const { podCIDRs = [] } = informers.of(Node).get(nodeName)?.spec ?? {}
@@ -56,6 +84,13 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
     } catch (err) {
       log.error("Failed to write the configuration of the pod network", { path: paths.cniConfig, err })
     }
+  }
+
+  /** An earlier start, or the node's earlier name, may have left the bridge in another state. */
+  function mendSoon(): void {
+    context.spawn("pod network", async () => {
+      await mendBridge().catch((err: unknown) => log.warn("Failed to repair the pod network; will retry", { err }))
+    })
   }
 
   function warnOfPodLimit(ranges: readonly string[]): void {
@@ -85,8 +120,13 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
     return component
   }
 
-  function see({ metadata }: Node): void {
-    if (metadata.name === nodeName) return configure()
+  function see({ metadata, spec }: Node): void {
+    if (metadata.name === nodeName) {
+      const ranges = (spec.podCIDRs ?? []).join()
+      if (ranges !== "" && ranges !== seenRanges) mendSoon()
+      seenRanges = ranges
+      return configure()
+    }
     const { backend } = betweenNodes
     if (others !== undefined || backend === "none") return
     context.spawn("other nodes", async () => void (await (others = reachOthers(backend))), stopping.signal)
@@ -95,7 +135,6 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
   return {
     name: "pod-network",
     async start() {
-      const families = clusterCidrs.map(familyOf)
       await Promise.all([
         prepareKernel(families, log),
         families.includes("IPv6") ? makeBridge() : undefined,
@@ -104,10 +143,14 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
         removePodEgress(FAMILIES.filter((family) => !families.includes(family))),
       ])
       unsubscribe = informers.of(Node).on({ added: see, updated: see })
+      upkeep.start()
     },
     /** The rules and the routes to other nodes stay, since pods keep running. */
     async stop() {
       unsubscribe()
+      await upkeep.stop()
+      socket?.close()
+      socket = undefined
       stopping.abort()
       const starting = others
       others = undefined

@@ -55,6 +55,22 @@ describe("of several Ingresses", () => {
     })
   })
 
+  test("the owner of an older wildcard is told which hosts go to Ingresses of other namespaces", () => {
+    const wildcard = ingress("a/all", 1, { rules: [rule("*.x.example", ["/", "all"])] })
+    const own = ingress("a/own", 2, { rules: [rule("own.x.example", ["/", "own"])] })
+    const others = ["b", "c", "d", "e"].map((name, i) =>
+      ingress(`${name}/one`, 3 + i, { rules: [rule(`${name}.x.example`, ["/", name])] }),
+    )
+    const older = ingress("f/older", 0, { rules: [rule("f.x.example", ["/", "older"])] })
+    expect(compiled([wildcard, own, ...others, older], ["b.x.example/", "z.x.example/", "f.x.example/"])).toEqual({
+      served: ["b/one → b", "a/all → all", "f/older → older"],
+      told: [
+        'a/all: host "*.x.example" does not get the requests for "b.x.example" (namespace b), "c.x.example" (namespace ' +
+          'c), "d.x.example" (namespace d) and 1 more: newer Ingresses name these hosts exactly',
+      ],
+    })
+  })
+
   test("each host belongs to one namespace only", () => {
     const first = ingress("a/web", 1, { defaultBackend: to("first") })
     const second = ingress("b/web", 2, { defaultBackend: to("second") })

@@ -17,6 +17,7 @@ export interface Problem {
 export interface HostOwner {
   readonly namespace: string
   readonly since: string
+  readonly ingress: Ingress
 }
 
 export interface Compiled {
@@ -95,7 +96,37 @@ export function compile(ingresses: readonly Ingress[]): Compiled {
         `${hostText("")} belongs to an older Ingress in namespace ${owners.get("")?.namespace}: the default backend is left out`,
       )
   }
+  problems.push(...lostHosts(owners))
   return { table: new RoutingTable([...routes, ...freeDefaults(defaults, owners)]), problems, owners }
+}
+
+/** The most hosts that the text of one problem names. */
+const MOST_NAMED = 3
+
+/**
+ * An exact host comes before a wildcard, whose Ingress may be older and of another namespace: its owner is told which
+ * requests the Ingress does not get.
+ */
+function lostHosts(owners: ReadonlyMap<string, HostOwner>): readonly Problem[] {
+  const lost = new Map<string, string[]>()
+  for (const [host, { namespace, since }] of owners) {
+    const wildcard = host.startsWith("*") || host === "" ? undefined : `*${host.slice(host.indexOf("."))}`
+    const owner = wildcard === undefined ? undefined : owners.get(wildcard)
+    if (owner === undefined || owner.namespace === namespace || owner.since > since) continue
+    const hosts = lost.get(wildcard!) ?? []
+    hosts.push(`${JSON.stringify(host)} (namespace ${namespace})`)
+    lost.set(wildcard!, hosts)
+  }
+  return [...lost].map(([wildcard, hosts]) => {
+    const more = hosts.length > MOST_NAMED ? ` and ${hosts.length - MOST_NAMED} more` : ""
+    return {
+      ingress: owners.get(wildcard)!.ingress,
+      reason: "HostConflict",
+      message:
+        `${hostText(wildcard)} does not get the requests for ${hosts.slice(0, MOST_NAMED).join(", ")}${more}: newer ` +
+        "Ingresses name these hosts exactly",
+    }
+  })
 }
 
 /** The default backends of Ingresses with rules, for hosts that nobody names: where nobody else is for them. */
@@ -109,12 +140,13 @@ const namespaceOf = ({ owner: { key } }: Target): string => key.slice(0, key.ind
 
 function hostOwners(oldestFirst: readonly Ingress[]): Compiled["owners"] {
   const owners = new Map<string, HostOwner>()
-  for (const { metadata, spec } of oldestFirst) {
+  for (const ingress of oldestFirst) {
+    const { metadata, spec } = ingress
     const rules = spec.rules ?? []
     const hosts = rules.length === 0 ? [""] : rules.map(({ host = "" }) => host)
     for (const host of hosts)
       if (!owners.has(host))
-        owners.set(host, { namespace: metadata.namespace ?? "", since: metadata.creationTimestamp ?? "" })
+        owners.set(host, { namespace: metadata.namespace ?? "", since: metadata.creationTimestamp ?? "", ingress })
   }
   return owners
 }

@@ -71,6 +71,24 @@ describeOnMachines("on two machines", () => {
     expect(routes).toContain("mtu 1450")
   }, 60_000)
 
+  test("new connections in both families are answered at the first try while pods come and go on both machines", async () => {
+    for (const nodeName of ["server", "agent"]) {
+      // given another port of the machine's bridge
+      const name = `brief-${nodeName}`
+      await cluster.runPod(name, { nodeName, containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
+      const askOnce = async () => {
+        for (const ip of await ips("web"))
+          expect(await cluster.kubectl.sh("from-server", `wget -T 5 -qO- http://${joinHostPort(ip, 80)}/`)).toContain(
+            "k3ts web",
+          )
+      }
+      // when, then
+      await askOnce()
+      await cluster.kubectl.ok(`delete pod ${name} --grace-period=0 --force`)
+      await askOnce()
+    }
+  }, 60_000)
+
   test("a Service is reached by its name, its addresses and the ports of both machines", async () => {
     for (const pod of ["from-server", "from-agent"]) expect(await gets(pod, "web", 80)).toContain("k3ts web")
     const { spec } = await cluster.client.get(Service, { namespace: "default", name: "web" })

@@ -113,7 +113,9 @@ export class NodeRoutes {
     return Math.min(MOST_COUNTED_MS, clock.monotonic() - from)
   }
 
-  async #sync({ peers, podCidrs, local }: Wanted): Promise<void> {
+  async #sync({ peers: all, podCidrs, local }: Wanted): Promise<void> {
+    // A Node with this machine's address is an earlier name of it: its route would take the place of the bridge's own.
+    const peers = all.filter(({ addresses }) => !addresses.includes(local))
     const { backend, netns, log } = this.#options
     const socket = (this.#socket ??= openNetlink(NETLINK_ROUTE, netns))
     if (peers.length === 0) return removeWays(socket, this.#host, backend.device === undefined ? [] : [backend.device])
