@@ -41,8 +41,8 @@ export interface EnforcerParts extends PolicyTableOptions {
  * Keeps the kernel's table up to date with policies, namespaces and pods. There is a table only while there is a
  * policy; without one, nothing is kept in memory and no program is run.
  * One transaction runs at a time; later changes are in the next one. After a failed transaction the whole table is
- * written again, since its content is unknown. Policies because of which the kernel refuses the table are set aside: the
- * pods that they select are isolated, and all other policies stay in force.
+ * written again, since its content is unknown. Policies because of which the kernel refuses the table are set aside:
+ * the pods that they select are isolated, and all other policies stay in force.
  */
 export class Enforcer {
   readonly #parts: EnforcerParts

@@ -32,15 +32,16 @@ export async function ensureBridge(
   }
   const mac = macOf(ranges.map(gatewayOf))
   const found = { ...(known ?? (await findInterface(host, bridge))!), mac }
-  if (known !== undefined && known.mac !== mac) await request(host, [configureLink(found.index, { mac, mtu: found.mtu })])
+  if (known !== undefined && known.mac !== mac)
+    await request(host, [configureLink(found.index, { mac, mtu: found.mtu })])
   const gateways = ranges.map((range) => `${gatewayOf(range)}/${range.prefix}`)
   await request(host, [setUp(found.index), ...gateways.map((gateway) => keepAddress(found.index, gateway))])
   return found
 }
 
 /**
- * Repairs what another program has changed at a bridge that exists: its state, its addresses and the routes to its pods.
- * The kernel adds these routes only together with the addresses.
+ * Repairs what another program has changed at a bridge that exists: its state, its addresses and the routes to its
+ * pods. The kernel adds these routes only together with the addresses.
  */
 export async function keepBridge(host: NetlinkFile, bridge: string, ranges: readonly Network[]): Promise<void> {
   const there = await findInterface(host, bridge)
