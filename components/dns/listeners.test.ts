@@ -75,3 +75,36 @@ test("a query whose answer throws costs no other query its answer", async () => 
   expect(lines.length).toBeGreaterThan(0)
   await listeners.close()
 })
+
+test("a client over TCP is served though a few others hold all connections", async () => {
+  // given two clients that hold all connections, and ask now and then
+  const clock = new VirtualClock(0)
+  const log = createLogger({ clock, format: "text", level: "error", write: () => undefined })
+  const port = await freePort()
+  const respond = (message: Buffer) => Buffer.from(`answer to ${message.toString()}`)
+  const limits = { connections: 8, ofClient: 4 }
+  const listeners = await openListeners({ addresses: [ADDRESS], port, respond, clock, log, limits })
+  const open = async (localAddress: string) => {
+    const socket = connect({ port, host: ADDRESS, localAddress })
+    let isClosed = false
+    socket.on("error", () => undefined).on("close", () => (isClosed = true))
+    const ask = async () => {
+      socket.write(frame(Buffer.from("q")))
+      return Promise.race([once(socket, "data").then(() => "answered"), once(socket, "close").then(() => "closed")])
+    }
+    return { socket, ask, first: await ask(), isClosed: () => isClosed }
+  }
+  const held: Awaited<ReturnType<typeof open>>[] = []
+  for (const client of ["127.0.0.2", "127.0.0.3"]) for (let i = 0; i < 4; i++) held.push(await open(client))
+  expect(held.map(({ first }) => first)).toEqual(Array(8).fill("answered"))
+  expect((await open("127.0.0.2")).first).toBe("closed")
+  // when the first connection asks again, and others come
+  expect(await held[0]!.ask()).toBe("answered")
+  const others = [await open("127.0.0.4"), await open("127.0.0.5")]
+  // then they are served, and the connections that have asked nothing for the longest time are closed
+  expect(others.map(({ first }) => first)).toEqual(["answered", "answered"])
+  await Promise.all([1, 4].map((i) => held[i]!.isClosed() || once(held[i]!.socket, "close")))
+  expect(await held[0]!.ask()).toBe("answered")
+  for (const { socket } of [...held, ...others]) socket.destroy()
+  await listeners.close()
+})

@@ -11,8 +11,7 @@ import type { Client } from "./wire/query.ts"
  */
 const TCP_IDLE_MS = 10_000
 /** The most TCP connections in all, and of one client. */
-const MOST_CONNECTIONS = 1000
-const MOST_OF_CLIENT = 100
+const LIMITS = { connections: 1000, ofClient: 100 }
 /**
  * The most queries of one connection that may wait for an answer. The connection is not read further until one is
  * answered.
@@ -32,6 +31,8 @@ export interface ListenersOptions {
   readonly respond: (message: Buffer, client: Client) => Buffer | undefined | Promise<Buffer | undefined>
   readonly clock: Clock
   readonly log: Logger
+  /** Other limits of TCP connections, in tests. */
+  readonly limits?: typeof LIMITS
 }
 
 export interface Listeners {
@@ -94,15 +95,20 @@ function listenUdp(address: string, { port, respond, log }: ListenersOptions): P
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.close(() => resolve()))
 
 function listenTcp(address: string, options: ListenersOptions): Promise<() => Promise<void>> {
-  const { port, log } = options
+  const { port, log, limits = LIMITS } = options
+  /** The clients of connections, those with the latest query last. */
   const connections = new Map<Connection, string>()
   const server: Server = createServer((connection) => {
     const client = connection.remoteAddress ?? ""
-    const ofClient = [...connections.values()].filter((each) => each === client).length
-    if (connections.size >= MOST_CONNECTIONS || ofClient >= MOST_OF_CLIENT) return void connection.destroy()
+    const held = [...connections.values()].filter((each) => each === client).length
+    const isRefused =
+      held >= limits.ofClient || (connections.size >= limits.connections && !makeRoom(connections, held))
+    if (isRefused) return void connection.destroy()
     connections.set(connection, client)
     connection.on("close", () => connections.delete(connection))
-    serveConnection(connection, { address: client, protocol: "tcp" }, options)
+    serveConnection(connection, { address: client, protocol: "tcp" }, options, () => {
+      if (connections.delete(connection)) connections.set(connection, client)
+    })
   })
   return new Promise((resolve, reject) => {
     server.once("error", (err) => reject(cannotListen(`${address}:${port}/tcp`, err)))
@@ -119,8 +125,28 @@ function listenTcp(address: string, options: ListenersOptions): Promise<() => Pr
   })
 }
 
-/** Answers the queries of one connection, each as soon as its response is ready. */
-function serveConnection(connection: Connection, client: Client, { respond, clock, log }: ListenersOptions): void {
+/**
+ * Closes the connection that has asked nothing for the longest time, of the client with the most connections, so that
+ * a few clients cannot keep all others out. Returns whether there was one: no client has more than the new one, which
+ * holds `held`, would have.
+ */
+function makeRoom(connections: Map<Connection, string>, held: number): boolean {
+  const byClient = Map.groupBy(connections, ([, client]) => client)
+  const greediest = [...byClient.values()].reduce((most, own) => (own.length > most.length ? own : most), [])
+  if (greediest.length <= held + 1) return false
+  const [[oldest] = []] = greediest
+  connections.delete(oldest!)
+  oldest!.destroy()
+  return true
+}
+
+/** Answers the queries of one connection, each as soon as its response is ready. `asked` is called at each query. */
+function serveConnection(
+  connection: Connection,
+  client: Client,
+  { respond, clock, log }: ListenersOptions,
+  asked: () => void,
+): void {
   const frames = new Frames()
   let waiting = 0
   let idle = clock.setTimeout(() => connection.destroy(), TCP_IDLE_MS)
@@ -141,6 +167,7 @@ function serveConnection(connection: Connection, client: Client, { respond, cloc
   connection.on("data", (bytes: Buffer) => {
     const messages = frames.take(bytes)
     if (messages.length === 0) return
+    asked()
     idle.cancel()
     idle = clock.setTimeout(() => connection.destroy(), TCP_IDLE_MS)
     waiting += messages.length
