@@ -6,7 +6,8 @@ import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { startController, type RunningController } from "../../pkg/controller/start.ts"
 import type { Certificates } from "./certificates.ts"
-import type { Problem } from "./routing/compile.ts"
+import type { IngressCompiler } from "./routing/compile.ts"
+import type { Problem } from "./routing/problem.ts"
 import type { PortsState, Source, Wanted } from "./source.ts"
 import type { StatusTurn } from "./status/status-turn.ts"
 import { statusController, type Told } from "./status/status.ts"
@@ -27,6 +28,7 @@ export class IngressSource implements Source {
   #status: RunningController | undefined
   #told: ReadonlyMap<Key, Told> = new Map()
   #problems: readonly Problem[] = []
+  #compiler: IngressCompiler | undefined
   #unsubscribe: readonly (() => void)[] = []
 
   constructor(context: ComponentContext, config: IngressSourceConfig) {
@@ -61,8 +63,12 @@ export class IngressSource implements Source {
     const ingresses = this.#ingresses()
     if (ingresses.length === 0) return { sites: [], owners: [] }
     // Loaded late: a cluster without Ingresses does not need this code.
-    const { routeIngresses } = await import("./routing/ingress-router.ts")
-    const { router, problems } = routeIngresses(ingresses, this.#context.informers.of(Secret), certificates)
+    const [{ routeIngresses }, { IngressCompiler }] = await Promise.all([
+      import("./routing/ingress-router.ts"),
+      import("./routing/compile.ts"),
+    ])
+    const compiler = (this.#compiler ??= new IngressCompiler())
+    const { router, problems } = routeIngresses(ingresses, this.#context.informers.of(Secret), certificates, compiler)
     this.#problems = problems
     const { httpPort, httpsPort } = this.#config
     return {

@@ -53,7 +53,7 @@ export async function startProxy({
     policy: { ...DEFAULT_POLICY, ...policy },
     mirrors: mirrors.map(({ port, share = 1 }) => ({ to: { namespace: "shop", service: "mirror", port }, share })),
   }
-  const table = new RoutingTable<Target>([
+  const table = RoutingTable.of<Target>([
     { host: "", target },
     { host: "unknown", path: { type: "Exact", value: "/x" }, target },
   ])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
-import { compile } from "./compile.ts"
+import { seededRandom } from "../../../pkg/clock/random.ts"
+import { compile, IngressCompiler } from "./compile.ts"
 import { serviceOf } from "./target.ts"
 
 const to = (name: string) => ({ service: { name, port: { number: 80 } } })
@@ -94,5 +95,57 @@ describe("of several Ingresses", () => {
     ])
     const catchAll = ingress("b/all", 3, { defaultBackend: to("all") })
     expect(compiled([web, catchAll], ["x/q", "any/"]).served).toEqual(["a/web → rest", "b/all → all"])
+  })
+})
+
+describe("Ingresses that are compiled again", () => {
+  test("give the same routes and problems as at the first time, whatever has changed", () => {
+    // given
+    const random = seededRandom(3)
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random.next() * items.length)]!
+    const compiler = new IngressCompiler()
+    const all = new Map<string, Ingress>()
+    const HOSTS = ["x.example", "y.example", "*.example", undefined]
+    const urls = ["x.example/", "x.example/p", "y.example/p/q", "z.example/p", "other/p"]
+    const shown = ({ table, problems, owners }: ReturnType<typeof compile>) => ({
+      served: urls.map((url) => {
+        const found = table.find(url.slice(0, url.indexOf("/")), url.slice(url.indexOf("/")))
+        return found && [found.host, found.target.owner.key, serviceOf(found.target.backends[0])]
+      }),
+      told: problems
+        .map(({ ingress: of, message }) => `${of.metadata.namespace}/${of.metadata.name}: ${message}`)
+        .sort(),
+      owners: [...owners].map(([host, { namespace, since }]) => `${host} ${namespace} ${since}`).sort(),
+    })
+    for (let i = 0; i < 200; i++) {
+      // when one is written or deleted
+      const key = `${pick(["a", "b"])}/${pick(["1", "2", "3"])}`
+      if (random.next() < 0.3) all.delete(key)
+      else
+        all.set(
+          key,
+          ingress(key, Math.floor(random.next() * 5), {
+            ...(random.next() < 0.4 ? { defaultBackend: to(`default-${i}`) } : {}),
+            rules: Array.from({ length: Math.floor(random.next() * 3) }, (_, j) =>
+              rule(pick(HOSTS), [pick(["/", "/p", "/p/q"]), `s${i}-${j}`]),
+            ),
+          }),
+        )
+      // then
+      expect(shown(compiler.compile([...all.values()]))).toEqual(shown(compile([...all.values()])))
+    }
+  })
+
+  test("are worked out anew only for hosts whose Ingresses have changed", () => {
+    // given
+    const many = Array.from({ length: 100 }, (_, i) => ingress(`a/${i}`, i, { rules: [rule(`h${i}`, ["/", `s${i}`])] }))
+    const compiler = new IngressCompiler()
+    const before = compiler.compile(many).table
+    // when one changes
+    const changed = many.with(7, ingress("a/7", 7, { rules: [rule("h7", ["/", "other"])] }))
+    const after = compiler.compile(changed).table
+    // then all other targets are the same values
+    const same = many.filter((_, i) => before.find(`h${i}`, "/")!.target === after.find(`h${i}`, "/")!.target)
+    expect(same).toHaveLength(99)
   })
 })

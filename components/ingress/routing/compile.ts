@@ -1,17 +1,11 @@
-import type { HTTPIngressPath, Ingress, IngressBackend } from "../../../pkg/api/networking/v1/ingress.ts"
+import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { exactKey } from "../../../pkg/cache/exact-key.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
-import { policyOf } from "./policy.ts"
-import { RoutingTable, type PathMatch, type Route } from "./table.ts"
-import type { BackendRef, Refusal, Target } from "./target.ts"
-
-/** A problem with an Ingress that its owner should know, shown as an Event. */
-export interface Problem {
-  readonly ingress: Ingress
-  readonly reason: "HostConflict" | "PathConflict" | "ResourceBackend" | "InvalidAnnotation" | "InvalidTLS"
-  readonly message: string
-}
+import { parseIngress, type ParsedIngress } from "./parse-ingress.ts"
+import type { Problem } from "./problem.ts"
+import { HostPaths, RoutingTable } from "./table.ts"
+import type { Target } from "./target.ts"
 
 /** The namespace of the oldest Ingress that names a host, and when that was created. */
 export interface HostOwner {
@@ -33,71 +27,119 @@ export interface Compiled {
  * applies to every host. The default backend of an Ingress gets requests that match none of the paths of its hosts, and
  * requests for hosts without a rule unless another Ingress applies to these.
  */
-export function compile(ingresses: readonly Ingress[]): Compiled {
-  const problems: Problem[] = []
-  const oldestFirst = [...ingresses].sort(byAge)
-  const owners = hostOwners(oldestFirst)
-  const routes: Route<Target>[] = []
-  const defaults: Route<Target>[] = []
-  const taken = new Map<string, Key>()
+export const compile = (ingresses: readonly Ingress[]): Compiled => new IngressCompiler().compile(ingresses)
 
-  for (const ingress of oldestFirst) {
-    const { metadata, spec } = ingress
-    const namespace = metadata.namespace ?? ""
-    const { policy, problems: annotations } = policyOf(metadata.annotations)
-    const tell = (reason: Problem["reason"], message: string) => problems.push({ ingress, reason, message })
-    for (const message of annotations) tell("InvalidAnnotation", message)
-    const target = (backend: IngressBackend, where: string): Target => {
-      const { resource } = backend
-      if (resource !== undefined)
-        tell(
-          "ResourceBackend",
-          `${where} names ${resource.kind} ${JSON.stringify(resource.name)}, but only Services can be backends here`,
-        )
-      return {
-        owner: { kind: "Ingress", key: keyFrom(metadata) },
-        backends: [{ weight: 1, to: serviceOf(backend, namespace) ?? NO_SERVICE }],
-        policy,
+/** The routes of one host, with what they were made of. */
+interface CompiledHost {
+  readonly members: readonly ParsedIngress[]
+  readonly extras: readonly ParsedIngress[]
+  readonly paths: HostPaths<Target>
+  readonly problems: readonly Problem[]
+}
+
+/**
+ * Compiles Ingresses again and again: those that did not change are not read again, and only hosts are worked out anew
+ * whose Ingresses have changed.
+ */
+export class IngressCompiler {
+  readonly #parsed = new WeakMap<Ingress, ParsedIngress>()
+  #hosts: ReadonlyMap<string, CompiledHost> = new Map()
+
+  compile(ingresses: readonly Ingress[]): Compiled {
+    const oldestFirst = [...ingresses].sort(byAge).map((ingress) => this.#parse(ingress))
+    const members = new Map<string, ParsedIngress[]>()
+    for (const parsed of oldestFirst)
+      for (const host of parsed.hosts) {
+        const known = members.get(host)
+        if (known === undefined) members.set(host, [parsed])
+        else known.push(parsed)
       }
-    }
+    const owners = new Map<string, HostOwner>()
+    for (const [host, [{ ingress, namespace }]] of members as Map<string, [ParsedIngress]>)
+      owners.set(host, { namespace, since: ingress.metadata.creationTimestamp ?? "", ingress })
+    const defaults = freeDefaults(
+      oldestFirst.filter(({ fallback, hasRules }) => hasRules && fallback !== undefined),
+      owners.get("")?.namespace,
+    )
+    if (defaults.length > 0 && !members.has("")) members.set("", [])
+    const hosts = new Map<string, CompiledHost>()
+    for (const [host, of] of members) hosts.set(host, this.#host(host, of, host === "" ? defaults : []))
+    this.#hosts = hosts
+    const problems = [
+      ...oldestFirst.flatMap((parsed) => parsed.problems),
+      ...[...hosts.values()].flatMap((compiled) => compiled.problems),
+      ...lostHosts(owners),
+    ]
+    return { table: new RoutingTable(new Map([...hosts].map(([host, { paths }]) => [host, paths]))), problems, owners }
+  }
 
-    const hosts = new Set<string>()
-    for (const [i, { host = "", http }] of (spec.rules ?? []).entries()) {
-      const owner = owners.get(host)?.namespace
-      if (owner !== namespace) {
-        tell(
-          "HostConflict",
-          `${hostText(host)} belongs to an older Ingress in namespace ${owner}: rule ${i} is left out`,
-        )
+  #parse(ingress: Ingress): ParsedIngress {
+    let parsed = this.#parsed.get(ingress)
+    if (parsed === undefined) this.#parsed.set(ingress, (parsed = parseIngress(ingress)))
+    return parsed
+  }
+
+  #host(host: string, members: readonly ParsedIngress[], extras: readonly ParsedIngress[]): CompiledHost {
+    const known = this.#hosts.get(host)
+    if (known !== undefined && isSame(known.members, members) && isSame(known.extras, extras)) return known
+    return { members, extras, ...compileHost(host, members, extras) }
+  }
+}
+
+const isSame = (a: readonly ParsedIngress[], b: readonly ParsedIngress[]): boolean =>
+  a.length === b.length && a.every((each, i) => each === b[i])
+
+/** Returns the routes of a host from the Ingresses that name it, the oldest first, and the default backends for it. */
+function compileHost(
+  host: string,
+  members: readonly ParsedIngress[],
+  extras: readonly ParsedIngress[],
+): { readonly paths: HostPaths<Target>; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  const paths = new HostPaths<Target>(host)
+  const taken = new Map<string, Key>()
+  const owner = members[0]?.namespace
+  const problem = ({ ingress }: ParsedIngress, reason: Problem["reason"], message: string) =>
+    problems.push({ ingress, reason, message })
+  for (const parsed of members) {
+    const { key, namespace, fallback, hasRules } = parsed
+    const isOwner = namespace === owner
+    for (const { number, paths: own } of parsed.rules.get(host) ?? []) {
+      if (!isOwner) {
+        const text = `${hostText(host)} belongs to an older Ingress in namespace ${owner}: rule ${number} is left out`
+        problem(parsed, "HostConflict", text)
         continue
       }
-      hosts.add(host)
-      // A rule without paths sends all its requests to the default backend.
-      for (const [j, each] of (http?.paths ?? []).entries()) {
-        const path = pathMatch(each)
-        const key = exactKey([host, path.type, path.value])
-        const before = taken.get(key)
-        if (before === undefined) taken.set(key, keyFrom(metadata))
-        else if (before !== keyFrom(metadata))
-          tell("PathConflict", `${hostText(host)} has the path ${each.path} already from the older Ingress ${before}`)
-        routes.push({ host, path, target: target(each.backend, `path ${j} of rule ${i}`) })
+      for (const { path, text, target, resource } of own) {
+        if (resource !== undefined) problem(parsed, "ResourceBackend", resource)
+        const before = taken.get(exactKey([path.type, path.value]))
+        if (before === undefined) taken.set(exactKey([path.type, path.value]), key)
+        else if (before !== key)
+          problem(
+            parsed,
+            "PathConflict",
+            `${hostText(host)} has the path ${text} already from the older Ingress ${before}`,
+          )
+        paths.add(path, target)
       }
     }
-
-    const { defaultBackend } = spec
-    if (defaultBackend === undefined) continue
-    const fallback = target(defaultBackend, "the default backend")
-    for (const host of hosts) routes.push({ host, target: fallback })
-    if ((spec.rules ?? []).length > 0) defaults.push({ host: "", target: fallback })
-    else if (owners.get("")?.namespace === namespace) routes.push({ host: "", target: fallback })
-    else
-      tell(
+    if (fallback === undefined) continue
+    if (isOwner) paths.add(undefined, fallback)
+    else if (!hasRules)
+      problem(
+        parsed,
         "HostConflict",
-        `${hostText("")} belongs to an older Ingress in namespace ${owners.get("")?.namespace}: the default backend is left out`,
+        `${hostText("")} belongs to an older Ingress in namespace ${owner}: the default backend is left out`,
       )
   }
-  problems.push(...lostHosts(owners))
-  return { table: new RoutingTable([...routes, ...freeDefaults(defaults, owners)]), problems, owners }
+  for (const { fallback } of extras) paths.add(undefined, fallback!)
+  return { paths, problems }
+}
+
+/** The default backends of Ingresses with rules, for hosts that nobody names: where nobody else is for them. */
+const freeDefaults = (defaults: readonly ParsedIngress[], ownerOfAll: string | undefined): readonly ParsedIngress[] => {
+  const owner = ownerOfAll ?? defaults[0]?.namespace
+  return defaults.filter(({ namespace }) => namespace === owner)
 }
 
 /** The most hosts that the text of one problem names. */
@@ -129,28 +171,6 @@ function lostHosts(owners: ReadonlyMap<string, HostOwner>): readonly Problem[] {
   })
 }
 
-/** The default backends of Ingresses with rules, for hosts that nobody names: where nobody else is for them. */
-function freeDefaults(defaults: readonly Route<Target>[], owners: Compiled["owners"]) {
-  const [oldest] = defaults
-  const owner = owners.get("")?.namespace ?? (oldest === undefined ? undefined : namespaceOf(oldest.target))
-  return defaults.filter(({ target }) => namespaceOf(target) === owner)
-}
-
-const namespaceOf = ({ owner: { key } }: Target): string => key.slice(0, key.indexOf("/"))
-
-function hostOwners(oldestFirst: readonly Ingress[]): Compiled["owners"] {
-  const owners = new Map<string, HostOwner>()
-  for (const ingress of oldestFirst) {
-    const { metadata, spec } = ingress
-    const rules = spec.rules ?? []
-    const hosts = rules.length === 0 ? [""] : rules.map(({ host = "" }) => host)
-    for (const host of hosts)
-      if (!owners.has(host))
-        owners.set(host, { namespace: metadata.namespace ?? "", since: metadata.creationTimestamp ?? "", ingress })
-  }
-  return owners
-}
-
 /** The oldest first; of the same age by name. */
 export function byAge({ metadata: a }: Aged, { metadata: b }: Aged): number {
   const [first, second] = [a.creationTimestamp ?? "", b.creationTimestamp ?? ""]
@@ -160,20 +180,6 @@ export function byAge({ metadata: a }: Aged, { metadata: b }: Aged): number {
 
 interface Aged {
   readonly metadata: ObjectMeta
-}
-
-const NO_SERVICE: Refusal = { status: 503, reason: "the backend is no Service" }
-
-/** ImplementationSpecific is compared as Prefix; without a path it covers all. */
-const pathMatch = ({ path = "", pathType }: HTTPIngressPath): PathMatch => ({
-  type: pathType === "Exact" ? "Exact" : "Prefix",
-  value: path === "" ? "/" : path,
-})
-
-function serviceOf({ service }: IngressBackend, namespace: string): BackendRef | undefined {
-  if (service === undefined) return undefined
-  const { name = "", number = 0 } = service.port
-  return { namespace, service: service.name, port: name === "" ? number : name }
 }
 
 const hostText = (host: string): string => (host === "" ? "every host without a rule" : `host ${JSON.stringify(host)}`)

@@ -2,7 +2,8 @@ import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { Certificate, Certificates } from "../certificates.ts"
 import type { IncomingRequest } from "../proxy/messages.ts"
-import { byAge, compile, type Compiled, type Problem } from "./compile.ts"
+import { byAge, type Compiled, type IngressCompiler } from "./compile.ts"
+import type { Problem } from "./problem.ts"
 import type { Found, FoundName, Router } from "./site.ts"
 
 /** A certificate for a host, and the creation time of the Ingress that names it. */
@@ -21,8 +22,9 @@ export function routeIngresses(
   ingresses: readonly Ingress[],
   secrets: Secrets,
   certificates: Certificates,
+  compiler: IngressCompiler,
 ): { readonly router: Router; readonly problems: readonly Problem[] } {
-  const compiled = compile(ingresses)
+  const compiled = compiler.compile(ingresses)
   const named = namedCertificates(ingresses, compiled.owners, secrets, certificates)
   return {
     router: new IngressRouter(compiled, named.byHost),

@@ -13,7 +13,7 @@ const prefix = (host: string, value: string, target = `${host}${value}`): Route<
 })
 
 /** The rules of kubernetes-sigs/ingress-controller-conformance, features/path_rules and host_rules. */
-const TABLE = new RoutingTable([
+const TABLE = RoutingTable.of([
   exact("exact", "/foo"),
   prefix("prefix", "/foo"),
   prefix("prefix", "/aaa/bbb"),
@@ -65,7 +65,7 @@ describe("a routing table", () => {
 
   test("tries rules without a host last, and the target without a path after all paths", () => {
     // given
-    const table = new RoutingTable([
+    const table = RoutingTable.of([
       prefix("", "/api", "everywhere"),
       { host: "", target: "fallback" },
       prefix("shop", "/", "shop"),
@@ -80,11 +80,7 @@ describe("a routing table", () => {
   })
 
   test("keeps the first of equal routes", () => {
-    const table = new RoutingTable([
-      prefix("a", "/x", "first"),
-      prefix("a", "/x/", "second"),
-      exact("a", "/x", "third"),
-    ])
+    const table = RoutingTable.of([prefix("a", "/x", "first"), prefix("a", "/x/", "second"), exact("a", "/x", "third")])
     expect([table.find("a", "/x/y")?.target, table.find("a", "/x")?.target]).toEqual(["first", "third"])
   })
 })

@@ -15,15 +15,30 @@ export interface Route<T> {
   readonly target: T
 }
 
-/** The paths of one host. */
-interface Paths<T> {
+/** The paths of one host, each with the target that was added first. */
+export class HostPaths<T> {
   readonly host: string
-  readonly exact: Map<string, T>
+  readonly exact = new Map<string, T>()
   /** By path without slashes at its end: `/` is the empty string. */
-  readonly prefixes: Map<string, T>
+  readonly prefixes = new Map<string, T>()
   /** The length of the longest prefix. */
-  longest: number
+  longest = 0
   fallback: T | undefined
+
+  constructor(host: string) {
+    this.host = host
+  }
+
+  /** `path` is undefined for requests that match no path. */
+  add(path: PathMatch | undefined, target: T): void {
+    if (path === undefined) this.fallback ??= target
+    else if (path.type === "Exact") addOnce(this.exact, path.value, target)
+    else {
+      const prefix = withoutSlashes(path.value)
+      addOnce(this.prefixes, prefix, target)
+      this.longest = Math.max(this.longest, prefix.length)
+    }
+  }
 }
 
 /**
@@ -33,23 +48,21 @@ interface Paths<T> {
  * precedence: the comments on IngressRule and HTTPIngressPath in k8s.io/api networking/v1/types.go.
  */
 export class RoutingTable<T> {
-  readonly #hosts = new Map<string, Paths<T>>()
+  readonly #hosts: ReadonlyMap<string, HostPaths<T>>
 
-  constructor(routes: Iterable<Route<T>>) {
-    for (const route of routes) this.#add(route)
+  constructor(hosts: ReadonlyMap<string, HostPaths<T>>) {
+    this.#hosts = hosts
   }
 
-  #add({ host, path, target }: Route<T>): void {
-    let paths = this.#hosts.get(host)
-    if (paths === undefined)
-      this.#hosts.set(host, (paths = { host, exact: new Map(), prefixes: new Map(), longest: 0, fallback: undefined }))
-    if (path === undefined) paths.fallback ??= target
-    else if (path.type === "Exact") addOnce(paths.exact, path.value, target)
-    else {
-      const prefix = withoutSlashes(path.value)
-      addOnce(paths.prefixes, prefix, target)
-      paths.longest = Math.max(paths.longest, prefix.length)
+  /** Returns the table of these routes. */
+  static of<T>(routes: Iterable<Route<T>>): RoutingTable<T> {
+    const hosts = new Map<string, HostPaths<T>>()
+    for (const { host, path, target } of routes) {
+      let paths = hosts.get(host)
+      if (paths === undefined) hosts.set(host, (paths = new HostPaths(host)))
+      paths.add(path, target)
     }
+    return new RoutingTable(hosts)
   }
 
   /**
@@ -63,7 +76,7 @@ export class RoutingTable<T> {
     return target === undefined ? undefined : { host: paths.host, target }
   }
 
-  #pathsOf(host: string): Paths<T> | undefined {
+  #pathsOf(host: string): HostPaths<T> | undefined {
     const exact = this.#hosts.get(host)
     if (exact !== undefined && host !== "") return exact
     const dot = host.indexOf(".")
@@ -76,7 +89,7 @@ function addOnce<T>(map: Map<string, T>, key: string, target: T): void {
 }
 
 /** Looks up the path, and then its prefixes with fewer and fewer elements. */
-function longestPrefix<T>({ prefixes, longest }: Paths<T>, path: string): T | undefined {
+function longestPrefix<T>({ prefixes, longest }: HostPaths<T>, path: string): T | undefined {
   if (prefixes.size === 0) return undefined
   let end = path.length
   while (end > 0) {

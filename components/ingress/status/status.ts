@@ -3,7 +3,7 @@ import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { Key } from "../../../pkg/client/informer.ts"
 import { defineController, type Controller } from "../../../pkg/controller/controller.ts"
-import type { Problem } from "../routing/compile.ts"
+import type { Problem } from "../routing/problem.ts"
 import type { StatusTurn } from "./status-turn.ts"
 
 /** What is reported about an Ingress. */
