@@ -212,7 +212,7 @@ async function preparedDevices(
 }
 
 const countOf = ({ initContainerStatuses = [], containerStatuses = [] }: PodStatus, name: string): number =>
-  nextCount(statusOf([...initContainerStatuses, ...containerStatuses], name))
+  nextCount(statusOf(initContainerStatuses, name) ?? statusOf(containerStatuses, name))
 
 /** Returns the mounts that every container gets: /etc/hosts and the file of its termination message. */
 async function ownMounts(

@@ -1,7 +1,7 @@
 import type { ResourceFieldSelector } from "../../../pkg/api/core/v1/container/env.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import { containersOf, type AnyContainer } from "../container/containers.ts"
+import { containerNamed, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "../node/capacity.ts"
 import { tuningOf } from "../tuning.ts"
@@ -31,8 +31,7 @@ export function resourceField(
   node: NodeAmounts,
   own?: AnyContainer,
 ): string {
-  const container =
-    containerName === "" ? own : containersOf(pod).find(({ container: { name } }) => name === containerName)?.container
+  const container = containerName === "" ? own : containerNamed(pod, containerName)?.container
   if (container === undefined) throw new Error(`container ${containerName} not found`)
   const [kind, name] = /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)$/.exec(resource)?.slice(1) ?? []
   if (kind === undefined || name === undefined) throw new Error(`unsupported container resource : ${resource}`)

@@ -1,6 +1,6 @@
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { MetricFamily, Series } from "../../../pkg/metrics/exposition.ts"
-import { containersOf } from "../container/containers.ts"
+import { containerNamed } from "../container/containers.ts"
 import { containerResources } from "../container/container-config.ts"
 import type { Machine } from "../runtime/runtime.ts"
 import type { DeviceUsage, InterfaceUsage, PressureStall, Usage } from "../runtime/usage.ts"
@@ -86,7 +86,7 @@ function thingsOf(
   const { name = "", namespace = "" } = pod.metadata
   const own = { ...NOBODY, namespace, pod: name }
   const containerThing = ({ run, usage: used, writableLayer }: ContainerSample): Thing => {
-    const spec = containersOf(pod).find(({ container }) => container.name === run.name)?.container
+    const spec = containerNamed(pod, run.name)?.container
     return {
       labels: { ...own, container: run.name, id: `${folder}/${run.id}`, image: run.image, name: run.id },
       usage: used,

@@ -1,4 +1,5 @@
 import type { ContainerStatus, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
+import { byName } from "../../../pkg/cache/by-name.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { ContainerType } from "../container/containers.ts"
 import { WhenUsed } from "./when-used.ts"
@@ -67,7 +68,7 @@ export class ContainerMetrics {
 }
 
 const hasEnded = (statuses: readonly ContainerStatus[] | undefined, name: string): boolean =>
-  statuses?.find((status) => status.name === name)?.state.terminated !== undefined
+  byName(statuses, name)?.state.terminated !== undefined
 
 const familiesOf = (registry: Registry) => ({
   pods: registry.counter("kubelet_started_pods_total", "Cumulative number of pods started"),

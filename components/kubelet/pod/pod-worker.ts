@@ -56,6 +56,8 @@ export class PodWorker implements Waker {
   #stopped = false
   #timer: Timer | undefined
   #due = Infinity
+  /** The timer of a report that waits for others. */
+  #reporting: Timer | undefined
   #unmounted = false
   /** Exists once somebody waits for the end, which few do. */
   #whenEnded: PromiseWithResolvers<void> | undefined
@@ -150,16 +152,29 @@ export class PodWorker implements Waker {
   wake(): void {
     if (this.#stopped || this.#stage === "finished") return
     this.#again = true
-    if (this.#stage === "terminating") this.#report()
+    if (this.#stage === "terminating") this.#reportEnd()
     if (this.#working) return
     this.#working = true
     this.#parts.context.spawn(`pod ${this.identity.namespace}/${this.identity.name}`, () => this.#work())
+  }
+
+  /**
+   * Reports the end of a container. A pod of very many reports several of them together: each report takes time for
+   * all containers.
+   */
+  #reportEnd(): void {
+    if (this.#runtime.containers.length < MANY_CONTAINERS) return void this.#report()
+    this.#reporting ??= this.#parts.context.clock.setTimeout(() => {
+      this.#reporting = undefined
+      if (this.#stage === "terminating" && !this.#stopped) this.#report()
+    }, MANY_REPORT_MS)
   }
 
   /** Ends the worker and leaves the pod running. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
+    this.#reporting?.cancel()
     this.#interrupt?.abort(new Error("the kubelet is being stopped"))
   }
 
@@ -393,5 +408,9 @@ export class PodWorker implements Waker {
     this.#parts.finished(this)
   }
 }
+
+/** From how many runs of containers on the ends of a pod's containers are reported together, and how often. */
+const MANY_CONTAINERS = 100
+const MANY_REPORT_MS = 1000
 
 const hasEnded = ({ phase }: Pick<PodStatus, "phase">): boolean => phase === "Succeeded" || phase === "Failed"

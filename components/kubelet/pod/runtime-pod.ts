@@ -1,3 +1,4 @@
+import { allByName, byName } from "../../../pkg/cache/by-name.ts"
 import { canonicalAddress, familyOf, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { ContainerStatus as CriContainerStatus } from "../../../pkg/cri/container.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
@@ -54,12 +55,11 @@ export interface RuntimePod {
 export const NO_RUNTIME_POD = (identity: PodIdentity): RuntimePod => ({ identity, sandboxes: [], containers: [] })
 
 /** Returns the newest run of a container. */
-export const latest = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
-  pod.containers.find((container) => container.name === name)
+export const latest = (pod: RuntimePod, name: string): RuntimeContainer | undefined => byName(pod.containers, name)
 
 /** Returns the newest run that has ended. */
 export const latestExited = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
-  pod.containers.find((container) => container.name === name && container.state === "exited")
+  allByName(pod.containers, name).find(({ state }) => state === "exited")
 
 export const isRunning = (pod: RuntimePod): boolean =>
   hasRunningContainers(pod) || pod.sandboxes.some(({ ready }) => ready)

@@ -1,5 +1,5 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { containersOf, type AnyContainer } from "../container/containers.ts"
+import { containerNamed, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import type { FailedProbe, ProbeResults } from "../pod/plan.ts"
 import type { RuntimeContainer, RuntimePod } from "../pod/runtime-pod.ts"
@@ -42,7 +42,7 @@ export class ProbeManager implements ProbeResults {
     const podIp = pod.spec.hostNetwork === true ? this.#context.config.nodeIps[0] : runtime.sandboxes[0]?.ips[0]
     for (const run of running.values()) {
       if (known.has(run.id)) continue
-      const of = containersOf(pod).find(({ container }) => container.name === run.name)
+      const of = containerNamed(pod, run.name)
       if (of === undefined || of.type === "init" || of.type === "ephemeral") continue
       this.#begin(pod, of.container, of.fieldPath, run, podIp ?? "")
     }

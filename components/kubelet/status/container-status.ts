@@ -7,6 +7,7 @@ import type {
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources/resources.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
+import { byName } from "../../../pkg/cache/by-name.ts"
 import { RecentValues } from "../../../pkg/cache/recent-values.ts"
 import type { ContainerOfPod } from "../container/containers.ts"
 import type { ProbeResults } from "../pod/plan.ts"
@@ -41,7 +42,7 @@ export interface ContainerStatusRequest {
 
 /** Returns the status of the container with that name. */
 export const statusOf = (statuses: readonly ContainerStatus[] | undefined, name: string): ContainerStatus | undefined =>
-  statuses?.find((status) => status.name === name)
+  byName(statuses, name)
 
 /**
  * Returns the restart count of the next run of a container that the runtime does not know, or no longer knows. `status`

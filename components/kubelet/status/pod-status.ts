@@ -7,6 +7,7 @@ import type {
   ResourceStatus,
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
+import { allByName } from "../../../pkg/cache/by-name.ts"
 import { containersOf, type AnyContainer, type ContainerOfPod } from "../container/containers.ts"
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
 import type { PodAmounts } from "../pod/resources/pod-amounts.ts"
@@ -70,9 +71,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
   const initialized = all.every(
     ({ type, container }) =>
       type !== "init" ||
-      runtime.containers.some(
-        ({ name, state, exitCode }) => name === container.name && state === "exited" && exitCode === 0,
-      ),
+      allByName(runtime.containers, container.name).some(({ state, exitCode }) => state === "exited" && exitCode === 0),
   )
   const restartsAll = restartsAllNow(pod, runtime, before)
   const limit = Math.floor(MAX_MESSAGES_BYTES / all.length)
@@ -82,7 +81,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
         containerStatus({
           pod,
           of: each,
-          runs: runtime.containers.filter(({ name }) => name === each.container.name),
+          runs: allByName(runtime.containers, each.container.name),
           before: statusOf(old, each.container.name),
           failure: request.failures.get(each.container.name),
           probes: request.probes,

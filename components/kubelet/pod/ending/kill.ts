@@ -1,6 +1,6 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { sleep } from "../../../../pkg/clock/clock.ts"
-import { containersOf, isSidecar } from "../../container/containers.ts"
+import { containerNamed, isSidecar } from "../../container/containers.ts"
 import type { KubeletContext } from "../../context.ts"
 import { runHook } from "../../container/hooks.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
@@ -35,7 +35,7 @@ export async function killContainer(
   { pod, run, graceSeconds, message, podIp, signal }: KillRequest,
 ): Promise<void> {
   const { events, runtime, clock } = context
-  const of = pod === undefined ? undefined : containersOf(pod).find(({ container }) => container.name === run.name)
+  const of = pod === undefined ? undefined : containerNamed(pod, run.name)
   if (pod !== undefined)
     events.event(pod, "Normal", "Killing", message ?? `Stopping container ${run.name}`, of?.fieldPath)
   const began = clock.monotonic()

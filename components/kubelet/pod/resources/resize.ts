@@ -4,6 +4,7 @@ import type { PodCondition } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../../pkg/api/core/v1/resources/resources.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import { byName } from "../../../../pkg/cache/by-name.ts"
 import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import { containerResources } from "../../container/container-config.ts"
 import type { KubeletContext } from "../../context.ts"
@@ -23,7 +24,7 @@ const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Contai
   initContainers === undefined ? containers : [...initContainers, ...containers]
 
 export const setAside = (allocation: Allocation, name: string): ResourceRequirements | undefined =>
-  resizable(allocation).find((container) => container.name === name)?.resources
+  (byName(allocation.initContainers, name) ?? byName(allocation.containers, name))?.resources
 
 /** Returns the pod with its allocated resources instead of the requested ones; the same object when they are equal. */
 export function allocated(pod: Pod, allocation: Allocation): Pod {

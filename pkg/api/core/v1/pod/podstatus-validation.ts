@@ -1,3 +1,4 @@
+import { byName } from "../../../../cache/by-name.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -197,7 +198,8 @@ function containerFaults(status: ContainerStatus, list: StatusList, spec: PodSpe
       causes.push(forbiddenField("allocatedResourcesStatus", "must not be specified in container status"))
     return causes
   }
-  const container = containersOf(list, spec).find(({ name }) => name === status.name)
+  if (devices.length === 0) return causes
+  const container = byName(containersOf(list, spec), status.name)
   for (const [i, device] of devices.entries())
     within(causes, deviceFaults(device, container), "allocatedResourcesStatus", i)
   return causes

@@ -1,0 +1,30 @@
+import { expect, test } from "bun:test"
+import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import { planOf } from "../pod/plan.ts"
+import { podOf, runOf, runtimeOf } from "../testing/pod.ts"
+import { podStatus } from "./pod-status.ts"
+
+test("the status and the plan of a pod of 3,000 containers look at each a few times", () => {
+  // given a pod that runs, of which the reads of names are counted
+  const pod = podOf({ containers: Array.from({ length: 3000 }, (_, i) => ({ name: `c${i}`, image: "i" })) })
+  let reads = 0
+  const runs = pod.spec.containers.map(({ name }): RuntimeContainer => {
+    const run = runOf({ spec: { ...pod.spec, containers: [pod.spec.containers[0]!] } }, "c0", {})
+    return Object.defineProperty({ ...run, id: name }, "name", {
+      enumerable: true,
+      get() {
+        reads++
+        return name
+      },
+    })
+  })
+  const runtime = runtimeOf(runs)
+  const probes = { isStarted: () => true, isReady: () => true, failed: () => undefined }
+  // when
+  const request = { pod, runtime, probes, failures: new Map(), terminal: false, verdict: undefined, devices: () => [] }
+  const status = podStatus({ ...request, before: pod.status, nodeIps: ["192.0.2.1"], now: 0 })
+  planOf(pod, runtime, probes)
+  // then
+  expect(status.containerStatuses).toHaveLength(3000)
+  expect(reads).toBeLessThan(3000 * 40)
+})
