@@ -276,7 +276,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const cache = new RuntimeCache(context)
   const status = new StatusManager(context)
   const images = new ImageManager(context, () => node.wake())
-  const volumes = createVolumeManager(context)
+  const volumes = createVolumeManager(context, images)
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
   const volumeUsages = new VolumeUsages(context, volumes)

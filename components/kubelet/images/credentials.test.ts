@@ -37,12 +37,15 @@ describe("credentials of pull secrets", () => {
       [],
     ],
   ])("%s", (_title, image, auths, users) => {
-    expect(credentialsFor(parseImageName(image)!, [secret(auths)]).map(({ username }) => username)).toEqual(users)
+    expect(credentialsFor(parseImageName(image)!, [secret(auths)]).map(({ auth }) => auth.username)).toEqual(users)
   })
 
   test("have no server address, since containerd would parse it as a URL", () => {
-    expect(credentialsFor(parseImageName("127.0.0.1:5000/a:1")!, [secret({ "127.0.0.1:5000": jane })])).toEqual([
-      { ...jane, serverAddress: "" },
-    ])
+    expect(
+      credentialsFor(parseImageName("127.0.0.1:5000/a:1")!, [secret({ "127.0.0.1:5000": jane })])[0]!.auth,
+    ).toEqual({
+      ...jane,
+      serverAddress: "",
+    })
   })
 })

@@ -10,17 +10,23 @@ interface DockerAuth {
   readonly registrytoken?: string
 }
 
+/** Credentials for a registry, and the Secret that has them. */
+export interface Credential {
+  readonly auth: AuthConfig
+  readonly secret: Secret
+}
+
 /**
  * Returns the credentials of pull secrets that fit an image, the longest match of registry and path first. Source:
  * pkg/credentialprovider/keyring.go.
  */
-export function credentialsFor(image: ImageName, secrets: readonly Secret[]): readonly AuthConfig[] {
+export function credentialsFor(image: ImageName, secrets: readonly Secret[]): readonly Credential[] {
   const found = secrets.flatMap((secret) =>
     Object.entries(authsOf(secret)).flatMap(([key, auth]) =>
-      matches(key, image) ? [{ key, auth: toAuth(auth) }] : [],
+      matches(key, image) ? [{ key, auth: toAuth(auth), secret }] : [],
     ),
   )
-  return found.sort((a, b) => b.key.length - a.key.length).map(({ auth }) => auth)
+  return found.sort((a, b) => b.key.length - a.key.length).map(({ auth, secret }) => ({ auth, secret }))
 }
 
 /** Returns the entries of a `.dockerconfigjson` or an older `.dockercfg`; none for another or an invalid secret. */

@@ -11,13 +11,18 @@ import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { StartError } from "../container/start-error.ts"
 import { presentImage } from "../../../pkg/cri/arriving-image.ts"
-import { credentialsFor } from "./credentials.ts"
+import { credentialsFor, type Credential } from "./credentials.ts"
 import { parseImageName, type ImageName } from "./image-name.ts"
+import { PullRecords } from "./pull-records.ts"
+
+/** A container, or a volume that shows an image. */
+export type ImageUser = Pick<AnyContainer, "image" | "imagePullPolicy">
 
 export interface ImageRequest {
   readonly pod: Pod
-  readonly container: AnyContainer
-  readonly fieldPath: string
+  readonly container: ImageUser
+  /** The path of the container in the pod, for events; undefined for a volume. */
+  readonly fieldPath: string | undefined
   readonly sandbox: PodSandboxConfig | undefined
   readonly signal: AbortSignal
 }
@@ -28,6 +33,7 @@ export class ImageManager {
   readonly #onPulled: () => void
   readonly #backoff: Backoff
   readonly #pulls: Slots
+  readonly #records: PullRecords
   readonly #failures = new Map<string, { readonly at: number; readonly message: string }>()
   /** When each image was last requested, by its id, in milliseconds since the epoch, for garbage collection. */
   readonly lastUsed = new Map<string, number>()
@@ -36,12 +42,13 @@ export class ImageManager {
   constructor(context: KubeletContext, onPulled: () => void = () => {}) {
     this.#context = context
     this.#onPulled = onPulled
+    this.#records = new PullRecords(context)
     this.#pulls = new Slots(tuningOf(context.config).mostPulls)
     this.#backoff = new Backoff(() => context.clock.monotonic())
   }
 
   /** Returns the milliseconds until a pull may be retried. */
-  waitFor(pod: Pod, container: AnyContainer): number {
+  waitFor(pod: Pod, container: ImageUser): number {
     const key = keyOf(pod, container)
     const failure = this.#failures.get(key)
     return failure === undefined ? 0 : this.#backoff.remaining(key, failure.at)
@@ -82,7 +89,14 @@ export class ImageManager {
       throw new StartError("ImageInspectError", message)
     }
     const policy = container.imagePullPolicy ?? "IfNotPresent"
-    if (present !== undefined && policy !== "Always") {
+    let credentials: Promise<readonly Credential[]> | undefined
+    const ownCredentials = () =>
+      (credentials ??= this.#pullSecrets(pod).then((secrets) => credentialsFor(name, secrets)))
+    if (
+      present !== undefined &&
+      policy !== "Always" &&
+      !(await this.#records.mustPull(name, present, ownCredentials))
+    ) {
       events.event(
         pod,
         "Normal",
@@ -111,7 +125,7 @@ export class ImageManager {
       const image = await this.#pulls.run(() => {
         signal.throwIfAborted() // the pod may have ended in the queue
         pulling = clock.monotonic()
-        return this.#pull(name, request)
+        return this.#pull(name, request, ownCredentials)
       })
       const ended = clock.monotonic()
       const [took, waited] = [pulling, began].map((since) => formatDuration(Math.round(ended - since)))
@@ -136,27 +150,47 @@ export class ImageManager {
     }
   }
 
-  async #pull(name: ImageName, { pod, sandbox, signal }: ImageRequest): Promise<Image> {
-    const { images } = this.#context.runtime
-    const credentials = credentialsFor(name, await this.#pullSecrets(pod))
-    let failure: unknown
-    for (const auth of credentials.length > 0 ? credentials : [undefined as AuthConfig | undefined]) {
-      try {
-        const ref = await images.pullImage(
-          { image: name.tagged, annotations: { ...pod.metadata.annotations } },
-          auth,
-          sandbox,
-          { signal },
-        )
-        const image = await images.imageStatus(ref)
-        if (image === undefined) throw new Error(`the runtime pulled ${ref} and does not have it`)
-        return image
-      } catch (err) {
-        failure = err
-        if (signal.aborted) break
-      }
+  async #pull(
+    name: ImageName,
+    request: ImageRequest,
+    ownCredentials: () => Promise<readonly Credential[]>,
+  ): Promise<Image> {
+    const credentials = await ownCredentials()
+    if (credentials.length === 0) {
+      const image = await this.#pullWith(name, request, undefined)
+      await this.#records.pulledByAnybody(name, image.id)
+      return image
     }
-    throw failure
+    await this.#records.begin(name)
+    let pulled: { readonly image: Image; readonly credential: Credential } | undefined
+    try {
+      let failure: unknown
+      for (const credential of credentials) {
+        try {
+          pulled = { image: await this.#pullWith(name, request, credential.auth), credential }
+          return pulled.image
+        } catch (err) {
+          failure = err
+          if (request.signal.aborted) break
+        }
+      }
+      throw failure
+    } finally {
+      await this.#records.end(name, pulled?.image.id, pulled?.credential)
+    }
+  }
+
+  async #pullWith(
+    name: ImageName,
+    { pod, sandbox, signal }: ImageRequest,
+    auth: AuthConfig | undefined,
+  ): Promise<Image> {
+    const { images } = this.#context.runtime
+    const spec = { image: name.tagged, annotations: { ...pod.metadata.annotations } }
+    const ref = await images.pullImage(spec, auth, sandbox, { signal })
+    const image = await images.imageStatus(ref)
+    if (image === undefined) throw new Error(`the runtime pulled ${ref} and does not have it`)
+    return image
   }
 
   /** Returns the pull secrets that exist. A missing one is reported, and the pull continues without it. */
@@ -182,5 +216,5 @@ export class ImageManager {
   }
 }
 
-const keyOf = (pod: Pod, container: AnyContainer): string => `${pod.metadata.uid ?? ""}_${container.image ?? ""}`
+const keyOf = (pod: Pod, container: ImageUser): string => `${pod.metadata.uid ?? ""}_${container.image ?? ""}`
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -10,6 +10,7 @@ import type { KubeletContext } from "../context.ts"
 import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
 import { VolumeError } from "../container/start-error.ts"
+import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
 import type { ContentSources } from "./contents.ts"
@@ -29,6 +30,7 @@ export interface PodVolumesParts {
   readonly tokens: ServiceAccountTokens
   readonly renewals: TokenRenewals
   readonly users: PathUsers
+  readonly images: Pick<ImageManager, "ensure">
   /** Called when an object without which the pod could not start has changed, so that a new attempt may succeed. */
   readonly worthTrying: (podUid: string) => void
 }
@@ -141,7 +143,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
         this.#noteMounted(
           contentsIn(volume) !== undefined
             ? await this.#write(volume)
-            : await mountVolume({ context: this.#parts.context, pod, volume, users: this.#parts.users }),
+            : await mountVolume({ ...this.#parts, pod, volume, signal }),
         )
       }),
     )

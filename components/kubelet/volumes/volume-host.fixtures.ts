@@ -13,6 +13,7 @@ import { silent, type Logger } from "../../../pkg/log/log.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"
 import type { KubeletContext } from "../context.ts"
 import { KubeletMetrics } from "../metrics/kubelet-metrics.ts"
+import { ImageManager } from "../images/image-manager.ts"
 import { ownObjects } from "../objects/own-objects.ts"
 import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
@@ -67,7 +68,7 @@ export async function volumeHost() {
       stop: async () => undefined,
     },
   }
-  let volumes = createVolumeManager(context)
+  let volumes = createVolumeManager(context, new ImageManager(context))
   await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
   await cluster.client.create(Node, { metadata: { name: "node-0" } })
   const createPod = (name: string, spec: object, metadata: object = {}) =>
@@ -143,7 +144,7 @@ export async function volumeHost() {
     /** Starts the volumes of a kubelet in the place of the one that ran before. */
     restart() {
       volumes.stop()
-      return (volumes = createVolumeManager(context))
+      return (volumes = createVolumeManager(context, new ImageManager(context)))
     },
     async stop() {
       volumes.stop()

@@ -4,6 +4,7 @@ import type { Mount } from "../../../pkg/cri/container.ts"
 import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import type { EnvironmentVariable } from "../env/environment-variable.ts"
+import type { ImageManager } from "../images/image-manager.ts"
 import { WatchedObjects } from "../objects/watched-objects.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 import { containerMounts } from "./container-mounts.ts"
@@ -58,7 +59,7 @@ export interface VolumeManager {
 }
 
 /** Creates the volume manager of this node. Source: pkg/kubelet/volumemanager. */
-export function createVolumeManager(context: KubeletContext): VolumeManager {
+export function createVolumeManager(context: KubeletContext, images: Pick<ImageManager, "ensure">): VolumeManager {
   const { config, runtime, informers } = context
   const pods = new Map<string, PodVolumes>()
   const listeners = new Set<(podUid: string) => void>()
@@ -68,6 +69,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
     tokens: new ServiceAccountTokens(context),
     renewals: new TokenRenewals(context.clock, () => pods.values()),
     users: new PathUsers(),
+    images,
     worthTrying: (uid) => listeners.forEach((listener) => listener(uid)),
   }
   const off = informers.of(Pod).on({ updated: (pod) => pods.get(pod.metadata.uid ?? "")?.podChanged(pod) })

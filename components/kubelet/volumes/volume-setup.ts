@@ -1,6 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
+import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
 import type { PathUsers } from "./path-users.ts"
 
@@ -23,6 +24,9 @@ export interface VolumeSetup<S> {
   /** What a PersistentVolume and its claim say; undefined for other volumes. */
   readonly persistent?: PersistentSettings | undefined
   readonly users: PathUsers
+  /** Finds or pulls images, for volumes that show one. */
+  readonly images: Pick<ImageManager, "ensure">
+  readonly signal: AbortSignal
 }
 
 /**

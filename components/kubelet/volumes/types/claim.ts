@@ -91,9 +91,15 @@ async function growing(
 const MOUNTERS = { hostPath: mountHostPath, nfs: mountNfs, local: mountLocal }
 
 async function mountPersistent(
-  { context, pod, volume: { name }, source: { readOnly = false }, users }: VolumeSetup<ClaimSource>,
+  setup: VolumeSetup<ClaimSource>,
   { metadata, spec }: PersistentVolume,
 ): Promise<MountedVolume> {
+  const {
+    context,
+    pod,
+    volume: { name },
+    source: { readOnly = false },
+  } = setup
   const { local, volumeMode } = spec
   if (volumeMode === "Block") {
     if (local === undefined)
@@ -103,7 +109,7 @@ async function mountPersistent(
     return { name, hostPath, readOnly: false, isDevice: true }
   }
   const persistent = { name: metadata.name!, mountOptions: spec.mountOptions ?? [], readOnly }
-  const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, persistent, users })
+  const mounted = mountFirst(MOUNTERS, spec, { ...setup, volume: { name }, persistent })
   if (mounted !== undefined) {
     // The usage of a path of the node is not measured, but that of a folder which was provisioned for the claim is.
     const isOwn = spec.hostPath !== undefined && metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH

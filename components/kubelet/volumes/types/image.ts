@@ -1,13 +1,18 @@
 import type { ImageVolumeSource } from "../../../../pkg/api/core/v1/volume/volume.ts"
-import { presentImage } from "../../../../pkg/cri/arriving-image.ts"
 import type { VolumeMounter } from "../volume-setup.ts"
 
 /** The first version of containerd that can mount images. */
 const CONTAINERD = [2, 1]
 
-/** Mounts the content of an image read-only; the runtime does the mount. KEP-4639. */
+/**
+ * Mounts the content of an image read-only; the runtime does the mount. The image is found or pulled like those of
+ * containers, with the pull secrets of the pod. KEP-4639.
+ */
 export const mountImage: VolumeMounter<ImageVolumeSource> = async ({
   context: { runtime },
+  pod,
+  images,
+  signal,
   volume,
   source: { reference = "", pullPolicy },
 }) => {
@@ -15,10 +20,8 @@ export const mountImage: VolumeMounter<ImageVolumeSource> = async ({
   const { runtimeName, runtimeVersion } = await runtime.containers.version()
   if (runtimeName === "containerd" && !isAtLeast(runtimeVersion, CONTAINERD))
     throw new Error(`image volumes need containerd ${CONTAINERD.join(".")} or newer, and this is ${runtimeVersion}`)
-  const present = await presentImage(runtime, reference)
-  if (present === undefined && pullPolicy === "Never")
-    throw new Error(`image ${JSON.stringify(reference)} is not present with pull policy of Never`)
-  if (present === undefined || pullPolicy === "Always") await runtime.images.pullImage({ image: reference })
+  const container = { image: reference, imagePullPolicy: pullPolicy }
+  await images.ensure({ pod, container, fieldPath: undefined, sandbox: undefined, signal })
   return { name: volume.name, hostPath: "", readOnly: true, image: reference }
 }
 
