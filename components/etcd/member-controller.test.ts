@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Node, startCluster, type Cluster } from "../cluster/testing/testing.ts"
+import { formerMembers } from "./former-members.ts"
 import { memberController, MEMBER_FINALIZER, type Members } from "./member-controller.ts"
 
 /** The members of an etcd, which the controllers of servers share. */
@@ -55,5 +56,29 @@ describe("the Node of a server", () => {
     await cluster.settle()
     expect(members).toEqual(["a-1"])
     expect((await cluster.client.list(Node)).items).toEqual([])
+  })
+
+  test("loses the role and the finalizer of a member once its server has no etcd, also while it is being deleted", async () => {
+    // given two servers with a member, one of which is deleted while none of them runs
+    await using cluster = await startCluster({ seed: 1, nodes: 0 })
+    const member = {
+      labels: { "node-role.kubernetes.io/etcd": "true", "node-role.kubernetes.io/control-plane": "true" },
+      annotations: { "etcd.k3ts.io/node-name": "a-1" },
+    }
+    for (const name of ["a", "b"])
+      await cluster.client.create(Node, {
+        metadata: { name, ...member, finalizers: [MEMBER_FINALIZER, "example.com/other"] },
+      })
+    await cluster.client.create(Node, { metadata: { name: "c", finalizers: [MEMBER_FINALIZER] } })
+    await cluster.client.delete(Node, { name: "c" })
+    // when
+    await cluster.run(formerMembers, { user: "system:k3ts-node-role", groups: [] })
+    await cluster.settle()
+    // then
+    const nodes = (await cluster.client.list(Node)).items.map(({ metadata }) => metadata)
+    expect(nodes.map(({ name, labels, finalizers }) => [name, labels, finalizers])).toEqual(
+      ["a", "b"].map((name) => [name, { "node-role.kubernetes.io/control-plane": "true" }, ["example.com/other"]]),
+    )
+    expect(nodes.flatMap(({ annotations = {} }) => Object.keys(annotations))).not.toContain("etcd.k3ts.io/node-name")
   })
 })

@@ -45,7 +45,7 @@ export const memberController = (members: Members) =>
         log.info("Removed the member of a deleted Node from etcd", { node: name, member })
       }
       const finalizers = node.metadata.finalizers!.filter((finalizer) => finalizer !== MEMBER_FINALIZER)
-      await patch(node, { finalizers }, client)
+      await patchNode(node, { finalizers }, client)
     },
   })
 
@@ -54,7 +54,7 @@ function tell(node: Node, member: string, client: Client): Promise<void> | undef
   const isTold =
     labels[ETCD_LABEL] === "true" && annotations[MEMBER_ANNOTATION] === member && finalizers.includes(MEMBER_FINALIZER)
   if (isTold) return undefined
-  return patch(
+  return patchNode(
     node,
     {
       labels: { [ETCD_LABEL]: "true" },
@@ -66,7 +66,7 @@ function tell(node: Node, member: string, client: Client): Promise<void> | undef
 }
 
 /** Patches what this controller has read; where somebody was faster, its event leads here again. */
-async function patch({ metadata }: Node, changes: object, client: Client): Promise<void> {
+export async function patchNode({ metadata }: Node, changes: object, client: Client): Promise<void> {
   const { name, resourceVersion } = metadata
   const body = { metadata: { resourceVersion, ...changes } }
   try {

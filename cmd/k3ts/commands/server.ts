@@ -145,20 +145,12 @@ async function run(
     component: clusterSnapshots(context, cluster, snapshotsConfig(flags)),
     after: [apiServer.name],
   }
-  const components =
-    etcd === undefined
-      ? inOrder(cluster)
-      : [
-          { component: etcd, after: [] },
-          ...inOrder(cluster, [etcd.name]),
-          {
-            component: (await import("../../../components/cluster/etcd-members.ts")).etcdMembers(
-              clients,
-              () => etcd.members,
-            ),
-            after: [apiServer.name],
-          },
-        ]
+  const { etcdMembers, formerEtcdMembers } = await import("../../../components/cluster/etcd-members.ts")
+  const members = etcd === undefined ? formerEtcdMembers(clients) : etcdMembers(clients, () => etcd.members)
+  const components = [
+    ...(etcd === undefined ? inOrder(cluster) : [{ component: etcd, after: [] }, ...inOrder(cluster, [etcd.name])]),
+    { component: members, after: [apiServer.name] },
+  ]
   await runComponents([...components, snapshots, ...node], {
     signal,
     clock: context.clock,
