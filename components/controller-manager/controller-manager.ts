@@ -35,12 +35,11 @@ export function createControllerManager(context: ComponentContext, config: Contr
       const tracing = context.tracing?.of("kube-controller-manager")
       const { disabled = NONE } = config
       const all = controllers(config)
-      checkKnown(
-        "controller",
-        disabled,
-        all.map(({ name }) => name),
+      const known = all.filter(({ insteadOf }) => insteadOf === undefined).map(({ name }) => name)
+      checkKnown("controller", disabled, known)
+      const entries = all.filter(({ name, insteadOf }) =>
+        insteadOf === undefined ? !disabled.has(name) : disabled.has(insteadOf),
       )
-      const entries = all.filter(({ name }) => !disabled.has(name))
       const starting = entries.map(async (entry) => {
         const client = entry.account === undefined ? context.client : config.clientFor(entry.account)
         const controller = await entry.start({ ...context, client, tracing }, config.observer)

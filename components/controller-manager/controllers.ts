@@ -36,6 +36,7 @@ import { serviceAccountController } from "./serviceaccount/serviceaccount.ts"
 import { serviceAccountTokens } from "./serviceaccount/serviceaccount-tokens.ts"
 import { serviceCidrController } from "./servicecidrs.ts"
 import { outsideAddressController } from "./servicelb/outside-addresses-controller.ts"
+import { formerLoadBalancers } from "./servicelb/former-load-balancers.ts"
 import { serviceLbController, type OccupiedPorts } from "./servicelb/servicelb.ts"
 import { ephemeralVolumes } from "./volume/ephemeral-volume.ts"
 import { claimBinder } from "./persistentvolume/claims.ts"
@@ -100,6 +101,8 @@ export interface ControllerEntry {
    * controller manager.
    */
   readonly account: string | undefined
+  /** Runs only where the controller of this name is off, and finishes what that one has begun. */
+  readonly insteadOf?: string
   start(context: ComponentContext, observer?: ControllerObserver): Promise<RunningController>
 }
 
@@ -189,6 +192,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
     entry("service-cidrs-controller", serviceCidrController),
     entry("service-controller", serviceLbController(config.occupiedPorts)),
+    { ...entry("service-controller", formerLoadBalancers), insteadOf: "service-lb-controller" },
     entry("service-controller", outsideAddressController(config.occupiedPorts)),
     entry("validatingadmissionpolicy-status-controller", policyStatusController(config)),
     entry(

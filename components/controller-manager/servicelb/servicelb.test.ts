@@ -55,6 +55,47 @@ describe("a Service of type LoadBalancer", () => {
     expect(await addresses(cluster)).toEqual({ web: [] })
   })
 
+  test("has the finalizer for its load balancer until it is deleted or gets another type", async () => {
+    await using cluster = await twoNodes()
+    const finalizers = async (name: string) => (await cluster.client.get(Service, ref(name))).metadata.finalizers ?? []
+    const more = { finalizers: ["example.com/hold"] }
+    // given one with a finalizer of its own, one of a class, and one without a load balancer
+    const { metadata, spec } = lb("web", 80)
+    await cluster.client.create(Service, { metadata: { ...metadata, ...more }, spec })
+    await cluster.client.create(Service, lb("classy", 81, { loadBalancerClass: "example.com/lb" }))
+    await cluster.client.create(Service, lb("plain", 82, { type: "ClusterIP" }))
+    await cluster.client.create(Service, lb("goes", 83))
+    await cluster.settle()
+    expect(await finalizers("web")).toEqual(["example.com/hold", "service.kubernetes.io/load-balancer-cleanup"])
+    expect([await finalizers("classy"), await finalizers("plain")]).toEqual([[], []])
+    // when one gets another type, and one is deleted
+    const now = await cluster.client.get(Service, ref("web"))
+    await cluster.client.update(Service, { ...now, spec: { ...now.spec, type: "ClusterIP" } })
+    await cluster.client.delete(Service, ref("goes"))
+    await cluster.settle()
+    // then
+    expect(await finalizers("web")).toEqual(["example.com/hold"])
+    expect(Object.keys(await addresses(cluster)).toSorted()).toEqual(["classy", "plain", "web"])
+  })
+
+  test("loses the finalizer where load balancers are off, unless another controller has set it", async () => {
+    // given a cluster without this controller, and finalizers of it and of another one
+    await using cluster = await startCluster({ components: { controllers: { disabled: ["service-lb-controller"] } } })
+    const finalizers = ["service.kubernetes.io/load-balancer-cleanup"]
+    for (const [name, port, fieldManager] of [
+      ["web", 80, "service-controller"],
+      ["cloudy", 81, "cloud-controller-manager"],
+    ] as const) {
+      const { metadata, spec } = lb(name, port)
+      await cluster.client.create(Service, { metadata: { ...metadata, finalizers }, spec }, { fieldManager })
+    }
+    // when
+    await cluster.settle()
+    // then
+    const left = (name: string) => cluster.client.get(Service, ref(name)).then(({ metadata }) => metadata.finalizers)
+    expect([await left("web"), await left("cloudy")]).toEqual([undefined, finalizers])
+  })
+
   test("with a loadBalancerClass is left to the implementation of the class", async () => {
     await using cluster = await twoNodes()
     await cluster.client.create(Service, lb("web", 80, { loadBalancerClass: "example.com/lb" }))

@@ -12,6 +12,7 @@ import {
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
 import { OutsideAddresses } from "../../../pkg/component/outside-addresses.ts"
+import { hasCleanup, setCleanup } from "./cleanup.ts"
 import { grants, portsOf } from "./grants.ts"
 import { addressesFor, digestOf } from "./nodes.ts"
 
@@ -47,7 +48,9 @@ export const serviceLbController = (occupied: OccupiedPorts = { always: new Map(
     name: "service-lb-controller",
     reconciles: Service,
     concerns: (service) =>
-      service.spec.type === "LoadBalancer" || (service.status.loadBalancer.ingress ?? []).length > 0,
+      service.spec.type === "LoadBalancer" ||
+      (service.status.loadBalancer.ingress ?? []).length > 0 ||
+      hasCleanup(service),
     watches: [
       // Other Services with the same ports may get them now, or lose them.
       watching(Service, (service, context, old) => {
@@ -82,9 +85,13 @@ export const serviceLbController = (occupied: OccupiedPorts = { always: new Map(
       const service = informers.of(Service).get(key)
       if (service === undefined) return
       if (!isOurs(service)) {
-        if (service.spec.type !== "LoadBalancer") await setAddresses(service, [], context)
+        // Another implementation has the Services with a class.
+        if (service.spec.loadBalancerClass !== undefined) return
+        await setAddresses(service, [], context)
+        if (hasCleanup(service)) await setCleanup(service, false, context)
         return
       }
+      if (!hasCleanup(service)) await setCleanup(service, true, context)
       const refusal = grants(informers.of(Service).by(ours, ""), occupiedNow(occupied, context)).get(key)
       if (refusal !== undefined) {
         const { port, holder } = refusal
@@ -134,8 +141,9 @@ async function setAddresses(
     ports: of.map(({ port, protocol }) => ({ port, protocol })),
   }))
   if (JSON.stringify(now) === JSON.stringify(ingress)) return
-  await client.updateStatus(Service, {
-    ...service,
-    status: { ...service.status, loadBalancer: ingress.length > 0 ? { ingress } : {} },
-  })
+  const body = {
+    metadata: { uid: service.metadata.uid },
+    status: { loadBalancer: ingress.length > 0 ? { ingress } : null },
+  }
+  await client.patch(Service, service.metadata, { type: "merge", body }, { subresource: "status" })
 }
