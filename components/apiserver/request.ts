@@ -55,6 +55,8 @@ export interface ApiRequest {
   /** Faults found while parsing the body, for fieldValidation: `json: duplicate field "spec.replicas"`. */
   readonly bodyFaults?: readonly string[]
   readonly patch?: Patch | undefined
+  /** The body has so many bytes that the steps of a write take turns of the event loop of their own. */
+  readonly isLarge?: true
   readonly userAgent?: string
   /** Adds a Warning header (code 299) to the response. */
   readonly warn: (text: string) => void

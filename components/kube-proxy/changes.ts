@@ -29,6 +29,8 @@ export interface ChangesParts {
   readonly metrics: ProxyMetrics
   /** In milliseconds since the epoch; the latency of earlier changes is not recorded. */
   readonly startedAt: number
+  /** Called for a Service of which `leftOut` ports are not served: see `servicePorts`. */
+  limited(service: Service, leftOut: number): void
   /** Called when `object` changed in a way that affects the rules. */
   changed(object: Service | EndpointSlice | Node | ServiceCIDR): void
 }
@@ -112,7 +114,8 @@ export class Changes {
       const service = informers.of(Service).get(key)
       const slices = informers.of(EndpointSlice).by(this.#byService, key)
       const place = { nodeName, zone: this.#zone() }
-      const after = service === undefined ? [] : servicePorts(service, slices, family, place, this.#addresses)
+      const limited = (leftOut: number) => this.#parts.limited(service!, leftOut)
+      const after = service === undefined ? [] : servicePorts(service, slices, family, place, this.#addresses, limited)
       changes.set(key, { before: this.of(key), after })
       if (after.length === 0) this.#ports.delete(key)
       else this.#ports.set(key, after)

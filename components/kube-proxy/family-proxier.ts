@@ -19,7 +19,7 @@ import { IptablesWriter } from "./iptables/writer.ts"
 import { proxyMetrics, type ProxyMetrics } from "./metrics.ts"
 import { NftablesWriter } from "./nftables/writer.ts"
 import type { ProxyMode, RuleWriter } from "./rule-writer.ts"
-import { endpointsOf, type ServicePort } from "./service-ports.ts"
+import { endpointsOf, MOST_ENTRIES, type ServicePort } from "./service-ports.ts"
 import { tracedHost } from "./traced-host.ts"
 
 export interface FamilyProxierOptions {
@@ -83,6 +83,12 @@ export class FamilyProxier {
       family,
       metrics: this.#metrics,
       startedAt: clock.now(),
+      limited(service, leftOut) {
+        const why = `The last ${leftOut} ports are not served: those before have ${MOST_ENTRIES} pairs of address and endpoint`
+        const { name, namespace } = service.metadata
+        log.warn("Serving a part of a Service", { family, namespace, name, leftOut })
+        options.events.event(service, "Warning", "TooManyEndpoints", why)
+      },
       changed: (object) => {
         this.#causes?.add(ALL, object)
         this.#request()

@@ -44,6 +44,12 @@ export const endpointsOf = ({ cluster, local }: ServicePort): readonly Endpoint[
   ...new Map([...cluster, ...local].map((endpoint) => [joinHostPort(endpoint.ip, endpoint.port), endpoint])).values(),
 ]
 
+/**
+ * The most pairs of an address at which a Service is reached and an endpoint, over all ports. Differs from upstream,
+ * which writes all: an object of 1.5 MB can have 30,000 ports and 30,000 external addresses.
+ */
+export const MOST_ENTRIES = 100_000
+
 const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
 const HEADLESS = "service.kubernetes.io/headless"
 
@@ -57,7 +63,8 @@ export const concerns = ({ metadata, addressType }: EndpointSlice, family: Famil
 /**
  * Returns the ports of a Service that the proxy of a family programs, with `slices` of that family; none for Services
  * without an address of the family, headless ones, ExternalName and those of another proxy. Addresses outside of the
- * cluster that belong to somebody else are left out: see `OutsideAddresses`.
+ * cluster that belong to somebody else are left out: see `OutsideAddresses`. `limited` is called with the number of
+ * ports that are left out because those before them have `MOST_ENTRIES`.
  */
 export function servicePorts(
   service: Service,
@@ -65,6 +72,7 @@ export function servicePorts(
   family: Family,
   place: Place,
   addresses: Pick<OutsideAddresses, "externalProblem" | "clusterProblem">,
+  limited: (leftOut: number) => void = () => undefined,
 ): readonly ServicePort[] {
   const { spec, metadata, status } = service
   const [clusterIp] = addressesOf(spec.clusterIPs ?? [spec.clusterIP ?? ""], family)
@@ -77,10 +85,24 @@ export function servicePorts(
     (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ipMode === "Proxy" ? [] : (ip ?? []))),
     family,
   ).filter((ip) => addresses.clusterProblem(ip) === undefined)
-  return (spec.ports ?? []).map((port) => {
-    const candidates = candidatesOf(port.name ?? "", port.protocol, slices, place.nodeName)
+  // Ranges of the other family do not matter here.
+  const sourceRanges = (spec.loadBalancerSourceRanges ?? [])
+    .map((range) => range.trim())
+    .filter((range) => familyOf(range) === family)
+  const ports = spec.ports ?? []
+  const backends = slices.map(backendsOf)
+  const found: ServicePort[] = []
+  let entries = 0
+  for (const port of ports) {
+    const candidates = candidatesOf(port.name ?? "", port.protocol, backends, place.nodeName)
     const { cluster, local } = categorize(candidates, place)
-    return {
+    const entrances = 2 + externalIps.length + loadBalancerIps.length
+    entries += entrances * Math.max(1, cluster.length + local.length) + sourceRanges.length
+    if (entries > MOST_ENTRIES) {
+      limited(ports.length - found.length)
+      break
+    }
+    found.push({
       name: `${metadata.namespace}/${metadata.name}${port.name ? `:${port.name}` : ""}`,
       family,
       protocol: port.protocol.toLowerCase() as ServicePort["protocol"],
@@ -89,10 +111,7 @@ export function servicePorts(
       nodePort: outside && port.nodePort ? port.nodePort : undefined,
       externalIps,
       loadBalancerIps,
-      // Ranges of the other family do not matter here.
-      sourceRanges: (spec.loadBalancerSourceRanges ?? [])
-        .map((range) => range.trim())
-        .filter((range) => familyOf(range) === family),
+      sourceRanges,
       affinitySeconds:
         spec.sessionAffinity === "ClientIP"
           ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800)
@@ -103,8 +122,9 @@ export function servicePorts(
       readyHere: candidates.filter(({ isReady, local: isHere }) => isReady && isHere).map(({ ip }) => ip),
       cluster,
       local,
-    }
-  })
+    })
+  }
+  return found
 }
 
 /**
@@ -115,17 +135,28 @@ const addressesOf = (texts: readonly string[], family: Family): readonly string[
   ...new Set(texts.filter((text) => parseAddress(text)?.family === family).map(canonicalAddress)),
 ]
 
+/** A slice and its ports by protocol and name. */
+interface Backends {
+  readonly slice: EndpointSlice
+  readonly ports: ReadonlyMap<string, NonNullable<EndpointSlice["ports"]>>
+}
+
+function backendsOf(slice: EndpointSlice): Backends {
+  const ports = Map.groupBy(slice.ports ?? [], ({ name = "", protocol = "TCP" }) => `${protocol} ${name}`)
+  return { slice, ports }
+}
+
 /** Returns the endpoints sorted, so that equal endpoints give equal rules. */
 function candidatesOf(
   name: string,
   protocol: string,
-  slices: readonly EndpointSlice[],
+  backends: readonly Backends[],
   nodeName: string,
 ): readonly Candidate[] {
   const found = new Map<string, Candidate>()
-  for (const slice of slices) {
+  for (const { slice, ports } of backends) {
     // One number that is no port would make nft and iptables refuse the rules of all Services.
-    const port = portOf(slice, { name, protocol })
+    const port = portOf({ ports: ports.get(`${protocol} ${name}`) }, { name, protocol })
     if (port === undefined) continue
     for (const { addresses, conditions, nodeName: on, hints } of slice.endpoints ?? []) {
       const [address] = addresses

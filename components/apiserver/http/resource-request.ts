@@ -169,11 +169,17 @@ function withObject(
   })
   const take = ({ value, faults }: Parsed) => {
     if (exchange.notes !== undefined) exchange.notes.sent = value
-    const sent = { ...request, body: value }
+    const sent = { ...sized(request, body), body: value }
     return answer(exchange, faults.length === 0 ? sent : { ...sent, bodyFaults: faults }, options)
   }
   return decoded instanceof Promise ? decoded.then(take) : take(decoded)
 }
+
+/** Bodies of more bytes are large. */
+const LARGE_BYTES = 128 * 1024
+
+const sized = (request: ApiRequest, { length }: Uint8Array): ApiRequest =>
+  length > LARGE_BYTES ? { ...request, isLarge: true } : request
 
 /** The kind of the object in the body of a request. */
 function kindOf({ kind, subresources }: Resource, subresource: string | undefined): string {
@@ -189,7 +195,11 @@ async function withPatch(
   options: ResourceRequestOptions,
 ): Promise<void> {
   const { patch, faults } = await decodePatch(body, type)
-  return answer(exchange, { ...request, patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
+  return answer(
+    exchange,
+    { ...sized(request, body), patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) },
+    options,
+  )
 }
 
 async function withDeleteOptions(

@@ -22,6 +22,8 @@ const TITLES = [
   "Endpoints subsets all lists of one item",
   // A deletion once compared each finalizer with all others.
   "ConfigMap metadata.finalizers items",
+  // Each port of a Service is at each of its external addresses.
+  "Service spec all lists",
   "NetworkPolicy spec.ingress all lists of one item",
   "Secret data items",
 ]

@@ -23,7 +23,7 @@ export interface Draft {
 }
 
 /** Guesses until an object is valid. */
-const MOST_GUESSES = 30
+const MOST_GUESSES = 60
 
 /** Yields the bombs of one field. */
 export function* bombsOf(place: Place): Generator<Draft> {

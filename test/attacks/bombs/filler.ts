@@ -83,6 +83,8 @@ export class Filler {
   readonly #taken = new Set<FieldSpec>()
   readonly #left = new Set<FieldSpec>()
   readonly #more = new Map<Message, number>()
+  /** The values that a fault named. */
+  readonly #supported = new Map<FieldSpec, readonly string[]>()
 
   /** Returns a value of the type, which differs for each number. */
   value(type: Type, n: number, spec: FieldSpec | undefined, name = "", depth = 0): unknown {
@@ -151,11 +153,12 @@ export class Filler {
 
   /** Guesses otherwise where validation found faults. Returns whether there is something left to guess. */
   learn(root: Message, causes: readonly Cause[]): boolean {
-    let learned = false
+    const learned = new Set<FieldSpec>()
     for (const { field = "", reason, message: text } of causes.slice(0, 3)) {
       const { spec, message } = fieldAt(root, field)
-      if (spec === undefined) continue
-      learned = true
+      // Two faulty items of one list are one fault.
+      if (spec === undefined || learned.has(spec)) continue
+      learned.add(spec)
       if (reason === "FieldValueRequired" && !this.#taken.has(spec)) {
         this.#taken.add(spec)
         this.#left.delete(spec)
@@ -163,18 +166,28 @@ export class Filler {
       }
       if (
         reason === "FieldValueForbidden" ||
-        /must (be empty|not be (set|specified))|may not|cannot apply/i.test(text)
+        reason === "FieldValueTooMany" ||
+        /must (be empty|not be (set|specified))|may not|cannot apply|up to|at most/i.test(text)
       ) {
         this.#left.add(spec)
         this.#taken.delete(spec)
       }
+      const [, supported] = /supported values: (".*")/.exec(text) ?? []
+      if (supported !== undefined && !this.#supported.has(spec)) {
+        this.#supported.set(spec, JSON.parse(`[${supported}]`) as string[])
+        this.#guess.set(spec, 0)
+        continue
+      }
+      const values = this.#supported.get(spec) ?? spec.enum ?? TEXTS
+      if (this.#turn(spec) > values.length + 5) this.#left.add(spec)
+      if (this.#left.has(spec)) continue
       if (message !== undefined && reason === "FieldValueDuplicate") {
         for (const [name, { spec: key }] of Object.entries(message.fields))
           if (KEYS.has(name) && key.type.kind === "string") this.#guess.set(key, this.#turn(key) + 1)
       } else if (message !== undefined) this.#more.set(message, (this.#more.get(message) ?? 0) + 1)
       else this.#guess.set(spec, this.#turn(spec) + 1)
     }
-    return learned
+    return learned.size > 0
   }
 
   #turn(spec: FieldSpec | undefined): number {
@@ -183,7 +196,8 @@ export class Filler {
 
   #text(n: number, spec: FieldSpec | undefined, name: string): string {
     const turn = this.#turn(spec)
-    if (spec?.enum !== undefined) return spec.enum[turn % spec.enum.length]!
+    const values = (spec && this.#supported.get(spec)) ?? spec?.enum
+    if (values !== undefined) return values[turn % values.length]!
     const own = GUESSES[name] ?? []
     return turn < own.length ? own[turn]!(n) : TEXTS[(turn - own.length) % TEXTS.length]!(n)
   }

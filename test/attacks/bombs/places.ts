@@ -54,7 +54,8 @@ export function fieldAt(root: Message, path: string): Found {
   let message: Message | undefined = root
   let spec: FieldSpec | undefined
   for (const name of path.replace(/\[[^\]]*\]/g, "").split(".")) {
-    const field: { readonly spec: FieldSpec } | undefined = message?.fields[name]
+    const field: { readonly spec: FieldSpec } | undefined =
+      message?.fields[name] ?? message?.fields[name.slice(0, 1).toLowerCase() + name.slice(1)]
     if (field === undefined) break
     spec = field.spec
     const inner = elementOf(spec.type)

@@ -13,6 +13,7 @@ import { strategyContext, type RegistryContext } from "../context.ts"
 import { decodeBody, emptyStatus, inNamespace } from "../decode.ts"
 import { apiErrorFrom } from "../errors.ts"
 import { firstGeneration } from "../generation.ts"
+import { nextTurn } from "../large-write.ts"
 import { recordCreate } from "../managed-fields/managed-fields.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { writeWithinSize } from "../object-size.ts"
@@ -34,6 +35,7 @@ const ALLOCATION_ATTEMPTS = 32
 /** POST of an object. The order of the steps is upstream's: endpoints/handlers/create.go, registry/rest/create.go. */
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
+  if (request.isLarge === true) await nextTurn(context.clock)
   const sent = withDistinctOwners(request, decodeBody(request))
   const virtual = context.hooks(resource)?.createVirtual
   if (virtual !== undefined) {
@@ -82,7 +84,9 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
+  if (request.isLarge === true) await nextTurn(clock)
   let object = recordCreate(context, request, without(UNSTORED_FIELDS, sent))
+  if (request.isLarge === true) await nextTurn(clock)
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   const left = admitted instanceof Promise ? await admitted : admitted
@@ -102,6 +106,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     settledAttributes = { ...attributes, name: object.metadata.name!, object }
     const checked = admission.validate(settledAttributes)
     if (checked instanceof Promise) await checked
+    if (request.isLarge === true) await nextTurn(clock)
     const stored = await store(object)
     written = options.dryRun !== true
     return stored

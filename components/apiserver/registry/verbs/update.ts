@@ -21,6 +21,7 @@ import { checkName, decodeBody, inNamespace } from "../decode.ts"
 import { withGeneration } from "../generation.ts"
 import { checkPrecondition } from "../stored-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "../guaranteed-update.ts"
+import { nextTurn } from "../large-write.ts"
 import { recordUpdate } from "../managed-fields/managed-fields.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { dryRunOf } from "../unstored.ts"
@@ -67,6 +68,7 @@ export async function changeObject(
 ): Promise<ApiResult> {
   const { resource, namespace, name = "" } = request
   let created: Stored | undefined
+  if (request.isLarge === true) await nextTurn(context.clock)
   const attempt = (current: Stored | undefined): Promise<Attempt> => {
     if (current === undefined && !mayCreate) throw notFound(resource, name)
     const write = (wanted: KubeObject) =>
@@ -117,9 +119,10 @@ async function attemptUpdate(
   view: AdmissionView,
 ): Promise<Attempt> {
   const { resource, name = "", subresource, options } = request
-  const { admission } = context
+  const { admission, clock } = context
   const hooks = context.hooks(resource)
   const old = current.object
+  if (request.isLarge === true) await nextTurn(clock)
   // A patch that changes the uid is invalid; an update with another uid means another object.
   if (request.verb === "update")
     checkPrecondition({
@@ -141,6 +144,7 @@ async function attemptUpdate(
     subresource !== undefined ? undefined : hooks?.allocateForUpdate?.(object, old, options.dryRun === true)
   try {
     if (reservation !== undefined) object = reservation.object
+    if (request.isLarge === true) await nextTurn(clock)
     const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
@@ -149,6 +153,7 @@ async function attemptUpdate(
     const last = { ...attributes, object: view.show(object) }
     const checked = admission.validate(last)
     if (checked instanceof Promise) await checked
+    if (request.isLarge === true) await nextTurn(clock)
     if (options.dryRun === true) {
       reservation?.settle(false)
       return { dryRun: await dryRunOf(resource, current.key, object) }
