@@ -335,7 +335,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     devices,
     probes,
     logs,
-    crashes: new Backoff(() => clock.now()),
+    crashes: new Backoff(clock),
     starting: new Slots(STARTING),
     clearing: new Slots(CLEARING),
     hostResolver: () =>

@@ -23,7 +23,7 @@ export class FailedPodBackoff {
    */
   wait({ metadata, status }: DaemonSet, node: string): number {
     const key = `${metadata.uid}/${status.observedGeneration ?? 0}/${node}`
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     const before = this.#entries.get(key)
     if (before !== undefined && now < before.since + before.delay) return before.since + before.delay - now
     const fresh = before === undefined || now - before.since > 2 * LONGEST_MS

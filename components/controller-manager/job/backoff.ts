@@ -23,9 +23,10 @@ export function nextBackoff(before: Backoff, succeeded: readonly Pod[], failed: 
 
 /**
  * Returns the milliseconds until a new pod may be created: 10 s after the first failure, doubling, at most 10 minutes.
+ * Differs from upstream: a failure that lies far in the future is not waited for, since the clock was set back.
  */
 export function untilRetry({ failures, lastFailure }: Backoff, now: number): number {
   if (failures === 0) return 0
   const delay = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 10))
-  return Math.max(0, lastFailure + delay - now)
+  return lastFailure - now > LONGEST_MS ? 0 : Math.max(0, lastFailure + delay - now)
 }

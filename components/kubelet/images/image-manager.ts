@@ -44,7 +44,7 @@ export class ImageManager {
     this.#onPulled = onPulled
     this.#records = new PullRecords(context)
     this.#pulls = new Slots(tuningOf(context.config).mostPulls)
-    this.#backoff = new Backoff(() => context.clock.monotonic())
+    this.#backoff = new Backoff({ now: () => context.clock.monotonic(), monotonic: () => context.clock.monotonic() })
   }
 
   /** Returns the milliseconds until a pull may be retried. */

@@ -9,9 +9,19 @@ export interface BackoffLimits {
  */
 const CRASH_BACKOFF: BackoffLimits = { firstMs: 10_000, longestMs: 300_000 }
 
+/** The clocks of a backoff, in milliseconds. */
+export interface BackoffClock {
+  /** The clock of the failure times: the wall clock for times from the runtime. */
+  now(): number
+  /** Never goes back. */
+  monotonic(): number
+}
+
 interface Entry {
   readonly delayMs: number
   readonly updated: number
+  /** The failure that was asked about last, and when it was asked about first, on the monotonic clock. */
+  seen?: { readonly since: number; readonly at: number }
 }
 
 /**
@@ -19,20 +29,26 @@ interface Entry {
  * delay. Source: client-go util/flowcontrol/backoff.go.
  */
 export class Backoff {
-  readonly #now: () => number
+  readonly #clock: BackoffClock
   readonly #limits: BackoffLimits
   readonly #entries = new Map<string, Entry>()
 
-  /** `now` is the clock of the failure times, in milliseconds: the wall clock for times from the runtime. */
-  constructor(now: () => number, limits: BackoffLimits = CRASH_BACKOFF) {
-    this.#now = now
+  constructor(clock: BackoffClock, limits: BackoffLimits = CRASH_BACKOFF) {
+    this.#clock = clock
     this.#limits = limits
   }
 
-  /** Returns the milliseconds to wait after a failure at `since` (milliseconds of the clock); 0 for no wait. */
+  /**
+   * Returns the milliseconds to wait after a failure at `since` (milliseconds of the clock); 0 for no wait. Differs
+   * from upstream: where the wall clock was set back, the wait is no longer than its delay.
+   */
   remaining(key: string, since: number): number {
     const entry = this.#live(key, since)
-    return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#now())
+    if (entry === undefined) return 0
+    if (entry.seen?.since !== since) entry.seen = { since, at: this.#clock.monotonic() }
+    const byWall = since - this.#clock.now()
+    const bySight = entry.seen.at - this.#clock.monotonic()
+    return Math.max(0, entry.delayMs + Math.min(byWall, bySight))
   }
 
   /** Returns the current delay in milliseconds; 0 without a failure. */
@@ -44,7 +60,7 @@ export class Backoff {
   next(key: string, since: number): void {
     const entry = this.#live(key, since)
     const delayMs = entry === undefined ? this.#limits.firstMs : Math.min(entry.delayMs * 2, this.#limits.longestMs)
-    this.#entries.set(key, { delayMs, updated: this.#now() })
+    this.#entries.set(key, { delayMs, updated: this.#clock.now() })
   }
 
   forget(prefix: string): void {
