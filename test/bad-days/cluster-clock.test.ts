@@ -80,7 +80,7 @@ test.each(["1h", "-1h", "3d", "-3d", "40d", "-40d"])(
     expect(status.failed).toBe(5)
     // and the CronJob goes on, forward at once, and backward when its time has come again; it makes up for nothing
     const jobs = (await cluster.list(Job, { namespace: "default" })).filter(
-      ({ metadata }) => !jobsBefore.includes(metadata.uid),
+      ({ metadata }) => !jobsBefore.includes(metadata.uid!),
     )
     expect(jobs.length).toBeLessThanOrEqual(8)
     if (!by.startsWith("-")) expect(jobs.length).toBeGreaterThanOrEqual(3)
