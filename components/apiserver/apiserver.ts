@@ -20,6 +20,8 @@ import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
+import { auditedBeside } from "./audit/audited-beside.ts"
+import { auditIds } from "./http/audit-id.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { nodeMembers, onMembershipEnd } from "./authentication/node-members.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
@@ -46,6 +48,7 @@ import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
 import { isAnyAddress, localUrl } from "./serving/local-url.ts"
 import type { ApiServerConfig } from "./apiserver-config.ts"
+import type { BesideApi } from "./serving/beside.ts"
 import { certificatesOf, listenOn, type ListenAt } from "./serving/listener.ts"
 import { lateTransport } from "./late-transport.ts"
 import { secretsEncryptionPaths } from "./encryption/paths.ts"
@@ -161,8 +164,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     files = opened
     // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before
     // the bootstrap is complete get 503 with Retry-After.
-    const serving: { server?: Server } = {}
-    listener = await listenOn(config.listen, config.connectionLimits, opened, serving, config.beside)
+    const serving: { server?: Server; beside: BesideApi | undefined } = { beside: config.beside }
+    listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443
 
     const frontProxy = frontProxyCertificates(() => clock.now())
@@ -240,6 +243,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     const audit = config.auditLog === undefined ? undefined : createAuditLog(config.auditLog, { clock, log })
+    if (audit !== undefined && config.beside !== undefined)
+      serving.beside = auditedBeside(config.beside, { audit, clock, nextAuditId: auditIds(random) })
     serving.server = createServer({
       pipeline,
       scheme,
@@ -302,7 +307,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       pipeline,
       aggregator: plane.aggregator,
       async listen(at) {
-        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving, config.beside)
+        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving)
       },
       async stop() {
         endRenewal?.()

@@ -290,6 +290,26 @@ export function createServer(options: ServerOptions): Server {
     else sendFailure(exchange, error)
   }
 
+  /** Has the audit log tell of a watch or a stream when the head of its response is sent. */
+  function auditStart(exchange: Exchange, info: RequestInfo): void {
+    const { res, notes } = exchange
+    if (audit === undefined || notes === undefined) return
+    const started = (code: number) => {
+      if (exchange.isStartAudited || notes.sender === undefined) return
+      exchange.isStartAudited = true
+      audit.started(exchange, info, notes, code)
+    }
+    if (res instanceof UpgradeAnswer) res.onHead = started
+    else {
+      const writeHead = res.writeHead.bind(res)
+      res.writeHead = (status, headers) => {
+        const sent = writeHead(status, headers)
+        started(status)
+        return sent
+      }
+    }
+  }
+
   function finish(exchange: Exchange): void {
     const { info, notes, req, res, began, isOver } = exchange
     if (isOver) return
@@ -309,6 +329,9 @@ export function createServer(options: ServerOptions): Server {
       isTerminated: exchange.isTerminated,
     })
     if (exchange.span !== undefined) endRequestSpan(exchange.span, res.statusCode)
+    // The head of a short response is sent together with its body.
+    if (notes?.sender !== undefined && isLongRunning(info) && !exchange.isStartAudited)
+      audit?.started(exchange, info, notes, res.statusCode)
     if (notes !== undefined)
       audit?.ended(exchange, info, notes, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
@@ -342,7 +365,9 @@ export function createServer(options: ServerOptions): Server {
       fail(exchange, err)
       return finish(exchange)
     }
-    run(new Exchange(parts, info, audit?.began()), info)
+    const exchange = new Exchange(parts, info, audit?.began())
+    if (isLongRunning(info)) auditStart(exchange, info)
+    run(exchange, info)
   }
 
   function run(exchange: Exchange, info: RequestInfo): void {

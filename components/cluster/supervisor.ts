@@ -1,4 +1,4 @@
-import type { BesideApi } from "../apiserver/serving/listener.ts"
+import type { BesideApi } from "../apiserver/serving/beside.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
 import type { AgentConfig } from "../supervisor/agent-config.ts"
 import { SUPERVISOR_PATHS, SERVING } from "../supervisor/supervisor-paths.ts"
@@ -51,7 +51,7 @@ export function clusterSupervisor(
   }
   const opened = (): Promise<Supervisor> => (supervisor ??= open())
   return {
-    onRequest(req, res) {
+    onRequest(req, res, notes) {
       const { url = "" } = req
       if (
         url !== SUPERVISOR_PATHS.authorities &&
@@ -61,15 +61,15 @@ export function clusterSupervisor(
       )
         return false
       opened()
-        .then((one) => one.onRequest(req, res))
+        .then((one) => one.onRequest(req, res, notes))
         .catch(() => void res.destroy())
       return true
     },
-    onUpgrade(req, socket, head) {
+    onUpgrade(req, socket, head, notes) {
       const { url = "" } = req
       if (url !== SUPERVISOR_PATHS.tunnel && !url.startsWith(`${SUPERVISOR_PATHS.tunnel}/`)) return false
       opened()
-        .then((one) => one.onUpgrade(req, socket, head))
+        .then((one) => one.onUpgrade(req, socket, head, notes))
         .catch(() => void socket.destroy())
       return true
     },

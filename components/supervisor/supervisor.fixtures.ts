@@ -14,7 +14,7 @@ import { silent } from "../../pkg/log/log.ts"
 import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { listenTls, type Listener } from "../../pkg/runtime/http/listen.ts"
 import { formatJoinToken } from "./join-token.ts"
-import { createSupervisor } from "./supervisor.ts"
+import { createSupervisor, type RequestNotes } from "./supervisor.ts"
 import { SERVING } from "./supervisor-paths.ts"
 import { Tunnels } from "./tunnel/tunnels.ts"
 
@@ -58,6 +58,7 @@ export function listenAsSupervisor(
   cluster: Cluster,
   clock: Clock,
   held: () => Promise<void> | undefined,
+  notes?: () => RequestNotes | undefined,
 ): Promise<Listener> {
   const supervisor = createSupervisor({
     invite: undefined,
@@ -95,7 +96,7 @@ export function listenAsSupervisor(
     cert: serving.certPem,
     key: serving.keyPem,
     clientCa: pki.authorities["client-ca"].certPem,
-    onRequest: (req, res) => supervisor.onRequest(req, res),
+    onRequest: (req, res) => supervisor.onRequest(req, res, notes?.()),
     onUpgrade: (_req, socket) => void socket.destroy(),
   })
 }

@@ -31,6 +31,7 @@ import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
 import { Membership } from "./agent/membership.ts"
 import { authorizationOf } from "./join-token.ts"
 import { NodePasswords } from "./node-passwords.ts"
+import type { RequestNotes } from "./supervisor.ts"
 
 const DAY_MS = 86_400_000
 
@@ -44,11 +45,24 @@ const clock = { ...realClock, now: () => realClock.now() + ahead }
 /** The verification of a token waits for this promise. */
 let held: (() => Promise<void>) | undefined
 let folder: string
+/** What the audit log would be told of each request. */
+let noted: string[][] = []
+function notesOfRequest(): RequestNotes {
+  const of: string[] = []
+  noted.push(of)
+  return {
+    sender: ({ name }) => void of.push(`sender ${name}`),
+    annotate: (key, value) => void of.push(`${key} ${value}`),
+    refused: ({ reason }) => void of.push(`refused ${reason}`),
+    upgraded: () => void of.push("upgraded"),
+  }
+}
 beforeAll(async () => void (cluster = await clusterWithAnotherServer()))
 afterAll(() => cluster[Symbol.asyncDispose]())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "k3ts-supervisor-"))
-  listener = await listenAsSupervisor(cluster, clock, () => held?.())
+  noted = []
+  listener = await listenAsSupervisor(cluster, clock, () => held?.(), notesOfRequest)
   server = `https://127.0.0.1:${listener.port}`
 })
 afterEach(async () => {
@@ -101,6 +115,20 @@ describe("a machine that joins", () => {
     expect(machine("a", { token: undefined }).isComplete).toBe(true)
     // and a second refresh asks for no certificate
     expect(await machine("a").refresh(server)).toBe(false)
+  })
+
+  test("is named in the audit log with the token that it shows and the certificates that it gets", async () => {
+    // when
+    await machine("a").refresh(server)
+    await refusal(machine("b", { token: token.replace(PASSWORD, "wrong") }).refresh(server))
+    // then
+    const certificate = (kind: string) => [
+      `sender ${kind === "kubelet" ? "k3ts:join-token:node" : "system:node:web"}`,
+      `k3ts.io/certificate ${kind}`,
+      "k3ts.io/node web",
+    ]
+    for (const kind of ["kubelet", "kube-proxy", SERVING]) expect(noted).toContainEqual(certificate(kind))
+    expect(noted.at(-1)).toEqual(["refused Unauthorized"])
   })
 
   test("renews certificates with less than a third of their lifetime left, authenticated by its certificate only", async () => {

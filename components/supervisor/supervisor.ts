@@ -38,7 +38,7 @@ import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/http/server-
 import type { AgentConfig } from "./agent-config.ts"
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "./supervisor-paths.ts"
 import { Attempts } from "./attempts.ts"
-import { credentialOfHeader } from "./join-token.ts"
+import { credentialOfHeader, type JoinCredential } from "./join-token.ts"
 import type { JoinsAs, JoinTokens } from "./join-tokens.ts"
 import { nodeNameProblem } from "./node-names.ts"
 import { NodePasswords } from "./node-passwords.ts"
@@ -67,9 +67,17 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   /** Serves a request for one of the supervisor's paths. */
-  onRequest(req: ServerRequest, res: ServerAnswer): void
+  onRequest(req: ServerRequest, res: ServerAnswer, notes?: RequestNotes): void
   /** Takes the connection of an agent's tunnel. */
-  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): void
+  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer, notes?: RequestNotes): void
+}
+
+/** What is noted of a request for the audit log of the API server. */
+export interface RequestNotes {
+  sender(user: { readonly name: string; readonly groups: readonly string[] }): void
+  annotate(key: string, value: string): void
+  refused(error: ApiError): void
+  upgraded(): void
 }
 
 /** The sender of a request: a machine that has shown a token, or a node that has joined. */
@@ -88,19 +96,25 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const newNames = new Attempts(clock, MOST_NEW_NAMES)
   const passwords = new NodePasswords(options)
 
-  async function serve(req: ServerRequest, res: ServerAnswer, path: string): Promise<void> {
+  async function serve(
+    req: ServerRequest,
+    res: ServerAnswer,
+    path: string,
+    notes: RequestNotes | undefined,
+  ): Promise<void> {
     const authorities = () => files().pki.authorities
     if (path === SUPERVISOR_PATHS.authorities) {
+      notes?.sender(ANONYMOUS)
       expectMethod(req, "GET")
       return answer(res, 200, PEM, authorities()["server-ca"].certPem)
     }
     if (path === SUPERVISOR_PATHS.invitation) {
       expectMethod(req, "GET")
-      if ((await joinerOf(req)) !== "server")
+      if ((await joinerOf(req, notes)) !== "server")
         throw new ApiError("Forbidden", "this token is for agents and not for servers")
       return answer(res, 200, JSON_TYPE, await invite(req))
     }
-    const asker = await authenticate(req)
+    const asker = await authenticate(req, notes)
     if (path === SUPERVISOR_PATHS.config) {
       expectMethod(req, "GET")
       const whole: AgentConfig = {
@@ -112,7 +126,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     if (!path.startsWith(SUPERVISOR_PATHS.certificates)) throw new ApiError("NotFound", "404 page not found")
     expectMethod(req, "POST")
-    answer(res, 200, PEM, await certify(req, asker, path.slice(SUPERVISOR_PATHS.certificates.length)))
+    answer(res, 200, PEM, await certify(req, asker, path.slice(SUPERVISOR_PATHS.certificates.length), notes))
   }
 
   async function invite(req: ServerRequest): Promise<string> {
@@ -126,25 +140,29 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return options.invite()
   }
 
-  async function authenticate(req: ServerRequest): Promise<Asker> {
+  async function authenticate(req: ServerRequest, notes: RequestNotes | undefined): Promise<Asker> {
     const member = memberOf(req)
     if (member !== undefined) {
       await passwords.verifyLasts(member)
+      notes?.sender(userOf(member))
       return member
     }
-    await joinerOf(req)
+    await joinerOf(req, notes)
     return "joining"
   }
 
   /** Resolves to as what the token of a request joins. @throws ApiError where it shows none that is valid */
-  async function joinerOf(req: ServerRequest): Promise<JoinsAs> {
+  async function joinerOf(req: ServerRequest, notes: RequestNotes | undefined): Promise<JoinsAs> {
     const address = remoteAddress(req) ?? ""
     refuseWhileWaiting(failed, address, "too many wrong tokens from this address")
     const credential = credentialOfHeader(req.headers.authorization)
     const joinsAs = credential === undefined ? undefined : await tokens.verify(credential)
     // Many requests at once must not try more tokens than one after the other.
     refuseWhileWaiting(failed, address, "too many wrong tokens from this address")
-    if (joinsAs !== undefined) return joinsAs
+    if (joinsAs !== undefined) {
+      notes?.sender(holderOf(credential!))
+      return joinsAs
+    }
     failed.add(address)
     log.warn("Refused a machine that showed no valid token", { address })
     throw new ApiError("Unauthorized", "the token is not valid: it is wrong, has expired or has been rotated")
@@ -168,7 +186,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return membership?.node === commonName.slice(NODE_USER.length) ? membership : undefined
   }
 
-  async function certify(req: ServerRequest, asker: Asker, kind: string): Promise<string> {
+  async function certify(
+    req: ServerRequest,
+    asker: Asker,
+    kind: string,
+    notes: RequestNotes | undefined,
+  ): Promise<string> {
+    notes?.annotate("k3ts.io/certificate", kind.slice(0, LONGEST_NOTE))
+    notes?.annotate("k3ts.io/node", headerOf(req, NODE_HEADERS.name).slice(0, LONGEST_NOTE))
     const node = headerOf(req, NODE_HEADERS.name)
     if (isDNS1123Subdomain(node) !== undefined)
       throw new ApiError("BadRequest", `${NODE_HEADERS.name} ${quoted(node)} is not a node name`)
@@ -244,39 +269,55 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return items.flatMap(servingNamesOf)
   }
 
-  async function tunnel(req: ServerRequest, socket: Duplex, head: Buffer): Promise<void> {
+  async function tunnel(
+    req: ServerRequest,
+    socket: Duplex,
+    head: Buffer,
+    notes: RequestNotes | undefined,
+  ): Promise<void> {
+    const refuse = (reason: "Unauthorized" | "BadRequest" | "NotFound", message: string) => {
+      const error = new ApiError(reason, message)
+      notes?.refused(error)
+      refuseUpgrade(socket, error.code, message)
+    }
     const member = memberOf(req)
-    if (member === undefined) return refuseUpgrade(socket, 401, "only a node that has joined opens a tunnel")
+    if (member === undefined) return refuse("Unauthorized", "only a node that has joined opens a tunnel")
+    notes?.sender(userOf(member))
     if (req.headers.upgrade !== TUNNEL_PROTOCOL)
-      return refuseUpgrade(socket, 400, `a tunnel needs the header Upgrade: ${TUNNEL_PROTOCOL}`)
+      return refuse("BadRequest", `a tunnel needs the header Upgrade: ${TUNNEL_PROTOCOL}`)
     const path = req.url ?? ""
     const { node } = member
     if (path === SUPERVISOR_PATHS.tunnel) await passwords.verifyLasts(member)
     else if (!options.tunnels.awaits(node, idOf(path)))
-      return refuseUpgrade(socket, 404, "no request waits for this connection")
+      return refuse("NotFound", "no request waits for this connection")
+    notes?.upgraded()
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL_PROTOCOL}\r\n\r\n`)
     if (path === SUPERVISOR_PATHS.tunnel) return options.tunnels.open(node, socket, head)
     if (!options.tunnels.connected(node, idOf(path), socket, head)) socket.destroy()
   }
 
-  function fail(res: ServerAnswer, err: unknown): void {
+  function fail(res: ServerAnswer, err: unknown, notes: RequestNotes | undefined): void {
+    const error = ApiError.from(err)
+    notes?.refused(error)
     if (res.headersSent) return void res.destroy()
-    const { code, message, details } = ApiError.from(err)
+    const { code, message, details } = error
     const wait = details?.retryAfterSeconds
     answer(res, code, wait === undefined ? TEXT : { ...TEXT, "Retry-After": String(wait) }, `${message}\n`)
   }
 
   return {
-    onRequest(req, res) {
-      serve(req, res, req.url ?? "")
-        .catch((err: unknown) => fail(res, err))
+    onRequest(req, res, notes) {
+      serve(req, res, req.url ?? "", notes)
+        .catch((err: unknown) => fail(res, err, notes))
         .then(() => stopReceiving(req, res))
         .catch(() => void res.destroy())
     },
-    onUpgrade(req, socket, head) {
+    onUpgrade(req, socket, head, notes) {
       socket.on("error", () => socket.destroy())
-      tunnel(req, socket, head).catch((err: unknown) => {
-        const { code, message } = ApiError.from(err)
+      tunnel(req, socket, head, notes).catch((err: unknown) => {
+        const error = ApiError.from(err)
+        notes?.refused(error)
+        const { code, message } = error
         refuseUpgrade(socket, code, message)
       })
     },
@@ -293,6 +334,22 @@ const TEXT = { ...PEM, "X-Content-Type-Options": "nosniff" }
 const JSON_TYPE = { "Content-Type": "application/json" }
 
 const kubelet = (node: string): Subject => ({ commonName: `${NODE_USER}${node}`, organizations: ["system:nodes"] })
+
+const ANONYMOUS = { name: "system:anonymous", groups: ["system:unauthenticated"] }
+const AUTHENTICATED = "system:authenticated"
+/** The most characters of a text in a note. */
+const LONGEST_NOTE = 253
+
+const userOf = ({ node }: NodeMembership) => ({ name: `${NODE_USER}${node}`, groups: ["system:nodes", AUTHENTICATED] })
+
+/** The name of who holds a token; its secret is not part of it. */
+const holderOf = (credential: JoinCredential) =>
+  "user" in credential
+    ? { name: `k3ts:join-token:${credential.user}`, groups: [AUTHENTICATED] }
+    : {
+        name: `system:bootstrap:${credential.bootstrapToken.id}`,
+        groups: ["system:bootstrappers", AUTHENTICATED],
+      }
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100))
 

@@ -123,10 +123,14 @@ export const serverFlags = {
     placeholder: "MODE",
     defaultText: "600",
   }),
-  "audit-log-path": value(v.filePath.optional(), "File in which requests that change something are logged", {
-    placeholder: "FILE",
-    path: true,
-  }),
+  "audit-log-path": value(
+    v.filePath.optional(),
+    "File in which requests are logged: one JSON line each, and another when a watch or a stream begins",
+    {
+      placeholder: "FILE",
+      path: true,
+    },
+  ),
   "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which the audit log is rotated; 0 for any size", {
     placeholder: "MIB",
     defaultText: "100",

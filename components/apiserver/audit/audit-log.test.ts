@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { request } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -11,10 +12,11 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { createApiServer } from "../apiserver.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
+import type { BesideApi } from "../serving/beside.ts"
 import { createAuditLog } from "./audit-log.ts"
 
 /** Starts a server with an audit log. `end` stops the server and returns the lines of the log. */
-async function start() {
+async function start(beside?: BesideApi) {
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const auditLogPath = join(dir, "audit.log")
   const server = createApiServer(
@@ -25,10 +27,16 @@ async function start() {
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),
+      ...(beside === undefined ? {} : { beside }),
       auditLog: { path: auditLogPath, mostBytes: 0, mostFiles: 0, mostAgeMs: 0 },
     },
   )
   await server.start(new AbortController().signal)
+  const lines = () =>
+    readFileSync(auditLogPath, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
   return {
     /** Resolves to the answer's Audit-Id. */
     ask: (method: string, path: string, headers: Readonly<Record<string, string>>, body = "") =>
@@ -52,14 +60,29 @@ async function start() {
           .on("error", reject)
           .end(body)
       }),
+    /** Opens a watch; `answered` resolves when its response begins. */
+    watch(path: string) {
+      const req = request({
+        host: "127.0.0.1",
+        port: server.port!,
+        path,
+        rejectUnauthorized: false,
+        agent: false,
+        headers: { authorization: `Bearer ${server.files!.adminToken}` },
+      })
+      const answered = new Promise<unknown>((resolve, reject) => {
+        req.on("response", (res) => resolve(res.resume()))
+        req.on("error", reject)
+      })
+      req.end()
+      return { answered, end: () => void req.destroy() }
+    },
+    lines,
     async end() {
       await server.stop()
-      const lines = readFileSync(auditLogPath, "utf8")
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      const all = lines()
       rmSync(dir, { recursive: true })
-      return lines
+      return all
     },
   }
 }
@@ -124,7 +147,8 @@ test("the audit log has the reason why a request was allowed, and the name of th
     "authorization.k8s.io/decision": "allow",
     "authorization.k8s.io/reason": 'RBAC: allowed by ClusterRoleBinding "editors" of ClusterRole "edit" to User "jane"',
   }
-  const [binding, made, version, log, endpoints] = await server.end()
+  const lines = await server.end()
+  const [binding, made, version, log, endpoints] = lines.filter(({ stage }) => stage === "ResponseComplete")
   expect(binding).toMatchObject({
     objectRef: { name: "editors", apiGroup: "rbac.authorization.k8s.io" },
     annotations: { "authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "" },
@@ -142,6 +166,60 @@ test("the audit log has the reason why a request was allowed, and the name of th
   })
   expect(log!["annotations"]).toEqual(allowed)
   expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
+})
+
+test("the audit log has a line of a watch when the watch begins, and another when it ends", async () => {
+  // given
+  const server = await start()
+  const open = server.watch("/api/v1/namespaces/default/configmaps?watch=1")
+  await open.answered
+  // when the watch is open
+  const during = server.lines()
+  open.end()
+  const after = await server.end()
+  // then
+  const line = { verb: "watch", user: { username: "system:admin" }, responseStatus: { code: 200 } }
+  expect(during).toMatchObject([{ ...line, stage: "ResponseStarted" }])
+  expect(after).toMatchObject([
+    { ...line, stage: "ResponseStarted" },
+    { ...line, stage: "ResponseComplete", auditID: after[0]!["auditID"] },
+  ])
+})
+
+test("the audit log has requests to what the port serves beside the API", async () => {
+  // given a part that serves one path, and refuses another
+  const server = await start({
+    onRequest(req, res, notes) {
+      if (req.url === "/beside") {
+        notes?.sender({ name: "system:node:n", groups: ["system:nodes"] })
+        notes?.annotate("k3ts.io/certificate", "kubelet")
+        res.writeHead(200)
+      } else if (req.url === "/refused") {
+        notes?.refused(new ApiError("TooManyRequests", "too many wrong tokens from this address"))
+        res.writeHead(429)
+      } else return false
+      res.end()
+      return true
+    },
+    onUpgrade: () => false,
+    stop: () => undefined,
+  })
+  // when
+  await server.ask("POST", "/beside", {})
+  await server.ask("POST", "/refused", {})
+  await server.ask("GET", "/version", {})
+  // then
+  expect(await server.end()).toMatchObject([
+    {
+      requestURI: "/beside",
+      verb: "post",
+      user: { username: "system:node:n" },
+      responseStatus: { code: 200 },
+      annotations: { "k3ts.io/certificate": "kubelet" },
+    },
+    { requestURI: "/refused", responseStatus: { code: 429, message: "too many wrong tokens from this address" } },
+    { requestURI: "/version", user: { username: "system:admin" } },
+  ])
 })
 
 test("the audit log is rotated when it is large, and the oldest of many rotated files is removed", () => {

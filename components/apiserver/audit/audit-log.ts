@@ -16,10 +16,15 @@ import { AuditNotes } from "./audit-notes.ts"
 export interface AuditSink {
   /** Called when a request begins. Returns where its stages note what its event shows. */
   began(): AuditNotes
-  ended(exchange: Exchange, info: RequestInfo, notes: AuditNotes, outcome: Outcome): void
+  /** Called when the head of a response is sent that may last long: its end may never be seen. */
+  started(exchange: Audited, info: RequestInfo, notes: AuditNotes, code: number): void
+  ended(exchange: Audited, info: RequestInfo, notes: AuditNotes, outcome: Outcome): void
   /** Writes the events that are still buffered. */
   close(): void
 }
+
+/** What events show of a request as it was sent. */
+export type Audited = Pick<Exchange, "req" | "auditId" | "header">
 
 export interface Outcome {
   readonly code: number
@@ -31,6 +36,8 @@ export interface Outcome {
  * Requests that take longer get a latency annotation. Source: apiserver pkg/audit/request.go writeLatencyToAnnotation.
  */
 const SLOW_SECONDS = 0.5
+
+type Stage = "ResponseStarted" | "ResponseComplete"
 
 /** Events are buffered for this time at most. */
 const FLUSH_MS = 100
@@ -55,7 +62,8 @@ export interface AuditLogOptions extends RotationLimits {
 
 /**
  * Creates the audit log of `--audit-log-path`: one Event of audit.k8s.io/v1 as a line of JSON for each request, at
- * level Metadata, written when the request ends. Source: apiserver pkg/apis/audit/v1/types.go.
+ * level Metadata, written when the request ends. Watches and streams have another line, which is written when they
+ * begin. Source: apiserver pkg/apis/audit/v1/types.go, pkg/endpoints/filters/audit.go.
  * @throws Error when the file cannot be written
  */
 export function createAuditLog(
@@ -77,37 +85,43 @@ export function createAuditLog(
       log.error("Failed to write the audit log", { path, lost: text.split("\n").length - 1, error: err })
     }
   }
+  const write = (exchange: Audited, info: RequestInfo, notes: AuditNotes, code: number, stage: Stage) => {
+    const { req, auditId } = exchange
+    const { sender, user, failure, annotations } = notes
+    if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
+    lines.push(
+      JSON.stringify({
+        kind: "Event",
+        apiVersion: "audit.k8s.io/v1",
+        level: "Metadata",
+        auditID: auditId,
+        stage,
+        requestURI: req.url,
+        verb: info.verb,
+        user: sender === undefined ? {} : plain(sender),
+        ...(user === undefined || user === sender ? {} : { impersonatedUser: plain(user) }),
+        sourceIPs: [remoteAddress(req) ?? ""],
+        userAgent: bounded(exchange.header("user-agent")),
+        ...(info.isResource ? { objectRef: objectRefOf(info, notes.sent) } : {}),
+        responseStatus:
+          sender === undefined
+            ? { metadata: {}, message: refusedEarly(exchange, failure), code }
+            : { metadata: {}, ...toldOf(failure), code },
+        requestReceivedTimestamp: notes.received,
+        stageTimestamp: microTimestamp(clock),
+        ...(annotations === undefined ? {} : { annotations }),
+      }) + "\n",
+    )
+  }
   return {
     began: () => new AuditNotes(microTimestamp(clock)),
+    started(exchange, info, notes, code) {
+      write(exchange, info, notes, code, "ResponseStarted")
+      flush() // whoever begins a stream may end the server, too
+    },
     ended(exchange, info, notes, { code, seconds }) {
-      const { req, auditId } = exchange
-      const { sender, user, failure } = notes
       if (seconds > SLOW_SECONDS) notes.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
-      const { annotations } = notes
-      if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
-      lines.push(
-        JSON.stringify({
-          kind: "Event",
-          apiVersion: "audit.k8s.io/v1",
-          level: "Metadata",
-          auditID: auditId,
-          stage: sender === undefined ? "ResponseStarted" : "ResponseComplete",
-          requestURI: req.url,
-          verb: info.verb,
-          user: sender === undefined ? {} : plain(sender),
-          ...(user === undefined || user === sender ? {} : { impersonatedUser: plain(user) }),
-          sourceIPs: [remoteAddress(req) ?? ""],
-          userAgent: bounded(exchange.header("user-agent")),
-          ...(info.isResource ? { objectRef: objectRefOf(info, notes.sent) } : {}),
-          responseStatus:
-            sender === undefined
-              ? { metadata: {}, message: refusedEarly(exchange, failure), code }
-              : { metadata: {}, ...toldOf(failure), code },
-          requestReceivedTimestamp: notes.received,
-          stageTimestamp: microTimestamp(clock),
-          ...(annotations === undefined ? {} : { annotations }),
-        }) + "\n",
-      )
+      write(exchange, info, notes, code, notes.sender === undefined ? "ResponseStarted" : "ResponseComplete")
     },
     close: flush,
   }
@@ -146,7 +160,7 @@ const bounded = (agent: string | undefined): string | undefined =>
  * Why a request was refused before its user was known. Source: apiserver pkg/endpoints/filters/authn_audit.go,
  * request_deadline.go.
  */
-function refusedEarly(exchange: Exchange, failure: Status | undefined): string {
+function refusedEarly(exchange: Audited, failure: Status | undefined): string {
   return failure === undefined || failure.code === 401
     ? `Authentication failed, ${attempted(exchange)}`
     : (failure.message ?? "")
@@ -156,7 +170,7 @@ function refusedEarly(exchange: Exchange, failure: Status | undefined): string {
  * Names the authentication method that a refused request tried. Source: apiserver pkg/endpoints/filters/authn_audit.go
  * getAuthMethods.
  */
-function attempted({ req: { headers } }: Exchange): string {
+function attempted({ req: { headers } }: Audited): string {
   const scheme = /^(basic|bearer) ./i.exec(headers.authorization?.trim() ?? "")?.[1]
   return scheme === undefined ? "no credentials provided" : `attempted: ${scheme.toLowerCase()}`
 }

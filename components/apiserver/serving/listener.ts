@@ -1,9 +1,8 @@
-import type { Duplex } from "node:stream"
 import { chainOf } from "../../../pkg/pki/cluster-pki.ts"
 import type { ConnectionLimits } from "../../../pkg/runtime/http/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../../pkg/runtime/http/listen.ts"
-import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import type { Server } from "../server.ts"
+import type { BesideApi } from "./beside.ts"
 import type { ServingFiles } from "./serving.ts"
 
 /** The address and port to listen on; port 0 takes a free one. */
@@ -19,14 +18,10 @@ export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => 
   clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
 })
 
-/** What the port serves beside the API, before any stage of a request. */
-export interface BesideApi {
-  /** Serves the request if its path is none of the API; false otherwise. */
-  onRequest(req: ServerRequest, res: ServerAnswer): boolean
-  /** The same for a request that asks for another protocol. */
-  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): boolean
-  /** Called when the API server stops: ends the connections that would have it wait, as they never end by themselves. */
-  stop(): void
+/** Who serves requests; the server is set once it has started. */
+export interface Serving {
+  readonly server?: Server
+  readonly beside?: BesideApi | undefined
 }
 
 /**
@@ -37,8 +32,7 @@ export async function listenOn(
   listen: ListenAt | undefined,
   limits: Partial<ConnectionLimits> | undefined,
   files: ServingFiles,
-  serving: { readonly server?: Server },
-  beside?: BesideApi,
+  serving: Serving,
 ): Promise<Listener | undefined> {
   if (listen === undefined) return undefined
   return listenTls({
@@ -47,7 +41,7 @@ export async function listenOn(
     ...certificatesOf(files),
     onRequest(req, res) {
       if (serving.server !== undefined) {
-        if (beside?.onRequest(req, res) !== true) serving.server.onRequest(req, res)
+        if (serving.beside?.onRequest(req, res) !== true) serving.server.onRequest(req, res)
       } else
         answer(
           res,
@@ -58,7 +52,7 @@ export async function listenOn(
     },
     onUpgrade(req, socket, head) {
       if (serving.server === undefined) socket.destroy()
-      else if (beside?.onUpgrade(req, socket, head) !== true) serving.server.onUpgrade(req, socket, head)
+      else if (serving.beside?.onUpgrade(req, socket, head) !== true) serving.server.onUpgrade(req, socket, head)
     },
   })
 }

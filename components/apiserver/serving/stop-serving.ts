@@ -8,7 +8,7 @@
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Listener } from "../../../pkg/runtime/http/listen.ts"
 import type { ApiCore } from "../api-core.ts"
-import type { BesideApi } from "./listener.ts"
+import type { BesideApi } from "./beside.ts"
 
 /** How long requests that are being answered are waited for, in milliseconds. */
 const GRACE_MS = 1000

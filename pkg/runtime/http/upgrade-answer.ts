@@ -9,6 +9,8 @@ import type { ServerAnswer } from "./server-request.ts"
 export class UpgradeAnswer extends Writable implements ServerAnswer {
   statusCode = 200
   headersSent = false
+  /** Called with the status when the head of the response is sent. */
+  onHead: ((status: number) => void) | undefined
   readonly #socket: Duplex
   readonly #fields: OutgoingHttpHeaders = {}
   constructor(socket: Duplex) {
@@ -24,6 +26,7 @@ export class UpgradeAnswer extends Writable implements ServerAnswer {
   upgraded(): void {
     this.statusCode = 101
     this.headersSent = true
+    this.onHead?.(101)
   }
 
   setHeader(name: string, value: string | number | readonly string[]): this {
@@ -38,6 +41,7 @@ export class UpgradeAnswer extends Writable implements ServerAnswer {
       [value ?? []].flat().map((one) => `${name}: ${one}\r\n`),
     )
     this.#socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`)
+    this.onHead?.(status)
     return this
   }
 
