@@ -110,6 +110,29 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     await renumber(after, before)
   })
 
+  test("are reached on the bridge of their own node although a Node of an earlier name of that machine is left", async () => {
+    // given a machine that had another name, and with it the range that its bridge still has
+    await using network = await networkBetween(lab, "vxlan", ["IPv4"])
+    await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
+    await network.stop("one")
+    const { metadata, status } = await network.client.get(Node, { name: "one" })
+    const earlier = { name: "earlier", annotations: metadata.annotations ?? {} }
+    await network.client.create(Node, {
+      metadata: earlier,
+      spec: { podCIDR: "10.42.9.0/24", podCIDRs: ["10.42.9.0/24"] },
+    })
+    const addresses = { status: { addresses: status.addresses ?? [] } }
+    await network.client.patch(Node, earlier, { type: "merge", body: addresses }, { subresource: "status" })
+    // when
+    await network.start("one")
+    // then only the other machine's range has a route, and that machine has one for both names
+    const routes = (node: LabNode) => lab.run(node, "ip", "route", "show", "proto", "107")
+    expect((await routes("one")).match(/^\S+/gm)).toEqual(["10.42.2.0/24"])
+    await until(async () => (await routes("two")).includes("10.42.9.0/24"))
+    expect(await ask("one-a", "two-a", "IPv4")).toBe(`two-a as ${addressOf("one-a", "IPv4")}`)
+    await network.client.delete(Node, { name: "earlier" })
+  })
+
   test("reach each other after a change of the backend, which leaves nothing of the earlier one", async () => {
     await using first = await networkBetween(lab, "vxlan", ["IPv4"])
     await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)

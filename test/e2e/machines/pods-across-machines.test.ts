@@ -97,6 +97,23 @@ describeOnMachines("on two machines", () => {
       for (const machine of [a, b]) await machineGets(a, family === "IPv4" ? machine.address : machine.address6, 30_080)
   }, 60_000)
 
+  test("host ports take neither an agent's kubelet nor its way to the server", async () => {
+    // given pods that are bound to the agent
+    const onPort = (hostPort: number) => ({
+      nodeName: "agent",
+      containers: [{ name: "c", image: WEB, ports: [{ containerPort: 80, hostPort }] }],
+    })
+    await cluster.createPod("on-10250", onPort(10_250))
+    await cluster.runPod("on-6443", onPort(6443))
+    // then the port of its kubelet is not given away, and the server's is that of another machine
+    const { status } = await cluster.pod("on-10250", ({ status: { phase } }) => phase === "Failed")
+    expect(status.message).toContain("10250/TCP belongs to the kubelet")
+    expect(await machineGets(b, b.address, 6443)).toContain("k3ts web")
+    expect(await b.sh(`curl -sk -m 5 ${address()}/version`)).toContain("gitVersion")
+    expect(await cluster.kubectl.sh("from-agent", "echo fine")).toBe("fine\n")
+    await cluster.kubectl.ok("delete pod on-6443 on-10250 --grace-period=0 --force")
+  }, 60_000)
+
   test("a machine that starts again with another address is reached there", async () => {
     // given the new address of the agent's machine
     const other = b.address.replace(/\d+$/, "77")

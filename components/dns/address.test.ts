@@ -1,0 +1,36 @@
+/** In a network namespace of its own: root and unshare are needed. */
+import { describe, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+
+const works = spawnSync("unshare", ["--net", "ip", "link", "add", "probe", "type", "bridge"]).status === 0
+if (!works) console.warn("SKIPPED: the test of the DNS server's addresses needs root, unshare and ip")
+
+/** Holds addresses, runs a command, and holds them again; returns the interface afterwards. */
+function heldAfter(command: string): string {
+  const module = JSON.stringify(join(import.meta.dir, "address.ts"))
+  const program = `import { holdAddresses } from ${module}
+    import { execSync } from "node:child_process"
+    const addresses = ["10.43.0.10", "fd43::a"]
+    await holdAddresses(addresses)
+    execSync(${JSON.stringify(command)})
+    await holdAddresses(addresses)
+    console.log(execSync("ip addr show dev k3ts-dns", { encoding: "utf8" }))`
+  const { stdout, stderr, status } = spawnSync("unshare", ["--net", process.execPath, "--eval", program], {
+    encoding: "utf8",
+  })
+  expect([status, stderr]).toEqual([0, ""])
+  return stdout
+}
+
+describe.skipIf(!works)("the addresses of the DNS server", () => {
+  test.each([
+    ["an address was deleted", "ip addr del 10.43.0.10/32 dev k3ts-dns"],
+    ["an address of IPv6 was deleted", "ip addr del fd43::a/128 dev k3ts-dns"],
+    ["the interface was set down", "ip link set k3ts-dns down"],
+    ["the interface was deleted", "ip link delete k3ts-dns"],
+  ])("come back when %s", (_title, command) => {
+    const shown = heldAfter(command)
+    for (const part of ["10.43.0.10/32", "fd43::a/128", ",UP"]) expect(shown).toContain(part)
+  })
+})
