@@ -2,6 +2,7 @@ import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { startController, type RunningController } from "../../pkg/controller/start.ts"
@@ -68,7 +69,9 @@ export class IngressSource implements Source {
       import("./routing/compile.ts"),
     ])
     const compiler = (this.#compiler ??= new IngressCompiler())
-    const { router, problems } = routeIngresses(ingresses, this.#context.informers.of(Secret), certificates, compiler)
+    const { clock, informers } = this.#context
+    const compiled = await inSteps(compiler.steps(ingresses), clock)
+    const { router, problems } = routeIngresses(ingresses, compiled, informers.of(Secret), certificates)
     this.#problems = problems
     const { httpPort, httpsPort } = this.#config
     return {

@@ -46,7 +46,20 @@ export class IngressCompiler {
   #hosts: ReadonlyMap<string, CompiledHost> = new Map()
 
   compile(ingresses: readonly Ingress[]): Compiled {
-    const oldestFirst = [...ingresses].sort(byAge).map((ingress) => this.#parse(ingress))
+    const steps = this.steps(ingresses)
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+    }
+  }
+
+  /** Compiles in steps, each for one Ingress or one host, between which others may run. */
+  *steps(ingresses: readonly Ingress[]): Generator<void, Compiled> {
+    const oldestFirst: ParsedIngress[] = []
+    for (const ingress of [...ingresses].sort(byAge)) {
+      oldestFirst.push(this.#parse(ingress))
+      yield
+    }
     const members = new Map<string, ParsedIngress[]>()
     for (const parsed of oldestFirst)
       for (const host of parsed.hosts) {
@@ -63,7 +76,10 @@ export class IngressCompiler {
     )
     if (defaults.length > 0 && !members.has("")) members.set("", [])
     const hosts = new Map<string, CompiledHost>()
-    for (const [host, of] of members) hosts.set(host, this.#host(host, of, host === "" ? defaults : []))
+    for (const [host, of] of members) {
+      hosts.set(host, this.#host(host, of, host === "" ? defaults : []))
+      yield
+    }
     this.#hosts = hosts
     const problems = [
       ...oldestFirst.flatMap((parsed) => parsed.problems),

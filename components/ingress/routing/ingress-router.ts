@@ -2,7 +2,7 @@ import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { Certificate, Certificates } from "../certificates.ts"
 import type { IncomingRequest } from "../proxy/messages.ts"
-import { byAge, type Compiled, type IngressCompiler } from "./compile.ts"
+import { byAge, type Compiled } from "./compile.ts"
 import type { Problem } from "./problem.ts"
 import type { Found, FoundName, Router } from "./site.ts"
 
@@ -17,14 +17,13 @@ export interface Secrets {
   get(key: string): Secret | undefined
 }
 
-/** Returns the router of all Ingresses, and the problems to report to their owners. */
+/** Returns the router of all Ingresses, which are compiled, and the problems to report to their owners. */
 export function routeIngresses(
   ingresses: readonly Ingress[],
+  compiled: Compiled,
   secrets: Secrets,
   certificates: Certificates,
-  compiler: IngressCompiler,
 ): { readonly router: Router; readonly problems: readonly Problem[] } {
-  const compiled = compiler.compile(ingresses)
   const named = namedCertificates(ingresses, compiled.owners, secrets, certificates)
   return {
     router: new IngressRouter(compiled, named.byHost),
