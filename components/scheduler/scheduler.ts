@@ -18,6 +18,8 @@ import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
 import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { SKIPPED } from "../../pkg/controller/guarded.ts"
+import { editionOf } from "../../pkg/quarantine/edition.ts"
 import { contain } from "../../pkg/failure/contain.ts"
 import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devices.ts"
 import { bindVolumes } from "./bind-volumes.ts"
@@ -98,6 +100,7 @@ export function createScheduler(
   const { client, informers, clock, random } = context
   const tracing = context.tracing?.of("kube-scheduler")
   const log = context.log.child({ component: "scheduler" })
+  const place = context.quarantine?.place("scheduler")
   const events = createEventRecorder({ client, clock, log }, name)
   const cache = new Cache()
   const volumes: VolumeObjects = {
@@ -190,7 +193,9 @@ export function createScheduler(
       return undefined
     }
     const started = clock.monotonic()
-    const { outcome, looked } = traced(tracing, "Scheduling cycle", () => findNode(pod, cycle, startAt))
+    if (isHeldBack(queued)) return undefined
+    const find = () => traced(tracing, "Scheduling cycle", () => findNode(pod, cycle, startAt))
+    const { outcome, looked } = place === undefined ? find() : place.while(keyFrom(pod.metadata), find)
     observer?.searched(clock.monotonic() - started)
     startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
     if ("node" in outcome) {
@@ -218,6 +223,16 @@ export function createScheduler(
     diagnoses.set(pod.metadata.uid ?? "", diagnosis)
     observer?.attempted("unschedulable", clock.monotonic() - started)
     return inBackground(traced(tracing, "Refuse pod", () => refuse(queued, diagnosis, refusing)))
+  }
+
+  /** Whether work on the pod may end the process: then it waits for its trial, or is skipped until it is edited. */
+  function isHeldBack(queued: QueuedPod): boolean {
+    const { pod } = queued
+    const fate = place?.fate(keyFrom(pod.metadata), () => editionOf(pod)) ?? "go"
+    if (fate === "go") return false
+    if (fate === "skip") events.event(pod, "Warning", "SetAside", SKIPPED("scheduler"))
+    queue.failed(queued, new Set())
+    return true
   }
 
   async function bind(

@@ -3,6 +3,7 @@ import type { Informers } from "../client/informer.ts"
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import type { Logger } from "../log/log.ts"
+import type { Quarantine } from "../quarantine/quarantine.ts"
 import type { Tracing } from "../tracing/tracing.ts"
 
 /** What every component gets: everything that it may use besides its own configuration. components/cluster makes it. */
@@ -15,6 +16,8 @@ export interface ComponentContext {
   readonly log: Logger
   /** @internal Records spans of what the component does; absent when tracing is off. */
   readonly tracing?: Tracing | undefined
+  /** @internal Notes what the component works on, and says what it must skip; absent in test clusters. */
+  readonly quarantine?: Quarantine | undefined
   /**
    * Runs background work. Its failure is contained: counted, and logged with its stack. With `again`, work that has
    * failed begins again after a back-off, until `again` aborts: for what a component cannot be without. Every promise

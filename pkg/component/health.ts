@@ -3,6 +3,8 @@ export interface HealthCheck {
   readonly name: string
   /** Returns why the check fails; undefined when it passes. Must not wait for anything. */
   problem(): string | undefined
+  /** Returns what there is to say although the check passes. */
+  note?(): string | undefined
 }
 
 export interface HealthQuery {
@@ -39,7 +41,9 @@ export function reportAll(
     observe?.(name, found === undefined)
     if (found !== undefined) failed = true
     lines.push(
-      found === undefined ? `[+]${name} ok` : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`,
+      found === undefined
+        ? `[+]${name} ok${noteOf(check, mayKnow)}`
+        : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`,
     )
   }
   const unknown = excluded.filter((name) => !checks.some((check) => check.name === name))
@@ -50,6 +54,11 @@ export function reportAll(
     )
   if (failed) return { status: 500, text: `${lines.join("\n")}\n${endpoint} check failed\n` }
   return { status: 200, text: verbose ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok" }
+}
+
+function noteOf(check: HealthCheck, mayKnow: HealthQuery["mayKnow"]): string {
+  const note = check.note?.()
+  return note === undefined || !mayKnow(check) ? "" : `: ${note}`
 }
 
 /** Returns the answer of the endpoint of one check. */

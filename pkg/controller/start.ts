@@ -7,6 +7,7 @@ import { PendingCauses } from "../tracing/pending-causes.ts"
 import { endingWith } from "../tracing/tracing.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
+import { guarded } from "./guarded.ts"
 import { NotingClient, type PendingWrite } from "./own-writes.ts"
 import { WorkQueue, type QueueObserver } from "./workqueue.ts"
 
@@ -94,6 +95,7 @@ export async function startController<T extends KubeObject>(
     },
     observer?.queue(controller.name),
   )
+  const reconcileKey = guarded(controller, context)
   /** Keys whose last reconcile wrote something that an informer does not show yet. */
   const held = new Map<Key, readonly PendingWrite[]>()
   const running = new Set<Promise<void>>()
@@ -132,7 +134,7 @@ export async function startController<T extends KubeObject>(
     const client = new NotingClient(context.client)
     let outcome: "success" | "error" | "requeue" = "success"
     try {
-      const result = await controller.reconcile(key, { ...shared, client, log: child })
+      const result = await reconcileKey(key, { ...shared, client, log: child })
       // The controller may have ignored a refused write, such as that of a deleted object. The next reconcile shows
       // whether it was right to.
       if (client.refused) queue.retry(key)

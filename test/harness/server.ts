@@ -160,7 +160,8 @@ export async function startServer({
   }
   try {
     while ((await raw("GET", "/readyz", {}).catch(() => undefined))?.status !== 200) {
-      if (child.exitCode !== null) throw new Error(`The server ended with code ${child.exitCode}:\n${output}`)
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`The server ended with code ${child.exitCode ?? child.signalCode}:\n${output}`)
       if (performance.now() - startedAt > START_LIMIT_MS)
         throw new Error(`The server was not ready after 30 s:\n${output}`)
       await Bun.sleep(2)

@@ -8,6 +8,7 @@ import type { AgentConfig } from "../../../components/supervisor/agent-config.ts
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { ADDRESS_GROUPS } from "../../../pkg/netlink/links.ts"
+import { openQuarantine, quarantineFolder } from "../../../pkg/quarantine/quarantine-files.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { hearNetlink } from "../../../pkg/runtime/netlink.ts"
@@ -76,7 +77,12 @@ async function serve(flags: AgentFlags, log: Logger, lock: Lock): Promise<void> 
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
-  await run(flags, context, serviceManager, signal)
+  const opened = openQuarantine(quarantineFolder(flags["data-dir"], "agent"), context)
+  try {
+    await run(flags, { ...context, quarantine: opened?.quarantine }, serviceManager, signal)
+  } finally {
+    opened?.close()
+  }
 }
 
 /** Joins the cluster, then runs the node until `signal` aborts or a component fails. */

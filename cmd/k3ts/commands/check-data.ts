@@ -6,6 +6,7 @@ import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { checkStore, type StoreReport } from "../../../pkg/storage/sqlite/check.ts"
+import { setAsideOn } from "./quarantine.ts"
 import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
 import { findServer } from "../process/pid-file.ts"
@@ -39,10 +40,13 @@ export default defineCommand({
           ? undefined
           : `there is no ${file}; name the directory of a cluster with --data-dir`
     const report = obstacle === undefined ? await checked(file, flags) : undefined
+    const setAside = setAsideOn(flags["data-dir"])
     if (flags.output === "json")
-      print(`${JSON.stringify({ ok: isWhole(report), file, obstacle, ...report }, undefined, 2)}\n`)
+      print(`${JSON.stringify({ ok: isWhole(report), file, obstacle, ...report, setAside }, undefined, 2)}\n`)
     else if (report === undefined) print(`not checked: ${obstacle}\n`)
     else print(textOf(file, report))
+    if (flags.output === "text")
+      print(setAside.map(({ place, key, why }) => `set aside: ${place} skips ${key}, because ${why}\n`).join(""))
     return report === undefined ? NOT_CHECKED : isWhole(report) ? WHOLE : NOT_WHOLE
   },
 })

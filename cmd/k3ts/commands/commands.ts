@@ -32,6 +32,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import("./check-data.ts"),
   },
   {
+    name: "quarantine",
+    summary: "Show and free what is skipped because it has ended the server",
+    load: () => import("./quarantine.ts"),
+  },
+  {
     name: "snapshot",
     summary: "Save, list and restore snapshots of the cluster",
     load: () => import("./snapshot.ts"),

@@ -1,7 +1,8 @@
 import { join } from "node:path"
 import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { LONG_GRACE_MS } from "../../../components/apiserver/serving/stop-serving.ts"
-import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
+import { assemble, inOrder, type ClusterConfig } from "../../../components/cluster/assemble.ts"
+import { quarantineNotices } from "../../../components/cluster/quarantine-notices.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents, STOP_MS, type OrderedComponent } from "../../../components/cluster/lifecycle.ts"
 import { besideControlPlane, type NodePlace } from "../../../components/cluster/node/node-place.ts"
@@ -10,6 +11,7 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import type { Component } from "../../../pkg/component/component.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
+import { openQuarantine, quarantineFolder, type OpenQuarantine } from "../../../pkg/quarantine/quarantine-files.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
@@ -74,6 +76,7 @@ async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, l
   })
   const context = createContext(log)
   containUncaught(context.note)
+  let opened: OpenQuarantine | undefined
   const traces = await tracingOf(flags, process.env, context)
   log.info("Starting k3ts", {
     version,
@@ -84,13 +87,16 @@ async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, l
   })
   try {
     if (flags["cluster-reset"]) return await reset(flags, network, context, signal)
-    await run(flags, network, traces === undefined ? context : withTracing(context, traces.tracing), {
+    opened = openQuarantine(quarantineFolder(flags["data-dir"], "server"), context)
+    const noting = { ...context, quarantine: opened?.quarantine }
+    await run(flags, network, traces === undefined ? noting : withTracing(noting, traces.tracing), {
       serviceManager,
       signal,
       sinceStart,
       onPort: (port) => lock.setListening({ host: bindAddress(flags), port }),
     })
   } finally {
+    opened?.close()
     await traces?.stop()
   }
   log.info("k3ts has stopped")
@@ -132,7 +138,12 @@ async function run(
     : undefined
   const etcd = managed?.etcd
   const own = etcd && { datastore: managed!.datastore, invite: () => etcd.invitation() }
-  const config = clusterConfig(flags, network, own)
+  const { quarantine } = context
+  const isOff = quarantine?.failedStarts !== undefined
+  const { deployer, ...usual } = clusterConfig(flags, network, own)
+  const config: ClusterConfig = isOff
+    ? { ...usual, controllers: false, scheduler: false }
+    : { ...usual, ...(deployer === undefined ? {} : { deployer }) }
   const cluster = assemble(context, config)
   const { shutdownDelayMs: delayMs = 0 } = config.apiServer
   const { apiServer, clients } = cluster
@@ -151,7 +162,9 @@ async function run(
     ...(etcd === undefined ? inOrder(cluster) : [{ component: etcd, after: [] }, ...inOrder(cluster, [etcd.name])]),
     { component: members, after: [apiServer.name] },
   ]
-  await runComponents([...components, snapshots, ...node], {
+  const notices =
+    quarantine === undefined ? [] : [{ component: quarantineNotices(quarantine, cluster), after: [apiServer.name] }]
+  await runComponents([...components, snapshots, ...notices, ...node], {
     signal,
     clock: context.clock,
     log,

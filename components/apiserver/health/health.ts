@@ -52,6 +52,11 @@ export class Health {
     }
   }
 
+  /** Adds a check of /readyz that always passes, and what it has to say to those who read all checks. */
+  addNote(name: string, note: () => string | undefined): void {
+    this.#checks = [...this.#checks, { name, problem: WELL, note, endpoints: ["readyz"] }]
+  }
+
   /** Runs a check; undefined when there is no such check. */
   find(name: string): { readonly problem: string | undefined } | undefined {
     const check = this.#checks.find((one) => one.name === name)

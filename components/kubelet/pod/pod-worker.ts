@@ -21,6 +21,7 @@ import { podCgroup } from "../sandbox/sandbox-config.ts"
 import { podStatus, type Verdict } from "../status/pod-status.ts"
 import { stepSpan, type Stage } from "./step-span.ts"
 import type { PodIdentity } from "./pod-identity.ts"
+import { guardedRun } from "./guarded-run.ts"
 import type { WorkerParts } from "./worker-parts.ts"
 
 /**
@@ -229,7 +230,7 @@ export class PodWorker implements Waker {
   }
 
   #act(signal: AbortSignal): Promise<void> {
-    if (this.#stage === "running") return this.#run(signal)
+    if (this.#stage === "running") return guardedRun(this.#parts.context, this.pod, this, () => this.#run(signal))
     if (this.#stage === "terminating") return this.#terminate(signal)
     return this.#clear()
   }

@@ -1,0 +1,25 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { keyFrom } from "../../../pkg/client/informer.ts"
+import { SKIPPED } from "../../../pkg/controller/guarded.ts"
+import { editionOf } from "../../../pkg/quarantine/edition.ts"
+import { WAIT_MS } from "../../../pkg/quarantine/quarantine.ts"
+import type { KubeletContext } from "../context.ts"
+
+/**
+ * Runs a step of a pod that runs, and notes the pod meanwhile. A pod that is set aside is left as it is: nothing is
+ * started, and its end is not held up.
+ */
+export async function guardedRun(
+  { quarantine, events }: Pick<KubeletContext, "quarantine" | "events">,
+  pod: Pod,
+  worker: { wakeIn(ms: number): void },
+  run: () => Promise<void>,
+): Promise<void> {
+  if (quarantine === undefined) return run()
+  const key = keyFrom(pod.metadata)
+  const place = quarantine.place("kubelet")
+  const fate = place.fate(key, () => editionOf(pod))
+  if (fate === "wait") return worker.wakeIn(WAIT_MS)
+  if (fate === "skip") return events.event(pod, "Warning", "SetAside", SKIPPED("kubelet"))
+  return place.during(key, run)
+}

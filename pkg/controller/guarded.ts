@@ -1,0 +1,43 @@
+import type { KubeObject } from "../apimachinery/resource.ts"
+import type { Key } from "../client/informer.ts"
+import type { ComponentContext } from "../component/component.ts"
+import { editionOf } from "../quarantine/edition.ts"
+import { WAIT_MS } from "../quarantine/quarantine.ts"
+import type { Controller, ReconcileContext } from "./controller.ts"
+
+type Reconcile = Controller["reconcile"]
+
+/**
+ * Returns the `reconcile` of a controller, by which it notes the key that it works on, and skips what is set aside: with
+ * an Event about the object.
+ */
+export function guarded<T extends KubeObject>(
+  controller: Controller<T>,
+  { quarantine, informers }: Pick<ComponentContext, "quarantine" | "informers">,
+): Reconcile {
+  if (quarantine === undefined) return (key, context) => controller.reconcile(key, context)
+  const place = quarantine.place(controller.name)
+  const told = new Set<Key>()
+  const objectOf = (key: Key) => informers.of(controller.reconciles).get(key)
+  const skip = (key: Key, { events, log }: ReconcileContext) => {
+    const object = objectOf(key)
+    if (told.has(key) || object === undefined) return
+    told.add(key)
+    log.error("Skipped what is set aside")
+    events.event(object, "Warning", "SetAside", SKIPPED(controller.name))
+  }
+  return async (key, context) => {
+    const fate = place.fate(key, () => {
+      const object = objectOf(key)
+      return object === undefined ? undefined : editionOf(object)
+    })
+    if (fate === "wait") return { requeueAfter: WAIT_MS }
+    if (fate === "skip") return skip(key, context)
+    return place.during(key, () => controller.reconcile(key, context))
+  }
+}
+
+/** The message of the Event about an object that a part of the program skips. */
+export const SKIPPED = (part: string): string =>
+  `${part} skips this object: work on it has ended the server twice, or kept it from everything else. An edit of the ` +
+  "object, or `k3ts quarantine free`, has it tried again"

@@ -1,0 +1,71 @@
+/** What is remembered from one run of the program to the next about items that may end it, and what follows from it. */
+import type { Item } from "./in-hand.ts"
+
+/** An item that is not worked on any more. */
+export interface SetAside extends Item {
+  /** RFC 3339. */
+  readonly since: string
+  readonly why: string
+  /** The object as it was when it was first skipped; another one is worked on again. */
+  readonly seen?: string
+}
+
+export interface QuarantineRecord {
+  /** Whether a process runs with this record, or has ended without a word. */
+  readonly running: boolean
+  /** Whether that process has run for a minute. */
+  readonly settled: boolean
+  /** How many starts in a row have ended within a minute while something was in hand. */
+  readonly failedStarts: number
+  /** Items that were in hand when the process ended, and have not been tried alone since. */
+  readonly suspects: readonly Item[]
+  /** Items that once kept everything else waiting for seconds. */
+  readonly slow: readonly Item[]
+  /** Those that did so twice. */
+  readonly tooSlow: readonly Item[]
+  readonly setAside: readonly SetAside[]
+}
+
+export const NOTHING_RECORDED: QuarantineRecord = {
+  running: false,
+  settled: false,
+  failedStarts: 0,
+  suspects: [],
+  slow: [],
+  tooSlow: [],
+  setAside: [],
+}
+
+/** With so many failed starts in a row the next one has its controllers off. */
+export const MOST_FAILED_STARTS = 3
+
+export const sameItem = (a: Item, b: Item): boolean => a.place === b.place && a.key === b.key
+export const hasItem = (items: readonly Item[], item: Item): boolean => items.some((one) => sameItem(one, item))
+export const without = <T extends Item>(items: readonly T[], item: Item): readonly T[] =>
+  items.filter((one) => !sameItem(one, item))
+
+/**
+ * Returns the record of a start. What was in hand when the process ended is suspected; a suspect that was in hand again
+ * is set aside, and so is what kept everything waiting twice. @param left what was in hand
+ */
+export function recordOfStart(before: QuarantineRecord, left: readonly Item[], now: string): QuarantineRecord {
+  const ended = before.running ? left : []
+  const asides = (items: readonly Item[], why: string): readonly SetAside[] =>
+    items.map(({ place, key }) => ({ place, key, since: now, why }))
+  const again = ended.filter((item) => hasItem(before.suspects, item))
+  const setAside = [
+    ...before.setAside,
+    ...asides(again, "the process ended twice while it was worked on"),
+    ...asides(before.tooSlow, "it kept everything else waiting for seconds, twice"),
+  ]
+  const isNew = (item: Item) => !hasItem(setAside, item)
+  return {
+    running: true,
+    settled: false,
+    failedStarts: before.running && !before.settled && ended.length > 0 ? before.failedStarts + 1 : 0,
+    suspects: [...ended, ...before.suspects.filter((item) => !hasItem(ended, item))].filter(isNew),
+    slow: before.slow.filter(isNew),
+    tooSlow: [],
+    setAside,
+  }
+}
