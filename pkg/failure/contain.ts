@@ -9,7 +9,6 @@ import { FatalError } from "./fatal-error.ts"
 /** The seams, as they are named in the metric and in the table of docs/architecture.md. */
 export type Place =
   | "background work"
-  | "connection"
   | "DNS query"
   | "ended socket"
   | "forgotten file"

@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { VirtualClock } from "../../clock/virtual.ts"
 import { StorageError, type StorageEvent, type Write } from "../storage.ts"
+import { FatalError } from "../../failure/fatal-error.ts"
+import type { SharedLogObserver } from "./shared-log.ts"
 import { MemoryLog, type Mishap } from "./memory-log.fixtures.ts"
 import { ReplicatedStorage } from "./replicated.ts"
 
@@ -36,6 +38,24 @@ const serverOf = (log: MemoryLog) =>
   })
 
 describe("servers that share a log", () => {
+  test("end where a change of the log can be applied only in part", async () => {
+    // given a store, and what its log calls
+    const log = new MemoryLog().connect()
+    let observer: SharedLogObserver | undefined
+    const watch: typeof log.watch = (after, told) => log.watch(after, (observer = told))
+    const store = await ReplicatedStorage.open({
+      clock,
+      log: Object.assign(Object.create(log) as typeof log, { watch }),
+      parse: (_, json) => JSON.parse(json) as KubeObject,
+    })
+    // when the second of two changes cannot be applied
+    const first = { key: "/a/1", revision: 1, value: undefined }
+    const apply = () => observer!.advanced([first, undefined as never], 2)
+    // then the error is one that nothing contains
+    expect(apply).toThrow(FatalError)
+    store.close()
+  })
+
   test("report a change to all subscribers, although one of them throws", async () => {
     // given
     const failures: unknown[] = []

@@ -6,7 +6,6 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { BUSYBOX, describeOnNode, sh, startCluster, stay, type Cluster } from "../../harness/cluster.ts"
 import { EXECUTABLE } from "../../harness/server.ts"
 
@@ -50,15 +49,6 @@ describeOnNode("a node on a small disk", () => {
     await cluster.runPod(name, { containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
     expect(await cluster.kubectl.sh(name, "echo works")).toBe("works\n")
   }
-  /** Resolves with the message of an Event about a pod. */
-  const told = async (pod: string, message: RegExp): Promise<void> => {
-    for (;;) {
-      const { items } = await cluster.client.list(Event, { namespace: "default" })
-      if (items.some((event) => event.involvedObject.name === pod && message.test(event.message ?? ""))) return
-      await Bun.sleep(100)
-    }
-  }
-
   test("without file descriptors serves open connections, and recovers by itself when there are some", async () => {
     // given a server that can open no file, accept no connection and start no program
     const before = limitFiles(3)
@@ -121,21 +111,5 @@ describeOnNode("a node on a small disk", () => {
     await works("after-disk")
     expect(await cluster.kubectl.sh("writer", "cat /data/now | wc -l")).toBe("1\n")
     expect(await cluster.log("writer", "?tailLines=1")).not.toBe("")
-  })
-
-  test("that has room for the object but not for the pod retries the pod with a back-off", async () => {
-    // given a disk whose database has room (pages that were freed), and nothing else has
-    await cluster.create(ConfigMap, {
-      metadata: { name: "room", namespace: "default" },
-      data: { t: "x".repeat(900_000) },
-    })
-    await cluster.client.delete(ConfigMap, { name: "room", namespace: "default" })
-    fill()
-    // when
-    await cluster.createPod("starved", { containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
-    await told("starved", /no space left/)
-    rmSync(filler)
-    // then
-    await cluster.pod("starved")
   })
 })
