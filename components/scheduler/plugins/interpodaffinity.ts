@@ -9,7 +9,7 @@ import {
   type NodeList,
   type Plugin,
 } from "../framework.ts"
-import { termsOf, TopologyCounts, type NamespaceLabels, type PodTerm } from "./pod-terms.ts"
+import { TermSet, TopologyCounts, type NamespaceLabels } from "./pod-terms.ts"
 
 const NAME = "InterPodAffinity"
 /** Weight in the score of an existing pod that requires to be near the new one. Source: HardPodAffinityWeight. */
@@ -17,11 +17,10 @@ const HARD_WEIGHT = 1
 
 /** Made by preFilter, once for each pod. */
 interface State {
-  readonly near: readonly PodTerm[]
-  readonly away: readonly PodTerm[]
+  readonly near: TermSet
   /**
    * Topology values with pods that match every affinity term, with pods that match an anti-affinity term, and with pods
-   * whose anti-affinity matches this pod.
+   * whose anti-affinity matches this pod: whether there are any.
    */
   readonly nearPlaces: TopologyCounts
   readonly awayPlaces: TopologyCounts
@@ -46,45 +45,40 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
   looksAtAllNodes: true,
   preFilter(state, pod, nodes) {
     const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {}
-    const near = termsOf(pod, podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, namespaceLabels)
-    const away = termsOf(pod, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, namespaceLabels)
+    const near = TermSet.of(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
+    const away = TermSet.of(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
+    const hasTerms = !near.isEmpty || !away.isEmpty
     const [nearPlaces, awayPlaces, refusedPlaces] = [new TopologyCounts(), new TopologyCounts(), new TopologyCounts()]
-    for (const info of near.length + away.length > 0 ? nodes.list : nodes.withAntiAffinity) {
+    for (const info of hasTerms ? nodes.list : nodes.withAntiAffinity) {
       const labels = info.node.metadata.labels ?? {}
-      for (const other of near.length + away.length > 0 ? info.pods.values() : info.antiAffinityPods) {
-        if (near.length > 0 && near.every((term) => term.matches(other)))
-          for (const { topologyKey } of near) nearPlaces.add(topologyKey, labels[topologyKey], 1)
-        for (const term of away) if (term.matches(other)) awayPlaces.add(term.topologyKey, labels[term.topologyKey], 1)
-        for (const term of termsOf(
-          other,
-          other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
-          namespaceLabels,
-        )) {
-          if (term.matches(pod)) refusedPlaces.add(term.topologyKey, labels[term.topologyKey], 1)
-        }
+      for (const other of hasTerms ? info.pods.values() : info.antiAffinityPods) {
+        if (!near.isEmpty && near.everyMatches(pod, other, namespaceLabels))
+          for (const key of near.topologyKeys) nearPlaces.add(key, labels[key], 1)
+        away.mark(awayPlaces, pod, other, labels, namespaceLabels)
+        const others = TermSet.of(other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
+        others.mark(refusedPlaces, other, pod, labels, namespaceLabels)
       }
     }
-    if (near.length + away.length === 0 && refusedPlaces.empty) return SKIP
+    if (!hasTerms && refusedPlaces.empty) return SKIP
     state.set(NAME, {
       near,
-      away,
       nearPlaces,
       awayPlaces,
       refusedPlaces,
-      matchesItself: near.every((term) => term.matches(pod)),
+      matchesItself: near.everyMatches(pod, pod, namespaceLabels),
     } satisfies State)
     return SUCCESS
   },
   filter(state, _pod, { node }) {
-    const { near, away, nearPlaces, awayPlaces, refusedPlaces, matchesItself } = state.get(NAME) as State
+    const { near, nearPlaces, awayPlaces, refusedPlaces, matchesItself } = state.get(NAME) as State
     const labels = node.metadata.labels ?? {}
-    const isNear = near.every(({ topologyKey }) => nearPlaces.get(topologyKey, labels[topologyKey]) > 0)
+    const isNear = [...near.topologyKeys].every((key) => nearPlaces.get(key, labels[key]) > 0)
     // The first pod of a group with affinity to itself may go to any node with the topology labels, because no pod
     // matches yet.
     const isFirst =
-      nearPlaces.empty && matchesItself && near.every(({ topologyKey }) => labels[topologyKey] !== undefined)
+      nearPlaces.empty && matchesItself && [...near.topologyKeys].every((key) => labels[key] !== undefined)
     if (!isNear && !isFirst) return unresolvable("node(s) didn't match pod affinity rules")
-    if (away.some(({ topologyKey }) => awayPlaces.get(topologyKey, labels[topologyKey]) > 0))
+    if (!awayPlaces.empty && Object.entries(labels).some(([key, value]) => awayPlaces.get(key, value) > 0))
       return unschedulable("node(s) didn't match pod anti-affinity rules")
     if (Object.entries(labels).some(([key, value]) => refusedPlaces.get(key, value) > 0))
       return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
@@ -112,40 +106,34 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
  * none.
  */
 function preferredPlaces(pod: Pod, nodes: NodeList, namespaceLabels: NamespaceLabels): TopologyCounts | undefined {
-  const weighted = (of: Pod) => {
-    const { podAffinity, podAntiAffinity } = of.spec.affinity ?? {}
-    const wishes = [
-      ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({
-        weight,
-        podAffinityTerm,
-      })),
-      ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
-        ({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm }),
-      ),
-    ]
-    return wishes.map(({ weight, podAffinityTerm }) => ({
-      weight,
-      term: termsOf(of, [podAffinityTerm], namespaceLabels)[0]!,
-    }))
-  }
-  const own = weighted(pod)
+  const own = wishesOf(pod)
+  const hasWishes = own.some(({ terms }) => !terms.isEmpty)
   const places = new TopologyCounts()
-  for (const info of own.length > 0 ? nodes.list : nodes.withAffinity) {
+  for (const info of hasWishes ? nodes.list : nodes.withAffinity) {
     const labels = info.node.metadata.labels ?? {}
-    for (const other of own.length > 0 ? info.pods.values() : info.affinityPods) {
-      for (const { weight, term } of own)
-        if (term.matches(other)) places.add(term.topologyKey, labels[term.topologyKey], weight)
-      if (other.spec.affinity === undefined) continue
-      for (const { weight, term } of weighted(other))
-        if (term.matches(pod)) places.add(term.topologyKey, labels[term.topologyKey], weight)
-      for (const term of termsOf(
-        other,
-        other.spec.affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
-        namespaceLabels,
-      )) {
-        if (term.matches(pod)) places.add(term.topologyKey, labels[term.topologyKey], HARD_WEIGHT)
-      }
+    const addAll = (wishes: readonly Wishes[], of: Pod, about: Pod) => {
+      for (const { terms, factor } of wishes)
+        for (const { topologyKey, weight } of terms.matching(of, about, labels, namespaceLabels))
+          places.add(topologyKey, labels[topologyKey], factor * weight)
+    }
+    for (const other of hasWishes ? info.pods.values() : info.affinityPods) {
+      if (hasWishes) addAll(own, pod, other)
+      const { affinity } = other.spec
+      if (affinity === undefined) continue
+      const required = TermSet.of(affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
+      addAll([...wishesOf(other), { terms: required, factor: HARD_WEIGHT }], other, pod)
     }
   }
   return places.empty ? undefined : places
 }
+
+/** Terms whose weights are multiplied by `factor`. */
+interface Wishes {
+  readonly terms: TermSet
+  readonly factor: number
+}
+
+const wishesOf = ({ spec: { affinity } }: Pod): readonly Wishes[] => [
+  { terms: TermSet.of(affinity?.podAffinity?.preferredDuringSchedulingIgnoredDuringExecution), factor: 1 },
+  { terms: TermSet.of(affinity?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution), factor: -1 },
+]
