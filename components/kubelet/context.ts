@@ -5,6 +5,7 @@ import type { OwnPorts } from "../../pkg/component/own-ports.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import type { KubeletMetrics } from "./metrics/kubelet-metrics.ts"
+import type { PidLimits } from "./node/pid-limits.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
 import type { KubeletTuning } from "./tuning.ts"
 
@@ -61,6 +62,8 @@ export interface KubeletContext extends ComponentContext {
   readonly port: () => number
   /** The ports of this machine that pods cannot have. */
   readonly ownPorts: OwnPorts
+  /** The limits of processes; resolves once the node's own is in force. */
+  readonly pidLimits: () => Promise<PidLimits>
   /**
    * Resolves when the network policies for a pod with these addresses are in force. Called before a container of the
    * pod starts, so that none of its packets escapes them.

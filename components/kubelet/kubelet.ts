@@ -26,6 +26,7 @@ import type { Observations } from "./node/pressure.ts"
 import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
 import { NodeReporter } from "./node/node.ts"
+import { reservePids, type PidLimits } from "./node/pid-limits.ts"
 import { PodWorkers } from "./pod/pod-workers.ts"
 import { PodResourcesServer } from "./podresources/pod-resources.ts"
 import { ProbeManager } from "./probes/probe-manager.ts"
@@ -136,7 +137,8 @@ class RunningKubelet implements Component {
     const stopping = new AbortController()
     const clock = livingClock(this.#component.clock, stopping.signal)
     const tracing = this.#component.tracing?.of("kubelet")
-    const running = assemble(
+    let pidLimits: Promise<PidLimits> | undefined
+    const running: Running = assemble(
       {
         ...this.#component,
         clock,
@@ -152,6 +154,7 @@ class RunningKubelet implements Component {
         port: () => this.#portOfNode(),
         ownPorts: this.#ownPorts,
         networkReady: this.#networkReady,
+        pidLimits: () => (pidLimits ??= reservePids(running.context)),
       },
       stopping,
     )

@@ -32,6 +32,8 @@ export interface KubeletTuning {
   readonly reserved: Reserved
   /** From which use of the disk unused images are removed, and until which, in percent; undefined: for pods only. */
   readonly imageGc: { readonly highPercent: number; readonly lowPercent: number } | undefined
+  /** How many processes a pod may have; negative for any number, undefined for a part of the node's. */
+  readonly podMaxPids: number | undefined
   /** How many images are pulled at once. */
   readonly mostPulls: number
 }
@@ -44,6 +46,7 @@ export const DEFAULT_TUNING: KubeletTuning = {
   eviction: { hard: DEFAULT_HARD, soft: {}, mostGraceSeconds: 0, transitionMs: 300_000 },
   reserved: { cpuMilli: 0, memoryBytes: 0, diskBytes: 0 },
   imageGc: undefined,
+  podMaxPids: undefined,
   mostPulls: Infinity,
 }
 

@@ -14,7 +14,9 @@ export interface KubeletSettings {
 
 /** A setting as it was given. */
 export interface GivenSetting
-  extends Partial<Pick<KubeletTuning, "measureMs" | "containerLogMaxBytes" | "containerLogMaxFiles">>, GivenTuning {
+  extends
+    Partial<Pick<KubeletTuning, "measureMs" | "containerLogMaxBytes" | "containerLogMaxFiles" | "podMaxPids">>,
+    GivenTuning {
   readonly maxPods?: number
   readonly podsPerCore?: number
   readonly syncFrequencyMs?: number
@@ -23,6 +25,10 @@ export interface GivenSetting
 /** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
 const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
   "max-pods": { form: "COUNT, as in max-pods=250", read: (given) => counted(given, (maxPods) => ({ maxPods })) },
+  "pod-max-pids": {
+    form: "COUNT, or -1 for any number, as in pod-max-pids=4096",
+    read: (given) => (given === "-1" ? { podMaxPids: -1 } : counted(given, (podMaxPids) => ({ podMaxPids }))),
+  },
   "pods-per-core": {
     form: "COUNT, as in pods-per-core=20",
     read: (given) => counted(given, (podsPerCore) => ({ podsPerCore })),
@@ -133,10 +139,11 @@ export function kubeletSettings(given: readonly GivenSetting[], cpus: number): K
     measureMs = DEFAULT_TUNING.measureMs,
     containerLogMaxBytes = DEFAULT_TUNING.containerLogMaxBytes,
     containerLogMaxFiles = DEFAULT_TUNING.containerLogMaxFiles,
+    podMaxPids = DEFAULT_TUNING.podMaxPids,
   } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   return {
     maxPods: Math.min(maxPods, podsPerCore * cpus),
     syncFrequencyMs,
-    tuning: { measureMs, containerLogMaxBytes, containerLogMaxFiles, ...joinedTuning(given) },
+    tuning: { measureMs, containerLogMaxBytes, containerLogMaxFiles, podMaxPids, ...joinedTuning(given) },
   }
 }

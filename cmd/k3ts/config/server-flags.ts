@@ -287,7 +287,7 @@ export const serverFlags = {
   }),
   "kubelet-arg": list(
     kubeletArg,
-    "Setting of the kubelet: max-pods; pods-per-core; sync-frequency, how long volumes may lag behind their ConfigMaps " +
+    "Setting of the kubelet: max-pods; pods-per-core; pod-max-pids; sync-frequency, how long volumes may lag behind their ConfigMaps " +
       "(0s for not at all); eviction-hard and eviction-soft, as in eviction-hard=memory.available<500Mi; kube-reserved " +
       "and system-reserved; image-gc-high-threshold; max-parallel-image-pulls; and others that an error lists",
     { placeholder: "NAME=VALUE", defaultText: "max-pods=110,sync-frequency=1m", split: splitKubeletArgs },

@@ -223,13 +223,13 @@ export class PodRunner {
   /** Prepares volumes, cgroup and sandbox. Undefined when they are not ready yet. */
   async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<Prepared | undefined> {
     const { context, volumes } = this.#parts
-    const { cgroups, files } = context.runtime
+    const { files } = context.runtime
     try {
       // The folder comes first, because the remains of a pod are found by it. Source: kubelet_pods.go makePodDataDirs.
       if (plan.createSandbox) await files.makeFolder(podFolder(context.config, this.#identity.uid))
       const [mounted] = await Promise.all([
         traced(context.tracing, "Mount volumes", () => volumes.mount(pod, signal)),
-        plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined,
+        plan.createSandbox ? this.#ensureCgroup(pod) : undefined,
       ])
       signal.throwIfAborted()
       this.#mountRetryMs = FIRST_MOUNT_RETRY_MS
@@ -253,6 +253,12 @@ export class PodRunner {
       this.#mountRetryMs = Math.min(this.#mountRetryMs * 2, RETRY_MS)
       return undefined
     }
+  }
+
+  async #ensureCgroup(pod: Pod): Promise<void> {
+    const { runtime, pidLimits } = this.#parts.context
+    const { pod: mostPids } = await pidLimits()
+    await runtime.cgroups.ensure(podCgroup(pod), { ...podResources(pod), mostPids })
   }
 
   /** Whether the devices of the pod's claims are prepared now. */

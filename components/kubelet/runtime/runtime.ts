@@ -106,12 +106,18 @@ export interface PodFiles {
   remove(path: string): Promise<void>
 }
 
+/** The limits of a cgroup above those of containers; what is left out stays as it is. */
+export interface CgroupLimits extends LinuxContainerResources {
+  /** How many processes and threads there may be in it together. */
+  readonly mostPids?: number | undefined
+}
+
 /** The cgroups above those of containers: kubepods, kubepods/burstable, kubepods/pod<uid> … */
 export interface PodCgroups {
   /**
    * Creates the cgroup and its parents, or changes its limits. `path` is a list: ["kubepods", "burstable", "pod<uid>"].
    */
-  ensure(path: readonly string[], resources: LinuxContainerResources): Promise<void>
+  ensure(path: readonly string[], limits: CgroupLimits): Promise<void>
   /** Removes the cgroup with all below it; one that does not exist is skipped. */
   remove(path: readonly string[]): Promise<void>
   /** Returns the names of the cgroups directly below. */

@@ -16,6 +16,7 @@ export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({
   resolvConf: config.resolvConf,
   podLogsDir: config.podLogs,
   maxPods: config.maxPods,
+  podPidsLimit: tuningOf(config).podMaxPids,
   cgroupDriver: config.cgroupDriver,
   cgroupsPerQOS: true,
   cgroupRoot: "/",

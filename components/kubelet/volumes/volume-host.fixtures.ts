@@ -61,6 +61,7 @@ export async function volumeHost() {
     metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
     ownPorts: new OwnPorts(),
     networkReady: () => Promise.resolve(),
+    pidLimits: async () => ({ pod: undefined, node: 1 }),
     port: () => 0,
     events: {
       event: (_about: KubeObject, _type: string, reason: string, message: string) =>

@@ -31,6 +31,22 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     expect(registered.status.nodeInfo.containerRuntimeVersion).toStartWith("containerd://")
   })
 
+  test("limits the processes of each pod, and of all pods together", async () => {
+    // when a pod runs
+    await node.create("pids", {
+      containers: [{ name: "c", image: IMAGE, command: sh("exec sleep 1000") }],
+      terminationGracePeriodSeconds: 0,
+    })
+    const { metadata } = await node.pod("pids", isPodReady)
+    // then its cgroup and that of all pods have limits, which leave something to the node
+    const root = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].find((folder) => existsSync(join(folder, "kubepods")))!
+    const limitOf = (path: string) => Number(readFileSync(join(root, "kubepods", path, "pids.max"), "utf8"))
+    expect(limitOf(`besteffort/pod${metadata.uid}`)).toBeWithin(1024, 16_385)
+    expect(limitOf("")).toBeLessThan(Number(readFileSync("/proc/sys/kernel/threads-max", "utf8")))
+    await node.cluster.client.delete(Pod, { name: "pids", namespace: "default" })
+    await node.gone("pids")
+  })
+
   test("runs a pod, reports it ready, and removes it when it is deleted", async () => {
     // when a pod with a web server is bound to this node
     await node.create("web", {

@@ -2,9 +2,8 @@ import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
-import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import type { CgroupDriver } from "../../../../pkg/cri/cgroup-driver.ts"
-import type { PodCgroups } from "../runtime.ts"
+import type { CgroupLimits, PodCgroups } from "../runtime.ts"
 import { removeCgroup } from "./remove-cgroup.ts"
 import { systemdSlices, weightOf, type Slices } from "./systemd-slices.ts"
 
@@ -107,7 +106,7 @@ export function hostCgroups(
 
   async function writeV1(
     part: string,
-    { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources,
+    { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes, mostPids }: CgroupLimits,
   ): Promise<void> {
     const cpu =
       hierarchies.find((path) => path.endsWith("/cpu,cpuacct")) ?? hierarchies.find((path) => path.endsWith("/cpu"))
@@ -119,16 +118,19 @@ export function hostCgroups(
     const memory = hierarchies.find((path) => path.endsWith("/memory"))
     if (memory !== undefined && memoryLimitInBytes)
       await put(join(memory, part, "memory.limit_in_bytes"), memoryLimitInBytes)
+    const pids = hierarchies.find((path) => path.endsWith("/pids"))
+    if (pids !== undefined && mostPids) await put(join(pids, part, "pids.max"), mostPids)
   }
 }
 
 async function writeV2(
   folder: string,
-  { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes }: LinuxContainerResources,
+  { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes, mostPids }: CgroupLimits,
 ): Promise<void> {
   if (cpuShares) await put(join(folder, "cpu.weight"), weightOf(cpuShares))
   if (cpuQuota) await put(join(folder, "cpu.max"), `${cpuQuota < 0 ? "max" : cpuQuota} ${cpuPeriod ?? 100_000}`)
   if (memoryLimitInBytes) await put(join(folder, "memory.max"), memoryLimitInBytes)
+  if (mostPids) await put(join(folder, "pids.max"), mostPids)
 }
 
 /** Enables controllers for the children of a v2 cgroup. */

@@ -38,11 +38,15 @@ export function hostMachine(): Machine {
     },
     async processes() {
       // The fourth field of loadavg is running/all.
-      const [load, max] = await Promise.all([
+      const [load, ids, threads] = await Promise.all([
         readFile("/proc/loadavg", "utf8"),
         readFile("/proc/sys/kernel/pid_max", "utf8"),
+        readFile("/proc/sys/kernel/threads-max", "utf8"),
       ])
-      return { used: Number(load.split(" ")[3]?.split("/")[1] ?? 0), max: Number(max) }
+      return {
+        used: Number(load.split(" ")[3]?.split("/")[1] ?? 0),
+        max: Math.min(Number(ids), Number(threads)),
+      }
     },
     async space(path) {
       const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)

@@ -1,5 +1,5 @@
-import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import { run } from "../../../../pkg/process/run.ts"
+import type { CgroupLimits } from "../runtime.ts"
 
 /**
  * The slices of pods in systemd, with cgroup v2. What is written to the cgroup of a slice lasts until systemd looks
@@ -8,7 +8,7 @@ import { run } from "../../../../pkg/process/run.ts"
  */
 export interface Slices {
   /** Starts a slice with limits, or changes those of a slice that is there. */
-  set(name: string, resources: LinuxContainerResources): Promise<void>
+  set(name: string, resources: CgroupLimits): Promise<void>
   /** Ends a slice without processes. While it is there, systemd makes its cgroup again after a removal. */
   stop(name: string): Promise<void>
 }
@@ -60,7 +60,8 @@ export function sliceProperties({
   cpuQuota,
   cpuPeriod = DEFAULT_PERIOD_MICROSECONDS,
   memoryLimitInBytes,
-}: LinuxContainerResources): readonly SliceProperty[] {
+  mostPids,
+}: CgroupLimits): readonly SliceProperty[] {
   const properties: SliceProperty[] = []
   if (cpuShares) properties.push(["CPUWeight", "t", String(weightOf(cpuShares))])
   if (cpuQuota) {
@@ -70,6 +71,7 @@ export function sliceProperties({
   }
   if (memoryLimitInBytes)
     properties.push(["MemoryMax", "t", String(memoryLimitInBytes < 0 ? INFINITY : memoryLimitInBytes)])
+  if (mostPids) properties.push(["TasksMax", "t", String(mostPids)])
   return properties
 }
 
