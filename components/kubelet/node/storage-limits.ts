@@ -1,3 +1,4 @@
+import { etcHosts } from "../pod/pod-paths.ts"
 import {
   addQuantities,
   canonicalQuantity,
@@ -103,7 +104,8 @@ async function tryEnforce({ context, cache, workers, volumeUsages }: StorageLimi
     const uid = pod.metadata.uid!
     const running = (cache.get(uid)?.containers ?? []).filter(({ state }) => state === "running")
     const containers = await Promise.all(running.map((run) => containerStorage(context, run, stats)))
-    const message = exceededLimit(pod, localUsage(containers, volumes.get(uid) ?? []))
+    const hostsBytes = await context.runtime.files.size(etcHosts(context.config, uid))
+    const message = exceededLimit(pod, localUsage(containers, volumes.get(uid) ?? [], hostsBytes))
     if (message === undefined) continue
     context.log.info("Evicting a pod", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, resource: RESOURCE })
     context.events.event(pod, "Warning", "Evicted", message)

@@ -1,3 +1,4 @@
+import { terminationFile } from "../pod/pod-paths.ts"
 import type { ContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
@@ -12,6 +13,10 @@ export interface ContainerStorage {
   readonly writableLayer: FilesystemUsage | undefined
   /** Undefined if there is no log. */
   readonly logBytes: number | undefined
+  /**
+   * The file of its termination message, which it can fill without end. Differs from upstream, which does not count it.
+   */
+  readonly messageBytes?: number
 }
 
 /** What a pod takes of the node's storage, in bytes. */
@@ -31,12 +36,17 @@ export async function statsById({ runtime }: KubeletContext): Promise<StatsById>
 
 /** Returns the storage of one container; the size of its log is read from the file system. */
 export async function containerStorage(
-  { runtime }: KubeletContext,
+  { runtime, config }: KubeletContext,
   run: RuntimeContainer,
   stats: StatsById | Promise<StatsById>,
 ): Promise<ContainerStorage> {
-  const [logBytes, byId] = await Promise.all([run.logPath === "" ? undefined : runtime.files.size(run.logPath), stats])
-  return { run, writableLayer: byId.get(run.id)?.writableLayer, logBytes }
+  const message = terminationFile(config, run.pod.uid, run.name, run.notes.restartCount)
+  const [logBytes, messageBytes = 0, byId] = await Promise.all([
+    run.logPath === "" ? undefined : runtime.files.size(run.logPath),
+    run.notes.messagePath === "" ? undefined : runtime.files.size(message),
+    stats,
+  ])
+  return { run, writableLayer: byId.get(run.id)?.writableLayer, logBytes, messageBytes }
 }
 
 export const writableBytes = ({ writableLayer }: Pick<ContainerStorage, "writableLayer">): number =>
@@ -44,13 +54,19 @@ export const writableBytes = ({ writableLayer }: Pick<ContainerStorage, "writabl
 
 /**
  * Adds up what a pod's running containers and measured volumes take. Source: pkg/kubelet/stats/helper.go
- * calcEphemeralStorage.
+ * calcEphemeralStorage. `hostsBytes` is the size of its /etc/hosts.
  */
-export function localUsage(containers: readonly ContainerStorage[], volumes: readonly VolumeUsage[]): LocalUsage {
-  const byContainer = new Map(containers.map((one) => [one.run.name, writableBytes(one) + (one.logBytes ?? 0)]))
+export function localUsage(
+  containers: readonly ContainerStorage[],
+  volumes: readonly VolumeUsage[],
+  hostsBytes = 0,
+): LocalUsage {
+  const byContainer = new Map(
+    containers.map((one) => [one.run.name, writableBytes(one) + (one.logBytes ?? 0) + (one.messageBytes ?? 0)]),
+  )
   const onDisk = volumes.filter(({ volume }) => isOnDisk(volume)).map(({ measured }) => measured.usedBytes)
   return {
-    total: [...byContainer.values(), ...onDisk].reduce((all, bytes) => all + bytes, 0),
+    total: [...byContainer.values(), ...onDisk].reduce((all, bytes) => all + bytes, hostsBytes),
     containers: byContainer,
     volumes: new Map(volumes.map(({ volume, measured }) => [volume.name, measured.usedBytes])),
   }
