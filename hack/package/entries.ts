@@ -14,6 +14,8 @@ export interface Runner {
   readonly module: string
   /** The package that brings it; undefined for what is part of a runtime. */
   readonly package: string | undefined
+  /** Its versions with which the matchers have their types: the first that is tested, and later ones. */
+  readonly versions?: string
   /** The declaration that adds our matchers to those of its `expect`. */
   readonly types: string
 }
@@ -27,6 +29,7 @@ export const RUNNERS: Readonly<Record<string, Runner>> = {
   vitest: {
     module: "vitest",
     package: "vitest",
+    versions: ">=5.0.0",
     // Its parameters must be those of vitest's own: these are of vitest 5.
     types:
       'declare module "vitest" {\n' +
@@ -36,11 +39,13 @@ export const RUNNERS: Readonly<Record<string, Runner>> = {
   jest: {
     module: "@jest/globals",
     package: "@jest/globals",
+    versions: ">=30.0.0",
     types: `declare module "expect" {\n  interface Matchers<R> extends ClusterMatchers {}\n}\n`,
   },
   expect: {
     module: "expect",
     package: "expect",
+    versions: ">=30.0.0",
     types: `declare module "expect" {\n  interface Matchers<R> extends ClusterMatchers {}\n}\n`,
   },
 }

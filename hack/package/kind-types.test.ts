@@ -6,6 +6,7 @@ import { typesOfKinds } from "./kind-types.ts"
 const Part = message("example.v1.Part", "A part.", {
   name: f.string(1, "Its name.").required(),
   policy: f.string(2, "What to do.").enum("Keep", "Drop").default("Keep"),
+  "x-more": f.bool(3, "Whether there is more."),
 })
 const Plain = message("example.v1.Plain", "", {
   times: f.list(1, e.time, "When."),
@@ -31,12 +32,16 @@ describe("the types of a kind", () => {
   readonly name: string
   /** What to do. */
   readonly policy: "Keep" | "Drop"
+  /** Whether there is more. */
+  readonly "x-more"?: boolean | undefined
 }`)
     expect(text).toContain(`export interface PartInput {
   /** Its name. */
   readonly name: string
   /** What to do. */
   readonly policy?: "Keep" | "Drop" | undefined
+  /** Whether there is more. */
+  readonly "x-more"?: boolean | undefined
 }`)
   })
 

@@ -116,7 +116,7 @@ ${comment(doc)}export declare const ${name}: Resource<${name}, ${name}Input>
     const lines = Object.entries(message.fields).map(([name, { spec }]) => {
       const isThere = side === "read" ? isAlwaysRead(spec) : spec.presence === "required"
       const type = `${this.#type(spec.type, side, spec.enum)}${spec.orNull === true ? " | null" : ""}`
-      return `${comment(spec.doc, "  ")}  readonly ${name}${isThere ? `: ${type}` : `?: ${type} | undefined`}\n`
+      return `${comment(spec.doc, "  ")}  readonly ${property(name)}${isThere ? `: ${type}` : `?: ${type} | undefined`}\n`
     })
     return `{\n${lines.join("")}}`
   }
@@ -167,3 +167,6 @@ const messageIn = (type: Type): Message | undefined =>
 
 const comment = (doc: string, indent = ""): string =>
   doc === "" ? "" : `${indent}/** ${doc.replaceAll("*/", "* /")} */\n`
+
+/** Returns the name of a property as TypeScript writes it: `"x-kubernetes-map-type"`, which is no identifier. */
+const property = (name: string): string => (/^[\w$]+$/.test(name) ? name : JSON.stringify(name))

@@ -20,7 +20,9 @@ export function packageManifest({ name, version, license }: OwnManifest): object
     ...Object.entries(ENTRIES).map(([entry, module]) => way(entry, fileOf(module))),
     ...Object.keys(RUNNERS).map((name) => way(`testing/matchers/${name}`, `matchers-${name}`)),
   ]
-  const runners = Object.values(RUNNERS).flatMap((runner) => runner.package ?? [])
+  const runners = Object.values(RUNNERS).flatMap(({ package: name, versions = "*" }) =>
+    name === undefined ? [] : [[name, versions] as const],
+  )
   return {
     name,
     version,
@@ -30,8 +32,8 @@ export function packageManifest({ name, version, license }: OwnManifest): object
     type: "module",
     exports: { ...Object.fromEntries(ways), "./package.json": "./package.json" },
     // Each only for its own way in.
-    peerDependencies: Object.fromEntries(runners.map((runner) => [runner, "*"])),
-    peerDependenciesMeta: Object.fromEntries(runners.map((runner) => [runner, { optional: true }])),
+    peerDependencies: Object.fromEntries(runners),
+    peerDependenciesMeta: Object.fromEntries(runners.map(([runner]) => [runner, { optional: true }])),
     bin: { [name]: "./dist/cli.js" },
     files: ["dist", "THIRD-PARTY-LICENSES"],
     // Node 22.15 is the first with zstd, which snapshots need. The others: what the tests of the package run on.

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { readDeclarations, withoutComments, wordsOf } from "./statements.ts"
 
-const TEXT = `import type { A, B as Other } from "./a.ts";
+const TEXT = `import "./first.ts";
+import type { A, B as Other } from "./a.ts";
 /** The file. */
 /** A type. */
 export type Way = {

@@ -37,7 +37,8 @@ export function readDeclarations(path: string, text: string): DeclarationFile {
   const statements: Statement[] = []
   for (const chunk of chunksOf(text)) {
     const code = chunk.replace(COMMENT, "").trim()
-    if (code === "" || code === "export {};") continue
+    // An import for what it does declares nothing.
+    if (code === "" || code === "export {};" || /^import "[^"]+";?$/.test(code)) continue
     const braces = BRACES.exec(code)
     if (braces !== null) {
       const target = code.startsWith("import") ? imports : reexports

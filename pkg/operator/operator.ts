@@ -6,6 +6,7 @@
  *
  * using cluster = connect() await runOperator(cluster, [sharing], { signal: stopSignal() })
  */
+import "../version/check-runtime.ts"
 export { connect, type Connection, type ConnectOptions } from "./connect.ts"
 export { customKind, type CustomKind, type CustomObject } from "./custom-kind.ts"
 export {

@@ -13,6 +13,8 @@ import { fetchNode, NODES } from "./runtimes.ts"
  */
 
 const RUNNERS = ["vitest@5.1.1", "jest@30.5.2", "expect@30.5.2", "@jest/globals@30.5.2", "bun-types@1.4.4"]
+/** The first versions that the package names as peers. */
+const FIRST_RUNNERS = ["vitest@5.0.0", "jest@30.0.0", "expect@30.0.0", "@jest/globals@30.0.0", "bun-types@1.4.4"]
 const TEXTS = ["README.md", "docs/testing.md", "hack/package/README.md"]
 
 let project: Project
@@ -91,33 +93,39 @@ describe("the example of the documentation passes", () => {
   }
 })
 
-describe("the matchers", () => {
+describe.each(["newest", "first"])("the matchers, with the %s versions of the runners,", (versions) => {
   const node = () => fetchNode("24.21.0")
+  let first: Project | undefined
+  beforeAll(() => {
+    if (versions === "first") first = new Project([packArchive(), ...FIRST_RUNNERS])
+  }, 300_000)
+  const chosen = () => first ?? project
+  afterAll(() => first?.[Symbol.dispose]())
   const runs: Readonly<Record<RunnerName, (file: string) => Outcome>> = {
-    bun: (file) => project.run(BUN, ["test", "--timeout", "60000", `./${file}`]),
-    vitest: (file) => project.run(node(), ["node_modules/vitest/vitest.mjs", "run", "--testTimeout", "60000", file]),
+    bun: (file) => chosen().run(BUN, ["test", "--timeout", "60000", `./${file}`]),
+    vitest: (file) => chosen().run(node(), ["node_modules/vitest/vitest.mjs", "run", "--testTimeout", "60000", file]),
     jest: (file) =>
-      project.run(node(), [
+      chosen().run(node(), [
         "--experimental-vm-modules",
         "node_modules/jest/bin/jest.js",
         "--testTimeout=60000",
         "--testMatch",
         `**/${file}`,
       ]),
-    expect: (file) => project.run(node(), ["--test", file]),
+    expect: (file) => chosen().run(node(), ["--test", file]),
   }
   for (const [name, run] of Object.entries(runs) as [RunnerName, (file: string) => Outcome][])
     test(`work with the expect of ${name}, and are in its types`, () => {
       const file = `matchers/${name}.test`
-      project.write(`${file}.mjs`, matcherTest(name))
+      chosen().write(`${file}.mjs`, matcherTest(name))
       expectPassed(run(`${file}.mjs`), /\b1 pass|pass 1\b/)
 
-      project.write(`${file}.ts`, `${matcherTest(name)}${WRONG_USE}`)
+      chosen().write(`${file}.ts`, `${matcherTest(name)}${WRONG_USE}`)
       const types = name === "bun" ? ["bun-types"] : ["node"]
       const options = { strict: true, noEmit: true, target: "es2022", module: "nodenext", types, skipLibCheck: false }
-      project.write("matchers/tsconfig.json", JSON.stringify({ compilerOptions: options, files: [`${name}.test.ts`] }))
+      chosen().write("matchers/tsconfig.json", JSON.stringify({ compilerOptions: options, files: [`${name}.test.ts`] }))
       // Faults in the types of a runner are not ours.
-      const faults = project.run(BUN, [TSC, "-p", "matchers", "--pretty", "false"]).output.split("\n")
+      const faults = chosen().run(BUN, [TSC, "-p", "matchers", "--pretty", "false"]).output.split("\n")
       expect(faults.filter((line) => /^matchers|^node_modules\/k3ts/.test(line))).toEqual([])
     })
 })

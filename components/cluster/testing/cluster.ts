@@ -148,12 +148,13 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
 
   /**
    * Returns the kind that is served under this name; also for custom resources, and for kinds of extension servers that
-   * are available.
+   * are available. The test says what type its objects have: `cluster.kind<Widget>("example.com/v1", "Widget")`.
    */
-  kind(apiVersion: string, kind: string): Resource {
+  kind<T extends KubeObject = KubeObject>(apiVersion: string, kind: string): Resource<T> {
     const caller = callerOf()
     try {
-      return servedKind(this.#parts.assembly.apiServer, apiVersion, kind)
+      // The API server knows the kind by its schema; its type is the test's word.
+      return servedKind(this.#parts.assembly.apiServer, apiVersion, kind) as Resource as Resource<T>
     } catch (err) {
       throw at(caller, err)
     }
