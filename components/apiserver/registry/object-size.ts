@@ -5,7 +5,7 @@ import { RecentValues } from "../../../pkg/cache/recent-values.ts"
 import type { Write } from "../../../pkg/storage/storage.ts"
 
 /** Source: etcd server/embed/config.go DefaultMaxRequestBytes; upstream stores objects in their protobuf form. */
-const MOST_BYTES = 1.5 * 1024 * 1024
+export const MOST_BYTES = 1.5 * 1024 * 1024
 /** Most bytes around a value: its tag and length, or a number. */
 const MOST_BYTES_AROUND = 12
 const MOST_BYTES_A_CHARACTER = 3

@@ -2,21 +2,24 @@ import { badRequest, invalid } from "../../../../pkg/apimachinery/errors.ts"
 import { required } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { Decoded } from "../../../../pkg/apimachinery/decoding/decode.ts"
 import { applyConfigurationIn } from "../../../../pkg/apimachinery/patch/apply/apply.ts"
+import { fieldsExceed } from "../../../../pkg/apimachinery/patch/apply/least-size.ts"
 import { managerOf, trackUpdate, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
 import { trackUpdateIn } from "../../../../pkg/apimachinery/patch/apply/track-versions.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../pkg/clock/clock.ts"
 import type { ApiRequest } from "../../request.ts"
 import type { RegistryContext } from "../context.ts"
+import { MOST_BYTES } from "../object-size.ts"
 import { inNamespace, warnOf } from "../decode.ts"
 import { versionsOf } from "./field-versions.ts"
 
 /**
  * Records in metadata.managedFields what a create sets. This comes before admission, so that fields set by admission
- * have no manager. An apply has recorded its fields already.
+ * have no manager. An apply has recorded its fields already. Fields that make an object too large are not recorded: see
+ * `writeWithinSize`.
  */
 export const recordCreate = (context: RegistryContext, request: ApiRequest, object: KubeObject): KubeObject =>
-  request.patch?.type === "apply"
+  request.patch?.type === "apply" || (request.isLarge === true && fieldsExceed(request.resource, object, MOST_BYTES))
     ? object
     : trackUpdate(request.resource, undefined, object, changedBy(context, request))
 

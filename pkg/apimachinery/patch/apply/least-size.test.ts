@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test"
+import { RESOURCES } from "../../../api/resources.ts"
+import { SAMPLES } from "../../../../test/conformance/kinds/kinds.ts"
+import { decodeObject } from "../../decoding/decode.ts"
+import { fieldsExceed } from "./least-size.ts"
+import { trackUpdate } from "./track.ts"
+
+const stored = RESOURCES.filter(({ apiVersion, plural }) => SAMPLES[`${apiVersion} ${plural}`] !== undefined)
+
+test.each(stored.map((resource) => [resource.kind, resource] as const))(
+  "the fields of a %s are said to exceed no size that they do not exceed",
+  (_kind, resource) => {
+    // given what a manager owns of a new object
+    const { apiVersion, kind, plural } = resource
+    const sent = { apiVersion, kind, metadata: { name: "x" }, ...SAMPLES[`${apiVersion} ${plural}`]!.body }
+    const { object } = decodeObject(resource, sent)
+    const tracked = trackUpdate(resource, undefined, object, { manager: "m", now: "2026-01-01T00:00:00Z" })
+    const size = JSON.stringify(tracked.metadata.managedFields?.[0]?.fieldsV1 ?? {}).length
+    // then
+    expect(fieldsExceed(resource, object, size)).toBe(false)
+    expect(fieldsExceed(resource, object, -1025)).toBe(true)
+  },
+)
+
+test("the fields of tens of thousands of labels exceed a megabyte", () => {
+  const resource = stored.find(({ kind }) => kind === "ConfigMap")!
+  const labels = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`label-${i}`, "x"]))
+  const { object } = decodeObject(resource, { metadata: { name: "x", labels } })
+  expect(fieldsExceed(resource, object, 1e6)).toBe(true)
+  expect(fieldsExceed(resource, object, 2e6)).toBe(false)
+})
