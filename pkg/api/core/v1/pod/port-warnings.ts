@@ -23,22 +23,25 @@ export function portWarnings(containers: readonly (readonly [Ports, string])[]):
   const byNumber = new Map<string, Place[]>()
   const byName = new Map<string, string>()
   const sameNames: string[] = []
+  let comparisons = 0
   for (const [{ ports = [] }, path] of containers)
     for (const [i, port] of ports.entries()) {
       const field = `${path}.ports[${i}]`
-      if ((port.hostIP ?? "") !== "" && (port.hostPort ?? 0) === 0)
+      if ((port.hostIP ?? "") !== "" && (port.hostPort ?? 0) === 0 && warnings.length < MOST_WARNINGS)
         warnings.push(`${field}: hostIP set without hostPort: ${shown(port)}`)
       const key = `${port.containerPort}/${port.protocol}`
-      const others = byNumber.get(key) ?? []
+      let others = byNumber.get(key)
+      if (others === undefined) byNumber.set(key, (others = []))
       for (const other of others) {
+        if (warnings.length >= MOST_WARNINGS || ++comparisons > MOST_COMPARISONS) break
         const conflict = conflictOf(port, other.port)
         if (conflict !== undefined) warnings.push(`${field}: ${conflict} port definition with ${other.field}`)
       }
-      byNumber.set(key, [...others, { field, port }])
+      others.push({ field, port })
       if ((port.name ?? "") === "") continue
       const known = byName.get(port.name!)
       if (known === undefined) byName.set(port.name!, field)
-      else
+      else if (sameNames.length < MOST_WARNINGS)
         sameNames.push(
           `${field}: duplicate port name "${port.name}" with ${known}, services and probes that select ports ` +
             `by name will use ${known}`,
@@ -46,6 +49,13 @@ export function portWarnings(containers: readonly (readonly [Ports, string])[]):
     }
   return [...warnings, ...sameNames]
 }
+/**
+ * Of each sort, and comparisons of two ports. Differs from upstream, which compares all: of 40,000 equal ports, for
+ * which an object has room, each would conflict with each. A response has room for a few dozen warnings.
+ */
+const MOST_WARNINGS = 1000
+const MOST_COMPARISONS = 100_000
+
 const NO_WARNINGS: readonly string[] = []
 
 function conflictOf(a: ContainerPort, b: ContainerPort): string | undefined {
