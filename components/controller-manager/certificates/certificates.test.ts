@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { X509Certificate } from "node:crypto"
 import { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import type { CertificateSigningRequestStatus } from "../../../pkg/api/certificates/v1/certificatesigningrequestspec.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { signedRequest } from "../../../pkg/pki/request/certificate-request.fixtures.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
@@ -72,6 +73,62 @@ describe("signers", () => {
     expect(await statusOf(cluster, "r")).toMatchObject({
       conditions: [{ type: "Approved" }, { type: "Failed", reason: "SignerValidationFailure", message: wants }],
     })
+  })
+
+  test.each([
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "KUBERNETES.default.svc.cluster.local.",
+    "localhost",
+    "web.shop.svc",
+    "*.example.com",
+    "other",
+  ])("refuse a serving certificate of a kubelet for %s, which is no name of the node", async (name) => {
+    // given a cluster with another node
+    await using cluster = await startCluster()
+    await cluster.client.create(Node, { metadata: { name: "other" } })
+    // when
+    await create(cluster, "r", {
+      request: signedRequest("system:node:n", "system:nodes", name),
+      signerName: "kubernetes.io/kubelet-serving",
+      usages: ["digital signature", "server auth"],
+    })
+    await approve(cluster, "r")
+    // then
+    const status = await statusOf(cluster, "r")
+    expect(status).toMatchObject({
+      conditions: [{ type: "Approved" }, { type: "Failed", reason: "SignerValidationFailure" }],
+    })
+    expect(status).not.toHaveProperty("certificate")
+  })
+
+  test.each([
+    { what: "a loopback address", address: [127, 0, 0, 1], signed: false },
+    { what: "the cluster IP of the API server", address: [10, 43, 0, 1], signed: false },
+    {
+      what: "the same in IPv6 form",
+      address: [...Array.from({ length: 10 }, () => 0), 255, 255, 10, 43, 0, 1],
+      signed: false,
+    },
+    { what: "the address of another node", address: [192, 0, 2, 9], signed: false },
+    { what: "an address of its own", address: [192, 0, 2, 7], signed: true },
+  ])("sign a serving certificate of a kubelet for $what: $signed", async ({ address, signed }) => {
+    // given a cluster with another node
+    await using cluster = await startCluster()
+    const name = "other"
+    await cluster.client.create(Node, { metadata: { name } })
+    const body = { status: { addresses: [{ type: "InternalIP", address: "192.0.2.9" }] } }
+    await cluster.client.patch(Node, { name }, { type: "merge", body }, { subresource: "status" })
+    // when
+    await create(cluster, "r", {
+      request: signedRequest("system:node:n", "system:nodes", "n", address),
+      signerName: "kubernetes.io/kubelet-serving",
+      usages: ["digital signature", "server auth"],
+    })
+    await approve(cluster, "r")
+    // then
+    expect((await statusOf(cluster, "r")).certificate !== undefined).toBe(signed)
   })
 
   test("ignore requests for other signers", async () => {

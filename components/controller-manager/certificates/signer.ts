@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer"
 import {
   CertificateSigningRequest,
   KUBELET_CLIENT_SIGNER,
+  KUBELET_SERVING_SIGNER,
 } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
@@ -9,6 +10,7 @@ import { defineController, type Controller, type ReconcileContext } from "../../
 import type { Validity } from "../../../pkg/pki/certificate.ts"
 import type { CertificateRequest } from "../../../pkg/pki/request/certificate-request.ts"
 import { MEMBERSHIP_EXTRA } from "../../../pkg/pki/node-membership.ts"
+import { foreignName, NAMED } from "./serving-names.ts"
 import { certificateRequestOf, hasFailed, isApproved, signerOf } from "./request-rules.ts"
 
 /** Signs a request with one of the cluster's authorities; returns the certificate as PEM. */
@@ -34,6 +36,7 @@ export const certificateSigner = (certify: Certify): Controller<CertificateSigni
   defineController<CertificateSigningRequest>({
     name: "certificatesigningrequest-signing-controller",
     reconciles: CertificateSigningRequest,
+    watches: NAMED.map((resource) => ({ resource, keys: () => [] })),
     async reconcile(key, context) {
       const request = context.informers.of(CertificateSigningRequest).get(key)
       const signer = request && signerOf(request)
@@ -41,7 +44,7 @@ export const certificateSigner = (certify: Certify): Controller<CertificateSigni
       if (request.status.certificate !== undefined) return
       const wanted = certificateRequestOf(request)
       const usages = request.spec.usages ?? []
-      const refusal = signer.refusal(wanted, usages)
+      const refusal = signer.refusal(wanted, usages) ?? namesRefusal(request, wanted, context)
       if (refusal !== undefined) return writeStatus(context, failed(request, refusal, timestamp(context.clock)))
       const now = context.clock.now()
       const ttl = lifeOf(request)
@@ -54,6 +57,15 @@ export const certificateSigner = (certify: Certify): Controller<CertificateSigni
       return writeStatus(context, { ...request, status: { ...request.status, certificate } })
     },
   })
+
+function namesRefusal(
+  { spec }: CertificateSigningRequest,
+  wanted: CertificateRequest,
+  context: ReconcileContext,
+): string | undefined {
+  const foreign = spec.signerName === KUBELET_SERVING_SIGNER ? foreignName(wanted, context) : undefined
+  return foreign && `subjectAltName ${JSON.stringify(foreign)} is not one of the node ${wanted.commonName}`
+}
 
 /**
  * A kubelet's further certificate ends with the membership of its machine, as the one did by which it asked. Differs

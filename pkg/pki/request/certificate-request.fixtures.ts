@@ -8,9 +8,17 @@ const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256
 export const requestKey = privateKey.export({ type: "pkcs8", format: "pem" }).toString()
 
 /** Returns a PKCS #10 request as the base64 of its PEM, signed with a key of this process. */
-export function signedRequest(commonName: string, organization: string, dnsName?: string): string {
+export function signedRequest(
+  commonName: string,
+  organization: string,
+  dnsName?: string,
+  address?: readonly number[],
+): string {
   const attribute = (type: string, value: string) => set(sequence(oid(type), utf8String(value)))
-  const names = sequence(implicit(2, Buffer.from(dnsName ?? "")))
+  const names = sequence(
+    implicit(2, Buffer.from(dnsName ?? "")),
+    ...(address === undefined ? [] : [implicit(7, Buffer.from(address))]),
+  )
   const extensions = sequence(
     oid("1.2.840.113549.1.9.14"),
     set(sequence(sequence(oid("2.5.29.17"), octetString(names)))),
