@@ -1,6 +1,7 @@
 import type { Clock } from "../clock/clock.ts"
 import type { Tracing } from "../tracing/tracing.ts"
 import { openChannel } from "./channel.ts"
+import { processExits, type ProcessExit } from "./containerd-exits.ts"
 import { subscribeContainerEvents } from "./container-events.ts"
 import { CRI_NAMESPACE } from "./containerd-events.ts"
 import { imageService } from "./image-service.ts"
@@ -10,6 +11,8 @@ import type { ImageService, RuntimeService } from "./service.ts"
 export interface CriClient {
   readonly runtime: RuntimeService
   readonly images: ImageService
+  /** Yields the processes that end, of execs too, from when `onActive` is called on. containerd only. */
+  processExits(signal: AbortSignal, onActive: () => void): AsyncIterable<ProcessExit>
   close(): void
 }
 
@@ -32,5 +35,12 @@ export function connectCri(endpoint: string, clock: Clock, tracing?: Pick<Tracin
   const runtime: RuntimeService = runtimeService(channel, (signal) =>
     subscribeContainerEvents(channel, runtime, clock, signal),
   )
-  return { runtime, images: imageService(channel), close: () => channel.close() }
+  const exits = processExits(channel)
+  return {
+    runtime,
+    images: imageService(channel),
+    // Later calls on the same connection are answered only after the runtime has accepted the subscription.
+    processExits: (signal, onActive) => exits(signal, () => void runtime.version({ signal }).then(onActive, () => {})),
+    close: () => channel.close(),
+  }
 }

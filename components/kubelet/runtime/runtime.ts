@@ -63,6 +63,13 @@ export interface ServedSocket {
   close(): Promise<void>
 }
 
+/** The process whose streams a URL is for. */
+export interface CommandOf {
+  readonly containerId: string
+  /** A new process in the container, or the container's own. */
+  readonly process: "exec" | "container"
+}
+
 /**
  * Opens the URLs that the runtime's exec, attach and portForward return. All methods reject with an Error when the URL
  * cannot be reached.
@@ -72,7 +79,7 @@ export interface RuntimeStreams {
    * Whether the output of an attached client ends when its input does, unless the container's own input is closed then.
    */
   readonly inputEndsOutput: boolean
-  remoteCommand(url: string, streams: CommandStreams): Promise<RemoteCommandClient>
+  remoteCommand(url: string, streams: CommandStreams, of: CommandOf): Promise<RemoteCommandClient>
   portForward(url: string): Promise<PortForwardClient>
 }
 

@@ -13,6 +13,7 @@ import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 import { attached } from "./attached.ts"
+import type { CommandOf } from "../runtime/runtime.ts"
 import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { VolumeUsages } from "../stats/volume-usage.ts"
@@ -65,10 +66,11 @@ export function nodeConnector({
   async function join(
     url: string,
     streams: CommandStreams,
+    of: CommandOf,
     accept: () => Promise<RemoteCommandSession | undefined>,
     seen: (command: RemoteCommandClient) => RemoteCommandClient = (command) => command,
   ): Promise<void> {
-    const command = await runtime.streams.remoteCommand(url, streams)
+    const command = await runtime.streams.remoteCommand(url, streams, of)
     const session = await accept()
     if (session === undefined) return command.close()
     await joinRemoteCommand(session, seen(command))
@@ -117,9 +119,10 @@ export function nodeConnector({
     proxy: kubeletServer({ context, cache, workers, status, volumeUsages, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
+      const containerId = runningOf(podOf(target), container).id
       const url = await orApiError(
         runtime.containers.exec({
-          containerId: runningOf(podOf(target), container).id,
+          containerId,
           cmd: command,
           stdin,
           stdout,
@@ -127,7 +130,7 @@ export function nodeConnector({
           tty,
         }),
       )
-      await join(url, streams, accept)
+      await join(url, streams, { containerId, process: "exec" }, accept)
     },
     async attach(target, { container, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
@@ -139,7 +142,7 @@ export function nodeConnector({
       const closesInput = containersOf(pod).some(
         (of) => of.container.name === container && of.container.stdinOnce === true && of.container.tty !== true,
       )
-      await join(url, streams, accept, (command) =>
+      await join(url, streams, { containerId: run.id, process: "container" }, accept, (command) =>
         attached(command, {
           clock,
           inputEndsOutput: runtime.streams.inputEndsOutput && !closesInput,

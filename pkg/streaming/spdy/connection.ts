@@ -118,7 +118,8 @@ export class SpdyConnection {
       if (part.length > 0) room = this.#socket.write(part)
     }
     this.#socket.uncork()
-    if (room) done()
+    // What `uncork` could send at once is not followed by another `drain`.
+    if (room || !this.#socket.writableNeedDrain) done()
     else this.#blocked.push(done)
   }
 

@@ -1,20 +1,19 @@
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { CriClient } from "../../../../pkg/cri/client.ts"
-import { connectPortForward } from "../../../../pkg/streaming/port-forward-client.ts"
-import { connectRemoteCommand } from "../../../../pkg/streaming/remote-command-client.ts"
 import type { CgroupDriver } from "../../../../pkg/cri/cgroup-driver.ts"
 import type { ContainerRuntime } from "../runtime.ts"
 import { hostCgroups } from "./cgroups.ts"
 import { hostFiles } from "./files/files.ts"
 import { hostMachine } from "./machine.ts"
 import { hostNetwork } from "./network.ts"
+import { criStreams } from "./streams/cri-streams.ts"
 import { hostPluginSockets } from "./plugin-sockets.ts"
 import { hostUsage } from "./usage/host-usage.ts"
 import { hostVolumes } from "./volumes/host-volumes.ts"
 
 /** Returns the interface to this host, with the container runtime that `cri` reaches. */
 export const criRuntime = (
-  cri: Pick<CriClient, "runtime" | "images">,
+  cri: Pick<CriClient, "runtime" | "images" | "processExits">,
   cgroupDriver: CgroupDriver,
   clock: Clock,
   moreImages: () => Promise<void> | undefined = () => undefined,
@@ -29,10 +28,5 @@ export const criRuntime = (
   usage: hostUsage(cgroupDriver),
   volumes: hostVolumes(),
   plugins: hostPluginSockets(clock),
-  // As containerd does. Source: pkg/cri/io/container_io.go Attach.
-  streams: {
-    inputEndsOutput: true,
-    remoteCommand: (url, streams) => connectRemoteCommand({ url, streams }),
-    portForward: (url) => connectPortForward({ url }),
-  },
+  streams: criStreams(cri, clock),
 })

@@ -1,0 +1,45 @@
+import type { Clock } from "../../../../../pkg/clock/clock.ts"
+import type { CriClient } from "../../../../../pkg/cri/client.ts"
+import { connectPortForward } from "../../../../../pkg/streaming/port-forward-client.ts"
+import { connectRemoteCommand } from "../../../../../pkg/streaming/remote-command-client.ts"
+import type { RuntimeStreams } from "../../runtime.ts"
+import { HeldOutputs } from "./held-outputs.ts"
+import { withWholeInput } from "./whole-input.ts"
+
+/** The streams of a runtime behind the CRI. */
+export function criStreams(cri: Pick<CriClient, "runtime" | "processExits">, clock: Clock): RuntimeStreams {
+  let stateDir: Promise<string | undefined> | undefined
+  const outputs = new HeldOutputs({
+    clock,
+    exits: (signal, onActive) => cri.processExits(signal, onActive),
+    stateDir() {
+      stateDir ??= stateDirOf(cri)
+      stateDir.catch(() => (stateDir = undefined))
+      return stateDir
+    },
+  })
+  return {
+    // As containerd does. Source: pkg/cri/io/container_io.go Attach.
+    inputEndsOutput: true,
+    async remoteCommand(url, streams, { containerId, process }) {
+      // The output of a terminal ends with its process only.
+      const held = streams.stdin && !streams.tty ? await outputs.hold(containerId, process) : undefined
+      try {
+        const command = await connectRemoteCommand({ url, streams })
+        return held === undefined ? command : withWholeInput(command, held, clock)
+      } catch (err) {
+        held?.release()
+        throw err
+      }
+    },
+    portForward: (url) => connectPortForward({ url }),
+  }
+}
+
+/** Returns the folder where containerd's CRI has the pipes of containers; undefined for another runtime. */
+async function stateDirOf({ runtime }: Pick<CriClient, "runtime">): Promise<string | undefined> {
+  if ((await runtime.version()).runtimeName !== "containerd") return undefined
+  const { info } = await runtime.status(true)
+  const { stateDir } = JSON.parse(info?.["config"] ?? "{}") as { readonly stateDir?: string }
+  return stateDir
+}

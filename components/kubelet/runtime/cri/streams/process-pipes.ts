@@ -1,0 +1,153 @@
+import { closeSync, constants, openSync, readdirSync, readSync, watch, type FSWatcher } from "node:fs"
+import { join } from "node:path"
+import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
+
+/** Somebody who needs the pipes of a process held; resolves to whether they are. */
+export interface Waiting extends PromiseWithResolvers<boolean> {
+  readonly which: "exec" | "container"
+  /** The pipe of its input, once its outputs were found. */
+  input?: string
+}
+
+/** A folder without all its pipes is looked at again after a millisecond, so often. */
+const MOST_TRIES = 50
+
+/**
+ * The named pipes of a container's processes while somebody needs them held. Each process has a folder, in which
+ * containerd makes `<id>-stdin` (if it has an input), `<id>-stdout` and `<id>-stderr` (without a terminal).
+ */
+export class ProcessPipes {
+  readonly #containerId: string
+  readonly #folder: string
+  readonly #clock: Clock
+  #watcher: FSWatcher | undefined
+  #again: Timer | undefined
+  #tries = 0
+  /** Folders that need no other look. */
+  readonly #seen = new Set<string>()
+  /** Open descriptors by the process's id. */
+  readonly #held = new Map<string, readonly number[]>()
+  readonly #ended = new Set<string>()
+  readonly #all = new Set<Waiting>()
+  #waiting: Waiting[] = []
+
+  constructor(containerId: string, folder: string, clock: Clock) {
+    this.#containerId = containerId
+    this.#folder = folder
+    this.#clock = clock
+    // What runs already is no process to come.
+    for (const name of namesIn(folder))
+      if (!namesIn(join(folder, name)).includes(`${containerId}-stdin`)) this.#seen.add(name)
+    try {
+      this.#watcher = watch(folder, () => this.look())
+      this.#watcher.on("error", () => this.#watcher?.close())
+    } catch {
+      this.#watcher = undefined // a runtime without pipes: they are waited for until `remove`
+    }
+  }
+
+  add(which: Waiting["which"]): Waiting {
+    const waiting: Waiting = { ...Promise.withResolvers<boolean>(), which }
+    this.#all.add(waiting)
+    this.#waiting.push(waiting)
+    this.#tries = 0
+    return waiting
+  }
+
+  /** Returns whether nobody needs the pipes any more: then nothing is held. */
+  remove(waiting: Waiting): boolean {
+    this.#settle(waiting, false)
+    if (!this.#all.delete(waiting) || this.#all.size > 0) return false
+    this.#watcher?.close()
+    this.#again?.cancel()
+    this.letGo()
+    return true
+  }
+
+  /** Holds the pipes of processes that have come. */
+  look(): void {
+    if (this.#waiting.length === 0) return
+    for (const name of namesIn(this.#folder)) if (!this.#seen.has(name)) this.#lookAt(name)
+    const own = this.#waiting.find(({ which }) => which === "container")
+    if (own !== undefined && this.#held.has(this.#containerId)) this.#settle(own, true)
+  }
+
+  /** A process has ended. */
+  ended(id: string): void {
+    this.#ended.add(id)
+    this.#release(id)
+  }
+
+  letGo(): void {
+    for (const id of [...this.#held.keys()]) this.#release(id)
+  }
+
+  #lookAt(name: string): void {
+    const folder = join(this.#folder, name)
+    const files = namesIn(folder)
+    const stderr = files.find((file) => file.endsWith("-stderr"))
+    if (stderr === undefined) {
+      if (this.#tries++ < MOST_TRIES) this.#again ??= this.#clock.setTimeout(() => this.#lookAgain(), 1)
+      return
+    }
+    const id = stderr.slice(0, -"-stderr".length)
+    const which = id === this.#containerId ? "container" : "exec"
+    const waiting = this.#waiting.find((one) => one.which === which)
+    if (waiting === undefined && which === "container") return
+    this.#seen.add(name)
+    // Another process without an input, such as a probe's.
+    if (!files.includes(`${id}-stdin`) || waiting === undefined) return
+    waiting.input = join(folder, `${id}-stdin`)
+    this.#settle(waiting, this.#hold(id, [join(folder, `${id}-stdout`), join(folder, stderr)]))
+  }
+
+  #lookAgain(): void {
+    this.#again = undefined
+    this.look()
+  }
+
+  #hold(id: string, paths: readonly string[]): boolean {
+    if (this.#ended.has(id)) return true // with all that it wrote
+    const fds: number[] = []
+    try {
+      // For reading too: a pipe that nobody reads could not be opened without waiting. See fifo(7).
+      for (const path of paths) fds.push(openSync(path, constants.O_RDWR | constants.O_NONBLOCK))
+    } catch {
+      for (const fd of fds) closeSync(fd)
+      return false
+    }
+    this.#held.set(id, fds)
+    return true
+  }
+
+  #release(id: string): void {
+    for (const fd of this.#held.get(id) ?? []) closeSync(fd)
+    this.#held.delete(id)
+  }
+
+  #settle(waiting: Waiting, isHeld: boolean): void {
+    this.#waiting = this.#waiting.filter((one) => one !== waiting)
+    waiting.resolve(isHeld)
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // the process, or the container, has gone
+  }
+}
+
+/** Reads and drops what is in a pipe. */
+export function drainPipe(path: string): void {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    while (readSync(fd, new Uint8Array(64 * 1024)) > 0);
+  } catch {
+    // It is empty (EAGAIN), or has gone.
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
