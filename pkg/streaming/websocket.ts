@@ -156,6 +156,8 @@ class Channel extends Duplex {
     if (this.#remoteEnded) return
     this.#remoteEnded = true
     if (!this.destroyed) this.push(null)
+    // Once its end is there, a channel never asks for more: it would block the others for ever.
+    this.#socket.setFull(this, false)
   }
 
   override _read(): void {

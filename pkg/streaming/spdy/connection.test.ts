@@ -54,6 +54,26 @@ describe("a SPDY connection", () => {
     client.destroy()
   })
 
+  test("goes on with other streams when one ends with a full buffer", async () => {
+    // given two streams
+    const [near, far] = await sockets()
+    const client = new SpdyConnection({ socket: near, side: "client" })
+    const [full, other] = [client.open({ streamtype: "stdout" }), client.open({ streamtype: "error" })]
+
+    // when the end of one comes with more than fits, and then what the other says
+    const writer = new FrameWriter()
+    const send = (frame: Frame) => far.write(writer.write(frame))
+    for (const streamId of [1, 3]) send({ type: "synReply", streamId, fin: false, headers: {} })
+    send({ type: "data", streamId: 1, fin: true, data: Buffer.alloc(300 * 1024) })
+    await once(full, "readable")
+    send({ type: "data", streamId: 3, fin: true, data: Buffer.from("status") })
+
+    // then
+    expect((await text(full)).length).toBe(300 * 1024)
+    expect((await text(other)).toString()).toBe("status")
+    client.destroy()
+  })
+
   test("passes much data completely, and slows the sender down while the reader is slow", async () => {
     const accepted = Promise.withResolvers<SpdyStream>()
     const { client } = await pair((stream) => {

@@ -69,6 +69,8 @@ export class SpdyStream extends Duplex {
     if (this.#remoteEnded) return
     this.#remoteEnded = true
     if (!this.destroyed) this.push(null)
+    // Once its end is there, a stream never asks for more: it would block the others for ever.
+    this.#connection.setFull(this, false)
     if (this.writableFinished) this.#connection.forget(this)
   }
 

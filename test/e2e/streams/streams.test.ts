@@ -77,14 +77,11 @@ describeOnNode("the streams of a pod", () => {
     },
   )
 
-  test.each(rows)(
-    "$size bytes over $protocol come back",
-    async ({ protocol, size }) => {
-      const input = randomBytes(size)
-      const { out, err, code } = await run(protocol, `head -c ${size}; echo done >&2; exit 3`, input)
-      expect([sha256(out), err, code]).toEqual([sha256(input), "done\n", 3])
-    },
-  )
+  test.each(rows)("$size bytes over $protocol come back", async ({ protocol, size }) => {
+    const input = randomBytes(size)
+    const { out, err, code } = await run(protocol, `head -c ${size}; echo done >&2; exit 3`, input)
+    expect([sha256(out), err, code]).toEqual([sha256(input), "done\n", 3])
+  })
 
   test.each(PROTOCOLS)("a command that leaves its input unread keeps its exit code, over %s", async (protocol) => {
     const input = randomBytes(MIB)
