@@ -27,6 +27,7 @@ import { createContext, withTracing, type Context } from "../context.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { loggerOf } from "../logger.ts"
 import { untilFormerEnded } from "../process/former-process.ts"
+import { closeServerFolder } from "../process/private-folder.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer, type Lock } from "../process/pid-file.ts"
 import { ServiceManager } from "../process/service-manager.ts"
 import { untilSignal } from "../process/process-life.ts"
@@ -53,6 +54,7 @@ export default defineCommand({
     refuseLacking(await preflight(flags))
     await refuseBeforeWriting(flags)
     const lock = lockDataDir(dataDir)
+    closeServerFolder(dataDir, log)
     try {
       const nodeLock = ownsNode ? lockNode() : undefined
       try {
