@@ -24,6 +24,9 @@ export type Place =
   | "unhandled rejection"
   | "watch"
 
+/** The places that are tried again ever more slowly: each failure is logged, as it cannot fill the log. */
+const BACKED_OFF: ReadonlySet<Place> = new Set(["reconcile"])
+
 const counts = new Map<Place, number>()
 /** How often each failure was contained, by its place and stack. Bounded: the oldest are forgotten. */
 const seen = new Map<string, number>()
@@ -31,15 +34,15 @@ const MOST_SEEN = 1000
 
 /**
  * Counts a failure and logs it with its stack. Of a failure that returns from the same place with the same stack the
- * 2nd, 4th, 8th … are logged too, with their number, so that no flood of them fills the log. Never throws, but for a
- * FatalError, which nothing may contain.
+ * 2nd, 4th, 8th … are logged too, with their number, so that no flood of them fills the log; of a reconcile each is.
+ * Never throws, but for a FatalError, which nothing may contain.
  */
 export function contain(place: Place, err: unknown, log: Logger, fields: LogFields = {}): void {
   if (err instanceof FatalError) throw err
   counts.set(place, (counts.get(place) ?? 0) + 1)
   const stack = err instanceof Error ? err.stack : undefined
   const times = timesOf(`${place}\n${framesOf(stack) ?? String(err)}`)
-  if ((times & (times - 1)) !== 0) return
+  if (!BACKED_OFF.has(place) && (times & (times - 1)) !== 0) return
   try {
     log.error("Contained a failure; everything else goes on", { place, ...fields, err, stack, times })
   } catch {
