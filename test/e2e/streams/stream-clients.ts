@@ -53,6 +53,9 @@ export async function startCommand(
   }
 }
 
+/** The most bytes of one message. */
+const MOST_BYTES = 64 * 1024
+
 async function overWebSocket(server: TestServer, path: string, version: 4 | 5): Promise<RunningCommand> {
   const { ca, headers } = credentials(server)
   const url = `wss://${server.host}:${server.port}${path}`
@@ -73,8 +76,11 @@ async function overWebSocket(server: TestServer, path: string, version: 4 | 5): 
   })
   await once(ws, "open")
   const send = async () => {
-    for await (const chunk of stdin)
-      await new Promise((resolve) => ws.send(Buffer.concat([Buffer.from([0]), chunk as Buffer]), resolve))
+    for await (const chunk of stdin as AsyncIterable<Buffer>)
+      for (let from = 0; from < chunk.length; from += MOST_BYTES) {
+        const part = chunk.subarray(from, from + MOST_BYTES)
+        await new Promise((resolve) => ws.send(Buffer.concat([Buffer.from([0]), part]), resolve))
+      }
     if (version === 5) ws.send(Buffer.from([255, 0]), () => {})
   }
   void send()

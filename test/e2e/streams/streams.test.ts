@@ -3,6 +3,7 @@
  * takes larger sizes, and hundreds of execs.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { spawn } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { readdirSync, readlinkSync } from "node:fs"
@@ -162,6 +163,29 @@ describeOnNode("the streams of a pod", () => {
     await echo(65_537)
     forwarding.close()
     await forwarding.closed
+  })
+
+  test("a log whose client is killed leaves no open file, whether it reads, has stopped to read, or waits for more", async () => {
+    // given
+    const kubectl = (script: string) =>
+      spawn("sh", ["-c", script], { env: cluster.kubectl.env, detached: true, stdio: "ignore" })
+    await cluster.runPod("talker", {
+      containers: [{ name: "c", image: BUSYBOX, command: stay("yes 0123456789 | head -n 400000") }],
+      terminationGracePeriodSeconds: 1,
+    })
+    const clients = Array.from({ length: 3 }, () => [
+      kubectl("kubectl logs -f talker >/dev/null"),
+      kubectl("kubectl logs -f talker | sleep 60"),
+      kubectl("kubectl logs talker | sleep 60"),
+    ]).flat()
+    await until(() => open().length === clients.length)
+
+    // when
+    for (const { pid } of clients) process.kill(-pid!, "SIGKILL")
+
+    // then
+    await until(() => open().length === 0)
+    expect((await cluster.kubectl.ok(["logs", "talker", "--tail=1"])).trim()).toBe("0123456789")
   })
 
   test.skipIf(!IS_WHOLE)("a thousand execs leave nothing", async () => {
