@@ -158,8 +158,8 @@ describeOnNode("the streams of a pod", () => {
       await bytesOf(data)
       expect(await error).toBe("")
     }
-    // containerd takes a second to end each connection
-    await Promise.all([...SIZES.map(echo), broken(), broken()])
+    // containerd takes a second to end each connection, and cuts then what is still on the way
+    await Promise.all([...SIZES.filter((size) => size <= 2 * MIB).map(echo), broken(), broken()])
     await echo(65_537)
     forwarding.close()
     await forwarding.closed
