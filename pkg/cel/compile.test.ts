@@ -94,3 +94,27 @@ test("an evaluation stops when its budget is used up", () => {
   expect(costExceeded).toBe(true)
   expect(show(value)).toBe("operation cancelled: actual cost limit exceeded")
 })
+
+const bomb = (i: number) => `self.name.matches('${"a{1000}".repeat(8)}${i}')`
+
+test.each([
+  {
+    title: "one pattern",
+    given: `self.name.matches('${"a{1000}".repeat(100)}')`,
+    wants: /patterns of this expression/,
+  },
+  { title: "several patterns", given: [1, 2, 3].map(bomb).join(" || "), wants: /at most 20000 steps are allowed/ },
+])("an expression is refused when the repetitions of $title are too large", ({ given, wants }) => {
+  const compiled = compile(given, { variables: { self } })
+  expect("stage" in compiled && formatIssues(compiled.issues, given)).toMatch(wants)
+})
+
+test("an evaluation pays for the patterns that it makes", () => {
+  // given 1,000 patterns of 8,000 instructions
+  const given = `[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, [0,1,2,3,4,5,6,7,8,9].all(c,
+    !self.name.matches('${"x{1000}".repeat(8)}' + string(a * 100 + b * 10 + c)))))`
+  const compiled = compile(given, { variables: { self } })
+  if ("stage" in compiled) throw new Error(formatIssues(compiled.issues, given))
+  // when, then
+  expect(compiled.program.evaluate({ self: object })).toMatchObject({ costExceeded: true })
+})

@@ -1,4 +1,6 @@
 import { RecentByText } from "../cache/recent-by-text.ts"
+import { countPattern } from "../re2/limits.ts"
+import { programSize } from "../re2/program-size.ts"
 import { compileRe2 } from "../re2/re2.ts"
 import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
@@ -20,11 +22,11 @@ export interface Pattern {
  */
 const MOST_WORK = 20_000_000
 
-/** What a compiled pattern takes for each character of its source, in characters of two bytes. */
-const COMPILED = 40
+/** What a compiled pattern takes for each of its instructions, in characters of two bytes. */
+const COMPILED = 100
 const known = new RecentByText<{ readonly pattern: Pattern | string; readonly weight: number }>({
   entries: 1000,
-  characters: 8_000_000,
+  characters: 16_000_000,
   weightOf: ({ weight }) => weight,
 })
 
@@ -36,15 +38,23 @@ export function compilePattern(source: string): Pattern | string {
   const before = known.get(source)
   if (before !== undefined) return before.pattern
   const pattern = compileAnew(source)
-  known.set(source, { pattern, weight: typeof pattern === "string" ? pattern.length : COMPILED * source.length })
+  known.set(source, {
+    pattern,
+    weight: typeof pattern === "string" ? pattern.length : COMPILED * programSize(source).size,
+  })
   return pattern
 }
 
-/** Longer patterns are refused; Go refuses patterns by the size of their program. */
-const LONGEST = 100_000
+/** The functions whose last required argument is a pattern. */
+export const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(["matches", "find", "findAll"])
+
+/** Returns why a constant pattern cannot be compiled; undefined when it was. */
+export function constantFault(source: string): string | undefined {
+  const pattern = countPattern(source) ?? compilePattern(source)
+  return typeof pattern === "string" ? pattern : undefined
+}
 
 function compileAnew(source: string): Pattern | string {
-  if (source.length > LONGEST) return `error parsing regexp: expression too large: \`${source.slice(0, 64)}…\``
   try {
     const compiled = compileRe2(source)
     const isUnbounded = /[*+]|\{[0-9]+,\}/.test(source)

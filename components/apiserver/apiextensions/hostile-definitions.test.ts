@@ -61,6 +61,30 @@ test("a pattern that would make a backtracking engine hang takes time that grows
   expect(answer.code).toBe(422)
 })
 
+/** Distinct patterns of 9,000 instructions each. */
+const bombs = Array.from({ length: 100 }, (_, i) => `${"a{1000}".repeat(9)}${i}`)
+
+test("a definition whose patterns are large only together is refused", async () => {
+  const properties = Object.fromEntries(bombs.map((pattern, i) => [`p${i}`, { type: "string", pattern }]))
+  const spec = { type: "object", properties }
+  const answer = await server.call("POST", DEFINITIONS, json(definition("bombs", "Bomb", spec)))
+  expect(answer.code).toBe(422)
+  expect(answer.text).toContain("the repetitions in the patterns of this object are too large")
+})
+
+test("a DeviceClass whose selectors have patterns that are large only together is refused", async () => {
+  const selectors = bombs
+    .slice(0, 32)
+    .map((pattern) => ({ cel: { expression: `device.driver.matches('${pattern}')` } }))
+  const answer = await server.call(
+    "POST",
+    "/apis/resource.k8s.io/v1/deviceclasses",
+    json({ apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name: "bomb" }, spec: { selectors } }),
+  )
+  expect(answer.code).toBe(422)
+  expect(answer.text).toContain("the repetitions in the patterns of this object are too large")
+})
+
 test("a value is looked up in an enum of fifty thousand values without a search through all of them", async () => {
   const values = Array.from({ length: 50_000 }, (_, i) => `value-${i}`)
   const spec = { type: "object", properties: { a: { type: "array", items: { type: "string", enum: values } } } }

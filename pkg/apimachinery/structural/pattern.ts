@@ -1,5 +1,7 @@
 import { clearedAtRest } from "../../cache/at-rest.ts"
 import { RecentByText } from "../../cache/recent-by-text.ts"
+import { countPattern } from "../../re2/limits.ts"
+import { programSize } from "../../re2/program-size.ts"
 import { compileRe2 } from "../../re2/re2.ts"
 
 /**
@@ -7,12 +9,20 @@ import { compileRe2 } from "../../re2/re2.ts"
  * whatever the pattern, so no definition can stop the server with a pattern.
  */
 export interface Pattern {
+  /** In instructions. */
+  readonly size: number
   /** Whether the pattern matches anywhere in a text. */
   matches(text: string): boolean
 }
 
 /** Caches patterns, which are few and the same in each version of a definition. */
-const compiled = new RecentByText<Pattern>({ entries: 20_000, characters: 1_000_000 })
+const compiled = new RecentByText<Pattern>({
+  entries: 20_000,
+  characters: 32_000_000,
+  weightOf: ({ size }) => COMPILED * size,
+})
+/** What a compiled pattern takes for each of its instructions, in characters of two bytes. */
+const COMPILED = 100
 /** Matching texts up to this length are cached, a limited number for each pattern, since names repeat. */
 const LONGEST_REMEMBERED = 128
 const MOST_REMEMBERED = 256
@@ -24,6 +34,7 @@ export function patternOf(source: string): Pattern {
   const expression = compileRe2(source)
   const matched = clearedAtRest(new Set<string>())
   const pattern: Pattern = {
+    size: programSize(source).size,
     matches(text) {
       if (matched.has(text)) return true
       const found = expression.test(text)
@@ -38,8 +49,13 @@ export function patternOf(source: string): Pattern {
   return pattern
 }
 
-/** Returns Go's message for an invalid pattern; undefined for a valid one. Source: regexp/syntax Error. */
+/**
+ * Returns Go's message for an invalid pattern of an object; undefined for a valid one. Source: regexp/syntax Error.
+ * Differs from upstream: a pattern is refused as well when it makes all of the object's too large.
+ */
 export function patternProblem(source: string): string | undefined {
+  const problem = countPattern(source)
+  if (problem !== undefined) return problem
   try {
     patternOf(source)
     return undefined

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { withPatternsOfObject } from "../../re2/limits.ts"
 import { deepEqual } from "../json/equal.ts"
 import type { Cause } from "../errors.ts"
 import { invalidValue, invalidValues, NO_CAUSES, notSupported, required, tooLong } from "./field-errors.ts"
@@ -27,7 +28,10 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
  * checked when that object was written, and is not checked again: most writes change only a status. A kind's own rules
  * rely on its type, so where a required field is missing they see zeros, and the faults they find there are left out.
  */
-function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
+const validateRules = <T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] =>
+  withPatternsOfObject(() => rulesFaults(resource, obj, change))
+
+function rulesFaults<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
   const declared = validateFields(resource.schema, obj, change?.old)
   const again = change?.strategy === resource && resource.upstreamChecks?.rules === 2
   const found = withOwnRules(resource.schema, obj, again ? both(declared, declared) : declared, (whole) =>

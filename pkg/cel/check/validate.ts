@@ -1,6 +1,7 @@
+import { countPattern, expansionOf } from "../../re2/limits.ts"
 import { toDuration, toTimestamp } from "../values/convert.ts"
 import { clauseFault, formatKinds, parseFormat } from "../library/format-text.ts"
-import { compilePattern } from "../regex.ts"
+import { compilePattern, PATTERN_FUNCTIONS } from "../regex.ts"
 import type { Call, Expr, ListExpr, MapExpr } from "../syntax/ast.ts"
 import type { Issues } from "../syntax/issue.ts"
 import { formatType, isOptional, sameType, type CelType } from "../type.ts"
@@ -13,7 +14,34 @@ import { children } from "../syntax/ast.ts"
  * ext/formatting.go.
  */
 export function validate(root: Expr, issues: Issues): void {
-  visit(root, false, issues)
+  if (validatePatterns(root, issues)) visit(root, false, issues)
+}
+
+/** What the repetitions of an expression's constant patterns may add to them, in instructions. */
+const MOST_OF_EXPRESSION = 20_000
+
+/**
+ * Whether all constant patterns together are small enough to be compiled. Differs from upstream, which compiles as many
+ * as there are.
+ */
+function validatePatterns(root: Expr, issues: Issues): boolean {
+  let expansion = 0
+  const visitPatterns = (expr: Expr): boolean => {
+    const [pattern] = expr.kind === "call" && PATTERN_FUNCTIONS.has(expr.function) ? expr.args : []
+    if (pattern?.kind === "literal" && typeof pattern.value === "string") {
+      expansion += expansionOf(pattern.value)
+      const problem =
+        expansion > MOST_OF_EXPRESSION
+          ? `the repetitions in the patterns of this expression are too large: at most ${MOST_OF_EXPRESSION} steps are allowed`
+          : countPattern(pattern.value)
+      if (problem !== undefined) {
+        issues.report(pattern.offset, problem)
+        return false
+      }
+    }
+    return children(expr).every(visitPatterns)
+  }
+  return visitPatterns(root)
 }
 
 function visit(expr: Expr, inFormat: boolean, issues: Issues): void {

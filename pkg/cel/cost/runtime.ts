@@ -1,3 +1,4 @@
+import { expansionOf } from "../../re2/limits.ts"
 import { KUBERNETES_COSTS } from "./runtime-kubernetes.ts"
 import { LIBRARY_COSTS } from "./runtime-libraries.ts"
 import { matchingCost, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
@@ -26,3 +27,18 @@ const COSTS: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
 /** Returns the cost of a call; `overload` is empty when it is known only at run time. */
 export const callCost = (name: string, overload: string): CallCost =>
   LIBRARY_COSTS.get(overload) ?? KUBERNETES_COSTS(name, overload) ?? COSTS.get(overload) ?? 1
+
+/** What compiling a pattern costs for each instruction that its repetitions add. */
+const INSTRUCTION = 4
+
+/**
+ * Adds what the repetitions of a pattern cost that is known only at run time. Differs from upstream, which compiles any
+ * number of such patterns for the price of their texts.
+ */
+export const withCompiling =
+  (cost: CallCost): CallCost =>
+  (args, result) => {
+    const [, pattern] = args
+    const expansion = typeof pattern === "string" && /[{\\]/.test(pattern) ? expansionOf(pattern) : 0
+    return (typeof cost === "number" ? cost : cost(args, result)) + INSTRUCTION * expansion
+  }

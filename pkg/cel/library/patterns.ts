@@ -1,5 +1,5 @@
 import { NO_SUCH_OVERLOAD } from "../values/compare.ts"
-import { compilePattern, type Pattern } from "../regex.ts"
+import { compilePattern, constantFault, type Pattern } from "../regex.ts"
 import { INT, listOf, STRING } from "../type.ts"
 import { ArrayList, CelError, isInt, type Value } from "../values/values.ts"
 import { declare, member, type FunctionDeclaration, type Implementation } from "./declare.ts"
@@ -19,17 +19,18 @@ const withPattern =
     return typeof pattern === "string" ? new CelError(`Illegal regex: ${pattern}`) : search(text, pattern, limit)
   }
 
-/** Compiles a constant pattern once. */
+/** Compiles a constant pattern, which is looked up again for each call: only the cache keeps patterns, not programs. */
 const prepare =
   (search: (text: string, pattern: Pattern, limit?: number | bigint) => Value) =>
   (constants: readonly (Value | undefined)[]): Implementation | CelError | undefined => {
     const source = constants[1]
     if (typeof source !== "string") return undefined
-    const pattern = compilePattern(source)
-    if (typeof pattern === "string") return new CelError(pattern)
+    const problem = constantFault(source)
+    if (problem !== undefined) return new CelError(problem)
+    const searched = withPattern(search)
     return (text: Value, _pattern: Value, limit?: Value) =>
       typeof text === "string" && (limit === undefined || isInt(limit))
-        ? search(text, pattern, limit)
+        ? searched(text, source, limit)
         : NO_SUCH_OVERLOAD
   }
 

@@ -10,7 +10,7 @@ import {
   toUint,
   typeOfValue,
 } from "../values/convert.ts"
-import { compilePattern } from "../regex.ts"
+import { compilePattern, constantFault } from "../regex.ts"
 import {
   BOOL,
   BYTES,
@@ -78,13 +78,13 @@ function matches(text: string, pattern: string): Value {
   return typeof compiled === "string" ? new CelError(compiled) : compiled.matches(text)
 }
 
-/** Compiles a constant pattern once. */
+/** Compiles a constant pattern, which is looked up again for each call: only the cache keeps patterns, not programs. */
 function prepareMatches(constants: readonly (Value | undefined)[]): Implementation | CelError | undefined {
   const pattern = constants[1]
   if (typeof pattern !== "string") return undefined
-  const compiled = compilePattern(pattern)
-  if (typeof compiled === "string") return new CelError(compiled)
-  return (text: Value) => (typeof text === "string" ? compiled.matches(text) : NO_SUCH_OVERLOAD)
+  const problem = constantFault(pattern)
+  if (problem !== undefined) return new CelError(problem)
+  return (text: Value) => (typeof text === "string" ? matches(text, pattern) : NO_SUCH_OVERLOAD)
 }
 
 export const STANDARD: readonly FunctionDeclaration[] = [

@@ -1,5 +1,6 @@
-import { callCost } from "../cost/runtime.ts"
+import { callCost, withCompiling } from "../cost/runtime.ts"
 import { NEW_LIST, NEW_MAP, NEW_STRUCT } from "../cost/sizes.ts"
+import { PATTERN_FUNCTIONS } from "../regex.ts"
 import { show, typeOfValue } from "../values/convert.ts"
 import type { FunctionDeclaration, Overload } from "../library/declare.ts"
 import { HashMap } from "../values/maps.ts"
@@ -182,10 +183,11 @@ class Planner {
 
   #functionCall(declaration: FunctionDeclaration, overloads: readonly Overload[], args: readonly Plan[]): Step {
     const id = overloads.length === 1 ? overloads[0]!.id : ""
-    const cost = callCost(declaration.name, id)
     const constants = args.map(({ constant }) => constant)
     const prepared = overloads.length === 1 ? declaration.prepare?.(constants, overloads[0]!) : undefined
     if (prepared instanceof CelError) throw new PlanError(prepared.message)
+    const known = callCost(declaration.name, id)
+    const cost = prepared === undefined && PATTERN_FUNCTIONS.has(declaration.name) ? withCompiling(known) : known
     const implementation = prepared ?? implementationOf(declaration, overloads)
     const steps = args.map(({ step }) => step)
     if (declaration.name === "@not_strictly_false") return nonStrict(steps[0]!, implementation)

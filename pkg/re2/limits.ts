@@ -1,0 +1,60 @@
+import { programSize } from "./program-size.ts"
+
+/**
+ * The largest size of a pattern, in instructions: it takes some 50 ms to compile. Go refuses beyond 3.3 million, which
+ * would take others 10 s of their time here.
+ */
+export const MOST_INSTRUCTIONS = 20_000
+/** Longer patterns are refused unread. */
+const LONGEST = 100_000
+/** What the repetitions of all patterns of one object may add to them, in instructions. */
+const MOST_OF_OBJECT = 40_000
+
+/** The most instructions of one character: `|` and `*` are two. */
+const LARGEST_CHARACTER = 2
+/** What may be quoted of a pattern that is too large. */
+const QUOTED = 64
+const fault = (what: string, source: string): string =>
+  `error parsing regexp: ${what}: \`${source.length > QUOTED ? `${source.slice(0, QUOTED)}…` : source}\``
+
+/** Returns Go's message about a pattern that is too large to be compiled; undefined for any other. */
+export function sizeFault(source: string): string | undefined {
+  if (source.length > LONGEST) return fault("expression too large", source)
+  // Without a repetition or a class of Unicode a pattern is hardly larger than its text.
+  if (source.length * LARGEST_CHARACTER <= MOST_INSTRUCTIONS && !/\{\d|\\[pP]|\(\?/.test(source)) return undefined
+  const { size, invalidRepeat } = programSize(source)
+  if (size <= MOST_INSTRUCTIONS) return undefined
+  return invalidRepeat === undefined
+    ? fault("expression too large", source)
+    : fault("invalid repeat count", invalidRepeat)
+}
+/** What the repetitions of a pattern add to its text, in instructions. */
+export const expansionOf = (source: string): number =>
+  Math.max(0, programSize(source).size - LARGEST_CHARACTER * source.length)
+
+/** The patterns of the object that is validated, and what their repetitions added. */
+let current: { seen?: Set<string>; taken: number } | undefined
+
+/** Does work that compiles the patterns of one object: all of them together may only be so large. */
+export function withPatternsOfObject<T>(work: () => T): T {
+  if (current !== undefined) return work()
+  current = { taken: 0 }
+  try {
+    return work()
+  } finally {
+    current = undefined
+  }
+}
+
+/**
+ * Counts a pattern of the object that is validated; the same one counts once. Returns a message when all that were
+ * counted are too large.
+ */
+export function countPattern(source: string): string | undefined {
+  if (current === undefined || current.seen?.has(source) === true) return undefined
+  current.seen = (current.seen ?? new Set()).add(source)
+  current.taken += expansionOf(source)
+  return current.taken > MOST_OF_OBJECT
+    ? `the repetitions in the patterns of this object are too large: at most ${MOST_OF_OBJECT} steps are allowed`
+    : undefined
+}
