@@ -2,14 +2,13 @@ import { programSize } from "./program-size.ts"
 
 /**
  * The largest size of a pattern, in instructions: it takes some 50 ms to compile. Go refuses beyond 3.3 million, which
- * would take others 10 s of their time here.
+ * would take 10 s here.
  */
 export const MOST_INSTRUCTIONS = 20_000
 /** Longer patterns are refused unread. */
 const LONGEST = 100_000
 /** What the repetitions of all patterns of one object may add to them, in instructions. */
 const MOST_OF_OBJECT = 40_000
-
 /** The most instructions of one character: `|` and `*` are two. */
 const LARGEST_CHARACTER = 2
 /** What may be quoted of a pattern that is too large. */
@@ -28,6 +27,7 @@ export function sizeFault(source: string): string | undefined {
     ? fault("expression too large", source)
     : fault("invalid repeat count", invalidRepeat)
 }
+
 /** What the repetitions of a pattern add to its text, in instructions. */
 export const expansionOf = (source: string): number =>
   Math.max(0, programSize(source).size - LARGEST_CHARACTER * source.length)

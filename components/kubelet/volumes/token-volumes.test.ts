@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
+import { ServiceAccountTokens } from "./types/service-account-token.ts"
 import { NAMESPACE, volumeHost, type VolumeHost } from "./volume-host.fixtures.ts"
 
 describe("volumes with tokens of service accounts", () => {
@@ -63,6 +64,33 @@ describe("volumes with tokens of service accounts", () => {
     // then
     const { uid, gid, mode } = await stat(join(mounted.get("v")!.hostPath, "token"))
     expect([uid, gid, mode & 0o777]).toEqual([1000, 2000, 0o640])
+  })
+
+  test("of many sources request one token after another, and one for all equal sources", async () => {
+    const { volumes, signal, createPod, read } = host
+    // given a pod with two kinds of tokens, each ten times
+    const get = ServiceAccountTokens.prototype.get
+    let running = 0
+    let most = 0
+    using _spy = spyOn(ServiceAccountTokens.prototype, "get").mockImplementation(async function (
+      this: ServiceAccountTokens,
+      query,
+    ) {
+      most = Math.max(most, ++running)
+      try {
+        return await get.call(this, query)
+      } finally {
+        running--
+      }
+    })
+    const source = (i: number) => ({ path: `token-${i}`, expirationSeconds: 3600, audience: i % 2 === 0 ? "a" : "b" })
+    const sources = Array.from({ length: 20 }, (_, i) => ({ serviceAccountToken: source(i) }))
+    const pod = await createPod("p", { volumes: [{ name: "v", projected: { sources } }] })
+    // when
+    const mounted = await volumes.mount(pod, signal)
+    // then each token has an id of its own, but there are only two
+    const tokens = await Promise.all(sources.map((_, i) => read(mounted, "v", `token-${i}`)))
+    expect([new Set(tokens).size, most]).toEqual([2, 1])
   })
 
   test("request a token again that could not be renewed in time", async () => {

@@ -16,13 +16,18 @@ export function projectedContents({ sources: projections, defaultMode }: Project
     fromPod: parts.some(({ fromPod }) => fromPod),
     hasToken: parts.some(({ hasToken }) => hasToken),
     async files(sources) {
-      const results = await Promise.allSettled(parts.map((part) => part.files(sources)))
-      const faults = new Set(
-        results.flatMap((result) => (result.status === "rejected" ? [messageOf(result.reason)] : [])),
-      )
+      const files: Awaited<ReturnType<Contents["files"]>>[] = []
+      const faults = new Set<string>()
+      // One after another, as upstream: each of any number of tokens is a request.
+      for (const part of parts)
+        try {
+          files.push(await part.files(sources))
+        } catch (err) {
+          faults.add(messageOf(err))
+        }
       if (faults.size === 1) throw new Error([...faults][0])
       if (faults.size > 1) throw new Error(`[${[...faults].join(", ")}]`)
-      return new Map(results.flatMap((result) => (result.status === "fulfilled" ? [...result.value] : [])))
+      return new Map(files.flatMap((each) => [...each]))
     },
   }
 }

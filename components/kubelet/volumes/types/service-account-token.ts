@@ -32,9 +32,6 @@ interface Cached extends HeldToken {
 
 /** A token that a pod needs: the last one, and the request for another while one is under way. */
 interface Asked {
-  readonly podUid: string
-  readonly audience: string
-  readonly expirationSeconds: number
   held: Cached | undefined
   asking: Promise<Cached> | undefined
 }
@@ -51,8 +48,8 @@ const RETRY_MS = 10_000
 
 export class ServiceAccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random; readonly log: Logger }
-  /** A list instead of a map, since nearly every pod has one token, and a node has a hundred pods at most. */
-  #asked: Asked[] = []
+  /** By the pod's uid, then by lifetime and audience: a pod may have any number of tokens. */
+  readonly #asked = new Map<string, Map<string, Asked>>()
 
   constructor(options: {
     readonly client: Client
@@ -68,11 +65,11 @@ export class ServiceAccountTokens {
     const { clock, log } = this.#options
     const { uid = "", namespace = "" } = query.pod.metadata
     const { audience, expirationSeconds } = query
-    let asked = this.#asked.find(
-      (each) => each.podUid === uid && each.audience === audience && each.expirationSeconds === expirationSeconds,
-    )
-    if (asked === undefined)
-      this.#asked.push((asked = { podUid: uid, audience, expirationSeconds, held: undefined, asking: undefined }))
+    const ofPod = this.#asked.get(uid) ?? new Map<string, Asked>()
+    this.#asked.set(uid, ofPod)
+    const key = `${expirationSeconds} ${audience}`
+    const asked = ofPod.get(key) ?? { held: undefined, asking: undefined }
+    ofPod.set(key, asked)
     // Of concurrent callers that find the token too old, the first requests a new one for all.
     if (asked.asking !== undefined) return asked.asking
     const before = asked.held
@@ -98,7 +95,7 @@ export class ServiceAccountTokens {
   }
 
   forget(podUid: string): void {
-    this.#asked = this.#asked.filter((asked) => asked.podUid !== podUid)
+    this.#asked.delete(podUid)
   }
 
   async #request({ pod, audience, expirationSeconds }: TokenQuery, account: string): Promise<Cached> {
