@@ -9,5 +9,6 @@ export const replicationController = (features?: Features) =>
     features,
     name: "replicationcontroller-controller",
     resource: ReplicationController,
+    countsTerminating: false,
     selectorOf: ({ spec: { selector = {} } }) => (Object.keys(selector).length === 0 ? NOTHING : fromLabels(selector)),
   })

@@ -7,6 +7,8 @@ const DEFAULTS = {
   ContainerRestartRules: true,
   /** `lifecycle.stopSignal` of containers. */
   ContainerStopSignals: false,
+  /** `status.terminatingReplicas` of Deployments and ReplicaSets. */
+  DeploymentReplicaSetTerminatingReplicas: true,
   /** Environment variables from a file in a volume: `fileKeyRef`. */
   EnvFiles: true,
   /** `hostnameOverride` of pods. */

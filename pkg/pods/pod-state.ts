@@ -28,6 +28,10 @@ export const isPodTerminal = (pod: Pod): boolean => pod.status.phase === "Succee
 /** Returns whether the pod counts towards the replicas that a controller wants. */
 export const isPodActive = (pod: Pod): boolean => !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined
 
+/** Returns whether the pod is being deleted and has not ended. */
+export const isPodTerminating = (pod: Pod): boolean =>
+  !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined
+
 /** Returns whether the pod has been ready for at least `minReadySeconds`; `now` is in milliseconds. */
 export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const ready = podCondition(pod, "Ready")

@@ -1,5 +1,5 @@
 import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/selectors/labels.ts"
-import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/pods/pod-state.ts"
+import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from "../../pkg/pods/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
 import { controllerOf } from "../../pkg/controller/owned.ts"
 import { canBePlaced } from "./room.ts"
@@ -63,6 +63,19 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
         ? []
         : [`${nameOf(set)} wants ${set.spec.replicas} and has ${mine.length}, status ${JSON.stringify(set.status)}`]
     }),
+
+  "Deployments and ReplicaSets know how many pods are ending": (world) => {
+    const counted = (set: KubeObject) => world.pods.filter((pod) => ownedBy(set, pod) && isPodTerminating(pod)).length
+    const sets = world.replicaSets.map((set) => ({ set, is: set.status.terminatingReplicas, wanted: counted(set) }))
+    const deployments = world.deployments.map((deployment) => ({
+      set: deployment,
+      is: deployment.status.terminatingReplicas,
+      wanted: world.replicaSets.reduce((sum, set) => sum + (ownedBy(deployment, set) ? counted(set) : 0), 0),
+    }))
+    return [...sets, ...deployments]
+      .filter(({ is, wanted }) => is !== wanted)
+      .map(({ set, is, wanted }) => `${nameOf(set)} has ${wanted} pods that are ending, and tells ${is}`)
+  },
 
   "StatefulSets have a pod for each ordinal": (world) =>
     world.statefulSets.flatMap((set) => {

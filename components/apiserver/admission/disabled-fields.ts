@@ -38,8 +38,12 @@ function podSpecOf(resource: Resource): readonly string[] | undefined {
   return resource.podTemplate === undefined ? undefined : [...resource.podTemplate.split("."), "spec"]
 }
 
+/** The status field of Deployments and ReplicaSets that has the number of pods that are ending. */
+const TERMINATING: readonly Field[] = [{ path: ["status", "terminatingReplicas"] }]
+
 /** The fields of other kinds that belong to a feature. */
 const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, readonly Field[]>>>>> = {
+  DeploymentReplicaSetTerminatingReplicas: { "deployments.apps": TERMINATING, "replicasets.apps": TERMINATING },
   MaxUnavailableStatefulSet: {
     "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }],
   },
@@ -66,7 +70,7 @@ export function disabledFields(features: Features): AdmissionPlugin | undefined 
       let left: unknown = object
       for (const field of fieldsFor(resource)) {
         const part = field.path[0]!
-        // Most updates change only the status or the metadata, which have none of these fields.
+        // Most updates change only the status or the metadata, which have hardly any of these fields.
         if (partOf(object, part) === partOf(old, part)) continue
         if (old === undefined || without(old, field) === old) left = without(left, field)
       }

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "bun:test"
-import { Deployment, Pod, startCluster, StatefulSet, TestClusterError, type FeatureName } from "./testing.ts"
+import {
+  Deployment,
+  Pod,
+  ReplicaSet,
+  startCluster,
+  StatefulSet,
+  TestClusterError,
+  type FeatureName,
+} from "./testing.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { web } from "./cluster.fixtures.ts"
 
 const CONTAINER = { name: "c", image: "web" }
@@ -134,6 +143,26 @@ describe("a feature that is off", () => {
       expect([left!.metadata.name === old!.metadata.name ? "dear" : "cheap"]).toEqual([...gone])
     },
   )
+
+  test("DeploymentReplicaSetTerminatingReplicas: nobody can write how many pods are ending", async () => {
+    // given
+    const features = { DeploymentReplicaSetTerminatingReplicas: false }
+    await using cluster = await startCluster({ nodes: 1, features })
+    await cluster.apply(web(2))
+    await cluster.apply(web(1))
+    const written = async <T extends Deployment | ReplicaSet>(resource: Resource<T>) => {
+      const body = { status: { terminatingReplicas: 1 } }
+      const [found] = await cluster.list(resource)
+      return cluster.client.patch(resource, found!.metadata, { type: "merge", body }, { subresource: "status" })
+    }
+    for (const write of [() => written(Deployment), () => written(ReplicaSet)]) {
+      // when
+      const { status } = await write()
+      // then
+      expect(status.replicas).toBe(1)
+      expect(status.terminatingReplicas).toBeUndefined()
+    }
+  })
 
   test("WatchList: a watch with sendInitialEvents is refused", async () => {
     await using cluster = await startCluster({ features: { WatchList: false } })

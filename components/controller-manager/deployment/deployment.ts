@@ -183,7 +183,11 @@ async function writeStatus(
   status: DeploymentStatus,
   { client, clock }: ReconcileContext,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
-  if (!deepEqual(withoutZeros(status), withoutZeros(deployment.status))) {
+  // Of `terminatingReplicas`, 0 and undefined are not the same.
+  const same =
+    status.terminatingReplicas === deployment.status.terminatingReplicas &&
+    deepEqual(withoutZeros(status), withoutZeros(deployment.status))
+  if (!same) {
     try {
       await client.updateStatus(Deployment, { ...deployment, status })
     } catch (err) {

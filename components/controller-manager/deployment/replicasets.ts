@@ -37,6 +37,20 @@ export const isActive = (rs: ReplicaSet): boolean => rs.spec.replicas > 0
 export const specReplicas = (sets: readonly ReplicaSet[]): number => sets.reduce((sum, rs) => sum + rs.spec.replicas, 0)
 export const availableReplicas = (sets: readonly ReplicaSet[]): number =>
   sets.reduce((sum, rs) => sum + (rs.status.availableReplicas ?? 0), 0)
+
+/**
+ * Returns the number of pods that are ending; undefined when a ReplicaSet was reconciled without counting its own, as
+ * all are while feature DeploymentReplicaSetTerminatingReplicas is off. Source:
+ * GetTerminatingReplicaCountForReplicaSets.
+ */
+export function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
+  const reconciled = sets
+    .map(({ status }) => status)
+    .filter((status) => (status.observedGeneration ?? 0) !== 0 || status.terminatingReplicas !== undefined)
+  if (reconciled.some((status) => status.terminatingReplicas === undefined)) return undefined
+  return reconciled.reduce((sum, status) => sum + status.terminatingReplicas!, 0)
+}
+
 export const revisionOf = ({ metadata }: ReplicaSet): bigint => asRevision(metadata.annotations?.[REVISION])
 
 /** Parses a revision, which clients may set to any 64-bit number; 0 for other text. */

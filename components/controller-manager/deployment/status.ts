@@ -1,7 +1,7 @@
 import type { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
-import { all, availableReplicas, bounds, type ReplicaSets } from "./replicasets.ts"
+import { all, availableReplicas, bounds, terminatingReplicas, type ReplicaSets } from "./replicasets.ts"
 
 export type DeploymentStatus = Deployment["status"]
 export type DeploymentCondition = NonNullable<DeploymentStatus["conditions"]>[number]
@@ -22,6 +22,7 @@ export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock
     availableReplicas: available,
     // While pods are being deleted, more can briefly be available than the ReplicaSets want.
     unavailableReplicas: Math.max(0, sum((rs) => rs.spec.replicas) - available),
+    terminatingReplicas: terminatingReplicas(everything),
     collisionCount: deployment.status.collisionCount,
     conditions: withCondition(
       deployment.status.conditions ?? [],

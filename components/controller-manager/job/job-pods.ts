@@ -1,4 +1,3 @@
-import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Index } from "../../../pkg/client/informer.ts"
@@ -63,8 +62,6 @@ export const isSucceeded = (pod: Pod): boolean => pod.status.phase === "Succeede
 export const isFailed = (pod: Pod, job: Job): boolean =>
   pod.status.phase === "Failed" ||
   (!replacesFailedOnly(job) && pod.metadata.deletionTimestamp !== undefined && !isSucceeded(pod))
-
-export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined && !isPodTerminal(pod)
 
 const countIn = (pod: Pod, annotation: string): number => {
   const text = pod.metadata.annotations?.[annotation]

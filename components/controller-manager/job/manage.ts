@@ -1,7 +1,7 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
-import { isPodReady } from "../../../pkg/pods/pod-state.ts"
+import { isPodReady, isPodTerminating } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
@@ -18,7 +18,6 @@ import {
   hasValidIndex,
   isIndexed,
   isSuspended,
-  isTerminating,
   isTracked,
   replacesFailedOnly,
   TRACKING,
@@ -147,7 +146,7 @@ async function create(
   const due: number[] = []
   let retryIn: number | undefined
   if (isIndexed(job)) {
-    const going = replacesFailedOnly(job) ? indexesOf(seen.pods.filter(isTerminating)) : NO_INDEXES
+    const going = replacesFailedOnly(job) ? indexesOf(seen.pods.filter(isPodTerminating)) : NO_INDEXES
     const taken = union(seen.activeIndexes, seen.succeededIndexes, going, seen.failedIndexes ?? NO_INDEXES)
     for (const index of firstFree(taken, missing, completionsOf(job))) {
       const left = limitsPerIndex(job) ? untilIndexRetry(seen.awaiting.get(index), now) : 0

@@ -1,5 +1,5 @@
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
-import { isPodActive, isPodReady } from "../../../pkg/pods/pod-state.ts"
+import { isPodActive, isPodReady, isPodTerminating } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { nextBackoff, type Backoff } from "./backoff.ts"
 import { judgeFailure } from "./failure-policy.ts"
@@ -11,7 +11,6 @@ import {
   isFailed,
   isIndexed,
   isSucceeded,
-  isTerminating,
   isTracked,
 } from "./job-pods.ts"
 import { awaitingSuccessor, failedIndexes, limitsPerIndex } from "./per-index.ts"
@@ -66,7 +65,7 @@ export function survey(job: Job, pods: readonly Pod[], backoffBefore: Backoff): 
     succeededIndexes,
     activeIndexes,
     ready: active.filter(isPodReady).length,
-    terminating: pods.filter(isTerminating).length,
+    terminating: pods.filter(isPodTerminating).length,
     succeeded: indexed
       ? countOf(succeededIndexes)
       : (status.succeeded ?? 0) + newSucceeded.length + counting.succeeded.size,

@@ -1,15 +1,17 @@
-import { isPodActive, isPodReady } from "../../../pkg/pods/pod-state.ts"
+import { isPodActive, isPodReady, isPodTerminating } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { LabelMatcher } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 
-/** The number of an owner's active pods, and how many of them have the template's labels or are ready. */
+/** The number of an owner's active pods, how many of them have the template's labels or are ready, and those ending. */
 export interface Census {
   readonly active: number
   readonly fullyLabeled: number
   readonly ready: number
+  /** The pods with the selector's labels that are being deleted and have not ended. */
+  readonly terminating: number
   /** Whether an active pod has labels that the selector does not match. */
   readonly strays: boolean
 }
@@ -26,6 +28,7 @@ const ACTIVE = 1
 const READY = 2
 const FULLY_LABELED = 4
 const STRAY = 8
+const TERMINATING = 16
 
 /**
  * Counts the pods of owners. It looks only at pods that have changed since the last count of their owner: an owner of
@@ -114,9 +117,11 @@ class Tally {
   #ready = 0
   #fullyLabeled = 0
   #strays = 0
+  #terminating = 0
 
   /** Counts a pod, or takes back that it was counted. */
   add(facts: number, sign: 1 | -1): void {
+    if ((facts & TERMINATING) !== 0) this.#terminating += sign
     if ((facts & ACTIVE) === 0) return
     this.#active += sign
     if ((facts & READY) !== 0) this.#ready += sign
@@ -129,6 +134,7 @@ class Tally {
       active: this.#active,
       ready: this.#ready,
       fullyLabeled: this.#fullyLabeled,
+      terminating: this.#terminating,
       strays: this.#strays > 0,
     }
   }
@@ -136,10 +142,12 @@ class Tally {
 
 function factsOf(pod: Pod, { selector, template }: CensusLabels): number {
   const { labels } = pod.metadata
+  const matches = selector.matches(labels)
   return (
     (isPodActive(pod) ? ACTIVE : 0) |
     (isPodReady(pod) ? READY : 0) |
     (template.matches(labels) ? FULLY_LABELED : 0) |
-    (selector.matches(labels) ? 0 : STRAY)
+    (matches ? 0 : STRAY) |
+    (matches && isPodTerminating(pod) ? TERMINATING : 0)
   )
 }

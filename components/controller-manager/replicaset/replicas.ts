@@ -42,6 +42,8 @@ export interface ReplicasKind<T extends Replicas> {
   readonly name: string
   readonly resource: Resource<T>
   selectorOf(object: T): LabelMatcher
+  /** Whether the status has `terminatingReplicas`: that of ReplicationControllers has not. */
+  readonly countsTerminating: boolean
   /** Feature gates; all on unless given. */
   readonly features: Features | undefined
 }
@@ -54,6 +56,7 @@ export function replicasController<T extends Replicas>({
   name,
   resource,
   selectorOf,
+  countsTerminating,
   features = DEFAULT_FEATURES,
 }: ReplicasKind<T>): Controller<T> {
   let pace: CreationPace | undefined
@@ -86,7 +89,10 @@ export function replicasController<T extends Replicas>({
       const pods = await podsOf(owner, censuses, labels, resource, context)
       const { failure, retryIn }: Scaled =
         owner.metadata.deletionTimestamp === undefined ? await scale(owner, pods, pace!, context, features) : {}
-      const status = statusOf(owner, pods, failure, clock)
+      const status: ReplicaSetStatus = {
+        ...statusOf(owner, pods, failure, clock),
+        ...(countsTerminating ? { terminatingReplicas: pods.census.terminating } : {}),
+      }
       if (!sameStatus(owner.status, status)) {
         await client.updateStatus(resource, { ...owner, status }).catch((err: unknown) => {
           if (!isNotFound(err)) throw err
@@ -100,10 +106,10 @@ export function replicasController<T extends Replicas>({
   })
 }
 
-/** The active pods of an owner. */
+/** The pods of an owner. */
 interface OwnPods {
   readonly census: Census
-  /** Builds the list of the pods, which may be long and is seldom needed. */
+  /** Builds the list of the active pods, which may be long and is seldom needed. */
   list(): readonly Pod[]
 }
 
@@ -128,7 +134,8 @@ async function podsOf<T extends Replicas>(
   }
   const candidates = [...pods.controlledBy(owner), ...adoptable].filter(isPodActive)
   const claimed = await claim({ owner, ownerResource: resource, resource: Pod, matches, candidates }, context)
-  return { census: censusOf(claimed, labels), list: () => claimed }
+  const { terminating } = census // these are never claimed
+  return { census: { ...censusOf(claimed, labels), terminating }, list: () => claimed }
 }
 
 interface Scaled {
@@ -209,6 +216,7 @@ const sameStatus = (a: ReplicaSetStatus, b: ReplicaSetStatus): boolean =>
   (a.fullyLabeledReplicas ?? 0) === b.fullyLabeledReplicas &&
   (a.readyReplicas ?? 0) === b.readyReplicas &&
   (a.availableReplicas ?? 0) === b.availableReplicas &&
+  a.terminatingReplicas === b.terminatingReplicas && // one that was never counted differs from 0
   a.observedGeneration === b.observedGeneration &&
   JSON.stringify(a.conditions ?? []) === JSON.stringify(b.conditions ?? [])
 
