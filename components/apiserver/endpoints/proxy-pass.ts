@@ -184,6 +184,8 @@ export function passAnswer(
   writeHead(res, incoming.statusCode, headers)
   // The body may come slowly, so the client gets the head at once.
   res.write("")
+  // Over HTTP/2 a response that can have no body, such as one of 204, has ended with its head; or the client has gone.
+  if (res.destroyed) return void incoming.destroy()
   pipeline([incoming, ...stages, res], (err) => {
     // The head is sent, so the client can only see that the response breaks off.
     if (err) res.destroy()

@@ -64,10 +64,13 @@ export function joinUpgrade(
       } catch (err) {
         return failed(err)
       }
-      pipeline(incoming, res, () => {
+      const ended = () => {
         outgoing.destroy()
         resolve()
-      })
+      }
+      // The client has gone, or the response, which can have no body, has ended with its head.
+      if (res.destroyed) return ended()
+      pipeline(incoming, res, ended)
     })
     outgoing.once("upgrade", (incoming: IncomingMessage, remote: Duplex, first: Buffer) => {
       answer.upgraded()
