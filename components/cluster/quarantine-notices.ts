@@ -2,12 +2,13 @@ import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import type { Quarantine } from "../../pkg/quarantine/quarantine.ts"
+import { CONTROLLERS_OFF_MS } from "../../pkg/quarantine/record.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
 import type { Clients } from "./clients.ts"
 
 const HOW_TO_GO_ON =
-  "controllers, scheduler and manifests are off in this run. Delete or edit what ends the server (its log names what " +
-  "was in hand), and restart it: a run of a minute, or one that ends in order, has them on again at the next start"
+  `controllers, scheduler and manifests are off for ${CONTROLLERS_OFF_MS / 60_000} minutes. Delete or edit what ends the ` +
+  "server until then; its log names what was in hand"
 
 /** Says at /readyz?verbose what is set aside, and by an Event of kube-system that controllers are off. */
 export function quarantineNotices(

@@ -11,6 +11,7 @@ import { Quarantine } from "./quarantine.ts"
 import { NOTHING_RECORDED, type QuarantineRecord } from "./record.ts"
 
 const MODE = 0o700
+const BOOT_ID = "/proc/sys/kernel/random/boot_id"
 const recordFile = (folder: string): string => join(folder, "record.json")
 const pageFile = (folder: string): string => join(folder, "in-hand")
 
@@ -51,6 +52,7 @@ export function openQuarantine(
     const quarantine = new Quarantine({
       page: sharedPage(pageFile(folder), PAGE_BYTES),
       before,
+      boot: readIfExists(BOOT_ID)?.trim() ?? "",
       save: (record) => writeRecord(folder, record),
       clock,
       log: log.child({ component: "quarantine" }),

@@ -9,7 +9,7 @@ import { InHand, PAGE_BYTES } from "./in-hand.ts"
 import { Quarantine } from "./quarantine.ts"
 import { NOTHING_RECORDED, recordOfStart, type QuarantineRecord } from "./record.ts"
 
-const NOW = "2026-01-01T00:00:00Z"
+const NOW = { now: "2026-01-01T00:00:00Z", boot: "b" }
 const item = (key: string) => ({ place: "p", key })
 const bare = (items: readonly { place: string; key: string }[]) => items.map(({ place, key }) => ({ place, key }))
 
@@ -18,7 +18,8 @@ function machine() {
   const clock = new VirtualClock(0)
   const page = new Uint8Array(PAGE_BYTES)
   let record: QuarantineRecord = NOTHING_RECORDED
-  const start = () => new Quarantine({ page, before: record, save: (next) => (record = next), clock, log: silent })
+  const start = () =>
+    new Quarantine({ page, before: record, boot: "b", save: (next) => (record = next), clock, log: silent })
   return { clock, start, record: () => record, edit: (some: Partial<QuarantineRecord>) => ({ ...record, ...some }) }
 }
 const edition = (text: string | undefined) => () => text
@@ -52,9 +53,16 @@ describe("what is in hand", () => {
 })
 
 describe("a start", () => {
-  const running = { ...NOTHING_RECORDED, running: true }
+  const running = { ...NOTHING_RECORDED, running: true, boot: "b" }
   test.each([
     { title: "after an end in order suspects nothing", before: NOTHING_RECORDED, left: ["a"], suspects: [], aside: [] },
+    {
+      title: "suspects nothing after a new boot of the machine",
+      before: { ...running, boot: "a" },
+      left: ["a"],
+      suspects: [],
+      aside: [],
+    },
     { title: "suspects what was in hand", before: running, left: ["a", "b"], suspects: ["a", "b"], aside: [] },
     {
       title: "sets aside what was in hand twice, and tries the others",

@@ -35,6 +35,8 @@ export interface QuarantineOptions {
   /** Memory that outlives the process; `left` is what it said before. */
   readonly page: Uint8Array
   readonly before: QuarantineRecord
+  /** The boot of the machine, as the kernel names it. */
+  readonly boot: string
   readonly save: (record: QuarantineRecord) => void
   readonly clock: Clock
   readonly log: Logger
@@ -52,10 +54,10 @@ export class Quarantine {
   generation = 0
 
   constructor(options: QuarantineOptions) {
-    const { page, before, clock, log } = options
+    const { page, before, boot, clock, log } = options
     this.#options = options
     this.#from = clock.monotonic()
-    this.#record = recordOfStart(before, InHand.left(page), new Date(clock.now()).toISOString())
+    this.#record = recordOfStart(before, InHand.left(page), { now: new Date(clock.now()).toISOString(), boot })
     this.#inHand = new InHand(page)
     this.#save()
     for (const { place, key } of this.#record.suspects)
@@ -70,7 +72,7 @@ export class Quarantine {
     return this.#record.setAside
   }
 
-  /** How many starts in a row have failed, where these are so many that the controllers stay off in this run. */
+  /** How many starts in a row have failed, where these are so many that the controllers begin late in this run. */
   get failedStarts(): number | undefined {
     const { failedStarts } = this.#record
     return failedStarts >= MOST_FAILED_STARTS ? failedStarts : undefined

@@ -13,6 +13,8 @@ export interface SetAside extends Item {
 export interface QuarantineRecord {
   /** Whether a process runs with this record, or has ended without a word. */
   readonly running: boolean
+  /** The boot of the machine in which it runs, as the kernel names it. */
+  readonly boot: string
   /** Whether that process has run for a minute. */
   readonly settled: boolean
   /** How many starts in a row have ended within a minute while something was in hand. */
@@ -28,6 +30,7 @@ export interface QuarantineRecord {
 
 export const NOTHING_RECORDED: QuarantineRecord = {
   running: false,
+  boot: "",
   settled: false,
   failedStarts: 0,
   suspects: [],
@@ -36,8 +39,10 @@ export const NOTHING_RECORDED: QuarantineRecord = {
   setAside: [],
 }
 
-/** With so many failed starts in a row the next one has its controllers off. */
+/** After so many failed starts in a row the controllers of the next one begin late. */
 export const MOST_FAILED_STARTS = 3
+/** How late: time to delete or edit what ends the server. */
+export const CONTROLLERS_OFF_MS = 120_000
 
 export const sameItem = (a: Item, b: Item): boolean => a.place === b.place && a.key === b.key
 export const hasItem = (items: readonly Item[], item: Item): boolean => items.some((one) => sameItem(one, item))
@@ -46,10 +51,16 @@ export const without = <T extends Item>(items: readonly T[], item: Item): readon
 
 /**
  * Returns the record of a start. What was in hand when the process ended is suspected; a suspect that was in hand again
- * is set aside, and so is what kept everything waiting twice. @param left what was in hand
+ * is set aside, and so is what kept everything waiting twice. Nothing is suspected after the machine has booted again:
+ * its power was lost.
+ * @param left what was in hand
  */
-export function recordOfStart(before: QuarantineRecord, left: readonly Item[], now: string): QuarantineRecord {
-  const ended = before.running ? left : []
+export function recordOfStart(
+  before: QuarantineRecord,
+  left: readonly Item[],
+  { now, boot }: { readonly now: string; readonly boot: string },
+): QuarantineRecord {
+  const ended = before.running && before.boot === boot ? left : []
   const asides = (items: readonly Item[], why: string): readonly SetAside[] =>
     items.map(({ place, key }) => ({ place, key, since: now, why }))
   const again = ended.filter((item) => hasItem(before.suspects, item))
@@ -61,6 +72,7 @@ export function recordOfStart(before: QuarantineRecord, left: readonly Item[], n
   const isNew = (item: Item) => !hasItem(setAside, item)
   return {
     running: true,
+    boot,
     settled: false,
     failedStarts: before.running && !before.settled && ended.length > 0 ? before.failedStarts + 1 : 0,
     suspects: [...ended, ...before.suspects.filter((item) => !hasItem(ended, item))].filter(isNew),

@@ -92,7 +92,7 @@ describe("a server that an object ends", () => {
     const last = await start()
     // then
     expect(await until(last, "/readyz?verbose", (body) => body.includes("quarantine"))).toContain(
-      "[+]quarantine ok: 3 starts in a row have failed, so controllers, scheduler and manifests are off in this run",
+      "[+]quarantine ok: 3 starts in a row have failed, so controllers, scheduler and manifests are off for 2 minutes",
     )
     await until(last, "/api/v1/namespaces/default/events", (body) => body.includes("ControllersOff"))
     const authorization = `Bearer ${last.token}`

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { LONG_GRACE_MS } from "../../../components/apiserver/serving/stop-serving.ts"
-import { assemble, inOrder, type ClusterConfig } from "../../../components/cluster/assemble.ts"
+import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { quarantineNotices } from "../../../components/cluster/quarantine-notices.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents, STOP_MS, type OrderedComponent } from "../../../components/cluster/lifecycle.ts"
@@ -9,9 +9,11 @@ import { besideControlPlane, type NodePlace } from "../../../components/cluster/
 import { writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Component } from "../../../pkg/component/component.ts"
+import { heldBack } from "../../../pkg/component/held-back.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { openQuarantine, quarantineFolder, type OpenQuarantine } from "../../../pkg/quarantine/quarantine-files.ts"
+import { CONTROLLERS_OFF_MS } from "../../../pkg/quarantine/record.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
@@ -141,11 +143,8 @@ async function run(
   const etcd = managed?.etcd
   const own = etcd && { datastore: managed!.datastore, invite: () => etcd.invitation() }
   const { quarantine } = context
-  const isOff = quarantine?.failedStarts !== undefined
-  const { deployer, ...usual } = clusterConfig(flags, network, own)
-  const config: ClusterConfig = isOff
-    ? { ...usual, controllers: false, scheduler: false }
-    : { ...usual, ...(deployer === undefined ? {} : { deployer }) }
+  const isLate = quarantine?.failedStarts !== undefined
+  const config = clusterConfig(flags, network, own)
   const cluster = assemble(context, config)
   const { shutdownDelayMs: delayMs = 0 } = config.apiServer
   const { apiServer, clients } = cluster
@@ -161,7 +160,11 @@ async function run(
   const { etcdMembers, formerEtcdMembers } = await import("../../../components/cluster/etcd-members.ts")
   const members = etcd === undefined ? formerEtcdMembers(clients) : etcdMembers(clients, () => etcd.members)
   const components = [
-    ...(etcd === undefined ? inOrder(cluster) : [{ component: etcd, after: [] }, ...inOrder(cluster, [etcd.name])]),
+    ...(etcd === undefined ? [] : [{ component: etcd, after: [] }]),
+    ...inOrder(cluster, etcd === undefined ? [] : [etcd.name]).map(({ component, after }) => ({
+      component: isLate && component !== apiServer ? heldBack(component, CONTROLLERS_OFF_MS, context) : component,
+      after,
+    })),
     { component: members, after: [apiServer.name] },
   ]
   const notices =

@@ -21,5 +21,7 @@ export async function guardedRun(
   const fate = place.fate(key, () => editionOf(pod))
   if (fate === "wait") return worker.wakeIn(WAIT_MS)
   if (fate === "skip") return events.event(pod, "Warning", "SetAside", SKIPPED("kubelet"))
-  return place.during(key, run)
+  // Only until the step first waits: a pod waits for its runtime and its images most of the time, and a server that is
+  // killed meanwhile was not ended by the pod.
+  return place.while(key, run)
 }
