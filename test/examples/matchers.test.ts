@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { Pod, StatefulSet, startCluster, type Cluster } from "../testing.ts"
-import { matchers, type ClusterMatchers } from "./matchers.ts"
+import { Pod, StatefulSet, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
+import { matchers, type ClusterMatchers } from "../../components/cluster/testing/matchers/matchers.ts"
 
 declare module "bun:test" {
   interface Matchers<T> extends ClusterMatchers {}
