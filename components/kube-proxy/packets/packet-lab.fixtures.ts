@@ -94,6 +94,10 @@ export class PacketLab extends LabAgents<LabMember> {
             `ip -n ${outside} route add default via ${of.node}`,
           ])
           .join("\n")}'`,
+      // A machine whose host forwards would send a packet for nobody back to the node, until its time to live is over.
+      `ip netns exec ${outside} sh -ec '
+        echo 0 > /proc/sys/net/ipv4/ip_forward
+        echo 0 > /proc/sys/net/ipv6/conf/all/forwarding'`,
     ]
     await run("sh", ["-c", script.join("\n")])
     await Promise.all(MEMBERS.map((member) => lab.startAgent(member, member.startsWith("web-"))))
