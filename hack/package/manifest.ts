@@ -1,3 +1,4 @@
+import { LEAST_NODE } from "../../pkg/version/runtime.ts"
 import { ENTRIES, fileOf, RUNNERS } from "./entries.ts"
 
 /** What of our own package.json the package has too. */
@@ -36,7 +37,7 @@ export function packageManifest({ name, version, license }: OwnManifest): object
     peerDependenciesMeta: Object.fromEntries(runners.map(([runner]) => [runner, { optional: true }])),
     bin: { [name]: "./dist/cli.js" },
     files: ["dist", "THIRD-PARTY-LICENSES"],
-    // Node 22.15 is the first with zstd, which snapshots need. The others: what the tests of the package run on.
-    engines: { node: ">=22.15", bun: ">=1.4", deno: ">=2.9" },
+    // Of Bun and Deno: what the tests of the package run on.
+    engines: { node: `>=${LEAST_NODE}`, bun: ">=1.4", deno: ">=2.9" },
   }
 }

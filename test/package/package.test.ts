@@ -33,6 +33,17 @@ for (const { title, program, args } of [
     expect(status).toBe(0)
   })
 
+test.each(["k3ts/testing", "k3ts/operator"])("importing %s on an older Node fails with what it needs", (entry) => {
+  // given a runtime that says it is Node 20
+  const versions = `Object.defineProperty(process, "versions", { value: { node: "20.20.2" } })`
+  project.write("older.mjs", `${versions}\nawait import("${entry}")\n`)
+  // when
+  const { status, output } = project.run(BUN, ["older.mjs"])
+  // then
+  expect(output).toContain("k3ts needs Node 22.15 or later, Bun 1.4 or Deno 2.9; this is Node 20.20.2")
+  expect(status).not.toBe(0)
+})
+
 const CONFIG = { strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true, types: [] }
 
 test.each([

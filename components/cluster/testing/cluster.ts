@@ -153,8 +153,8 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   kind<T extends KubeObject = KubeObject>(apiVersion: string, kind: string): Resource<T> {
     const caller = callerOf()
     try {
-      // The API server knows the kind by its schema; its type is the test's word.
-      return servedKind(this.#parts.assembly.apiServer, apiVersion, kind) as Resource as Resource<T>
+      // Only the test knows the type of a custom kind's objects.
+      return servedKind(this.#parts.assembly.apiServer, apiVersion, kind) as Resource<T>
     } catch (err) {
       throw at(caller, err)
     }

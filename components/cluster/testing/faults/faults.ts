@@ -43,9 +43,9 @@ export const noSuchServer = (name: string, names: readonly string[]): TestCluste
 
 /**
  * Makes parts of a cluster fail. Each method returns the fault, which can be ended. Faults may overlap, also on the
- * same part, and end in any order: while others last, `end` does not wait until what it starts again is there. During a
- * fault, heartbeats and their timeouts run at their exact times (otherwise the clock skips them
- * when nothing else is due).
+ * same part, and end in any order: the end of one resolves when the part that it stopped runs again, or at once where
+ * another fault is present, which may keep the part from starting. During a fault, heartbeats and their timeouts run at
+ * their exact times (otherwise the clock skips them when nothing else is due).
  */
 export class Faults {
   readonly #context: FaultsContext
@@ -316,7 +316,8 @@ export class Faults {
       // A fault that ends with the cluster does not start its component again.
       if (signal.aborted) return
       const done = Promise.resolve(end())
-      // Another fault may keep what starts again from its end: a node boots, but is still partitioned.
+      // Another fault may keep the part from starting: a node that boots waits for the API server while it is
+      // partitioned.
       done.catch(() => undefined)
       await (this.#active.size === 1 ? done : Promise.race([done, driver.move((clock) => clock.settle())]))
     }

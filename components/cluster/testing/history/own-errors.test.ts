@@ -47,6 +47,21 @@ describe("a controller whose reconcile always throws", () => {
       expect(message).toContain("controller sealer, default/a has failed")
   })
 
+  test("is named when a request gets no answer", async () => {
+    // given
+    await using cluster = await startCluster()
+    await cluster.run(failing(bug))
+    await cluster.apply(CONFIG)
+    await cluster.advance("1s")
+    // when
+    await using _delayed = await cluster.faults.requests({ verb: "list", delay: "30d" })
+    const message = await messageOf(cluster.list(Secret))
+    // then
+    expect(message).toMatch(
+      /^TestClusterError: Not done within 5m0s.*\n\s+a rule holds: .*\n\s+controller sealer, default\/a has failed/,
+    )
+  })
+
   test("is named by what the API server refused, without a line", async () => {
     // given
     await using cluster = await startCluster()

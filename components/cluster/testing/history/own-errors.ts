@@ -13,8 +13,8 @@ interface OwnError {
 }
 
 /**
- * The errors that the test's own controllers have logged. A controller retries what fails, so a test sees of an error
- * only that nothing happens: messages about timeouts end with these.
+ * The errors that the test's own controllers have logged. A controller that fails is run again later, so its test sees
+ * only that nothing happens. Errors about waits that took too long therefore end with these.
  */
 export class OwnErrors {
   /** By controller, key and words; the one that was logged last is at the end. */

@@ -66,13 +66,14 @@ const IMAGE: Names<ImageBehaviour> = {
 }
 
 /** Checks the names of options, parts, nodes and image behaviours. @throws TestClusterError for an unknown one */
-export function checkNames({ components, images, ...options }: ClusterOptions): void {
-  check("startCluster has no option", { ...options }, { ...OPTIONS })
+export function checkNames(options: ClusterOptions): void {
+  const { components, images, admission, nodes } = options
+  check("startCluster has no option", options, OPTIONS)
   check("components has no part", components, COMPONENTS)
   const { controllers } = components ?? {}
   check("controllers has no option", typeof controllers === "object" ? controllers : {}, { disabled: true })
-  check("admission has no option", options.admission, { disabled: true })
-  if (typeof options.nodes === "object") for (const node of options.nodes) checkNode(node)
+  check("admission has no option", admission, { disabled: true })
+  if (typeof nodes === "object") for (const node of nodes) checkNode(node)
   for (const [image, behaviour] of Object.entries(images ?? {})) checkImage(image, behaviour)
 }
 

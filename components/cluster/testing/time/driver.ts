@@ -163,11 +163,11 @@ export class Driver {
     const idle = () => this.#moving > 0 || this.#open().length === 0
     await clock.settle()
     if (idle()) return
-    const wait = Math.min(...this.#open().map(({ outerWorldMs }) => outerWorldMs))
-    if (wait > 0 || this.#open().some(({ outerWorldMs }) => outerWorldMs === OUTER_WORLD_MS)) {
-      const waits = Math.max(wait, OUTER_WORLD_MS)
-      await this.#outerWorld(waits, idle)
-      for (const waiting of this.#open()) if (waiting.outerWorldMs <= waits) waiting.outerWorldMs = 0
+    const times = this.#open().map(({ outerWorldMs }) => outerWorldMs)
+    const ms = times.includes(OUTER_WORLD_MS) ? OUTER_WORLD_MS : Math.min(...times)
+    if (ms > 0) {
+      await this.#outerWorld(ms, idle)
+      for (const waiting of this.#open()) if (waiting.outerWorldMs <= ms) waiting.outerWorldMs = 0
       if (idle()) return
     }
     const due = clock.nextDue ?? Infinity
