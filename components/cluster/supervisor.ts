@@ -22,6 +22,12 @@ export interface SupervisorParts {
   readonly tunnels: Tunnels
 }
 
+const DOCUMENTS: readonly string[] = [
+  SUPERVISOR_PATHS.authorities,
+  SUPERVISOR_PATHS.config,
+  SUPERVISOR_PATHS.invitation,
+]
+
 /** Returns the supervisor, which lets machines join. Its code is loaded when the first request comes. */
 export function clusterSupervisor(
   tools: Tools,
@@ -51,27 +57,21 @@ export function clusterSupervisor(
   }
   const opened = (): Promise<Supervisor> => (supervisor ??= open())
   return {
+    serves(path, isUpgrade) {
+      const { certificates, tunnel } = SUPERVISOR_PATHS
+      return isUpgrade
+        ? path === tunnel || path.startsWith(`${tunnel}/`)
+        : DOCUMENTS.includes(path) || path.startsWith(certificates)
+    },
     onRequest(req, res, notes) {
-      const { url = "" } = req
-      if (
-        url !== SUPERVISOR_PATHS.authorities &&
-        url !== SUPERVISOR_PATHS.config &&
-        url !== SUPERVISOR_PATHS.invitation &&
-        !url.startsWith(SUPERVISOR_PATHS.certificates)
-      )
-        return false
       opened()
         .then((one) => one.onRequest(req, res, notes))
         .catch(() => void res.destroy())
-      return true
     },
     onUpgrade(req, socket, head, notes) {
-      const { url = "" } = req
-      if (url !== SUPERVISOR_PATHS.tunnel && !url.startsWith(`${SUPERVISOR_PATHS.tunnel}/`)) return false
       opened()
         .then((one) => one.onUpgrade(req, socket, head, notes))
         .catch(() => void socket.destroy())
-      return true
     },
     stop: () => parts().tunnels.stop(),
   }

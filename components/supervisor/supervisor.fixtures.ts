@@ -53,13 +53,27 @@ export async function clusterWithAnotherServer(): Promise<Cluster> {
   return cluster
 }
 
+/** Adds to `noted` a list for a request, and to that what the audit log is told of the request. */
+function notesInto(noted: string[][]): RequestNotes {
+  const ofRequest: string[] = []
+  noted.push(ofRequest)
+  const note = (text: string) => void ofRequest.push(text)
+  return {
+    sender: ({ name }) => note(`sender ${name}`),
+    annotate: (key, value) => note(`${key} ${value}`),
+    refused: ({ reason }) => note(`refused ${reason}`),
+    upgraded: () => note("upgraded"),
+  }
+}
+
 /** Starts a supervisor on loopback. It verifies a token when `held` has ended. */
 export function listenAsSupervisor(
   cluster: Cluster,
   clock: Clock,
   held: () => Promise<void> | undefined,
-  notes?: () => RequestNotes | undefined,
+  noted: string[][],
 ): Promise<Listener> {
+  const notes = () => notesInto(noted)
   const supervisor = createSupervisor({
     invite: undefined,
     clock,
@@ -96,7 +110,7 @@ export function listenAsSupervisor(
     cert: serving.certPem,
     key: serving.keyPem,
     clientCa: pki.authorities["client-ca"].certPem,
-    onRequest: (req, res) => supervisor.onRequest(req, res, notes?.()),
-    onUpgrade: (_req, socket) => void socket.destroy(),
+    onRequest: (req, res) => supervisor.onRequest(req, res, notes()),
+    onUpgrade: (req, socket, head) => supervisor.onUpgrade(req, socket, head, notes()),
   })
 }

@@ -27,11 +27,11 @@ import {
 } from "./supervisor.fixtures.ts"
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "./supervisor-paths.ts"
 import { AgentFiles } from "./agent/agent-files.ts"
-import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
+import { askSupervisor, SupervisorRefused, upgradeAtSupervisor } from "./agent/ask-supervisor.ts"
 import { Membership } from "./agent/membership.ts"
 import { authorizationOf } from "./join-token.ts"
 import { NodePasswords } from "./node-passwords.ts"
-import type { RequestNotes } from "./supervisor.ts"
+import { TUNNEL_PROTOCOL } from "./tunnel/protocol.ts"
 
 const DAY_MS = 86_400_000
 
@@ -47,22 +47,12 @@ let held: (() => Promise<void>) | undefined
 let folder: string
 /** What the audit log would be told of each request. */
 let noted: string[][] = []
-function notesOfRequest(): RequestNotes {
-  const of: string[] = []
-  noted.push(of)
-  return {
-    sender: ({ name }) => void of.push(`sender ${name}`),
-    annotate: (key, value) => void of.push(`${key} ${value}`),
-    refused: ({ reason }) => void of.push(`refused ${reason}`),
-    upgraded: () => void of.push("upgraded"),
-  }
-}
 beforeAll(async () => void (cluster = await clusterWithAnotherServer()))
 afterAll(() => cluster[Symbol.asyncDispose]())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "k3ts-supervisor-"))
   noted = []
-  listener = await listenAsSupervisor(cluster, clock, () => held?.(), notesOfRequest)
+  listener = await listenAsSupervisor(cluster, clock, () => held?.(), noted)
   server = `https://127.0.0.1:${listener.port}`
 })
 afterEach(async () => {
@@ -127,7 +117,28 @@ describe("a machine that joins", () => {
       `k3ts.io/certificate ${kind}`,
       "k3ts.io/node web",
     ]
+    expect(noted[0]).toEqual(["sender system:anonymous"]) // it reads the CA
     for (const kind of ["kubelet", "kube-proxy", SERVING]) expect(noted).toContainEqual(certificate(kind))
+    expect(noted.at(-1)).toEqual(["refused Unauthorized"])
+  })
+
+  test("is named in the audit log with the tunnel that it opens", async () => {
+    // given
+    const membership = machine("a")
+    await membership.refresh(server)
+    const open = (kind: string, protocol: string) => {
+      const { certPem: cert, keyPem: key } = membership.certificate(kind)
+      const call = { clock, server, path: SUPERVISOR_PATHS.tunnel, ca: pki.authorities["server-ca"].certPem }
+      return upgradeAtSupervisor({ ...call, protocol, signal: AbortSignal.any([]), certificate: { cert, key } })
+    }
+    // when
+    const { socket } = await open("kubelet", TUNNEL_PROTOCOL)
+    // then
+    expect(noted.at(-1)).toEqual(["sender system:node:web", "upgraded"])
+    socket.destroy()
+    expect(await refusal(open("kubelet", "websocket"))).toStartWith("400")
+    expect(noted.at(-1)).toEqual(["sender system:node:web", "refused BadRequest"])
+    expect(await refusal(open("kube-proxy", TUNNEL_PROTOCOL))).toStartWith("401")
     expect(noted.at(-1)).toEqual(["refused Unauthorized"])
   })
 
@@ -264,55 +275,28 @@ describe("a machine that joins", () => {
   })
 })
 
-describe("names of nodes", () => {
-  const passwords = (most: number) =>
-    new NodePasswords({
-      client: cluster.contextFor("system:k3ts-supervisor", []).client,
-      clock,
-      random: systemRandom,
-      most,
-    })
-  const PASSWORDS = ["a", "b", "c"].map((letter) => letter.repeat(32))
-
-  test("of machines that never came, or whose Node is gone, are removed when the limit of names is reached", async () => {
-    // given two names, of which one has a Node
-    await passwords(2).verify("one", PASSWORDS[0]!)
-    await passwords(2).verify("two", PASSWORDS[1]!)
-    await register("one")
-    const third = () => passwords(2).verify("three", PASSWORDS[2]!)
-    await expect(third()).rejects.toThrow("2 have joined, which is the limit")
-    // when the other has not come for as long as it may take
-    ahead = 120_000
-    await third()
-    // then
-    const secrets = await cluster.client.list(Secret, { namespace: "kube-system" })
-    const names = secrets.items.map(({ metadata }) => metadata.name)
-    expect(names).toEqual([nodePasswordSecret("one"), nodePasswordSecret("three")])
-  })
-
-  test("are given to one address up to a hundred times in a minute, and names that it has already do not count", async () => {
-    const request = makeCertificateRequest(newPrivateKey())
-    const join = (node: string) =>
-      refusal(
-        askSupervisor({
-          clock,
-          server,
-          ca: pki.authorities["server-ca"].certPem,
-          method: "POST",
-          path: `${SUPERVISOR_PATHS.certificates}kubelet`,
-          headers: {
-            authorization: authorizationOf({ user: "node", password: PASSWORD }),
-            [NODE_HEADERS.name]: node,
-            [NODE_HEADERS.password]: PASSWORD,
-          },
-          body: request,
-        }),
-      )
-    for (let i = 0; i < 100; i++) expect(await join(`n${i}`)).toBe("nothing was refused")
-    expect(await join("n100")).toStartWith("429")
-    expect(await join("n0")).toBe("nothing was refused")
-  }, 30_000)
-})
+test("names of nodes are given to one address up to a hundred times in a minute, and those that it has do not count", async () => {
+  const request = makeCertificateRequest(newPrivateKey())
+  const join = (node: string) =>
+    refusal(
+      askSupervisor({
+        clock,
+        server,
+        ca: pki.authorities["server-ca"].certPem,
+        method: "POST",
+        path: `${SUPERVISOR_PATHS.certificates}kubelet`,
+        headers: {
+          authorization: authorizationOf({ user: "node", password: PASSWORD }),
+          [NODE_HEADERS.name]: node,
+          [NODE_HEADERS.password]: PASSWORD,
+        },
+        body: request,
+      }),
+    )
+  for (let i = 0; i < 100; i++) expect(await join(`n${i}`)).toBe("nothing was refused")
+  expect(await join("n100")).toStartWith("429")
+  expect(await join("n0")).toBe("nothing was refused")
+}, 30_000)
 
 describe("a request for a certificate", () => {
   const request = makeCertificateRequest(newPrivateKey())

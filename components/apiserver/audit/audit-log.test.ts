@@ -13,7 +13,7 @@ import { createApiServer } from "../apiserver.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import type { BesideApi } from "../serving/beside.ts"
-import { createAuditLog } from "./audit-log.ts"
+import { createAuditLog, type AuditSink } from "./audit-log.ts"
 
 /** Starts a server with an audit log. `end` stops the server and returns the lines of the log. */
 async function start(beside?: BesideApi) {
@@ -60,17 +60,18 @@ async function start(beside?: BesideApi) {
           .on("error", reject)
           .end(body)
       }),
-    /** Opens a watch; `answered` resolves when its response begins. */
-    watch(path: string) {
+    /** Opens a watch; `answered` resolves when its response, or the other protocol, begins. */
+    watch(path: string, headers: Readonly<Record<string, string>> = {}) {
       const req = request({
         host: "127.0.0.1",
         port: server.port!,
         path,
         rejectUnauthorized: false,
         agent: false,
-        headers: { authorization: `Bearer ${server.files!.adminToken}` },
+        headers: { authorization: `Bearer ${server.files!.adminToken}`, ...headers },
       })
       const answered = new Promise<unknown>((resolve, reject) => {
+        req.on("upgrade", (_res, socket) => resolve(req.once("close", () => socket.destroy())))
         req.on("response", (res) => resolve(res.resume()))
         req.on("error", reject)
       })
@@ -139,7 +140,8 @@ test("the audit log has the reason why a request was allowed, and the name of th
   // when
   await post("/api/v1/namespaces/default/configmaps", { metadata: { name: "a" } }, jane)
   await server.ask("GET", "/version", jane)
-  await server.ask("GET", "/api/v1/namespaces/default/pods/none/log", jane)
+  // The head and the body of this answer are sent as one, as on each connection that stays open.
+  await server.ask("GET", "/api/v1/namespaces/default/pods/none/log", { ...jane, connection: "keep-alive" })
   await server.ask("GET", "/api/v1/namespaces/default/endpoints", jane)
 
   // then
@@ -164,44 +166,59 @@ test("the audit log has the reason why a request was allowed, and the name of th
       /^RBAC: allowed by ClusterRoleBinding "system:[-a-z]+" of ClusterRole "system:[-a-z]+" to Group "system:authenticated"$/,
     ),
   })
+  expect(lines.filter(({ auditID }) => auditID === log!["auditID"]).map(({ stage }) => stage)).toEqual([
+    "ResponseStarted",
+    "ResponseComplete",
+  ])
   expect(log!["annotations"]).toEqual(allowed)
   expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
 })
 
-test("the audit log has a line of a watch when the watch begins, and another when it ends", async () => {
+const WEBSOCKET = {
+  connection: "Upgrade",
+  upgrade: "websocket",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-version": "13",
+}
+test.each([
+  { title: "over HTTP", headers: {}, code: 200 },
+  { title: "over a WebSocket", headers: WEBSOCKET, code: 101 },
+])("the audit log has a line of a watch $title when it begins, and another when it ends", async ({ headers, code }) => {
   // given
   const server = await start()
-  const open = server.watch("/api/v1/namespaces/default/configmaps?watch=1")
+  const open = server.watch("/api/v1/namespaces/default/configmaps?watch=1", headers)
   await open.answered
   // when the watch is open
   const during = server.lines()
   open.end()
+  await server.ask("GET", "/version", {})
   const after = await server.end()
   // then
-  const line = { verb: "watch", user: { username: "system:admin" }, responseStatus: { code: 200 } }
+  const line = { verb: "watch", user: { username: "system:admin" }, responseStatus: { code } }
   expect(during).toMatchObject([{ ...line, stage: "ResponseStarted" }])
   expect(after).toMatchObject([
     { ...line, stage: "ResponseStarted" },
     { ...line, stage: "ResponseComplete", auditID: after[0]!["auditID"] },
+    { requestURI: "/version" },
   ])
 })
 
 test("the audit log has requests to what the port serves beside the API", async () => {
   // given a part that serves one path, and refuses another
   const server = await start({
+    serves: (path, isUpgrade) => !isUpgrade && ["/beside", "/refused"].includes(path),
     onRequest(req, res, notes) {
       if (req.url === "/beside") {
         notes?.sender({ name: "system:node:n", groups: ["system:nodes"] })
         notes?.annotate("k3ts.io/certificate", "kubelet")
         res.writeHead(200)
-      } else if (req.url === "/refused") {
+      } else {
         notes?.refused(new ApiError("TooManyRequests", "too many wrong tokens from this address"))
         res.writeHead(429)
-      } else return false
+      }
       res.end()
-      return true
     },
-    onUpgrade: () => false,
+    onUpgrade: () => undefined,
     stop: () => undefined,
   })
   // when
@@ -222,6 +239,26 @@ test("the audit log has requests to what the port serves beside the API", async 
   ])
 })
 
+test("the audit log has the end of a connection that ends after the server has stopped", () => {
+  const dir = mkdtempSync(join(tmpdir(), "audit-"))
+  const path = join(dir, "audit.log")
+  const limits = { mostBytes: 0, mostFiles: 0, mostAgeMs: 0 }
+  const audit = createAuditLog({ path, ...limits }, { clock: new VirtualClock(0), log: silent })
+  // when
+  audit.close()
+  endOne(audit, "late")
+  // then
+  expect(readFileSync(path, "utf8")).toContain('"auditID":"late"')
+  rmSync(dir, { recursive: true })
+})
+
+/** Tells an audit log that a request has ended. */
+function endOne(audit: AuditSink, auditId: string): void {
+  const exchange = { auditId, req: { url: "/", headers: {}, socket: {} }, header: () => undefined }
+  const info = { verb: "get", isResource: false }
+  audit.ended(exchange as unknown as Exchange, info as RequestInfo, audit.began(), { code: 200, seconds: 0 })
+}
+
 test("the audit log is rotated when it is large, and the oldest of many rotated files is removed", () => {
   // given a log of which two old files are kept, and no event fits beside another
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
@@ -230,9 +267,7 @@ test("the audit log is rotated when it is large, and the oldest of many rotated 
   const audit = createAuditLog({ path: join(dir, "audit.log"), ...limits }, { clock, log: silent })
   // when events come
   for (let i = 0; i < 5; i++) {
-    const exchange = { auditId: `id-${i}`, req: { url: "/", headers: {}, socket: {} }, header: () => undefined }
-    const info = { verb: "get", isResource: false }
-    audit.ended(exchange as unknown as Exchange, info as RequestInfo, audit.began(), { code: 200, seconds: 0 })
+    endOne(audit, `id-${i}`)
     audit.close()
   }
   // then the newest is in the log, and the two before it are beside the log

@@ -19,7 +19,7 @@ export interface AuditSink {
   /** Called when the head of a response is sent that may last long: its end may never be seen. */
   started(exchange: Audited, info: RequestInfo, notes: AuditNotes, code: number): void
   ended(exchange: Audited, info: RequestInfo, notes: AuditNotes, outcome: Outcome): void
-  /** Writes the events that are still buffered. */
+  /** Writes the events that are buffered. Later ones, of connections that end with the server, are written at once. */
   close(): void
 }
 
@@ -73,6 +73,7 @@ export function createAuditLog(
   ensureFile(path)
   const file = new RotatingFile(path, limits, clock)
   let lines: string[] = []
+  let isClosed = false
   const flush = () => {
     if (lines.length === 0) return
     const text = lines.join("")
@@ -88,7 +89,7 @@ export function createAuditLog(
   const write = (exchange: Audited, info: RequestInfo, notes: AuditNotes, code: number, stage: Stage) => {
     const { req, auditId } = exchange
     const { sender, user, failure, annotations } = notes
-    if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
+    if (lines.length === 0 && !isClosed) clock.setTimeout(flush, FLUSH_MS)
     lines.push(
       JSON.stringify({
         kind: "Event",
@@ -112,6 +113,7 @@ export function createAuditLog(
         ...(annotations === undefined ? {} : { annotations }),
       }) + "\n",
     )
+    if (isClosed) flush()
   }
   return {
     began: () => new AuditNotes(microTimestamp(clock)),
@@ -123,7 +125,10 @@ export function createAuditLog(
       if (seconds > SLOW_SECONDS) notes.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
       write(exchange, info, notes, code, notes.sender === undefined ? "ResponseStarted" : "ResponseComplete")
     },
-    close: flush,
+    close() {
+      isClosed = true
+      flush()
+    },
   }
 }
 

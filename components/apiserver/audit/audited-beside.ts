@@ -19,7 +19,7 @@ export function auditedBeside(beside: BesideApi, { audit, clock, nextAuditId }: 
       const info = requestInfo(req.method ?? "GET", req.url ?? "/")
       return { request: { req, auditId: nextAuditId(), header }, info, notes: audit.began() }
     } catch {
-      return undefined // a malformed request line, which no part serves
+      return undefined // a malformed request line, which is refused
     }
   }
   const notesFor = (notes: AuditNotes, upgraded: () => void): BesideNotes => ({
@@ -33,23 +33,17 @@ export function auditedBeside(beside: BesideApi, { audit, clock, nextAuditId }: 
     upgraded,
   })
   return {
+    serves: (path, isUpgrade) => beside.serves(path, isUpgrade),
     onRequest(req, res) {
       const one = begun(req)
       if (one === undefined) return beside.onRequest(req, res)
       const began = clock.monotonic()
       const { request, info, notes } = one
-      if (
-        !beside.onRequest(
-          req,
-          res,
-          notesFor(notes, () => undefined),
-        )
-      )
-        return false
       res.once("close", () =>
         audit.ended(request, info, notes, { code: res.statusCode, seconds: (clock.monotonic() - began) / 1000 }),
       )
-      return true
+      const neverUpgraded = () => undefined
+      beside.onRequest(req, res, notesFor(notes, neverUpgraded))
     },
     onUpgrade(req, socket, head) {
       const one = begun(req)
@@ -60,12 +54,11 @@ export function auditedBeside(beside: BesideApi, { audit, clock, nextAuditId }: 
         isUpgraded = true
         audit.started(request, info, notes, 101)
       }
-      if (!beside.onUpgrade(req, socket, head, notesFor(notes, upgraded))) return false
       socket.once("close", () => {
         const code = isUpgraded ? 101 : (notes.failure?.code ?? 0)
         audit.ended(request, info, notes, { code, seconds: 0 })
       })
-      return true
+      beside.onUpgrade(req, socket, head, notesFor(notes, upgraded))
     },
     stop: () => beside.stop(),
   }

@@ -5,10 +5,10 @@ import type { UserInfo } from "../request.ts"
 
 /** What the port serves beside the API, before any stage of a request. */
 export interface BesideApi {
-  /** Serves the request if its path is none of the API; false otherwise. */
-  onRequest(req: ServerRequest, res: ServerAnswer, notes?: BesideNotes): boolean
-  /** The same for a request that asks for another protocol. */
-  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer, notes?: BesideNotes): boolean
+  /** Whether the path of a request, or of one that asks for another protocol, is served here and not by the API. */
+  serves(path: string, isUpgrade: boolean): boolean
+  onRequest(req: ServerRequest, res: ServerAnswer, notes?: BesideNotes): void
+  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer, notes?: BesideNotes): void
   /** Called when the API server stops: ends the connections that would have it wait, as they never end by themselves. */
   stop(): void
 }

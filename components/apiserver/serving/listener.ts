@@ -40,9 +40,9 @@ export async function listenOn(
     ...(limits === undefined ? {} : { limits }),
     ...certificatesOf(files),
     onRequest(req, res) {
-      if (serving.server !== undefined) {
-        if (serving.beside?.onRequest(req, res) !== true) serving.server.onRequest(req, res)
-      } else
+      const { server, beside } = serving
+      if (server !== undefined) (beside?.serves(req.url ?? "", false) === true ? beside : server).onRequest(req, res)
+      else
         answer(
           res,
           503,
@@ -51,8 +51,9 @@ export async function listenOn(
         )
     },
     onUpgrade(req, socket, head) {
-      if (serving.server === undefined) socket.destroy()
-      else if (serving.beside?.onUpgrade(req, socket, head) !== true) serving.server.onUpgrade(req, socket, head)
+      const { server, beside } = serving
+      if (server === undefined) socket.destroy()
+      else (beside?.serves(req.url ?? "", true) === true ? beside : server).onUpgrade(req, socket, head)
     },
   })
 }

@@ -124,12 +124,12 @@ export function upgradeAtSupervisor({
   certificate,
 }: SupervisorUpgrade): Promise<UpgradedConnection> {
   return new Promise((resolve, reject) => {
-    const done = (): void => {
+    const settle = (): void => {
       timer.cancel()
       signal.removeEventListener("abort", abort)
     }
     const fail = (err: Error): void => {
-      done()
+      settle()
       reject(explained(server, err))
     }
     const abort = () => void req.destroy(new Error("the agent stops"))
@@ -137,11 +137,14 @@ export function upgradeAtSupervisor({
     const req = request({ method: "GET", path, ...serverOptions(server, ca, certificate), headers })
     const timer = clock.setTimeout(() => req.destroy(new Error("it did not answer in time")), TIMEOUT_MS)
     req.once("upgrade", (_answer, socket, head) => {
-      done()
+      settle()
       resolve({ socket, head })
     })
     req.once("response", (res: IncomingMessage) => {
-      textOf(res).then((text) => fail(new SupervisorRefused(server, res.statusCode ?? 0, text)), fail)
+      textOf(res).then((text) => {
+        settle()
+        reject(new SupervisorRefused(server, res.statusCode ?? 0, text))
+      }, fail)
     })
     req.on("error", fail)
     signal.addEventListener("abort", abort, { once: true })
