@@ -1,10 +1,11 @@
-import { OwnPorts } from "../../pkg/component/own-ports.ts"
 import { join } from "node:path"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
 import { unlessAborted } from "../../pkg/flow/unless-aborted.ts"
+import { madeOnce } from "../../pkg/cache/made-once.ts"
 import { livingClock } from "../../pkg/clock/living.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { OwnPorts } from "../../pkg/component/own-ports.ts"
 import { KUBELET_PORT, type NodeConnector, type NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
@@ -14,7 +15,7 @@ import type { KubeletConfig, KubeletContext } from "./context.ts"
 import { DeviceManager } from "./devicemanager/device-manager.ts"
 import { DraManager } from "./dra/dra-manager.ts"
 import { nodeDrivers } from "./dra/node-drivers.ts"
-import { parseResolvConf, type Resolver } from "./sandbox/dns.ts"
+import { parseResolvConf } from "./sandbox/dns.ts"
 import { createEnvironment } from "./env/environment.ts"
 import { EvictionManager } from "./node/eviction.ts"
 import { enforceStorageLimits } from "./node/storage-limits.ts"
@@ -26,7 +27,7 @@ import type { Observations } from "./node/pressure.ts"
 import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
 import { NodeReporter } from "./node/node.ts"
-import { reservePids, type PidLimits } from "./node/pid-limits.ts"
+import { reservePids } from "./node/pid-limits.ts"
 import { PodWorkers } from "./pod/pod-workers.ts"
 import { PodResourcesServer } from "./podresources/pod-resources.ts"
 import { ProbeManager } from "./probes/probe-manager.ts"
@@ -137,7 +138,6 @@ class RunningKubelet implements Component {
     const stopping = new AbortController()
     const clock = livingClock(this.#component.clock, stopping.signal)
     const tracing = this.#component.tracing?.of("kubelet")
-    let pidLimits: Promise<PidLimits> | undefined
     const running: Running = assemble(
       {
         ...this.#component,
@@ -154,7 +154,7 @@ class RunningKubelet implements Component {
         port: () => this.#portOfNode(),
         ownPorts: this.#ownPorts,
         networkReady: this.#networkReady,
-        pidLimits: () => (pidLimits ??= reservePids(running.context)),
+        pidLimits: madeOnce(() => reservePids(running.context)),
       },
       stopping,
     )
@@ -324,7 +324,9 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     dra,
     pods: () => workers.all().flatMap(({ isOver, pod }) => (isOver ? [] : [pod])),
   })
-  let resolver: Promise<Resolver> | undefined
+  const hostResolver = madeOnce(async () =>
+    parseResolvConf(config.resolvConf === "" ? "" : ((await runtime.files.read(config.resolvConf)) ?? "")),
+  )
   const gate = new AdmissionGate({ context, node, workers: () => workers, devices })
   const workers: PodWorkers = new PodWorkers({
     context,
@@ -341,10 +343,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     crashes: new Backoff(clock),
     starting: new Slots(STARTING),
     clearing: new Slots(CLEARING),
-    hostResolver: () =>
-      (resolver ??= (
-        config.resolvConf === "" ? Promise.resolve(undefined) : runtime.files.read(config.resolvConf)
-      ).then((text) => parseResolvConf(text ?? ""))),
+    hostResolver,
     runtimeHandler: async (name) => (await context.client.get(RuntimeClass, { name })).handler,
     admit: async (pod, taken, signal) =>
       (await gate.admit(pod, taken, signal)) ?? unlessAborted(devices.admit(pod), signal),

@@ -39,10 +39,6 @@ export class NodeLease {
   async #renew(): Promise<void> {
     const { clock, log } = this.#context
     let next = RENEW_MS
-    const renewLater = (): void => {
-      if (this.#stopped) return
-      this.#timer = clock.setTimeout(() => this.#context.spawn("node lease", () => this.#renew()), next, "upkeep")
-    }
     try {
       this.#lease = await this.#write()
       this.#retryMs = FIRST_RETRY_MS
@@ -54,7 +50,8 @@ export class NodeLease {
       next = this.#retryMs
       this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
     } finally {
-      renewLater()
+      if (!this.#stopped)
+        this.#timer = clock.setTimeout(() => this.#context.spawn("node lease", () => this.#renew()), next, "upkeep")
     }
   }
 

@@ -35,4 +35,22 @@ describe("the process ids of a node", () => {
       ["pod", 16_384],
     ])
   })
+
+  test("are read again for the next pod where they could not be read", async () => {
+    // given
+    await using node = await simulatedKubelet({ web: {} })
+    const { machine } = node.runtime
+    const processes = machine.processes.bind(machine)
+    let isBroken = true
+    Object.assign(machine, {
+      processes: () => (isBroken ? Promise.reject(new Error("EMFILE: too many open files")) : processes()),
+    })
+    await node.create("web", { containers: [{ name: "c", image: "web" }] })
+    expect(node.status("web").phase).toBe("Pending")
+    // when
+    isBroken = false
+    await node.cluster.advance(20_000)
+    // then
+    expect(node.status("web").phase).toBe("Running")
+  })
 })

@@ -41,7 +41,8 @@ export class SandboxMaker {
    * as by upstream: it would take half a kilobyte of each pod at rest.
    */
   async config(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    return this.#config(pod, attempt, await this.#handler(pod))
+    // The RuntimeClass may have been deleted since the pod started, which only a user namespace must know.
+    return this.#config(pod, attempt, pod.spec.hostUsers === false ? await this.#handler(pod) : "")
   }
 
   async #handler({ spec: { runtimeClassName } }: Pod): Promise<string> {

@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { madeOnce } from "../../../pkg/cache/made-once.ts"
 import type { UserNamespace } from "../../../pkg/cri/security.ts"
 import type { InitOf } from "../../../pkg/protobuf/message.ts"
 import type { KubeletContext } from "../context.ts"
@@ -23,7 +24,7 @@ export class UserNamespaces {
   readonly #context: Pick<KubeletContext, "runtime" | "config">
   /** The number of each pod's range, by the pod's uid. */
   readonly #ranges = new Map<string, number>()
-  #known: Promise<void> | undefined
+  readonly #readAll = madeOnce(() => this.#read())
 
   constructor(context: Pick<KubeletContext, "runtime" | "config">) {
     this.#context = context
@@ -37,7 +38,7 @@ export class UserNamespaces {
   async of(pod: Pod, handler: string): Promise<UserNamespaceOptions | undefined> {
     if (pod.spec.hostUsers !== false) return undefined
     await this.#checkSupport(handler)
-    await (this.#known ??= this.#readAll())
+    await this.#readAll()
     const uid = pod.metadata.uid!
     const range = this.#ranges.get(uid) ?? (await this.#take(uid))
     const ids = [mappingOf(range)]
@@ -84,7 +85,7 @@ export class UserNamespaces {
   }
 
   /** Reads the ranges of pods that an earlier kubelet has started. */
-  async #readAll(): Promise<void> {
+  async #read(): Promise<void> {
     const { runtime, config } = this.#context
     for (const uid of await runtime.files.list(join(config.root, "pods"))) {
       const text = await runtime.files.read(this.#pathOf(uid))

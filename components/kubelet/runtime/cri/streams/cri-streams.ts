@@ -1,3 +1,4 @@
+import { madeOnce } from "../../../../../pkg/cache/made-once.ts"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { CriClient } from "../../../../../pkg/cri/client.ts"
 import { connectPortForward } from "../../../../../pkg/streaming/port-forward-client.ts"
@@ -8,15 +9,10 @@ import { withWholeInput } from "./whole-input.ts"
 
 /** The streams of a runtime behind the CRI. */
 export function criStreams(cri: Pick<CriClient, "runtime" | "processExits">, clock: Clock): RuntimeStreams {
-  let stateDir: Promise<string | undefined> | undefined
   const outputs = new HeldOutputs({
     clock,
     exits: (signal, onActive) => cri.processExits(signal, onActive),
-    stateDir() {
-      stateDir ??= stateDirOf(cri)
-      stateDir.catch(() => (stateDir = undefined))
-      return stateDir
-    },
+    stateDir: madeOnce(() => stateDirOf(cri)),
   })
   return {
     // As containerd does. Source: pkg/cri/io/container_io.go Attach.
