@@ -349,7 +349,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
       (await gate.admit(pod, taken, signal)) ?? unlessAborted(devices.admit(pod), signal),
     resizeProblem: (pod) => resizeProblem(pod, workers.othersThan(pod), node.nodeAnyWay?.status.allocatable ?? {}),
   })
-  const eviction = new EvictionManager({ context, cache, workers, lastUsedImages: images.lastUsed })
+  const eviction = new EvictionManager({ context, cache, workers, images })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.runtimeListed())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())

@@ -1,5 +1,6 @@
 import type { Image } from "../../../pkg/cri/image.ts"
 import type { KubeletContext } from "../context.ts"
+import type { ImageManager } from "./image-manager.ts"
 
 /**
  * An image is kept for this time after it was last requested, because its container may not exist yet. Source:
@@ -43,12 +44,14 @@ export async function removeUnusedImages(
   { runtime, clock, log }: KubeletContext,
   wanted: number,
   used: ReadonlySet<string>,
-  lastUsed: ReadonlyMap<string, number>,
+  manager: Pick<ImageManager, "lastUsed" | "removed">,
 ): Promise<number> {
   let freed = 0
+  const { lastUsed } = manager
   for (const image of imagesToRemove(await runtime.images.listImages(), wanted, used, lastUsed, clock.now())) {
     log.info("Removing an image to free space on the disk", { image: image.repoTags[0] ?? image.id, bytes: image.size })
     await runtime.images.removeImage(image.id)
+    await manager.removed(image)
     freed += image.size
   }
   return freed

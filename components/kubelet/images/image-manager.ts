@@ -59,6 +59,12 @@ export class ImageManager {
     for (const key of this.#failures.keys()) if (key.startsWith(`${podUid}_`)) this.#failures.delete(key)
   }
 
+  /** Called when an image was removed from the node. */
+  async removed(image: Image): Promise<void> {
+    this.lastUsed.delete(image.id)
+    await this.#records.removed(image)
+  }
+
   /** @throws StartError */
   async ensure(request: ImageRequest): Promise<Image> {
     const image = await this.#ensure(request)
@@ -158,7 +164,7 @@ export class ImageManager {
     const credentials = await ownCredentials()
     if (credentials.length === 0) {
       const image = await this.#pullWith(name, request, undefined)
-      await this.#records.pulledByAnybody(name, image.id)
+      await this.#records.pulledByAnybody(name, image)
       return image
     }
     await this.#records.begin(name)
@@ -176,7 +182,7 @@ export class ImageManager {
       }
       throw failure
     } finally {
-      await this.#records.end(name, pulled?.image.id, pulled?.credential)
+      await this.#records.end(name, pulled?.image, pulled?.credential)
     }
   }
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto"
-import { join } from "node:path"
-import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
+import { madeOnce } from "../../../pkg/cache/made-once.ts"
 import type { AuthConfig, Image } from "../../../pkg/cri/image.ts"
 import type { KubeletContext } from "../context.ts"
 import type { Credential } from "./credentials.ts"
 import { parseImageName, type ImageName } from "./image-name.ts"
+import { PullRecordFiles, recordFileOf } from "./pull-record-files.ts"
 
 /** A Secret whose credentials have pulled an image. */
 interface PullSecret {
@@ -17,21 +17,25 @@ interface PullSecret {
 
 /** Who may use an image under one name without a tag. */
 interface Access {
-  /** Every pod of the node may, since the image was pulled without credentials. */
+  /** Every pod of the node may, since the image was pulled without credentials, or was there before. */
   readonly nodePodsAccessible?: true
   readonly kubernetesSecrets?: readonly PullSecret[]
 }
+
+type AccessByName = Readonly<Record<string, Access>>
 
 /** Source: k8s.io/kubelet config/v1beta1/types.go ImagePulledRecord. */
 interface PulledRecord {
   readonly imageRef: string
   readonly lastUpdatedTime: string
-  readonly credentialMapping: Readonly<Record<string, Access>>
+  readonly credentialMapping: AccessByName
 }
 
-const API_VERSION = "kubelet.config.k8s.io/v1beta1"
-/** The most Secrets that are kept for one image; the oldest is left out. Source: writeRecordWhileMatchingLimit. */
+/** The most Secrets that are kept for one name of an image; the oldest is left out. Source: writeRecordWhileMatchingLimit. */
 const MOST_SECRETS = 100
+/** The most names that are kept for one image. Under another name it is pulled again for each container. */
+const MOST_NAMES = 100
+const EVERYBODY: Access = { nodePodsAccessible: true }
 
 /**
  * Remembers with which credentials this node has pulled images. An image that is there already is used by pods that
@@ -39,27 +43,26 @@ const MOST_SECRETS = 100
  * before (NeverVerifyPreloadedImages), or were pulled without credentials, and are everybody's. KEP-2535. Source:
  * pkg/kubelet/images/pullmanager.
  *
- * Differs from upstream: a pull without credentials has no record while there is none for its image.
+ * Differs from upstream: a pull without credentials has no record while there is none for its image, and the other
+ * names of an image stay everybody's when it is pulled with credentials under a new one: a user who pulls a copy of a
+ * public image from a registry of his own would take it from everybody.
  */
 export class PullRecords {
-  readonly #context: Pick<KubeletContext, "runtime" | "config" | "clock" | "log">
+  readonly #context: Pick<KubeletContext, "runtime" | "clock" | "log">
+  readonly #files: PullRecordFiles
+  /** By the id of the image. */
   readonly #records = new Map<string, PulledRecord>()
   /** How many pulls of each image are under way. A file for each is there until the record is written. */
   readonly #intents = new Map<string, number>()
-  #loaded: Promise<void> | undefined
-  /** Writes of files take turns. */
-  #writing: Promise<unknown> = Promise.resolve()
+  readonly #load = madeOnce(() => this.#read())
 
   constructor(context: Pick<KubeletContext, "runtime" | "config" | "clock" | "log">) {
     this.#context = context
+    this.#files = new PullRecordFiles(context)
   }
 
   /** Whether an image that is there must be pulled again, because the pod has not shown that it may use the image. */
-  async mustPull(
-    name: ImageName,
-    image: Pick<Image, "id">,
-    credentials: () => Promise<readonly Credential[]>,
-  ): Promise<boolean> {
+  async mustPull(name: ImageName, image: Image, credentials: () => Promise<readonly Credential[]>): Promise<boolean> {
     await this.#load()
     const record = this.#records.get(image.id)
     // An image may be there before the record of its pull is written.
@@ -73,7 +76,7 @@ export class PullRecords {
       const isSame = known.some(({ credentialHash }) => credentialHash === secret.credentialHash)
       // A Secret that has pulled the image may have got other credentials since then.
       if (!isSame && !known.some((other) => isSameObject(other, secret))) continue
-      await this.#note(name, image.id, secret).catch((err: unknown) => this.#warn("note the credentials of", name, err))
+      await this.#note(name, image, secret).catch((err: unknown) => this.#warn("note the credentials of", name, err))
       return false
     }
     return true
@@ -86,122 +89,100 @@ export class PullRecords {
     const count = this.#intents.get(key) ?? 0
     this.#intents.set(key, count + 1)
     if (count > 0) return
-    const intent = { kind: "ImagePullIntent", apiVersion: API_VERSION, image: key }
     try {
-      await this.#write("pulling", key, intent)
+      await this.#files.write("pulling", recordFileOf(key), { image: key })
     } catch (err) {
-      this.#intents.delete(key)
+      this.#endOne(key)
       throw err
     }
   }
 
-  /** Called after a pull that `begin` has announced; `id` is the image's, undefined after a failure. */
-  async end(name: ImageName, id: string | undefined, used: Credential | undefined): Promise<void> {
+  /** Called after a pull that `begin` has announced; `image` is undefined after a failure. */
+  async end(name: ImageName, image: Image | undefined, used: Credential | undefined): Promise<void> {
     try {
-      if (id !== undefined) await this.#note(name, id, used && pullSecretOf(used))
+      if (image !== undefined) await this.#note(name, image, used && pullSecretOf(used))
     } catch (err) {
       // The intent stays, so that the image does not count as one that was there before.
       return this.#warn("record the pull of", name, err)
     }
     const key = keyOf(name)
-    const count = this.#intents.get(key) ?? 0
-    if (count > 1) return void this.#intents.set(key, count - 1)
-    this.#intents.delete(key)
-    await this.#remove("pulling", key).catch((err: unknown) => this.#warn("end the record of the pull of", name, err))
+    if (this.#endOne(key))
+      await this.#files
+        .remove("pulling", recordFileOf(key))
+        .catch((err: unknown) => this.#warn("end the record of the pull of", name, err))
   }
 
   /** Called after a pull without credentials. */
-  async pulledByAnybody(name: ImageName, id: string): Promise<void> {
+  async pulledByAnybody(name: ImageName, image: Image): Promise<void> {
     await this.#load()
-    if (this.#records.has(id))
-      await this.#note(name, id, undefined).catch((err: unknown) => this.#warn("record the pull of", name, err))
+    if (this.#records.has(image.id))
+      await this.#note(name, image, undefined).catch((err: unknown) => this.#warn("record the pull of", name, err))
+  }
+
+  /** Called when an image was removed from the node. */
+  async removed({ id, repoTags }: Image): Promise<void> {
+    if (!this.#records.delete(id)) return
+    await this.#files
+      .remove("pulled", recordFileOf(id))
+      .catch((err: unknown) =>
+        this.#context.log.warn("Failed to remove the record of an image", { image: repoTags[0] ?? id, err }),
+      )
+  }
+
+  /** Ends one of the pulls of an image. Returns whether it was the last one. */
+  #endOne(key: string): boolean {
+    const left = (this.#intents.get(key) ?? 1) - 1
+    if (left > 0) this.#intents.set(key, left)
+    else this.#intents.delete(key)
+    return left <= 0
   }
 
   /** Adds a way to use the image: by a Secret, or by every pod. */
-  async #note(name: ImageName, id: string, secret: PullSecret | undefined): Promise<void> {
-    const before = this.#records.get(id)
+  async #note(name: ImageName, image: Image, secret: PullSecret | undefined): Promise<void> {
     const key = keyOf(name)
-    const access = before?.credentialMapping[key] ?? {}
-    const secrets = access.kubernetesSecrets ?? []
+    const before =
+      this.#records.get(image.id)?.credentialMapping ?? othersOf(image, (other) => this.#intents.has(other))
+    const access = before[key]
+    if (access === undefined && Object.keys(before).length >= MOST_NAMES) return
+    const secrets = access?.kubernetesSecrets ?? []
     const isKnown =
-      access.nodePodsAccessible === true ||
+      access?.nodePodsAccessible === true ||
       (secret !== undefined &&
         secrets.some((other) => isSameObject(other, secret) && other.credentialHash === secret.credentialHash))
     if (isKnown) return
     const others = secrets.filter((other) => secret !== undefined && !isSameObject(other, secret))
     const next: Access =
-      secret === undefined
-        ? { nodePodsAccessible: true }
-        : { kubernetesSecrets: [...others, secret].slice(-MOST_SECRETS) }
-    const record: PulledRecord = {
-      imageRef: id,
-      lastUpdatedTime: formatTime(this.#context.clock.now()),
-      credentialMapping: { ...before?.credentialMapping, [key]: next },
-    }
-    await this.#write("pulled", id, { kind: "ImagePulledRecord", apiVersion: API_VERSION, ...record })
+      secret === undefined ? EVERYBODY : { kubernetesSecrets: [...others, secret].slice(-MOST_SECRETS) }
+    await this.#save(image, { ...before, [key]: next })
+  }
+
+  async #save({ id }: Image, credentialMapping: AccessByName): Promise<void> {
+    const record = { imageRef: id, lastUpdatedTime: formatTime(this.#context.clock.now()), credentialMapping }
+    await this.#files.write("pulled", recordFileOf(id), record)
     this.#records.set(id, record)
   }
 
-  #load(): Promise<void> {
-    return (this.#loaded ??= this.#read().catch((err: unknown) => {
-      this.#loaded = undefined
-      throw err
-    }))
-  }
-
-  /** Reads what earlier kubelets have left. Records of images that are gone are removed. */
+  /**
+   * Reads what earlier kubelets have left. Records of images that are gone are removed. An image is verified under
+   * every name if its record is damaged, and under the name by which it was being pulled when a kubelet was stopped.
+   */
   async #read(): Promise<void> {
-    const { files, images } = this.#context.runtime
-    const read = async (folder: Folder): Promise<readonly unknown[]> => {
-      const found: unknown[] = []
-      for (const file of await files.list(this.#path(folder))) {
-        const text = await files.read(this.#path(folder, file))
-        if (text !== undefined) found.push(parsed(text))
-      }
-      return found
-    }
-    const records = (await read("pulled")) as readonly (PulledRecord | undefined)[]
-    const intents = (await read("pulling")) as readonly ({ readonly image: string } | undefined)[]
+    const [records, intents] = [await this.#files.list("pulled"), await this.#files.list("pulling")]
     if (records.length === 0 && intents.length === 0) return
-    const there = await images.listImages()
-    for (const record of records) {
-      if (record === undefined) continue
-      if (there.some(({ id }) => id === record.imageRef)) this.#records.set(record.imageRef, record)
-      else await this.#remove("pulled", record.imageRef)
+    const there = await this.#context.runtime.images.listImages()
+    const byFile = new Map(there.map((image) => [recordFileOf(image.id), image]))
+    for (const { name, content } of records) {
+      const image = byFile.get(name)
+      if (image === undefined) await this.#files.remove("pulled", name)
+      else if (isRecord(content)) this.#records.set(image.id, content)
+      else await this.#save(image, {})
     }
-    for (const intent of intents) {
-      if (intent === undefined) continue
-      // The kubelet was stopped during the pull: who may use the image is not known.
-      for (const { id, repoTags, repoDigests } of there)
-        if (!this.#records.has(id) && [...repoTags, ...repoDigests].some((ref) => keyOfText(ref) === intent.image)) {
-          const record = { imageRef: id, lastUpdatedTime: formatTime(this.#context.clock.now()), credentialMapping: {} }
-          await this.#write("pulled", id, { kind: "ImagePulledRecord", apiVersion: API_VERSION, ...record })
-          this.#records.set(id, record)
-        }
-      await this.#remove("pulling", intent.image)
-    }
-  }
-
-  #write(folder: Folder, key: string, content: object): Promise<void> {
-    const { files } = this.#context.runtime
-    return this.#inTurn(async () => {
-      await files.makeFolder(this.#path(folder), 0o700)
-      await files.write(this.#path(folder, fileOf(key)), JSON.stringify(content), 0o600)
-    })
-  }
-
-  #remove(folder: Folder, key: string): Promise<void> {
-    return this.#inTurn(() => this.#context.runtime.files.remove(this.#path(folder, fileOf(key))))
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#writing.then(work)
-    this.#writing = done.catch(() => undefined) // told to the caller
-    return done
-  }
-
-  #path(folder: Folder, file = ""): string {
-    return join(this.#context.config.root, "image_manager", folder, file)
+    const pulling = new Set(intents.map(({ name }) => name))
+    const wasPulling = (key: string) => pulling.has(recordFileOf(key))
+    for (const image of there)
+      if (!this.#records.has(image.id) && namesOf(image).some(wasPulling))
+        await this.#save(image, othersOf(image, wasPulling))
+    for (const name of pulling) await this.#files.remove("pulling", name)
   }
 
   #warn(what: string, { tagged }: ImageName, err: unknown): void {
@@ -209,40 +190,39 @@ export class PullRecords {
   }
 }
 
-type Folder = "pulling" | "pulled"
-
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
-const fileOf = (key: string): string => `sha256-${sha256(key)}`
-
 /** Credentials are given to all tags of a name. Source: image_pull_manager.go trimImageTagDigest. */
 const keyOf = ({ registry, repository }: ImageName): string => `${registry}/${repository}`
 
-function keyOfText(reference: string): string | undefined {
-  try {
-    return keyOf(parseImageName(reference))
-  } catch {
-    return undefined
-  }
-}
+/** Returns the names of an image that is there, without tags. */
+const namesOf = ({ repoTags, repoDigests }: Image): readonly string[] =>
+  [...repoTags, ...repoDigests].flatMap((reference) => {
+    try {
+      return [keyOf(parseImageName(reference))]
+    } catch {
+      return []
+    }
+  })
+
+/** Returns the access to an image without a record under the names by which it is not being pulled: everybody has it. */
+const othersOf = (image: Image, isPulled: (key: string) => boolean): AccessByName =>
+  Object.fromEntries(
+    namesOf(image)
+      .filter((key) => !isPulled(key))
+      .map((key) => [key, EVERYBODY]),
+  )
+
+const isRecord = (content: unknown): content is PulledRecord =>
+  typeof (content as Partial<PulledRecord> | null | undefined)?.credentialMapping === "object"
 
 const hashOf = ({ username, password, auth, identityToken, registryToken }: AuthConfig): string =>
-  sha256(JSON.stringify([username, password, auth, identityToken, registryToken]))
+  createHash("sha256")
+    .update(JSON.stringify([username, password, auth, identityToken, registryToken]))
+    .digest("hex")
 
-const pullSecretOf = ({ auth, secret }: Credential): PullSecret => ({
-  ...coordinates(secret),
-  credentialHash: hashOf(auth),
-})
-
-const coordinates = ({ metadata: { uid = "", namespace = "", name = "" } }: Secret) => ({ uid, namespace, name })
+const pullSecretOf = ({ auth, secret: { metadata } }: Credential): PullSecret => {
+  const { uid = "", namespace = "", name = "" } = metadata
+  return { uid, namespace, name, credentialHash: hashOf(auth) }
+}
 
 const isSameObject = (a: PullSecret, b: PullSecret): boolean =>
   a.uid === b.uid && a.namespace === b.namespace && a.name === b.name
-
-/** Returns undefined for a damaged file: its image is verified by a pull as soon as another record is written. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

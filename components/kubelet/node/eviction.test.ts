@@ -93,7 +93,7 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
       all: () => [{ stage: "running", pod: running }],
       get: () => worker,
     } as never,
-    lastUsedImages: new Map(),
+    images: { lastUsed: new Map(), removed: async ({ id }) => void done.push(`forgot ${id}`) },
   })
   const disk = (available: number) => manager.relieve({ "imagefs.available": { available, capacity: 100 } })
   const memory = (available: number) => manager.relieve({ "memory.available": { available, capacity: 100 } })
@@ -154,6 +154,6 @@ describe("configured thresholds", () => {
     await disk(16)
     expect(done).toEqual([])
     await disk(15)
-    expect(done).toEqual(["removed old"])
+    expect(done).toEqual(["removed old", "forgot old"])
   })
 })

@@ -4,6 +4,7 @@ import type { PodSandboxStats, ContainerStats } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
 import { POD_UID } from "../pod/labels.ts"
 import { removeUnusedImages } from "../images/image-garbage.ts"
+import type { ImageManager } from "../images/image-manager.ts"
 import { tuningOf } from "../tuning.ts"
 import { isBelow, type Observations } from "./pressure.ts"
 import { limitOf, SIGNALS, type Amount, type Signal } from "./thresholds.ts"
@@ -41,7 +42,7 @@ export interface EvictionParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
-  readonly lastUsedImages: ReadonlyMap<string, number>
+  readonly images: Pick<ImageManager, "lastUsed" | "removed">
 }
 
 /** A threshold that evicts pods now. */
@@ -151,11 +152,11 @@ export class EvictionManager {
   }
 
   #removeImages(wanted: number): Promise<number> {
-    const { context, cache, lastUsedImages } = this.#parts
+    const { context, cache, images } = this.#parts
     const used = new Set(
       cache.all().flatMap(({ containers }) => containers.flatMap(({ image, imageRef }) => [image, imageRef])),
     )
-    return removeUnusedImages(context, wanted, used, lastUsedImages)
+    return removeUnusedImages(context, wanted, used, images)
   }
 }
 
