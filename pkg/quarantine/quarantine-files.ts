@@ -18,15 +18,23 @@ const pageFile = (folder: string): string => join(folder, "in-hand")
 /** Returns the folder of the record, for a server or for an agent. A snapshot of a server has none of it. */
 export const quarantineFolder = (dataDir: string, of: "server" | "agent"): string => join(dataDir, "quarantine", of)
 
-/** Returns what a folder records; nothing where the file is missing or damaged: it is no reason not to start. */
+/** Returns what a folder records; nothing where the file is missing. @throws Error where it is damaged or closed to us */
 export function readRecord(folder: string): QuarantineRecord {
+  const text = readIfExists(recordFile(folder))
+  if (text === undefined) return NOTHING_RECORDED
   try {
-    const text = readIfExists(recordFile(folder))
-    return text === undefined
-      ? NOTHING_RECORDED
-      : { ...NOTHING_RECORDED, ...(JSON.parse(text) as Partial<QuarantineRecord>) }
+    return { ...NOTHING_RECORDED, ...(JSON.parse(text) as Partial<QuarantineRecord>) }
+  } catch (err) {
+    throw new Error(`Cannot read ${recordFile(folder)}: it is no JSON; remove it`, { cause: err })
+  }
+}
+
+/** The same, or undefined where it cannot be read. */
+function recordIn(folder: string): QuarantineRecord | undefined {
+  try {
+    return readRecord(folder)
   } catch {
-    return NOTHING_RECORDED
+    return undefined
   }
 }
 
@@ -47,7 +55,8 @@ export function openQuarantine(
   { clock, log }: { clock: Clock; log: Logger },
 ): OpenQuarantine | undefined {
   try {
-    const before = readRecord(folder)
+    // A damaged record is no reason not to start.
+    const before = recordIn(folder) ?? NOTHING_RECORDED
     mkdirSync(folder, { recursive: true, mode: MODE })
     const quarantine = new Quarantine({
       page: sharedPage(pageFile(folder), PAGE_BYTES),
@@ -57,8 +66,12 @@ export function openQuarantine(
       clock,
       log: log.child({ component: "quarantine" }),
     })
-    // `k3ts quarantine free` changes the file.
-    const end = watchFolder(folder, () => quarantine.reread(readRecord(folder)), { clock, mode: MODE })
+    // `k3ts quarantine free` changes the file. A file that cannot be read just now frees nothing.
+    const reread = () => {
+      const record = recordIn(folder)
+      if (record !== undefined) quarantine.reread(record)
+    }
+    const end = watchFolder(folder, reread, { clock, mode: MODE })
     return {
       quarantine,
       close() {

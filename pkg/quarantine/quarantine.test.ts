@@ -1,12 +1,16 @@
-import { describe, expect, test } from "bun:test"
-import { mkdtempSync, rmSync } from "node:fs"
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { sleep } from "../clock/clock.ts"
+import { realClock } from "../clock/real.ts"
 import { VirtualClock } from "../clock/virtual.ts"
 import { silent } from "../log/log.ts"
+import { watchFolder } from "../process/watch-folder.ts"
 import { sharedPage } from "../runtime/shared-page.ts"
 import { InHand, PAGE_BYTES } from "./in-hand.ts"
 import { Quarantine } from "./quarantine.ts"
+import { openQuarantine, writeRecord } from "./quarantine-files.ts"
 import { NOTHING_RECORDED, recordOfStart, type QuarantineRecord } from "./record.ts"
 
 const NOW = { now: "2026-01-01T00:00:00Z", boot: "b" }
@@ -93,6 +97,44 @@ describe("a start", () => {
   )
 })
 
+describe("the record of a folder", () => {
+  let folder: string
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "k3ts-quarantine-"))))
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const path = () => join(folder, "record.json")
+  const open = () => openQuarantine(folder, { clock: realClock, log: silent })!
+
+  test("that becomes unreadable while the process runs frees nothing; one that is removed frees everything", async () => {
+    // given
+    writeRecord(folder, { ...NOTHING_RECORDED, setAside: [{ ...item("a"), since: NOW.now, why: "w" }] })
+    const { quarantine, close } = open()
+    const place = quarantine.place("p")
+    expect(place.fate("a", edition("1"))).toBe("skip")
+    // when a change is told, which every watch of the folder hears twice
+    let times = 0
+    const heard = Promise.withResolvers<void>()
+    const end = watchFolder(folder, () => ++times === 2 && heard.resolve(), { clock: realClock, mode: 0o700 })
+    writeFileSync(path(), "{")
+    await heard.promise
+    end()
+    // then
+    expect(place.fate("a", edition("1"))).toBe("skip")
+    // when
+    rmSync(path())
+    // then
+    while (place.fate("a", edition("1")) !== "go") await sleep(realClock, 5)
+    close()
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  test("is no reason not to start where it is damaged", () => {
+    writeFileSync(path(), "{")
+    const { quarantine, close } = open()
+    expect(quarantine.setAside).toEqual([])
+    close()
+  })
+})
+
 describe("quarantine", () => {
   test("tries suspects one after the other, behind everything else, and acquits those that do no harm", async () => {
     // given two that were in hand when a process ended
@@ -148,6 +190,21 @@ describe("quarantine", () => {
       expect(record().setAside).toEqual([])
       quarantine.end()
     }
+  })
+
+  test("remembers the last 256 items that were slow, or in hand, as objects with ever new names come and go", () => {
+    const { start, record } = machine()
+    const quarantine = start()
+    for (let i = 0; i < 300; i++) quarantine.slow(item(`s${i}`), 2500)
+    expect(record().slow.map(({ key }) => key)).toEqual(Array.from({ length: 256 }, (_, i) => `s${i + 44}`))
+    // and when the process has ended three times with others in hand
+    for (let run = 0; run < 3; run++) {
+      const place = start().place("p")
+      for (let i = 0; i < 128; i++) void place.during(`${run}-${i}`, killed)
+    }
+    start()
+    const ofRuns = record().suspects.map(({ key }) => key.split("-")[0])
+    expect([ofRuns.length, ...new Set(ofRuns)]).toEqual([256, "2", "1"])
   })
 
   test("sets aside at the next start what keeps everything waiting for seconds, twice", () => {

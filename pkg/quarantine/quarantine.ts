@@ -11,6 +11,7 @@ import { InHand, type Item } from "./in-hand.ts"
 import {
   hasItem,
   MOST_FAILED_STARTS,
+  MOST_REMEMBERED,
   recordOfStart,
   sameItem,
   without,
@@ -128,7 +129,7 @@ export class Quarantine {
     if (ms < SLOW_MS) return
     const { slow, tooSlow } = this.#record
     this.#options.log.warn("Everything else waited for one step", { ...item, ms: Math.round(ms) })
-    if (!hasItem(slow, item)) this.#change({ slow: [...slow, item] })
+    if (!hasItem(slow, item)) this.#change({ slow: [...slow, item].slice(-MOST_REMEMBERED) })
     else if (!hasItem(tooSlow, item)) this.#change({ tooSlow: [...tooSlow, item] })
   }
 

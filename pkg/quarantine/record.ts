@@ -39,6 +39,9 @@ export const NOTHING_RECORDED: QuarantineRecord = {
   setAside: [],
 }
 
+/** Most suspects, and most slow items, that are remembered; the oldest are forgotten. Their objects may be gone. */
+export const MOST_REMEMBERED = 256
+
 /** After so many failed starts in a row the controllers of the next one begin late. */
 export const MOST_FAILED_STARTS = 3
 /** How late: time to delete or edit what ends the server. */
@@ -75,7 +78,9 @@ export function recordOfStart(
     boot,
     settled: false,
     failedStarts: before.running && !before.settled && ended.length > 0 ? before.failedStarts + 1 : 0,
-    suspects: [...ended, ...before.suspects.filter((item) => !hasItem(ended, item))].filter(isNew),
+    suspects: [...ended, ...before.suspects.filter((item) => !hasItem(ended, item))]
+      .filter(isNew)
+      .slice(0, MOST_REMEMBERED),
     slow: before.slow.filter(isNew),
     tooSlow: [],
     setAside,
