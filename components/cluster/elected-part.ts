@@ -64,10 +64,12 @@ export class ElectedPart<C extends Component = Component> implements RunningPart
   /** Becomes a candidate. Does not wait for the election. */
   async start(): Promise<void> {
     const ending = new AbortController()
-    const { promise, resolve } = Promise.withResolvers<void>()
     this.#ending = ending
-    this.#ended = promise
-    const stand = () => this.#stand(ending.signal).finally(resolve)
+    const stand = () => {
+      const standing = this.#stand(ending.signal)
+      this.#ended = standing.catch(() => undefined)
+      return standing
+    }
     this.#options.tools.spawn(`election of ${this.name}`, stand, ending.signal)
   }
 
