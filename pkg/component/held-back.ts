@@ -1,7 +1,10 @@
 import type { Timer } from "../clock/clock.ts"
 import type { Component, ComponentContext } from "./component.ts"
 
-/** Returns a component that counts as started at once, and starts `component` after `ms` milliseconds. */
+/**
+ * Returns a component that counts as started at once, and starts `component` after `ms` milliseconds. A start that fails
+ * is undone and tried again.
+ */
 export function heldBack(
   component: Component,
   ms: number,
@@ -12,9 +15,19 @@ export function heldBack(
   return {
     name: component.name,
     start(signal) {
+      const begin = async (): Promise<void> => {
+        try {
+          await component.start(signal)
+        } catch (err) {
+          await component.stop()
+          throw err
+        }
+        // Its stop came while it was starting, and did not see what the start has made since then.
+        if (signal.aborted) await component.stop()
+      }
       timer = clock.setTimeout(() => {
         begun = true
-        spawn(`late start of ${component.name}`, () => component.start(signal))
+        spawn(`late start of ${component.name}`, begin, signal)
       }, ms)
       return Promise.resolve()
     },
