@@ -49,7 +49,7 @@ describe("a server that an object ends", () => {
     }
   }
 
-  test("twice sets it aside at the next start and names it; an edit or the command frees it", async () => {
+  test("twice sets it aside at the next start and names it, and an edit frees it", async () => {
     // given a server that has ended by an object, and by the same again
     const first = await start()
     await first.send("POST", DEPLOYMENTS, deployment("poison", POISON)).catch(() => undefined)

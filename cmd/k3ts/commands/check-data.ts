@@ -5,6 +5,7 @@ import { databaseFile } from "../../../components/apiserver/store/open-storage.t
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
+import type { SetAside } from "../../../pkg/quarantine/record.ts"
 import { checkStore, type StoreReport } from "../../../pkg/storage/sqlite/check.ts"
 import { setAsideOn } from "./quarantine.ts"
 import { defineCommand } from "../cli/command.ts"
@@ -40,16 +41,25 @@ export default defineCommand({
           ? undefined
           : `there is no ${file}; name the directory of a cluster with --data-dir`
     const report = obstacle === undefined ? await checked(file, flags) : undefined
-    const setAside = setAsideOn(flags["data-dir"])
+    const setAside = knownAside(flags["data-dir"])
     if (flags.output === "json")
       print(`${JSON.stringify({ ok: isWhole(report), file, obstacle, ...report, setAside }, undefined, 2)}\n`)
     else if (report === undefined) print(`not checked: ${obstacle}\n`)
     else print(textOf(file, report))
     if (flags.output === "text")
-      print(setAside.map(({ place, key, why }) => `set aside: ${place} skips ${key}, because ${why}\n`).join(""))
+      for (const { place, key, why } of setAside) print(`set aside: ${place} skips ${key}, because ${why}\n`)
     return report === undefined ? NOT_CHECKED : isWhole(report) ? WHOLE : NOT_WHOLE
   },
 })
+
+/** Returns what is set aside; nothing where its record cannot be read, as it is no part of the stored data. */
+function knownAside(dataDir: string): readonly SetAside[] {
+  try {
+    return setAsideOn(dataDir)
+  } catch {
+    return []
+  }
+}
 
 /** Checks the store, with the keys of encrypted values. */
 async function checked(

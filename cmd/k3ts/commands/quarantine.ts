@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs"
 import { quarantineFolder, readRecord, writeRecord } from "../../../pkg/quarantine/quarantine-files.ts"
 import type { SetAside } from "../../../pkg/quarantine/record.ts"
 import { defineCommand, type CommandGroup } from "../cli/command.ts"
@@ -10,9 +9,9 @@ import { table } from "../table.ts"
 
 /** The folders of the records of a data directory: of its server, and of its agent. */
 const foldersOf = (dataDir: string): readonly string[] =>
-  (["server", "agent"] as const).map((of) => quarantineFolder(dataDir, of)).filter((folder) => existsSync(folder))
+  (["server", "agent"] as const).map((of) => quarantineFolder(dataDir, of))
 
-/** Returns what is set aside on a data directory. */
+/** Returns what is set aside on a data directory. @throws Error where that cannot be read */
 export const setAsideOn = (dataDir: string): readonly SetAside[] =>
   foldersOf(dataDir).flatMap((folder) => readRecord(folder).setAside)
 
