@@ -5,11 +5,14 @@ import { FatalError } from "../failure/fatal-error.ts"
 import { MemoryStorage } from "./memory.ts"
 import type { StorageEvent } from "./storage.ts"
 
-/** A store whose memory fails once, after a commit is on the medium. */
+/** A store that fails once a commit is on the medium: in its memory, or when the medium notes the commit itself. */
 class FailingStorage extends MemoryStorage {
-  fails = false
+  fails: "memory" | "medium" | undefined
+  protected override persist(): void {
+    if (this.fails === "medium") throw new FatalError("undefined is not an object")
+  }
   protected override afterCommit(): void {
-    if (this.fails) throw new TypeError("undefined is not an object")
+    if (this.fails === "memory") throw new TypeError("undefined is not an object")
   }
 }
 
@@ -33,27 +36,30 @@ function stage() {
   return { storage, write, errors, heard, virtual }
 }
 
-test("an error between a commit and the memory that follows it ends the process, and nothing is written before that", async () => {
-  // given a store with an object
-  const { storage, write, errors, virtual } = stage()
-  await write("before")
-  storage.fails = true
-  // when a write is committed, and the memory cannot follow
-  const unanswered = write("during").then(
-    () => "acknowledged",
-    () => "refused",
-  )
-  await virtual.advance(1)
-  // then the error is one that nothing contains
-  expect(errors).toEqual([expect.any(FatalError)])
-  expect((errors[0] as Error).message).toContain("undefined is not an object")
-  // and the write is neither acknowledged nor refused: it happened, and the next start reads it
-  expect(await Promise.race([unanswered, Promise.resolve("unanswered")])).toBe("unanswered")
-  // and no other write is taken
-  storage.fails = false
-  await expect(write("after")).rejects.toThrow("the store failed in the middle of a commit")
-  storage.close()
-})
+test.each(["memory", "medium"] as const)(
+  "an error of the %s after a commit ends the process, and nothing is written before that",
+  async (part) => {
+    // given a store with an object
+    const { storage, write, errors, virtual } = stage()
+    await write("before")
+    storage.fails = part
+    // when a write is committed, and the memory cannot follow
+    const unanswered = write("during").then(
+      () => "acknowledged",
+      () => "refused",
+    )
+    await virtual.advance(1)
+    // then the error is one that nothing contains
+    expect(errors).toEqual([expect.any(FatalError)])
+    expect((errors[0] as Error).message).toContain("undefined is not an object")
+    // and the write is neither acknowledged nor refused: it happened, and the next start reads it
+    expect(await Promise.race([unanswered, Promise.resolve("unanswered")])).toBe("unanswered")
+    // and no other write is taken
+    storage.fails = undefined
+    await expect(write("after")).rejects.toThrow("the store failed in the middle of a commit")
+    storage.close()
+  },
+)
 
 test("a listener that throws keeps neither the write nor its events from others", async () => {
   // given

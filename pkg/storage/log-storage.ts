@@ -293,10 +293,11 @@ export abstract class LogStorage implements Storage {
       if (this.#broken !== undefined) throw this.#broken
       this.persist(writes)
     } catch (err) {
+      // What may be on the medium is neither acknowledged nor refused.
+      if (err instanceof FatalError) this.#breakOff(err)
       this.#next = this.#revision + 1
       for (const { reject } of batch) reject(err)
       if (err instanceof StorageError) this.#note(err)
-      if (err instanceof FatalError) this.#breakOff(err)
       return
     }
     try {
