@@ -2,8 +2,8 @@ import type { Timer } from "../clock/clock.ts"
 import type { Component, ComponentContext } from "./component.ts"
 
 /**
- * Returns a component that counts as started at once, and starts `component` after `ms` milliseconds. A start that fails
- * is undone and tried again.
+ * Returns a component that counts as started at once, and starts `component` after `ms` milliseconds. A start that
+ * fails is undone and tried again.
  */
 export function heldBack(
   component: Component,
