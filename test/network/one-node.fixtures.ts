@@ -1,6 +1,6 @@
 /**
- * The pod network of a node in the network namespace of this process: what it does while the node is alone, and with
- * another one. Prints both as JSON.
+ * The pod network of a node in the network namespace of this process: what it does while the node is alone, what it
+ * repairs when a minute is over and when it starts again, and what it does with another node. Prints all as JSON.
  */
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -12,6 +12,8 @@ import { containerdPaths } from "../../components/containerd/paths.ts"
 import { startCluster } from "../../components/cluster/testing/cluster.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Component } from "../../pkg/component/component.ts"
+import { UPKEEP_MS } from "../../pkg/component/upkeep.ts"
 
 /** What the test observes of the node. */
 export interface Seen {
@@ -22,6 +24,14 @@ export interface Seen {
   /** Modules of the way to other nodes that were loaded. */
   readonly loaded: readonly string[]
   readonly routeMtu: number | undefined
+}
+
+/** What the node has repaired. */
+export interface Repaired {
+  /** The address of the pods' bridge. */
+  readonly address: string
+  /** Whether packets to and from pods are forwarded. */
+  readonly forwards: boolean
 }
 
 for (const link of ["lo", "eth0"]) {
@@ -36,10 +46,14 @@ const cluster = await startCluster({ clock: "real", components: { scheduler: fal
 const { client } = cluster
 const context = cluster.contextFor("test:pod-network", ["system:masters"])
 let timers = 0
+/** What is to be done when a minute is over. */
+let eachMinute: (() => void) | undefined
 const clock = Object.create(context.clock, {
   setTimeout: {
     value: (...args: Parameters<Clock["setTimeout"]>) => {
       timers++
+      const [callback, ms] = args
+      if (ms === UPKEEP_MS) eachMinute = callback
       return context.clock.setTimeout(...args)
     },
   },
@@ -71,22 +85,50 @@ async function look(): Promise<Seen> {
   }
 }
 
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const bridgeAddress = () =>
+  / inet (\S+)/.exec(execFileSync("ip", ["-o", "-4", "addr", "show", "dev", "cni0"], { encoding: "utf8" }))?.[1]
+const forwards = () => execFileSync("iptables", ["-S", "FORWARD"], { encoding: "utf8" }).includes("K3TS-FORWARD")
+
+/** Takes the address from the bridge and the rules from the firewall, and waits until they are there again. */
+async function repairedBy(repairs: () => Promise<void> | void): Promise<Repaired> {
+  execFileSync("ip", ["addr", "flush", "dev", "cni0"])
+  execFileSync("iptables", ["-F", "FORWARD"])
+  await repairs()
+  await until(() => bridgeAddress() !== undefined && forwards())
+  return { address: bridgeAddress()!, forwards: forwards() }
+}
+
 await add("one", 1)
-const part = createPodNetwork(
-  { ...context, clock },
-  {
-    paths,
-    nodeName: "one",
-    clusterCidrs: ["10.42.0.0/16"],
-    node: client,
-    maxPods: 110,
-    betweenNodes: { backend: "vxlan", masqueradesIPv6: true },
-  },
-)
-await part.start(new AbortController().signal)
+async function start(): Promise<Component> {
+  const part = createPodNetwork(
+    { ...context, clock },
+    {
+      paths,
+      nodeName: "one",
+      clusterCidrs: ["10.42.0.0/16"],
+      node: client,
+      maxPods: 110,
+      betweenNodes: { backend: "vxlan", masqueradesIPv6: true },
+    },
+  )
+  await part.start(new AbortController().signal)
+  return part
+}
+let part = await start()
 // Nodes are seen in the turn of their commit.
 await client.patch(Node, { name: "one" }, { type: "merge", body: { metadata: { labels: { a: "b" } } } })
 const alone = await look()
+execFileSync("ip", ["link", "add", "cni0", "type", "bridge"])
+const afterMinute = await repairedBy(() => eachMinute!())
+const afterStart = await repairedBy(async () => {
+  await part.stop()
+  part = await start()
+})
+execFileSync("ip", ["link", "delete", "cni0"])
 await add("two", 2, {
   "flannel.alpha.coreos.com/backend-type": "vxlan",
   "flannel.alpha.coreos.com/public-ip": "192.0.2.12",
@@ -100,5 +142,5 @@ while (together.routeMtu === undefined || together.annotations === undefined || 
 await part.stop()
 await cluster.stop()
 rmSync(folder, { recursive: true })
-console.log(JSON.stringify({ alone, together }))
+console.log(JSON.stringify({ alone, afterMinute, afterStart, together }))
 process.exit()

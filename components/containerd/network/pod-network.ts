@@ -3,14 +3,11 @@ import { join } from "node:path"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
-import { NETLINK_ROUTE } from "../../../pkg/netlink/links.ts"
-import { openNetlink } from "../../../pkg/runtime/netlink.ts"
 import { FAMILIES, familyOf, parseNetwork } from "../../../pkg/apimachinery/addresses/cidr.ts"
-import { makeBridge } from "./bridge.ts"
+import { hasBridge, makeBridge } from "./bridge.ts"
 import { BRIDGE, CONFIG_NAME, uplinkMtu, writeCniConfig } from "./cni.ts"
 import { allowPodEgress, removePodEgress } from "./egress.ts"
 import { Upkeep } from "../../../pkg/component/upkeep.ts"
-import { keepBridge } from "./plugin/bridges.ts"
 import { keepBridgeFilter, prepareKernel } from "../kernel.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { podLimitProblem } from "./pod-limit.ts"
@@ -57,22 +54,23 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
     mend: () => mend(),
     failed: (err) => log.warn("Failed to repair the pod network; will retry", { err }),
   })
-  let socket: ReturnType<typeof openNetlink> | undefined
+
+  const allowEgress = () =>
+    clusterCidrs.map((cidr) => allowPodEgress(cidr, familyOf(cidr) === "IPv4" || betweenNodes.masqueradesIPv6))
 
   /** Sets what lets pods reach each other and the world, where another program has changed it. */
   async function mend(): Promise<void> {
-    keepBridgeFilter(families)
-    await Promise.all(
-      clusterCidrs.map((cidr) => allowPodEgress(cidr, familyOf(cidr) === "IPv4" || betweenNodes.masqueradesIPv6)),
-    )
-    await mendBridge()
+    // Together, so that one that fails keeps no other from being done.
+    await Promise.all([mendBridge(), ...allowEgress(), (async () => keepBridgeFilter(families))()])
   }
 
+  /** Without a bridge there is nothing to repair, and its code is not loaded: the first pod creates the bridge. */
   async function mendBridge(): Promise<void> {
     const { podCIDRs = [] } = informers.of(Node).get(nodeName)?.spec ?? {}
     const ranges = podCIDRs.flatMap((cidr) => parseNetwork(cidr) ?? [])
-    socket ??= openNetlink(NETLINK_ROUTE)
-    if (ranges.length > 0) await keepBridge(socket, BRIDGE, ranges)
+    if (ranges.length === 0 || !hasBridge()) return
+    const { repairBridge } = await import("./plugin/repair-bridge.ts")
+    await repairBridge(BRIDGE, ranges)
   }
 
   function configure(): void {
@@ -88,7 +86,7 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
 
   /** An earlier start, or the node's earlier name, may have left the bridge in another state. */
   function mendSoon(): void {
-    context.spawn("pod network", async () => {
+    context.spawn("repair of the pods' bridge", async () => {
       await mendBridge().catch((err: unknown) => log.warn("Failed to repair the pod network; will retry", { err }))
     })
   }
@@ -138,7 +136,7 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
       await Promise.all([
         prepareKernel(families, log),
         families.includes("IPv6") ? makeBridge() : undefined,
-        ...clusterCidrs.map((cidr) => allowPodEgress(cidr, familyOf(cidr) === "IPv4" || betweenNodes.masqueradesIPv6)),
+        ...allowEgress(),
         // An earlier start may have used both address families.
         removePodEgress(FAMILIES.filter((family) => !families.includes(family))),
       ])
@@ -149,8 +147,6 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
     async stop() {
       unsubscribe()
       await upkeep.stop()
-      socket?.close()
-      socket = undefined
       stopping.abort()
       const starting = others
       others = undefined
