@@ -61,8 +61,9 @@ export class ObjectCache<T extends KubeObject> {
       const values = index.of(object)
       const before = old === undefined ? NO_VALUES : index.of(old)
       // An object seldom changes its index values. Where a value stays, the object keeps its position in the group.
-      for (const value of before) if (!values.includes(value)) take(groups, value, key)
-      for (const value of values) put(groups, value, before.includes(value) ? key : keys.of(key), object)
+      const [isNow, wasBefore] = [isIn(values), isIn(before)]
+      for (const value of before) if (!isNow(value)) take(groups, value, key)
+      for (const value of values) put(groups, value, wasBefore(value) ? key : keys.of(key), object)
     }
     return old
   }
@@ -89,6 +90,15 @@ class Group<T> {
 }
 
 const NO_VALUES: readonly string[] = []
+
+/** Up to this number of values a set costs more than a comparison with each. */
+const FEW = 8
+/** Returns what tells whether a value is among `values`: an object may have tens of thousands. */
+function isIn(values: readonly string[]): (value: string) => boolean {
+  if (values.length <= FEW) return (value) => values.includes(value)
+  const all = new Set(values)
+  return (value) => all.has(value)
+}
 
 function put<T>(groups: Map<string, Group<T>>, value: string, key: Key, object: T): void {
   let group = groups.get(value)
