@@ -4,7 +4,7 @@ import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpoint
 import type { Index, Informers } from "../../pkg/client/informer.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
-import { OutsideAddresses, sameAddresses } from "../../pkg/component/outside-addresses.ts"
+import { OutsideAddresses, sameAddresses, servicesWithExternalIps } from "../../pkg/component/outside-addresses.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 import type { ServiceChange } from "./rule-writer.ts"
 import { concerns, servicePorts, type ServicePort } from "./service-ports.ts"
@@ -77,20 +77,20 @@ export class Changes {
       if (concerns(old, family) && !(concerns(found, family) && serviceKeyOf(found) === serviceKeyOf(old)))
         ofSlice(old, true)
     }
-    const cidr = (range: ServiceCIDR) => this.#noteOutside(range)
+    const cidr = (range: ServiceCIDR) => this.#noteRange(range)
     const off = [
       informers.of(Service).on({ added: ofService, updated: ofService, deleted: ofService }),
       informers.of(EndpointSlice).on({ added: slice, updated: changed, deleted: (gone) => ofSlice(gone, true) }),
       informers.of(Node).on({
         added: (node) => {
           this.#noteZone(undefined, node)
-          this.#noteOutside(node)
+          this.#noteAddresses(node)
         },
         updated: (node, old) => {
           this.#noteZone(old, node)
-          if (!sameAddresses(node, old)) this.#noteOutside(node)
+          if (!sameAddresses(node, old)) this.#noteAddresses(node)
         },
-        deleted: (node) => this.#noteOutside(node),
+        deleted: (node) => this.#noteAddresses(node),
       }),
       informers.of(ServiceCIDR).on({ added: cidr, updated: cidr, deleted: cidr }),
     ]
@@ -140,11 +140,17 @@ export class Changes {
     for (const { metadata } of informers.of(Service).list()) this.#note(`${metadata.namespace}/${metadata.name}`, node)
   }
 
-  /** The addresses of nodes, and the ranges of cluster IPs, decide which addresses Services can have. */
-  #noteOutside(reason: Node | ServiceCIDR): void {
+  /** The addresses of nodes are no external addresses of Services. */
+  #noteAddresses(node: Node): void {
+    for (const { metadata } of servicesWithExternalIps(this.#parts.informers))
+      this.#note(`${metadata.namespace}/${metadata.name}`, node)
+  }
+
+  /** Addresses in a range of cluster IPs are no external addresses of Services, nor addresses of load balancers. */
+  #noteRange(range: ServiceCIDR): void {
     for (const { metadata, spec, status } of this.#parts.informers.of(Service).list())
       if ((spec.externalIPs ?? []).length > 0 || (status.loadBalancer.ingress ?? []).length > 0)
-        this.#note(`${metadata.namespace}/${metadata.name}`, reason)
+        this.#note(`${metadata.namespace}/${metadata.name}`, range)
   }
 
   #note(key: string, reason: Service | EndpointSlice | Node | ServiceCIDR): void {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { sleep } from "../../pkg/clock/clock.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { freePort } from "./health/free-port.fixtures.ts"
 import type { ProxyHealthReport } from "./health/proxy-health.ts"
@@ -58,6 +60,41 @@ describe("kube-proxy", () => {
     await web.cluster.settle()
     // then
     expect(fed.at(-1)).toContain("default/web has no endpoints")
+  })
+
+  test("serves an external address while no node and no range of cluster IPs has it, and heeds no other change of nodes", async () => {
+    // given a Service with an external address
+    await using web = await withService()
+    const { client } = web.cluster
+    const [service, external] = [{ namespace: "default", name: "web" }, "203.0.113.5"]
+    await client.patch(Service, service, { type: "merge", body: { spec: { externalIPs: [external] } } })
+    const fed: string[] = []
+    const proxy = web.proxy({ run: async () => "", feed: async (_command, _args, input) => void fed.push(input) })
+    await proxy.start(new AbortController().signal)
+    const isServed = async () => {
+      await web.cluster.settle()
+      // A chain is written whole.
+      return fed.findLast((text) => text.includes("default/web cluster IP"))!.includes("default/web external IP")
+    }
+    const runs = () => Number(/sync_proxy_rules_duration_seconds_count\S* (\d+)/.exec(web.figures())![1])
+    expect(await isServed()).toBe(true)
+    const report = (status: object) =>
+      client.patch(Node, { name: "node-1" }, { type: "merge", body: { status } }, { subresource: "status" })
+    // when, then
+    const addresses = [{ type: "ExternalIP", address: external }]
+    await client.create(Node, { metadata: { name: "node-1" }, status: { addresses } })
+    expect(await isServed()).toBe(false)
+    await report({ addresses: [{ type: "ExternalIP", address: "203.0.113.6" }] })
+    expect(await isServed()).toBe(true)
+    await report({ addresses })
+    expect(await isServed()).toBe(false)
+    const before = runs()
+    await report({ conditions: [{ type: "Ready", status: "True" }] })
+    expect([await isServed(), runs()]).toEqual([false, before])
+    await client.delete(Node, { name: "node-1" })
+    expect(await isServed()).toBe(true)
+    await client.create(ServiceCIDR, { metadata: { name: "more" }, spec: { cidrs: ["203.0.113.0/24"] } })
+    expect(await isServed()).toBe(false)
   })
 
   test("stops although a change came while it was writing rules", async () => {

@@ -1,4 +1,5 @@
 import { Node } from "../api/core/v1/node/node.ts"
+import { Service } from "../api/core/v1/service/service.ts"
 import { ServiceCIDR } from "../api/networking/v1/servicecidr.ts"
 import {
   canonicalAddress,
@@ -83,6 +84,15 @@ export const addressesOf = ({ status }: Node): readonly string[] =>
 /** Returns whether two states of a node have the same addresses. */
 export const sameAddresses = (a: Node, b: Node): boolean =>
   a.status.addresses === b.status.addresses || addressesOf(a).join() === addressesOf(b).join()
+
+const withExternalIps: Index<Service> = {
+  name: "outside-addresses/external",
+  of: ({ spec }) => ((spec.externalIPs ?? []).length > 0 ? [""] : []),
+}
+
+/** Returns the Services with external addresses, which the addresses of nodes concern. */
+export const servicesWithExternalIps = (informers: Informers): readonly Service[] =>
+  informers.of(Service).by(withExternalIps, "")
 
 /** Returns the ranges of cluster IPs of a family. */
 export const serviceCidrsOf = (informers: Informers, family: Family): readonly string[] =>

@@ -1,8 +1,8 @@
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { ServiceCIDR } from "../../../pkg/api/networking/v1/servicecidr.ts"
-import { keyFrom, type Index, type Key } from "../../../pkg/client/informer.ts"
-import { OutsideAddresses, sameAddresses } from "../../../pkg/component/outside-addresses.ts"
+import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
+import { OutsideAddresses, sameAddresses, servicesWithExternalIps } from "../../../pkg/component/outside-addresses.ts"
 import {
   defineController,
   watching,
@@ -11,16 +11,8 @@ import {
 } from "../../../pkg/controller/controller.ts"
 import type { OccupiedPorts } from "./servicelb.ts"
 
-const withExternalIps: Index<Service> = {
-  name: "outside-addresses/external",
-  of: ({ spec }) => ((spec.externalIPs ?? []).length > 0 ? [""] : []),
-}
-
 const allWithExternalIps = ({ informers }: ReconcileContext): readonly Key[] =>
-  informers
-    .of(Service)
-    .by(withExternalIps, "")
-    .map(({ metadata }) => keyFrom(metadata))
+  servicesWithExternalIps(informers).map(({ metadata }) => keyFrom(metadata))
 
 /**
  * Tells the owners of Services by Events which of their addresses and ports kube-proxy does not serve, because they
