@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto"
 import { mkdirSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
@@ -11,8 +11,6 @@ import { createLegacyTokenVerifier } from "../../pkg/jwt/legacy-token.ts"
 import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
-import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
-import { replaceFile } from "../../pkg/files/files.ts"
 import type { Listener } from "../../pkg/runtime/http/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
@@ -46,10 +44,11 @@ import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
 import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
-import { isAnyAddress, localUrl } from "./serving/local-url.ts"
+import { isAnyAddress } from "./serving/local-url.ts"
 import type { ApiServerConfig } from "./apiserver-config.ts"
 import type { BesideApi } from "./serving/beside.ts"
 import { certificatesOf, listenOn, type ListenAt } from "./serving/listener.ts"
+import { writeKubeconfig } from "./serving/write-kubeconfig.ts"
 import { lateTransport } from "./late-transport.ts"
 import { secretsEncryptionPaths } from "./encryption/paths.ts"
 import { openStorage } from "./store/open-storage.ts"
@@ -295,8 +294,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
             renewed(fresh) {
               files = fresh
               listener?.setCertificates(certificatesOf(fresh))
-              if (config.kubeconfig !== undefined)
-                writeKubeconfig(config.kubeconfig, fresh, localUrl(config.listen?.host, port))
+              writeKubeconfig(config, fresh, port)
             },
           })
     const endCuts = onMembershipEnd(storage, () => listener?.cutPeers((peer) => authenticator.isExpelled(peer)))
@@ -319,7 +317,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         await close(stored)
       },
     }
-    if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, opened, localUrl(config.listen?.host, port))
+    writeKubeconfig(config, opened, port)
   }
 
   return {
@@ -393,12 +391,3 @@ async function close(stored: OpenedStorage | undefined): Promise<void> {
  */
 const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] =>
   listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host]
-
-function writeKubeconfig(
-  { path, mode }: { readonly path: string; readonly mode: number },
-  { pki, admin }: ServingFiles,
-  server: string,
-): void {
-  mkdirSync(dirname(path), { recursive: true })
-  replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
-}

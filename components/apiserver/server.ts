@@ -22,6 +22,7 @@ import { UpgradeAnswer } from "../../pkg/runtime/http/upgrade-answer.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import type { RemoteService } from "./aggregator/api-services.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
+import { auditStart } from "./audit/audit-start.ts"
 import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
 import { attributesOf } from "./authorization/attributes-of.ts"
@@ -31,8 +32,8 @@ import type { Connections } from "./endpoints/connect.ts"
 import { isExempt } from "./flowcontrol/exempt.ts"
 import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import type { FlowControl } from "./flowcontrol/flow-control.ts"
-import { FlowTerms } from "./flowcontrol/flow-terms.ts"
-import { RETRY_AFTER_SECONDS, shareUsedUp, TURNED_AWAY } from "./flowcontrol/too-many-requests.ts"
+import { flowStage, type Admitted } from "./flowcontrol/flow-stage.ts"
+import { shareUsedUp } from "./flowcontrol/too-many-requests.ts"
 import { auditIdOf, auditIds } from "./http/audit-id.ts"
 import { readBody, UNFINISHED_BODY_BYTES } from "./http/codec/body.ts"
 import { credentialsOf, isImpersonating } from "./http/credentials.ts"
@@ -47,7 +48,7 @@ import { settled } from "./http/settled.ts"
 import { noSuchMethod } from "./subresource-verbs.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import { endRequestSpan, startRequestSpan } from "./tracing/request-span.ts"
-import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
+import type { Pipeline, UserInfo } from "./request.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 
@@ -64,14 +65,6 @@ interface Authenticated {
   readonly credentials: Credentials
   /** Who sends the request, before it acts as another user. */
   readonly sender: UserInfo
-}
-
-/** A request on its way through the stages, with what flow control needs to know of it. */
-interface Admitted {
-  readonly info: RequestInfo
-  readonly attributes: ResourceAttributes | NonResourceRequest
-  /** Most time that the request may take, in milliseconds; undefined for watches and streams. */
-  readonly timeoutMs: number | undefined
 }
 
 export interface ServerOptions {
@@ -111,9 +104,16 @@ export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, aggregator, connections, audit, clock, log, tracing } = options
   const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS, withoutTimeLimits = false } = options
   const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
-  const maxInFlight = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
-    reads: metrics.inflightReads,
-    writes: metrics.inflightWrites,
+  const inTurn = flowStage({
+    flow: options.flow,
+    maxInFlight: new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
+      reads: metrics.inflightReads,
+      writes: metrics.inflightWrites,
+    }),
+    bodies: unfinishedBodies,
+    mostTimeMs,
+    clock,
+    tracing,
   })
   const watchSeconds = withoutTimeLimits ? () => undefined : () => usualWatchSeconds(options.random)
   const resourceOptions = { pipeline, scheme, clock, watchSeconds, watchEvents: metrics.watchEvents }
@@ -215,38 +215,6 @@ export function createServer(options: ServerOptions): Server {
     return withoutTimeLimits || isStream ? undefined : timeoutMs
   }
 
-  /** Serves a request when flow control lets it begin. */
-  function inTurn(
-    exchange: Exchange,
-    { info, attributes, timeoutMs = mostTimeMs }: Admitted,
-    body: Uint8Array,
-    serveIt: () => void | Promise<void>,
-  ): void | Promise<void> {
-    const { user } = attributes
-    const isWatch = info.isResource && info.verb === "watch"
-    if (options.flow === undefined) return isWatch ? serveIt() : withSlot(exchange, info, user, serveIt)
-    const waiting = tracing?.start("priorityandfairness")
-    const begin = () => {
-      waiting?.end()
-      return isWatch ? serveIt() : maxInFlight.counted(info.verb, serveIt())
-    }
-    return options.flow.run(
-      user,
-      attributes,
-      begin,
-      new FlowTerms({
-        exchange,
-        info,
-        user,
-        bodies: unfinishedBodies,
-        bodyBytes: body.length,
-        isWatch,
-        timeoutMs,
-        clock,
-      }),
-    )
-  }
-
   /** Returns the handler of a request. Throws NotFound and MethodNotAllowed where there is none. */
   function handlerOf(info: RequestInfo, method: string): Handler {
     if (!info.isResource) return options.paths
@@ -255,20 +223,6 @@ export function createServer(options: ServerOptions): Server {
     const resource = resourceOf(info, scheme)
     if (method === "HEAD" || (info.legacyWatch && method !== "GET")) throw noSuchMethod()
     return (exchange, _, user, body) => serveResource(exchange, info, user, body, resource, resourceOptions)
-  }
-
-  function withSlot(
-    exchange: Exchange,
-    info: RequestInfo,
-    user: UserInfo,
-    serveIt: () => void | Promise<void>,
-  ): void | Promise<void> {
-    const slot = maxInFlight.enter(user, info.verb)
-    if (slot === undefined) {
-      exchange.isTerminated = true
-      return exchange.sendText(429, `${TURNED_AWAY}\n`, { "Retry-After": String(RETRY_AFTER_SECONDS) })
-    }
-    return settled(serveIt, () => maxInFlight.leave(slot, user))
   }
 
   /** Turns an error into a response. This is the only place that does. */
@@ -290,26 +244,6 @@ export function createServer(options: ServerOptions): Server {
     else sendFailure(exchange, error)
   }
 
-  /** Has the audit log tell of a watch or a stream when the head of its response is sent. */
-  function auditStart(exchange: Exchange, info: RequestInfo): void {
-    const { res, notes } = exchange
-    if (audit === undefined || notes === undefined) return
-    const started = (code: number) => {
-      if (exchange.isStartAudited || notes.sender === undefined) return
-      exchange.isStartAudited = true
-      audit.started(exchange, info, notes, code)
-    }
-    if (res instanceof UpgradeAnswer) res.onHead = started
-    else {
-      const writeHead = res.writeHead.bind(res)
-      res.writeHead = (status, headers) => {
-        const sent = writeHead(status, headers)
-        started(status)
-        return sent
-      }
-    }
-  }
-
   function finish(exchange: Exchange): void {
     const { info, notes, req, res, began, isOver } = exchange
     if (isOver) return
@@ -329,9 +263,6 @@ export function createServer(options: ServerOptions): Server {
       isTerminated: exchange.isTerminated,
     })
     if (exchange.span !== undefined) endRequestSpan(exchange.span, res.statusCode)
-    // The head of a short response is sent together with its body.
-    if (notes?.sender !== undefined && isLongRunning(info) && !exchange.isStartAudited)
-      audit?.started(exchange, info, notes, res.statusCode)
     if (notes !== undefined)
       audit?.ended(exchange, info, notes, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
@@ -366,7 +297,7 @@ export function createServer(options: ServerOptions): Server {
       return finish(exchange)
     }
     const exchange = new Exchange(parts, info, audit?.began())
-    if (isLongRunning(info)) auditStart(exchange, info)
+    if (audit !== undefined && isLongRunning(info)) auditStart(audit, exchange, info)
     run(exchange, info)
   }
 

@@ -10,19 +10,20 @@
  * rules: apiserver pkg/storage/cacher.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { contain } from "../../../pkg/failure/contain.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
-import type { Storage, StorageEvent, Stored } from "../../../pkg/storage/storage.ts"
+import type { Storage, StorageEvent } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
 import { BookmarkRounds } from "./bookmark-rounds.ts"
 import type { ClientHistory } from "./client-history.ts"
-import { WatchBatch, WatchFrame, type FrameType } from "./frame.ts"
+import { bookmark, firstFrames, SharedFrames, storedIn, type Missed } from "./event-frames.ts"
+import { WatchBatch, type WatchFrame } from "./frame.ts"
 import type { Selection } from "./selection.ts"
 import { ConversionLine } from "./conversion-line.ts"
-import { ShownObject, storagePrefix, viewOf, type ShowsAtOnce } from "./view.ts"
+import { storagePrefix, viewOf, type ShowsAtOnce } from "./view.ts"
 import { WatchGroups, type WatchGroup } from "./watch-groups.ts"
 
 export interface WatchRequest {
@@ -41,8 +42,6 @@ export interface WatchRequest {
   readonly bookmarkEveryMs: number | undefined
   readonly timeoutSeconds: number | undefined
 }
-
-const INITIAL_END = "k8s.io/initial-events-end"
 
 interface Watcher {
   readonly request: WatchRequest
@@ -284,114 +283,6 @@ export class WatchHub {
       this.#alone(watcher, () => watcher.sink.send(alone))
     }
   }
-}
-
-/** What a watch begins with. */
-type Missed = { readonly objects: readonly Stored[] } | { readonly events: readonly StorageEvent[] }
-
-/** The stored objects that must be converted to send it. */
-const storedIn = (missed: Missed): readonly Stored[] =>
-  "objects" in missed
-    ? missed.objects
-    : missed.events.flatMap(({ stored, previous }) => (previous === undefined ? [stored] : [stored, previous]))
-
-function firstFrames(
-  { resource, selection, markInitialEnd }: WatchRequest,
-  missed: Missed,
-  shown: ShowsAtOnce,
-  revision: number,
-): readonly WatchFrame[] {
-  if ("events" in missed) return missed.events.flatMap((event) => frameFor(event, shown, selection) ?? [])
-  const frames: WatchFrame[] = []
-  for (const stored of missed.objects) {
-    const seen = shown(stored)
-    if (selection.everything || selection.matches(seen.object)) frames.push(new WatchFrame("ADDED", seen))
-  }
-  if (markInitialEnd) frames.push(bookmark(resource, revision, true))
-  return frames
-}
-
-/** The frames of one commit for one group of watchers; each is made at its first use. */
-class SharedFrames {
-  readonly #events: readonly StorageEvent[]
-  readonly #shown: ShowsAtOnce
-  #all: WatchBatch | undefined
-  /** Frames by the index of the event, then by its type for a watcher. */
-  readonly #frames: Partial<Record<FrameType, WatchFrame>>[] = []
-  constructor(events: readonly StorageEvent[], shown: ShowsAtOnce) {
-    this.#events = events
-    this.#shown = shown
-  }
-
-  /** The batch for watchers without selectors. */
-  all(): WatchBatch {
-    return (this.#all ??= batchOf(this.#events.map((event, i) => this.#shared(i, frameTypeOf(event)))))
-  }
-
-  /** Undefined when the selection matches none of the events. */
-  selected(selection: Selection): WatchBatch | undefined {
-    const frames: WatchFrame[] = []
-    for (let i = 0; i < this.#events.length; i++) {
-      const type = transition(this.#events[i]!, this.#shown, selection)
-      if (type !== undefined) frames.push(this.#shared(i, type))
-    }
-    return frames.length === 0 ? undefined : batchOf(frames)
-  }
-
-  #shared(i: number, type: FrameType): WatchFrame {
-    return ((this.#frames[i] ??= {})[type] ??= makeFrame(this.#events[i]!, this.#shown, type))
-  }
-}
-
-/**
- * Returns the shared batch of a single frame: most commits are one event, whose bytes watchers with different selectors
- * share too.
- */
-const batchOf = (frames: readonly WatchFrame[]): WatchBatch =>
-  frames.length === 1 ? frames[0]!.alone : new WatchBatch(frames)
-
-function frameFor(event: StorageEvent, shown: ShowsAtOnce, selection: Selection): WatchFrame | undefined {
-  const type = transition(event, shown, selection)
-  return type === undefined ? undefined : makeFrame(event, shown, type)
-}
-
-const FRAME_TYPES = { create: "ADDED", update: "MODIFIED", delete: "DELETED" } as const
-const frameTypeOf = (event: StorageEvent): FrameType => FRAME_TYPES[event.type]
-
-/**
- * The type of an event for a watcher with selectors: an object that begins to match is ADDED, one that ceases to match
- * is DELETED.
- */
-function transition(event: StorageEvent, shown: ShowsAtOnce, selection: Selection): FrameType | undefined {
-  if (selection.everything) return frameTypeOf(event)
-  const before = event.previous !== undefined && selection.matches(shown(event.previous).object)
-  const after = event.type !== "delete" && selection.matches(shown(event.stored).object)
-  return after ? (before ? "MODIFIED" : "ADDED") : before ? "DELETED" : undefined
-}
-
-/**
- * Makes a frame. A watcher whose selection an object leaves gets its last matching state, at the revision at which it
- * left.
- */
-function makeFrame(event: StorageEvent, shown: ShowsAtOnce, type: FrameType): WatchFrame {
-  if (type !== "DELETED" || event.type === "delete") return new WatchFrame(type, shown(event.stored))
-  const left = shown(event.previous!)
-  return new WatchFrame(type, atRevision(left, event.revision))
-}
-
-const atRevision = (stored: Stored, revision: number): Stored =>
-  new ShownObject(
-    { key: stored.key, revision, created: stored.created, time: stored.time },
-    { ...stored.object, metadata: { ...stored.object.metadata, resourceVersion: String(revision) } },
-  )
-
-function bookmark({ apiVersion, kind }: Resource, revision: number, initialEnd: boolean): WatchFrame {
-  const object: KubeObject = {
-    kind,
-    apiVersion,
-    metadata: { resourceVersion: String(revision), ...(initialEnd ? { annotations: { [INITIAL_END]: "true" } } : {}) },
-  }
-  return new WatchFrame("BOOKMARK", new ShownObject({ key: "", revision, created: revision, time: 0 }, object))
 }
 
 /** Returns `/registry/core/pods/` for `/registry/core/pods/default/web`. */

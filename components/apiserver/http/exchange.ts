@@ -48,8 +48,6 @@ export class Exchange {
   readonly notes: AuditNotes | undefined
   /** Whether the request is authorized and some handler serves it. */
   isServed = false
-  /** Whether the audit log has the start of the response; only watches and streams have one. */
-  isStartAudited = false
   /** Whether the request has been answered, counted and audited, or has timed out. Later results are dropped. */
   isOver = false
   /** The span of the request; undefined unless traces are wanted, and before the sender is known. */
