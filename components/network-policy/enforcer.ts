@@ -5,6 +5,7 @@ import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import type { Value } from "../../pkg/metrics/registry.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
@@ -35,6 +36,8 @@ export interface EnforcerParts extends PolicyTableOptions {
   unenforceable(why: string): void
   /** Called when the kernel refuses the rules of a policy, whose pods are isolated until it is changed. */
   refused(policy: NetworkPolicy, why: string): void
+  /** Shows the number of policies that the kernel refuses. */
+  readonly refusals: Pick<Value, "set">
 }
 
 /**
@@ -49,6 +52,8 @@ export class Enforcer {
   readonly #policies = new Map<string, NetworkPolicy>()
   /** The policies that the kernel refuses, by key, each in the state that was refused. */
   readonly #refused = new Map<string, NetworkPolicy>()
+  /** The policies that have changed since the kernel last took the rules, by key: the first to be suspected. */
+  readonly #untried = new Set<string>()
   #table: PolicyTable | undefined
   /** Whether the kernel has what was written last. */
   #isWritten = false
@@ -111,6 +116,7 @@ export class Enforcer {
     const key = keyFrom(policy.metadata)
     if (this.#policies.get(key) === policy) return
     this.#policies.set(key, policy)
+    this.#untried.add(key)
     this.#refused.delete(key)
     if (this.#table === undefined) this.#build()
     else this.#table.setPolicy(key, policyRules(policy))
@@ -119,6 +125,7 @@ export class Enforcer {
 
   removePolicy(key: string): void {
     this.#policies.delete(key)
+    this.#untried.delete(key)
     this.#refused.delete(key)
     this.#table?.setPolicy(key, undefined)
     if (this.#policies.size === 0) this.#table = undefined
@@ -183,7 +190,9 @@ export class Enforcer {
     const { host, log } = this.#parts
     const suspects = [...this.#policies.keys()].filter((key) => !this.#refused.has(key))
     const states = new Map(this.#policies)
-    const isFine = async (taken: ReadonlySet<string>) => {
+    const fine = new Set<string>()
+    const isFineWith = async (some: readonly string[]) => {
+      const taken = new Set([...fine, ...some])
       const text = this.#tableOf((key) => taken.has(key)).table.whole()
       return host.feed("nft", ["--check", "-f", "-"], text).then(
         () => true,
@@ -191,16 +200,22 @@ export class Enforcer {
       )
     }
     // The kernel refuses something else, or nothing any more: the same is tried again.
-    if (!(await isFine(new Set())) || (await isFine(new Set(suspects)))) return false
+    if (!(await isFineWith([])) || (await isFineWith(suspects))) return false
     const bad: string[] = []
+    // Each is tried together with those that are fine, so that the kernel takes all of these in the end.
     const search = async (some: readonly string[]): Promise<void> => {
-      if (some.length === 0 || (await isFine(new Set(some)))) return
-      if (some.length === 1) return void bad.push(some[0]!)
-      const middle = some.length >> 1
-      await search(some.slice(0, middle))
-      await search(some.slice(middle))
+      if (some.length === 0) return
+      if (await isFineWith(some)) for (const key of some) fine.add(key)
+      else if (some.length === 1) bad.push(some[0]!)
+      else {
+        const middle = some.length >> 1
+        await search(some.slice(0, middle))
+        await search(some.slice(middle))
+      }
     }
-    await search(suspects)
+    const untried = new Set(this.#untried)
+    await search(suspects.filter((key) => !untried.has(key)))
+    await search(suspects.filter((key) => untried.has(key)))
     for (const key of bad) {
       const policy = this.#policies.get(key)
       if (policy === undefined || policy !== states.get(key)) continue // it was changed meanwhile
@@ -230,6 +245,8 @@ export class Enforcer {
       this.#isWritten = false
       this.#waiting.unshift(...waiting)
       throw err
+    } finally {
+      this.#parts.refusals.set(this.#refused.size)
     }
   }
 
@@ -246,6 +263,7 @@ export class Enforcer {
     if (this.#isWritten) {
       const changes = table.table.changes()
       if (changes !== "") await transact(host, changes)
+      this.#untried.clear()
       return
     }
     if (this.#isLeftOver) for (const address of await this.#leftOver()) table.closeUnknown(address)
@@ -258,6 +276,7 @@ export class Enforcer {
       this.#unenforceable = why
       return this.#tell(why)
     }
+    this.#untried.clear()
     this.#isLeftOver = false
     this.#isWritten = true
     this.#flushes.start()

@@ -4,12 +4,15 @@ import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 import { createNetworkPolicy } from "./network-policy.ts"
 import { podObject } from "./testing/packets.fixtures.ts"
 
 /** A part of rules that the machine refuses. */
 const REFUSED = "6666"
+/** Returns the rules of policies that allow something. */
+const allowing = (text: string): readonly string[] => text.match(/add rule \S+ \S+ ingress-\d+ .*accept/g) ?? []
 const OLD = "table inet k3ts-network-policy\n"
 
 async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "" } = {}) {
@@ -25,13 +28,20 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
     written: [] as string[],
     tables,
     refuses: false,
+    /** The number of rules that allow something, and the most that the machine takes. */
+    rules: 0,
+    most: Infinity,
+    /** The number of rule sets that were only checked. */
+    checked: 0,
     chain: "drop",
   }
+  const metrics = new Registry()
   const component = createNetworkPolicy(cluster.contextFor("test:network-policy", ["system:masters"]), {
     nodeName: "node-0",
     families: ["IPv4"],
     bridge: "cni0",
     dnsAddresses: ["10.43.0.10"],
+    metrics,
     host: {
       run(_program, args) {
         machine.asked.push(args.join(" "))
@@ -40,10 +50,15 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
       },
       feed(_program, args, input) {
         if (nft === "") return Promise.reject(new Error("ENOENT"))
-        if (args.includes("--check"))
-          return input.includes(REFUSED) ? Promise.reject(new Error("nft failed with code 1")) : Promise.resolve()
+        const rules = (input.includes("delete table") ? 0 : machine.rules) + allowing(input).length
+        const isRefused = input.includes(REFUSED) || rules > machine.most
+        if (args.includes("--check")) {
+          machine.checked++
+          return isRefused ? Promise.reject(new Error("nft failed with code 1")) : Promise.resolve()
+        }
         if (machine.refuses) return Promise.reject(new Error("nft failed with code 1: Device or resource busy"))
-        if (input.includes(REFUSED)) return Promise.reject(new Error("nft failed with code 1: Message too long"))
+        if (isRefused) return Promise.reject(new Error("nft failed with code 1: Message too long"))
+        machine.rules = rules
         machine.written.push(input)
         return Promise.resolve()
       },
@@ -56,6 +71,7 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
     client,
     machine,
     component,
+    refusals: () => Number(/^k3ts_network_policies_refused (\d+)/m.exec(metrics.text())![1]),
     /** Writes a pod; `address` is what its status shows. */
     async pod(name: string, labels: Record<string, string>, address?: string): Promise<Pod> {
       const pod = await client.create(Pod, podObject({ namespace: "x", name, labels, address: "", ports: [] }))
@@ -123,7 +139,7 @@ test("a policy whose rules the kernel refuses isolates its own pods, is named by
   await on.cluster.settle()
   // then
   const table = on.machine.written.at(-1)!
-  expect(table.match(/add rule \S+ \S+ ingress-\d+ .*accept/g)).toHaveLength(3)
+  expect(allowing(table)).toHaveLength(3)
   expect(table.match(/10\.42\.0\.\d : goto group-\d+/g)).toHaveLength(4)
   expect(on.component.problem?.()).toBeUndefined()
   await on.cluster.advance("1s")
@@ -131,10 +147,29 @@ test("a policy whose rules the kernel refuses isolates its own pods, is named by
   expect(events.map(({ involvedObject, message }) => [involvedObject.name, message])).toEqual([
     ["b", expect.stringContaining("nft failed with code 1: Message too long")],
   ])
+  expect(on.refusals()).toBe(1)
   // and when it is mended, it holds again
   await on.client.update(NetworkPolicy, { ...changed, spec: b.spec })
   await on.cluster.settle()
-  expect(on.machine.written.at(-1)).toMatch(/add rule \S+ \S+ ingress-\d+ .*accept/)
+  expect(allowing(on.machine.written.at(-1)!)).toHaveLength(1)
+  expect(on.refusals()).toBe(0)
+})
+
+test("where the kernel takes not all policies together, those that it had stay in force, and few rule sets are tried", async () => {
+  // given as many policies as the kernel takes
+  await using on = await onMachine()
+  const names = Array.from({ length: 64 }, (_, i) => `p${i}`)
+  for (const name of names) await on.policy(name, { app: name })
+  await on.cluster.settle()
+  on.machine.most = names.length
+  // when another one is too much
+  await on.policy("too-much", { app: "too-much" })
+  await on.cluster.settle()
+  // then
+  const events = (await on.client.list(Event)).items.filter(({ reason }) => reason === "PolicyRefused")
+  expect(events.map(({ involvedObject }) => involvedObject.name)).toEqual(["too-much"])
+  expect(allowing(on.machine.written.at(-1)!)).toHaveLength(names.length)
+  expect(on.machine.checked).toBeLessThan(6)
 })
 
 describe("a pod that starts", () => {

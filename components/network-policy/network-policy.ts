@@ -6,6 +6,7 @@ import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { removeTable } from "../../pkg/netfilter/nft.ts"
 import type { Logger } from "../../pkg/log/log.ts"
@@ -22,6 +23,7 @@ export interface NetworkPolicyConfig {
   readonly bridge: string
   /** Addresses of the cluster's DNS, which has no pod: policies see one that CoreDNS would have. */
   readonly dnsAddresses?: readonly string[]
+  readonly metrics?: Registry
   /** Where nft acts; the machine itself unless given. */
   readonly host?: Host
 }
@@ -72,6 +74,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
   constructor(context: ComponentContext, config: NetworkPolicyConfig) {
     this.#context = context
     this.#config = config
+    const { metrics = new Registry() } = config
     this.#enforcer = new Enforcer({
       clock: context.clock,
       log: context.log.child({ component: this.name }),
@@ -88,6 +91,12 @@ class NetworkPolicies implements NetworkPolicyComponent {
           "PolicyRefused",
           `The kernel of this node refuses the rules, so the selected pods are isolated until the policy is changed: ${why}`,
         ),
+      refusals: metrics
+        .gauge(
+          "k3ts_network_policies_refused",
+          "NetworkPolicies whose rules the kernel of this node refuses: the selected pods are isolated",
+        )
+        .with(),
     })
   }
 

@@ -130,6 +130,7 @@ export function hostNode(
         families: clusterCidrs.map(familyOf),
         bridge: BRIDGE,
         dnsAddresses: dns?.addresses ?? [],
+        metrics,
       }),
   })
   // The kubelet reports pods that run already to it, and pods that start wait for it.
