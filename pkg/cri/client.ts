@@ -11,7 +11,7 @@ import type { ImageService, RuntimeService } from "./service.ts"
 export interface CriClient {
   readonly runtime: RuntimeService
   readonly images: ImageService
-  /** Yields the processes that end, of execs too, from when `onActive` is called on. containerd only. */
+  /** See containerd-exits.ts. containerd only. */
   processExits(signal: AbortSignal, onActive: () => void): AsyncIterable<ProcessExit>
   close(): void
 }
@@ -35,12 +35,10 @@ export function connectCri(endpoint: string, clock: Clock, tracing?: Pick<Tracin
   const runtime: RuntimeService = runtimeService(channel, (signal) =>
     subscribeContainerEvents(channel, runtime, clock, signal),
   )
-  const exits = processExits(channel)
   return {
     runtime,
     images: imageService(channel),
-    // Later calls on the same connection are answered only after the runtime has accepted the subscription.
-    processExits: (signal, onActive) => exits(signal, () => void runtime.version({ signal }).then(onActive, () => {})),
+    processExits: processExits(channel, runtime),
     close: () => channel.close(),
   }
 }

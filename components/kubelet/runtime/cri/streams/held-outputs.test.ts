@@ -53,6 +53,7 @@ test("the outputs of the next exec with an input do not end before its process",
   const old = pipesOf("old")
   const held = (await outputs.hold("c1", "exec"))!
   const probe = pipesOf("probe", ["stdout", "stderr"])
+  const later = (await outputs.hold("c1", "exec"))! // by which the probe is seen before the exec
 
   // when
   const pipes = pipesOf("exec1")
@@ -73,6 +74,20 @@ test("the outputs of the next exec with an input do not end before its process",
 
   // then
   expect(hasEnded(pipes("stderr"))).toBe(true)
+  held.release()
+  later.release()
+})
+
+test("the outputs of a process that has ended already are not held", async () => {
+  // given an exec of which the end is told before its pipes are found
+  const held = (await outputs.hold("c1", "exec"))!
+  exits.push({ containerId: "c1", id: "exec1" })
+  await turn()
+  // when
+  const pipes = pipesOf("exec1")
+  // then its output is whole all the same
+  expect(await held.isHeld).toBe(true)
+  expect([pipes("stdout"), pipes("stderr")].map(hasEnded)).toEqual([true, true])
   held.release()
 })
 
@@ -97,6 +112,30 @@ test("the outputs of a container are held while a client is attached", async () 
   expect(hasEnded(pipes("stdout"))).toBe(true)
 })
 
+test("what a client has held is let go with it, while others go on", async () => {
+  // given two who are attached, and an exec
+  const own = pipesOf("c1")
+  const exec = (await outputs.hold("c1", "exec"))!
+  const pipes = pipesOf("exec1")
+  expect(await exec.isHeld).toBe(true)
+  const [one, two] = [(await outputs.hold("c1", "container"))!, (await outputs.hold("c1", "container"))!]
+  expect(await Promise.all([one.isHeld, two.isHeld])).toEqual([true, true])
+
+  // when one after the other goes, and one comes
+  one.release()
+  expect(hasEnded(own("stdout"))).toBe(false)
+  two.release()
+  expect(hasEnded(own("stdout"))).toBe(true)
+  const three = (await outputs.hold("c1", "container"))!
+  expect(await three.isHeld).toBe(true)
+  exec.release()
+
+  // then
+  expect([own("stdout"), pipes("stdout")].map(hasEnded)).toEqual([false, true])
+  three.release()
+  expect(hasEnded(own("stdout"))).toBe(true)
+})
+
 test("nothing stays held when the connection to the runtime is lost", async () => {
   const held = (await outputs.hold("c1", "exec"))!
   const pipes = pipesOf("exec1")
@@ -104,6 +143,14 @@ test("nothing stays held when the connection to the runtime is lost", async () =
   exits.fail(new Error("unavailable"))
   while (!hasEnded(pipes("stdout"))) await turn()
   held.release()
+})
+
+test("nothing is held where the runtime does not tell which processes end", async () => {
+  exits.fail(new Error("unavailable"))
+  const mute = new HeldOutputs({ clock: realClock, stateDir: async () => folder, exits: () => exits })
+  const held = (await mute.hold("c1", "exec"))!
+  pipesOf("exec1")
+  expect(await held.isHeld).toBe(false)
 })
 
 test("the input that a process has left unread makes room", async () => {

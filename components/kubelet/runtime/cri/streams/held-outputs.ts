@@ -61,7 +61,7 @@ export class HeldOutputs {
     if (await this.#listen()) pipes.look()
     else release()
     const dropInput = () => {
-      if (held.input !== undefined) drainPipe(held.input)
+      if (held.found !== undefined) drainPipe(held.found.input)
     }
     return { isHeld: held.promise, dropInput, release }
   }

@@ -1,12 +1,12 @@
 import { closeSync, constants, openSync, readdirSync, readSync, watch, type FSWatcher } from "node:fs"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
 
 /** Somebody who needs the pipes of a process held; resolves to whether they are. */
 export interface Waiting extends PromiseWithResolvers<boolean> {
   readonly which: "exec" | "container"
-  /** The pipe of its input, once its outputs were found. */
-  input?: string
+  /** The process, once its outputs were found, and the pipe of its input. */
+  found?: { readonly id: string; readonly input: string }
 }
 
 /** A folder without all its pipes is looked at again after a millisecond, so often. */
@@ -27,7 +27,10 @@ export class ProcessPipes {
   readonly #seen = new Set<string>()
   /** Open descriptors by the process's id. */
   readonly #held = new Map<string, readonly number[]>()
+  /** Processes that have ended while somebody waits, who may find their pipes only then. */
   readonly #ended = new Set<string>()
+  /** The container's own process, once its outputs are held. */
+  #own: Waiting["found"]
   readonly #all = new Set<Waiting>()
   #waiting: Waiting[] = []
 
@@ -54,13 +57,19 @@ export class ProcessPipes {
     return waiting
   }
 
-  /** Returns whether nobody needs the pipes any more: then nothing is held. */
+  /** Lets go of what only this one needs. Returns whether nobody needs the pipes any more. */
   remove(waiting: Waiting): boolean {
     this.#settle(waiting, false)
-    if (!this.#all.delete(waiting) || this.#all.size > 0) return false
+    if (!this.#all.delete(waiting)) return false
+    const { found } = waiting
+    if (found !== undefined && ![...this.#all].some((other) => other.found?.id === found.id)) {
+      this.#release(found.id)
+      // Others may attach to the container again.
+      if (found.id === this.#containerId) this.#seen.delete(basename(dirname(found.input)))
+    }
+    if (this.#all.size > 0) return false
     this.#watcher?.close()
     this.#again?.cancel()
-    this.letGo()
     return true
   }
 
@@ -68,13 +77,16 @@ export class ProcessPipes {
   look(): void {
     if (this.#waiting.length === 0) return
     for (const name of namesIn(this.#folder)) if (!this.#seen.has(name)) this.#lookAt(name)
-    const own = this.#waiting.find(({ which }) => which === "container")
-    if (own !== undefined && this.#held.has(this.#containerId)) this.#settle(own, true)
+    if (this.#own !== undefined && this.#held.has(this.#containerId))
+      for (const waiting of this.#waiting.filter(({ which }) => which === "container")) {
+        waiting.found = this.#own
+        this.#settle(waiting, true)
+      }
   }
 
   /** A process has ended. */
   ended(id: string): void {
-    this.#ended.add(id)
+    if (this.#waiting.length > 0) this.#ended.add(id)
     this.#release(id)
   }
 
@@ -97,7 +109,8 @@ export class ProcessPipes {
     this.#seen.add(name)
     // Another process without an input, such as a probe's.
     if (!files.includes(`${id}-stdin`) || waiting === undefined) return
-    waiting.input = join(folder, `${id}-stdin`)
+    waiting.found = { id, input: join(folder, `${id}-stdin`) }
+    if (which === "container") this.#own = waiting.found
     this.#settle(waiting, this.#hold(id, [join(folder, `${id}-stdout`), join(folder, stderr)]))
   }
 
@@ -127,6 +140,7 @@ export class ProcessPipes {
 
   #settle(waiting: Waiting, isHeld: boolean): void {
     this.#waiting = this.#waiting.filter((one) => one !== waiting)
+    if (this.#waiting.length === 0) this.#ended.clear()
     waiting.resolve(isHeld)
   }
 }

@@ -4,7 +4,7 @@ import { VirtualClock } from "../../../../../pkg/clock/virtual.ts"
 import { exitCodeStatus, SUCCESS, type CommandStatus } from "../../../../../pkg/streaming/status.ts"
 import { withWholeInput } from "./whole-input.ts"
 
-function running() {
+function running({ hasOutputs = true } = {}) {
   const clock = new VirtualClock(0)
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const held = Promise.withResolvers<boolean>()
@@ -14,7 +14,8 @@ function running() {
   const command = withWholeInput(
     {
       protocol: "v4.channel.k8s.io",
-      ...{ stdin, stdout, stderr },
+      stdin,
+      ...(hasOutputs ? { stdout, stderr } : { stdout: undefined, stderr: undefined }),
       status: status.promise,
       closed: closed.promise,
       resize() {},
@@ -51,6 +52,14 @@ describe("the input of a command", () => {
     expect(stdin.read()?.toString()).toBe("input")
   })
 
+  test("waits 50 ms at most once an output has ended", async () => {
+    const { clock, stdin, stdout, command } = running()
+    command.stdin!.write("input")
+    stdout.end()
+    await clock.advance(60)
+    expect(stdin.read()?.toString()).toBe("input")
+  })
+
   test("that a process has left unread is dropped until its exit code is there", async () => {
     const { clock, stdout, stderr, held, status, closed, calls, command } = running()
     held.resolve(true)
@@ -61,10 +70,20 @@ describe("the input of a command", () => {
     status.resolve(SUCCESS)
     closed.resolve()
     expect(await command.status).toEqual(SUCCESS)
-    await clock.advance(1000)
-    expect(calls).toEqual({ dropped: 3, released: 1 })
+    await clock.settle()
     expect(clock.pending).toBe(0)
+    expect(calls).toEqual({ dropped: 3, released: 1 })
   })
+})
+
+test("the input of a command without outputs is not taken from it", async () => {
+  const { clock, held, closed, calls } = running({ hasOutputs: false })
+  held.resolve(true)
+  await clock.advance(1000)
+  expect(calls.dropped).toBe(0)
+  closed.resolve()
+  await clock.settle()
+  expect([calls.released, clock.pending]).toEqual([1, 0])
 })
 
 describe("a command whose outputs could not be held", () => {

@@ -1,5 +1,5 @@
 import { Writable, type Readable } from "node:stream"
-import type { Clock } from "../../../../../pkg/clock/clock.ts"
+import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
 import type { RemoteCommandClient } from "../../../../../pkg/streaming/remote-command-client.ts"
 import { failureStatus, type CommandStatus } from "../../../../../pkg/streaming/status.ts"
 import type { HeldOutput } from "./held-outputs.ts"
@@ -28,16 +28,22 @@ export function withWholeInput(command: RemoteCommandClient, output: HeldOutput,
     .map((stream) => ended(stream).then(() => clock.monotonic()))
   void Promise.race(ends).then(() => timers.push(clock.setTimeout(() => ready.resolve(false), AFTER_END_MS)))
   // Of a process that has ended containerd waits until its input is written, which nobody reads: 64 KiB fit.
+  // Only the end of all outputs tells of that end here.
   let isOver = false
-  const dropInput = () => {
-    if (isOver) return
-    output.dropInput()
-    timers.push(clock.setTimeout(dropInput, UNREAD_MS))
+  let unread: Timer | undefined
+  const dropLater = () => {
+    if (!isOver) unread = clock.setTimeout(dropInput, UNREAD_MS)
   }
-  void Promise.all(ends).then(() => timers.push(clock.setTimeout(dropInput, UNREAD_MS)))
-  void Promise.race([command.status, command.closed]).then(() => (isOver = true))
+  const dropInput = () => {
+    if (!isOver) output.dropInput()
+    dropLater()
+  }
+  if (ends.length > 0) void Promise.all(ends).then(dropLater)
+  void command.status.then(() => (isOver = true))
   void command.closed.then(() => {
+    isOver = true
     for (const timer of timers) timer.cancel()
+    unread?.cancel()
     ready.resolve(false)
     output.release()
   })
