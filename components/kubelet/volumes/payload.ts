@@ -1,6 +1,6 @@
-import { Buffer } from "node:buffer"
 import { posix } from "node:path"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
+import type { PayloadBudget } from "./payload-budget.ts"
 
 /** A token that may be signed when it is first read. */
 export interface LateText {
@@ -44,36 +44,6 @@ function cleanPath(path: string): string {
     throw new Error(`invalid path: filenames must be less than or equal to ${LONGEST_NAME} characters`)
   if (items[0]!.startsWith("..")) throw new Error(`invalid path: must not start with '..': ${path}`)
   return posix.normalize(path).replace(/\/$/, "")
-}
-
-/**
- * How many bytes the volumes of one pod may show of ConfigMaps, Secrets and its own fields. Differs from upstream,
- * which has no limit: a pod of a few kilobytes can show one object of 1 MiB under many thousand paths, and all pods of
- * the node share one tmpfs.
- */
-export const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
-
-/** Counts the bytes of files while they are made, and refuses more than a pod may have. */
-export class PayloadBudget {
-  #taken = 0
-  readonly #most: number
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  get taken(): number {
-    return this.#taken
-  }
-
-  take(content: string | Uint8Array): void {
-    this.#taken += typeof content === "string" ? Buffer.byteLength(content) : content.length
-    if (this.#taken > this.#most)
-      throw new Error(
-        `the pod's volumes have more than ${MAX_PAYLOAD_BYTES} bytes of ConfigMaps, Secrets and fields of the pod: ` +
-          `list fewer items, or use a persistent volume`,
-      )
-  }
 }
 
 export interface KeyFiles {

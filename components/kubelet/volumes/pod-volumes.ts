@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -14,10 +13,11 @@ import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
 import type { ContentSources } from "./contents.ts"
+import { decodedSecrets } from "./decoded-secrets.ts"
 import { JITTER, VolumeLooks } from "./volume-looks.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
-import { MAX_PAYLOAD_BYTES, PayloadBudget } from "./payload.ts"
+import { isLarge, VolumeBytes, MAX_PAYLOAD_BYTES, PayloadBudget } from "./payload-budget.ts"
 import type { PathUsers } from "./path-users.ts"
 import { keyOf, neededBy, type Need } from "./needed-objects.ts"
 import type { Reference } from "./references.ts"
@@ -69,10 +69,10 @@ export class PodVolumes implements ObjectUser, TokenHolder {
    * respond.
    */
   #atFiles: Promise<unknown> | undefined
-  /** When tokens in volumes must be renewed, in milliseconds of the monotonic clock. */
-  #renewals: readonly Renewal[] = []
-  /** The bytes of the API in each large volume; undefined when there is none, as in most pods. */
-  #large: Map<string, number> | undefined
+  /** When the first token of each volume that has some must be renewed. */
+  #renewals: Renewal[] = []
+  /** Exists once a volume is large, which in most pods none is. */
+  #bytes: VolumeBytes | undefined
   /** The last reported error of each volume that could not be updated, so that each error is reported once. */
   #told: Map<string, string> | undefined
   #stopped = false
@@ -302,9 +302,10 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     if (this.#stale?.size === 0) this.#stale = undefined
     const contents = contentsIn(volume)
     if (contents === undefined) throw new Error(`volume "${volume.name}" takes nothing from the API`)
-    const budget = new PayloadBudget(MAX_PAYLOAD_BYTES - this.#bytesBeside(volume.name))
+    const budget = new PayloadBudget(MAX_PAYLOAD_BYTES - (this.#bytes?.beside(volume.name) ?? 0))
     const payload = await contents.files(this.#sources(volume, budget))
-    this.#noteBytes(volume.name, budget.taken)
+    if (isLarge(budget.taken)) this.#bytes ??= new VolumeBytes()
+    this.#bytes?.note(volume.name, budget.taken)
     const folder = await this.#folder(volume)
     if (!this.#stopped) {
       const stamp = timestamp(clock).slice(0, 19).replaceAll(/[-T:]/g, "_")
@@ -314,18 +315,6 @@ export class PodVolumes implements ObjectUser, TokenHolder {
       if (this.#atFiles === atFiles) this.#atFiles = undefined
     }
     return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true, measured: "files" }
-  }
-
-  /** Returns how many bytes the pod's other volumes have of the API. */
-  #bytesBeside(volume: string): number {
-    let bytes = 0
-    for (const [name, taken] of this.#large ?? []) if (name !== volume) bytes += taken
-    return bytes
-  }
-
-  #noteBytes(volume: string, bytes: number): void {
-    if (bytes >= LARGE_BYTES) (this.#large ??= new Map()).set(volume, bytes)
-    else this.#large?.delete(volume)
   }
 
   async #folder({ name, secret, configMap, projected }: Volume): Promise<string> {
@@ -346,24 +335,13 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     const pod = this.#pod
     const read = async <T>(reference: Reference): Promise<T | undefined> =>
       (await this.#read(reference)) as T | undefined
-    const secrets = new Map<string, Promise<ReadonlyMap<string, Uint8Array> | undefined>>()
-    const decoded = async (name: string) => {
-      const secret = await read<Secret>({ kind: "Secret", name })
-      return (
-        secret && new Map(Object.entries(secret.data ?? {}).map(([key, text]) => [key, Buffer.from(text, "base64")]))
-      )
-    }
     if (contentsIn(volume)?.hasToken === true)
       this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
     return {
       pod,
       hostIps: context.config.nodeIps,
       configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
-      secret(name) {
-        let values = secrets.get(name)
-        if (values === undefined) secrets.set(name, (values = decoded(name)))
-        return values
-      },
+      secret: decodedSecrets((name) => read<Secret>({ kind: "Secret", name })),
       budget,
       node: () => nodeAmounts(context),
       token: async (audience, expirationSeconds) => {
@@ -374,8 +352,11 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     }
   }
 
+  /** A volume is written as a whole when the first of its tokens, of which it may have any number, must be renewed. */
   #renewAt(volume: string, at: number): void {
-    this.#renewals = [...this.#renewals, { volume, at }]
+    const known = this.#renewals.find((renewal) => renewal.volume === volume)
+    if (known === undefined) this.#renewals.push({ volume, at })
+    else known.at = Math.min(known.at, at)
     if (!this.#stopped) this.#parts.renewals.arm(at)
   }
 
@@ -393,11 +374,8 @@ export class PodVolumes implements ObjectUser, TokenHolder {
 interface Renewal {
   readonly volume: string
   /** Milliseconds of the monotonic clock. */
-  readonly at: number
+  at: number
 }
-
-/** A volume with fewer bytes counts nothing towards the limit of its pod: there are very many pods. */
-const LARGE_BYTES = 4096
 
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000

@@ -46,3 +46,25 @@ test("the timer ends with the last holder", async () => {
   // then
   expect(clock.pending).toBe(0)
 })
+
+test("an error of one holder is told, delays only its own renewal, and is no end", async () => {
+  // given a holder that fails once, before another one
+  const clock = new VirtualClock(0)
+  clock.exact = true
+  const [broken, good] = [new Holder(500), new Holder(500)]
+  let fails = 0
+  const renewDue = broken.renewDue.bind(broken)
+  broken.renewDue = (now) => {
+    if (fails++ === 0) throw new Error("a mistake")
+    renewDue(now)
+  }
+  const renewals = new TokenRenewals(clock, () => [broken, good])
+  renewals.arm(500)
+  // when
+  await expect(clock.advanceTo(600)).rejects.toThrow("a mistake")
+  await clock.advanceTo(1600)
+  // then
+  expect(good.renewed).toEqual([500, 1500])
+  expect(broken.renewed[0]).toBe(1500)
+  renewals.stop()
+})

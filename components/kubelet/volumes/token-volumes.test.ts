@@ -93,6 +93,29 @@ describe("volumes with tokens of service accounts", () => {
     expect([new Set(tokens).size, most]).toEqual([2, 1])
   })
 
+  test.each([
+    ["first", [600, 7200]],
+    ["last", [7200, 600]],
+  ])(
+    "of several lifetimes are renewed when the first is due, also where it is listed %s",
+    async (_place, lifetimes) => {
+      const { cluster, volumes, signal, createPod, read, until } = host
+      // given
+      const sources = lifetimes.map((expirationSeconds) => ({
+        serviceAccountToken: { path: `for-${expirationSeconds}`, expirationSeconds },
+      }))
+      const mounted = await volumes.mount(
+        await createPod("p", { volumes: [{ name: "v", projected: { sources } }] }),
+        signal,
+      )
+      const first = await read(mounted, "v", "for-600")
+      // when
+      await cluster.advance(500_000)
+      // then
+      await until(async () => (await read(mounted, "v", "for-600")) !== first)
+    },
+  )
+
   test("request a token again that could not be renewed in time", async () => {
     const { cluster, volumes, told, signal, createPod, read, until } = host
     // given a token
