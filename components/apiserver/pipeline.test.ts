@@ -4,6 +4,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../pkg/apimachinery/
 import type { WatchEvent } from "../../pkg/client/client.ts"
 import { createInformers } from "../../pkg/client/informers.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { seededRandom } from "../../pkg/clock/random.ts"
 import { silent } from "../../pkg/log/log.ts"
@@ -16,8 +17,7 @@ import { createPipeline } from "./pipeline.ts"
 import { TemplateSharing } from "./registry/template-sharing.ts"
 import { inProcessTransport } from "./transport.ts"
 
-function start() {
-  const clock = realClock
+function start(clock: Clock = realClock) {
   const random = seededRandom(1)
   const storage = new MemoryStorage({ clock, frozen: true })
   const history = new ClientHistory({ storage, clock })
@@ -39,10 +39,23 @@ function start() {
   const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }, clock))
   return {
     storage,
+    pipeline,
     client,
     informers: createInformers({ client, clock, random, log: silent }),
     stop: () => (hub.close(), storage.close()),
   }
+}
+/** A clock that counts how often work waits for the end of a turn of the event loop. */
+function countedTurns() {
+  let turns = 0
+  const clock: Clock = {
+    ...realClock,
+    afterTurn(run) {
+      turns++
+      realClock.afterTurn(run)
+    },
+  }
+  return { clock, turns: () => turns }
 }
 const cm = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: "default" }, data })
 
@@ -63,10 +76,12 @@ describe("the in-process client", () => {
 
   test("asks a selector of some objects at a time, so that other requests are served in between", async () => {
     // given
-    const { client, stop } = start()
+    const { clock, turns } = countedTurns()
+    const { client, stop } = start(clock)
     const names = Array.from({ length: 1100 }, (_, i) => `c${i}`)
     await Promise.all(names.map((name) => client.create(ConfigMap, cm(name))))
     const ended: string[] = []
+    const before = turns()
     // when a list begins, and another request after it
     const labelSelector = Array.from({ length: 4000 }, (_, i) => `!k${i}`).join(",")
     const list = client.list(ConfigMap, { namespace: "default", labelSelector }).then(({ items }) => {
@@ -77,7 +92,31 @@ describe("the in-process client", () => {
     const items = await list
     // then
     expect(ended).toEqual(["other", "list"])
+    expect(turns() - before).toBe(2)
     expect(items).toHaveLength(1100)
+    stop()
+  })
+
+  test.each([
+    { size: "large", isLarge: true, turns: 4 },
+    { size: "small", isLarge: undefined, turns: 0 },
+  ] as const)("gives others $turns turns between the steps of a $size write", async ({ isLarge, turns }) => {
+    // given
+    const { clock, turns: taken } = countedTurns()
+    const { pipeline, storage, stop } = start(clock)
+    let commits = 0
+    storage.subscribe(() => void commits++)
+    const write = async (verb: "create" | "update", body: object) => {
+      const before = taken() - commits
+      const name = verb === "update" ? { name: "a" } : {}
+      const request = { verb, resource: ConfigMap, namespace: "default", ...name, options: {}, warn: () => undefined }
+      await pipeline.handle({ ...request, user: { name: "u", groups: [] }, body, ...(isLarge && { isLarge }) })
+      return taken() - commits - before
+    }
+    // when, then
+    const body = { apiVersion: "v1", kind: "ConfigMap", ...cm("a") }
+    expect(await write("create", body)).toBe(turns)
+    expect(await write("update", { ...body, data: { a: "b" } })).toBe(turns)
     stop()
   })
 

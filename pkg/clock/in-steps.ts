@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts"
+import { nextTurn } from "./next-turn.ts"
 
 /** How long steps run before others get their turn, in milliseconds. */
 const SLICE_MS = 10
@@ -10,7 +11,7 @@ export async function inSteps<T>(steps: Iterator<void, T>, clock: Pick<Clock, "m
     const { done, value } = steps.next()
     if (done === true) return value
     if (clock.monotonic() - since < SLICE_MS) continue
-    await new Promise<void>((resolve) => clock.afterTurn(resolve))
+    await nextTurn(clock)
     since = clock.monotonic()
   }
 }

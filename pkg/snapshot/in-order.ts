@@ -1,4 +1,5 @@
 import type { Clock } from "../clock/clock.ts"
+import { nextTurn } from "../clock/next-turn.ts"
 
 /** The number of objects that are sorted in one turn of the event loop; takes less than a millisecond. */
 const RUN = 2048
@@ -22,7 +23,7 @@ export async function* inOrder<T extends { readonly revision: number }>(
   for (let from = 0; from < objects.length; from += RUN) {
     const run = objects.slice(from, from + RUN).sort((a, b) => a.revision - b.revision)
     heap.push({ objects: run, at: 0 })
-    await new Promise<void>((resolve) => clock.afterTurn(resolve))
+    await nextTurn(clock)
   }
   for (let root = heap.length >> 1; root-- > 0;) sink(heap, root)
   while (heap.length > 0) {

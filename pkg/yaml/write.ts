@@ -17,15 +17,20 @@ export function writeYaml(value: unknown): string {
 }
 
 /**
- * Yields `head` with the list `field` in it as YAML, in parts: one for each item, and those before and after. Together
- * they are the text that `writeYaml` returns for the whole.
+ * Yields `head` with the list `field` in it as YAML, in parts: one for each item, with what stands before it, and one
+ * for what stands after all. Together they are the text that `writeYaml` returns for the whole.
  */
-export function* yamlInParts<T>(
-  head: object,
-  field: string,
-  items: readonly T[],
-  itemOf: (item: T) => object,
-): Generator<string, void, undefined> {
+export function* yamlInParts<T>({
+  head,
+  field,
+  items,
+  itemOf,
+}: {
+  readonly head: object
+  readonly field: string
+  readonly items: readonly T[]
+  readonly itemOf: (item: T) => object
+}): Generator<string, void, undefined> {
   const out = new LineWriter()
   for (const [key, value] of entriesOf({ ...head, [field]: items })) {
     out.startLine(0)

@@ -9,6 +9,7 @@ import type { RemoteOpenApi, RemoteV2 } from "../aggregator/openapi.ts"
 import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
+import { inSteps } from "../../../pkg/clock/in-steps.ts"
 
 /** The OpenAPI documents of the kinds served now. */
 export interface OpenApiDocuments {
@@ -80,7 +81,7 @@ function documentsOf(
     const known = v2Bodies.get(type)
     if (known?.generation === generation) return known.body
     const make = async (): Promise<Body> => {
-      const document = additions.reduce(added, await inTurns(makingOpenApiV2(served), clock))
+      const document = additions.reduce(added, await inSteps(makingOpenApiV2(served), clock))
       return type === GNOSTIC_TYPE ? bodyOf(encodeGnostic(document)) : json(document)
     }
     const body = make()
@@ -91,7 +92,7 @@ function documentsOf(
   const json = async (document: Schema): Promise<Body> => {
     const pieces: Uint8Array[] = []
     const hash = createHash("sha512")
-    await inTurns(
+    await inSteps(
       encoding(document, (bytes) => {
         pieces.push(bytes)
         hash.update(bytes)
@@ -134,7 +135,7 @@ function documentsOf(
     async v3Index() {
       const foreign = await others.v3Hashes()
       const own: (readonly [string, string])[] = []
-      for (const [path, make] of documents) own.push([path, await hashOf(path, () => inTurns(make(), clock))])
+      for (const [path, make] of documents) own.push([path, await hashOf(path, () => inSteps(make(), clock))])
       const paths = Object.fromEntries(
         [...own, ...foreign].map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
       )
@@ -145,7 +146,7 @@ function documentsOf(
       if (other !== undefined && "body" in other) return passedOn(other)
       const steps = documents.get(path)
       if (other === undefined && steps === undefined) return undefined
-      const make: Make = async () => (other === undefined ? inTurns(steps!(), clock) : other.document)
+      const make: Make = async () => (other === undefined ? inSteps(steps!(), clock) : other.document)
       const current = other === undefined ? await hashOf(path, make) : other.hash
       // The document has changed since the client read the index, so the client is redirected to the new one.
       if (hash !== undefined && hash !== current)
@@ -176,17 +177,3 @@ const bodyOf = (bytes: Uint8Array): Body => ({
   bytes: new Uint8Array(bytes),
   hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
 })
-
-/** The time of a turn of the event loop that goes to a document, in milliseconds. */
-const TURN_MS = 10
-
-/** Runs steps in as many turns of the event loop as their time asks for. */
-async function inTurns<T>(steps: Iterator<undefined, T>, clock: Pick<Clock, "monotonic" | "afterTurn">): Promise<T> {
-  for (let end = clock.monotonic() + TURN_MS; ;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    if (clock.monotonic() < end) continue
-    await new Promise<void>((resolve) => clock.afterTurn(resolve))
-    end = clock.monotonic() + TURN_MS
-  }
-}

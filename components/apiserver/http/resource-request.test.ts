@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { ApiRequest, RequestOptions } from "../request.ts"
+import { cm, CONFIGMAPS, json, startHttpServer } from "../serving/http-server.fixtures.ts"
 import { usualWatchSeconds, watched } from "./resource-request.ts"
 
 const watch = (options: RequestOptions, name?: string): ApiRequest => ({
@@ -43,4 +44,31 @@ describe("a watch of an external client", () => {
         "fieldSelector metadata.name doesn't match requested name",
       )
   })
+})
+
+test("a write is marked as large by the bytes of its body, an object's and a patch's", async () => {
+  // given a server that shows what comes behind HTTP
+  const marks: unknown[] = []
+  const host = await startHttpServer({
+    intercept: (pipeline) => ({
+      ...pipeline,
+      handle(request) {
+        if (request.resource === ConfigMap && request.namespace === "default") marks.push(request.isLarge)
+        return pipeline.handle(request)
+      },
+    }),
+  })
+  const data = (length: number) => ({ data: { a: "x".repeat(length) } })
+  const patch = (length: number) => ({
+    ...json(data(length)),
+    headers: { "content-type": "application/merge-patch+json" },
+  })
+  // when
+  await host.call("POST", CONFIGMAPS, json(cm("a", data(1000))))
+  await host.call("POST", CONFIGMAPS, json(cm("b", data(140_000))))
+  await host.call("PATCH", `${CONFIGMAPS}/a`, patch(1000))
+  await host.call("PATCH", `${CONFIGMAPS}/a`, patch(140_000))
+  await host.stop()
+  // then
+  expect(marks).toEqual([undefined, true, undefined, true])
 })

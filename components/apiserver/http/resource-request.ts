@@ -32,6 +32,7 @@ import { isTrue, type RequestInfo } from "./request-info.ts"
 import { sendParts } from "./send-parts.ts"
 import { frameEncoder } from "./watch/watch.ts"
 import { tie, WatchStream } from "./watch/watch-stream.ts"
+import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 
 export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
@@ -255,7 +256,7 @@ function sendWhenMade(
 
   async function later(): Promise<void> {
     for (;;) {
-      await new Promise<void>((resolve) => clock.afterTurn(resolve))
+      await nextTurn(clock)
       if (exchange.res.destroyed) return
       const { done, value } = steps.next()
       if (done === true) return exchange.send(code, contentType, value)

@@ -5,6 +5,7 @@ import { DirectBody } from "../../../pkg/runtime/http/direct-body.ts"
 import { drained } from "../../../pkg/runtime/http/pass-on.ts"
 import type { Parts } from "./codec/list-bytes.ts"
 import { acceptsGzip, type Exchange } from "./exchange.ts"
+import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 
 /**
  * Sends a large body piece by piece; each piece is made when the client has read the one before. A list of a hundred
@@ -50,7 +51,7 @@ export async function sendParts(
     if (res.destroyed) return
     if (!out.write(piece)) await drained(out)
     // However fast this client reads.
-    await new Promise<void>((resolve) => clock.afterTurn(resolve))
+    await nextTurn(clock)
   }
   out.end()
 }

@@ -8,6 +8,7 @@ import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { checkedConversion, conversionFailure, shownKind } from "./converted-object.ts"
 import type { ConversionFailureType, ConversionMetrics } from "./metrics.ts"
 import { conversionReviewVersion, convertedObjects, type ConversionReview } from "./review.ts"
+import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 export interface ConverterOptions {
   readonly caller: WebhookCaller
@@ -91,7 +92,7 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
     let running: Promise<void>[] = []
     for (let from = 0; from < wanted.length;) {
       // Thousands of objects are measured, and written into reviews, one review in a turn.
-      if (from > 0) await new Promise<void>((resolve) => options.clock.afterTurn(resolve))
+      if (from > 0) await nextTurn(options.clock)
       const part = partOf(wanted, from)
       from += part.length
       const under = converted(part, apiVersion).then((all) => {

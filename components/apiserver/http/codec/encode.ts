@@ -8,9 +8,8 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import { StatusMessage } from "../../../../pkg/apimachinery/status.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import type { ApiResult } from "../../request.ts"
-import { encodingJson } from "./json-steps.ts"
 import { listBytes, saysTypeInLists, withoutType, type Parts } from "./list-bytes.ts"
-import { encodingIndentedJson, encodingYaml } from "./text-steps.ts"
+import { encodingList, type ListToEncode } from "./list-steps.ts"
 import { MEDIA_TYPE, type Accepted, type Encoding } from "./negotiate.ts"
 import { tableOf, tableParts } from "../../../../pkg/apimachinery/table/table.ts"
 import { writeYaml } from "../../../../pkg/yaml/write.ts"
@@ -63,13 +62,13 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
       return {
         contentType: MEDIA_TYPE.json,
         body: pretty
-          ? { steps: encodingIndentedJson(headOf(resource, metadata), "items", items, itemOf(resource)) }
+          ? { steps: encodingList("indented", listOf(resource, metadata, items)) }
           : listBytes(resource, metadata, items),
       }
     case "yaml":
       return {
         contentType: MEDIA_TYPE.yaml,
-        body: { steps: encodingYaml(headOf(resource, metadata), "items", items, itemOf(resource)) },
+        body: { steps: encodingList("yaml", listOf(resource, metadata, items)) },
       }
     case "protobuf":
       return {
@@ -108,10 +107,12 @@ function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeO
   return encodeProtobuf(schema, object, { apiVersion, kind })
 }
 
-const headOf = ({ kind, apiVersion }: Resource, metadata: ListMeta) => ({ kind: `${kind}List`, apiVersion, metadata })
-
-const itemOf = (resource: Resource): ((item: Stored) => KubeObject) =>
-  saysTypeInLists(resource) ? ({ object }) => object : ({ object }) => withoutType(object)
+const listOf = (resource: Resource, metadata: ListMeta, items: readonly Stored[]): ListToEncode<Stored> => ({
+  head: { kind: `${resource.kind}List`, apiVersion: resource.apiVersion, metadata },
+  field: "items",
+  items,
+  itemOf: saysTypeInLists(resource) ? ({ object }) => object : ({ object }) => withoutType(object),
+})
 
 function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
   for (const { object } of items) yield object
@@ -125,13 +126,13 @@ function encodeTransformed(
 ): Encoded {
   const { accepted, pretty, now, includeObject } = options
   const apiVersion = `meta.k8s.io/${accepted.asVersion}`
-  const listed = <T>(head: object, field: string, items: readonly T[], itemOf: (item: T) => object): Encoded => {
-    const isYaml = accepted.encoding === "yaml"
-    const encoding = isYaml ? encodingYaml : pretty ? encodingIndentedJson : encodingJson
-    return { contentType: MEDIA_TYPE[isYaml ? "yaml" : "json"], body: { steps: encoding(head, field, items, itemOf) } }
-  }
+  const isYaml = accepted.encoding === "yaml"
+  const listed = <T>(list: ListToEncode<T>): Encoded => ({
+    contentType: MEDIA_TYPE[isYaml ? "yaml" : "json"],
+    body: { steps: encodingList(isYaml ? "yaml" : pretty ? "indented" : "json", list) },
+  })
   const text = (value: object): Encoded =>
-    accepted.encoding === "yaml"
+    isYaml
       ? { contentType: MEDIA_TYPE.yaml, body: writeYaml(value) }
       : { contentType: MEDIA_TYPE.json, body: pretty ? indented(value) : JSON.stringify(value) }
   switch (accepted.as) {
@@ -143,7 +144,7 @@ function encodeTransformed(
         const { rowOrder } = resource
         const ordered =
           rowOrder === undefined ? items : items.toSorted((a, b) => rowOrder.call(resource, a.object, b.object))
-        return listed(head, "rows", ordered, ({ object }) => rowOf(object))
+        return listed({ head, field: "rows", items: ordered, itemOf: ({ object }) => rowOf(object) })
       }
       const { object } = result
       const metadata: ListMeta = { resourceVersion: object.metadata.resourceVersion }
@@ -180,7 +181,7 @@ function encodeTransformed(
           },
         }
       const head = { kind: "PartialObjectMetadataList", apiVersion, metadata: result.metadata }
-      return listed(head, "items", result.items, ({ object }) => partial(object, apiVersion))
+      return listed({ head, field: "items", items: result.items, itemOf: ({ object }) => partial(object, apiVersion) })
     }
   }
 }

@@ -13,13 +13,13 @@ import { strategyContext, type RegistryContext } from "../context.ts"
 import { decodeBody, emptyStatus, inNamespace } from "../decode.ts"
 import { apiErrorFrom } from "../errors.ts"
 import { firstGeneration } from "../generation.ts"
-import { nextTurn } from "../large-write.ts"
 import { recordCreate } from "../managed-fields/managed-fields.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { writeWithinSize } from "../object-size.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
 import { CompanionTakenError, together, writeAlong } from "../write-along.ts"
+import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 /**
  * Most attempts to create an object with a generated name; each has a new random suffix. Source:

@@ -10,6 +10,7 @@ import { ShownObject, storageKey, storagePrefix, viewOf, type ShowsAtOnce } from
 import type { ApiRequest, ApiResult } from "../../request.ts"
 import type { RegistryContext } from "../context.ts"
 import { decodeToken, encodeToken, type ListPosition } from "../continue-token.ts"
+import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 /**
  * GET of a collection: all of it, or a chunk and a token for the rest. All chunks show the collection at the revision
@@ -58,7 +59,7 @@ async function foundInSteps(
 ): Promise<readonly Stored[]> {
   const found: Stored[] = []
   for (let from = 0; from < items.length; from += OBJECTS_OF_TURN) {
-    if (from > 0) await new Promise<void>((resolve) => clock.afterTurn(resolve))
+    if (from > 0) await nextTurn(clock)
     for (const item of items.slice(from, from + OBJECTS_OF_TURN)) {
       const seen = shown(item)
       if (selection.everything || selection.matches(seen.object)) found.push(seen)

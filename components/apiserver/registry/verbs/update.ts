@@ -21,11 +21,11 @@ import { checkName, decodeBody, inNamespace } from "../decode.ts"
 import { withGeneration } from "../generation.ts"
 import { checkPrecondition } from "../stored-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "../guaranteed-update.ts"
-import { nextTurn } from "../large-write.ts"
 import { recordUpdate } from "../managed-fields/managed-fields.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
+import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 /**
  * PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update,

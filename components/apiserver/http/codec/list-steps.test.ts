@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { writeYaml } from "../../../../pkg/yaml/write.ts"
-import { encodingIndentedJson, encodingYaml } from "./text-steps.ts"
+import { encodingList } from "./list-steps.ts"
 
 const HEAD = { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: "7", continue: undefined } }
 const itemOf = (i: number) => ({
@@ -29,13 +29,13 @@ test.each([0, 1, 2, 25, 26, 300])(
     let made = 0
     const counted = (i: number) => (made++, itemOf(i))
 
-    for (const [encoding, text] of [
-      [encodingYaml, writeYaml(whole)],
-      [encodingIndentedJson, `${JSON.stringify(whole, undefined, 2)}\n`],
+    for (const [form, text] of [
+      ["yaml", writeYaml(whole)],
+      ["indented", `${JSON.stringify(whole, undefined, 2)}\n`],
     ] as const) {
       // when
       made = 0
-      const result = taken(encoding(HEAD, "items", items, counted), () => made)
+      const result = taken(encodingList(form, { head: HEAD, field: "items", items, itemOf: counted }), () => made)
 
       // then few items are made in each step
       expect(result.text).toBe(text)
@@ -44,3 +44,26 @@ test.each([0, 1, 2, 25, 26, 300])(
     }
   },
 )
+
+const TABLE = { kind: "Table", metadata: { resourceVersion: "7" } }
+
+test.each([
+  { count: 0, steps: 1 },
+  { count: 1, steps: 1 },
+  { count: 100, steps: 1 },
+  { count: 101, steps: 2 },
+  { count: 250, steps: 3 },
+])("a list of $count items is encoded in $steps steps, as JSON.stringify does it", ({ count, steps }) => {
+  // given
+  const items = Array.from({ length: count }, (_, i) => i)
+  const rowOf = (i: number) => ({ cells: [`"näme" ${i}`, i, null], object: undefined })
+  let made = 0
+  const encoding = encodingList("json", { head: TABLE, field: "rows", items, itemOf: (i) => (made++, rowOf(i)) })
+  // when
+  let taken = 1
+  let step = encoding.next()
+  for (; step.done !== true; step = encoding.next()) expect(made).toBe(100 * taken++)
+  // then
+  expect(taken).toBe(steps)
+  expect(new TextDecoder().decode(step.value)).toBe(JSON.stringify({ ...TABLE, rows: items.map(rowOf) }))
+})
