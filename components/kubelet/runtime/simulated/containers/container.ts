@@ -6,7 +6,8 @@ import type { ExecResult } from "../../../../../pkg/cri/service.ts"
 import type { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
 import type { ContainerHandle, ExecAnswer, ImageBehaviour } from "./behaviour.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
-import { isInterpreter, runShell, shellResult, understood } from "./shell.ts"
+import { environmentIn, programOf, type Program } from "./program.ts"
+import { shellResult, understood } from "./shell.ts"
 
 /** What a container asks of its sandbox. */
 export interface SandboxOfContainer {
@@ -131,12 +132,7 @@ export class SimulatedContainer implements ContainerHandle {
     return this.config.args ?? []
   }
   get env(): Readonly<Record<string, string>> {
-    return (this.#env ??= Object.fromEntries(
-      (this.config.envs ?? []).map(({ key = "", value = "" }) => [
-        key,
-        typeof value === "string" ? value : Buffer.from(value).toString("utf8"),
-      ]),
-    ))
+    return (this.#env ??= environmentIn(this.config))
   }
   get stopping(): AbortSignal {
     this.#stopping ??= new AbortController()
@@ -254,7 +250,7 @@ export class SimulatedContainer implements ContainerHandle {
     if (!this.running) return
     if (behaviour.runsMs !== undefined)
       this.#timer = this.#clock.setTimeout(() => this.#finish(behaviour.exitCode ?? 0), behaviour.runsMs)
-    else this.#run(behaviour.run ?? this.#program())
+    else this.#run(behaviour.run ?? programOf(this))
   }
 
   /** Sends the stop signal, and SIGKILL after `graceMs`. Resolves when the container has exited. */
@@ -329,28 +325,7 @@ export class SimulatedContainer implements ContainerHandle {
     }
   }
 
-  /**
-   * Returns the program of a container whose image has none: the command, if the small shell understands it; one that
-   * ends at once for an interpreter or with an `exitCode`; otherwise undefined, and the container runs on.
-   */
-  #program(): ((container: ContainerHandle) => Promise<number | void>) | undefined {
-    const words = [...this.command, ...this.args]
-    const commands = words.length === 0 ? undefined : understood(words)
-    if (commands !== undefined) {
-      return (container) =>
-        runShell(commands, container, (text, stream) => {
-          for (const line of text.replace(/\n$/, "").split("\n")) this.log(line, stream)
-        })
-    }
-    if (
-      this.behaviour.exitCode !== undefined ||
-      (isInterpreter(this.image) && !(this.config.tty === true || this.config.stdin === true))
-    )
-      return async () => this.behaviour.exitCode ?? 0
-    return undefined
-  }
-
-  #run(program: ((container: ContainerHandle) => Promise<number | void>) | undefined): void {
+  #run(program: Program | undefined): void {
     program?.(this).then(
       (code) => this.#finish(code ?? 0),
       (err: unknown) => {
