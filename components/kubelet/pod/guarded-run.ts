@@ -5,23 +5,28 @@ import { editionOf } from "../../../pkg/quarantine/edition.ts"
 import { WAIT_MS } from "../../../pkg/quarantine/quarantine.ts"
 import type { KubeletContext } from "../context.ts"
 
+/** Runs what is worked out from a pod, without waiting, and notes the pod meanwhile. */
+export type Mark = <T>(work: () => T) => T
+
 /**
- * Runs a step of a pod that runs, and notes the pod meanwhile. A pod that is set aside is left as it is: nothing is
- * started, and its end is not held up.
+ * Runs a step of a pod that runs. A pod that is set aside is left as it is: nothing is started, and its end is not held
+ * up.
+ *
+ * A pod waits for its runtime and its images most of the time, and a server that is killed meanwhile was not ended by
+ * the pod. So the pod is noted only while `run` works something out from it, for which it gets a mark: once in each
+ * step, because a suspect is acquitted after it.
  */
 export async function guardedRun(
   { quarantine, events }: Pick<KubeletContext, "quarantine" | "events">,
   pod: Pod,
   worker: { wakeIn(ms: number): void },
-  run: () => Promise<void>,
+  run: (mark: Mark) => Promise<void>,
 ): Promise<void> {
-  if (quarantine === undefined) return run()
+  if (quarantine === undefined) return run((work) => work())
   const key = keyFrom(pod.metadata)
   const place = quarantine.place("kubelet")
   const fate = place.fate(key, () => editionOf(pod))
   if (fate === "wait") return worker.wakeIn(WAIT_MS)
   if (fate === "skip") return events.event(pod, "Warning", "SetAside", SKIPPED("kubelet"))
-  // Only until the step first waits: a pod waits for its runtime and its images most of the time, and a server that is
-  // killed meanwhile was not ended by the pod.
-  return place.while(key, run)
+  return run((work) => place.while(key, work))
 }

@@ -7,6 +7,7 @@ import { contain, isMistake } from "../../../pkg/failure/contain.ts"
 import { endingWith, traced } from "../../../pkg/tracing/tracing.ts"
 import { DEADLINE_EXCEEDED, millisecondsLeft } from "./ending/active-deadline.ts"
 import { adoptPod } from "./adopt-pod.ts"
+import { reportEnd } from "./end-reports.ts"
 import { clearAll, clearRemains, hasRemains } from "./ending/garbage.ts"
 import { graceSeconds } from "./ending/grace-period.ts"
 import { killUntilEnded } from "./ending/kill.ts"
@@ -16,12 +17,13 @@ import { identityOf } from "./pod-identity.ts"
 import { PodRunner, RETRY_MS, type Waker } from "./pod-runner.ts"
 import { PodAllocation } from "./resources/pod-allocation.ts"
 import { isMarkedRestarting, resetsOf } from "./restart-all.ts"
-import { hasRunningContainers, isRunning, type RuntimePod } from "./runtime-pod.ts"
+import { isRunning, type RuntimePod } from "./runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
-import { podStatus, type Verdict } from "../status/pod-status.ts"
+import type { Verdict } from "../status/pod-status.ts"
+import { isEnd, toldStatus } from "../status/told-status.ts"
 import { stepSpan, type Stage } from "./step-span.ts"
 import type { PodIdentity } from "./pod-identity.ts"
-import { guardedRun } from "./guarded-run.ts"
+import { guardedRun, type Mark } from "./guarded-run.ts"
 import type { WorkerParts } from "./worker-parts.ts"
 
 /**
@@ -159,16 +161,11 @@ export class PodWorker implements Waker {
     this.#parts.context.spawn(`pod ${this.identity.namespace}/${this.identity.name}`, () => this.#work())
   }
 
-  /**
-   * Reports the end of a container. A pod of very many reports several of them together: each report takes time for
-   * all containers.
-   */
   #reportEnd(): void {
-    if (this.#runtime.containers.length < MANY_CONTAINERS) return void this.#report()
-    this.#reporting ??= this.#parts.context.clock.setTimeout(() => {
+    this.#reporting ??= reportEnd(this.#parts.context.clock, this.#runtime.containers.length, () => {
       this.#reporting = undefined
       if (this.#stage === "terminating" && !this.#stopped) this.#report()
-    }, MANY_REPORT_MS)
+    })
   }
 
   /** Ends the worker and leaves the pod running. */
@@ -230,7 +227,8 @@ export class PodWorker implements Waker {
   }
 
   #act(signal: AbortSignal): Promise<void> {
-    if (this.#stage === "running") return guardedRun(this.#parts.context, this.pod, this, () => this.#run(signal))
+    if (this.#stage === "running")
+      return guardedRun(this.#parts.context, this.pod, this, (mark) => this.#run(signal, mark))
     if (this.#stage === "terminating") return this.#terminate(signal)
     return this.#clear()
   }
@@ -246,43 +244,26 @@ export class PodWorker implements Waker {
   }
 
   #isReportedEnded(): boolean {
-    return hasEnded(this.#parts.status.status(this.pod))
+    return isEnd(this.#parts.status.status(this.pod))
   }
 
   /** Reports the pod's status. */
   #report(terminal = false): PodStatus {
-    const { context, status, probes, dra, devices } = this.#parts
-    const computed = podStatus({
+    const { status } = this.#parts
+    const { told, hasEnded } = toldStatus(this.#parts, {
       pod: this.pod,
-      before: status.status(this.pod),
+      allocation: this.#allocation,
       runtime: this.#runtime,
-      probes,
       failures: this.#runner.failures,
       terminal,
-      // A pod whose containers still run has not failed yet, or its replacement would be created while it uses the same
-      // volumes and name. Once they have ended it has failed, although its sandbox still exists: by their exit codes
-      // alone it might have succeeded. Source: status_manager.go mergePodStatus.
-      verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
-      more: this.#allocation.conditions,
-      amounts: this.#allocation.amounts,
-      inForce: this.#allocation.inForce,
-      devices: (container) => [
-        ...dra.resourceStatuses(this.pod, container),
-        ...devices.resourceStatuses(this.pod, container),
-      ],
-      nodeIps: context.config.nodeIps,
-      now: context.clock.now(),
+      verdict: this.#verdict,
     })
-    this.#hasEnded ||= hasEnded(computed)
-    // Its devices are released first: who sees that the pod has ended could give them to the next one. Source:
-    // status_manager.go mergePodStatus, PodMightNeedToUnprepareResources.
-    const isHeld = !terminal && hasEnded(computed) && dra.holds(this.identity.uid)
-    const told = isHeld ? { ...computed, phase: status.status(this.pod).phase } : computed
+    this.#hasEnded ||= hasEnded
     if (!this.#removed) status.set(this.pod, told)
     return told
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  async #run(signal: AbortSignal, mark: Mark): Promise<void> {
     const { context, cache, probes, volumes } = this.#parts
     if (!this.isAdmitted && !(await this.#admit(signal))) return
     this.#admitted = true
@@ -293,16 +274,17 @@ export class PodWorker implements Waker {
       signal,
     }
     if (await this.#allocation.resize(context, cache, resize)) this.wakeIn(RETRY_MS)
-    volumes.sync(this.identity.uid)
-    probes.sync(this.pod, this.#runtime)
-    const { startTime, ...reported } = this.#report()
-    if (this.#pastDeadline(startTime)) return
+    const { reported, plan } = mark(() => {
+      volumes.sync(this.identity.uid)
+      probes.sync(this.pod, this.#runtime)
+      return { reported: this.#report(), plan: planOf(this.pod, this.#runtime, probes) }
+    })
+    if (this.#pastDeadline(reported.startTime)) return
     if (isMarkedRestarting(reported)) {
       await this.#runner.reset(this.pod, resetsOf(this.pod, this.#runtime), signal)
       this.#again = true
       return
     }
-    const plan = planOf(this.pod, this.#runtime, probes)
     if (!this.#adopted && isRunning(this.#runtime))
       await adoptPod(context, volumes, { pod: this.pod, runtime: this.#runtime, signal })
     this.#adopted = true
@@ -409,9 +391,3 @@ export class PodWorker implements Waker {
     this.#parts.finished(this)
   }
 }
-
-/** From how many runs of containers on the ends of a pod's containers are reported together, and how often. */
-const MANY_CONTAINERS = 100
-const MANY_REPORT_MS = 1000
-
-const hasEnded = ({ phase }: Pick<PodStatus, "phase">): boolean => phase === "Succeeded" || phase === "Failed"
