@@ -1,6 +1,5 @@
 import { RecentByText } from "../cache/recent-by-text.ts"
-import { countPattern } from "../re2/limits.ts"
-import { programSize } from "../re2/program-size.ts"
+import { compiledCharacters, countPattern, MOST_COMPILED_CHARACTERS } from "../re2/limits.ts"
 import { compileRe2 } from "../re2/re2.ts"
 import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
@@ -22,11 +21,9 @@ export interface Pattern {
  */
 const MOST_WORK = 20_000_000
 
-/** What a compiled pattern takes for each of its instructions, in characters of two bytes. */
-const COMPILED = 100
 const known = new RecentByText<{ readonly pattern: Pattern | string; readonly weight: number }>({
   entries: 1000,
-  characters: 16_000_000,
+  characters: MOST_COMPILED_CHARACTERS,
   weightOf: ({ weight }) => weight,
 })
 
@@ -40,7 +37,7 @@ export function compilePattern(source: string): Pattern | string {
   const pattern = compileAnew(source)
   known.set(source, {
     pattern,
-    weight: typeof pattern === "string" ? pattern.length : COMPILED * programSize(source).size,
+    weight: typeof pattern === "string" ? pattern.length : compiledCharacters(source),
   })
   return pattern
 }

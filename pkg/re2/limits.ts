@@ -11,6 +11,13 @@ const LONGEST = 100_000
 const MOST_OF_OBJECT = 40_000
 /** The most instructions of one character: `|` and `*` are two. */
 const LARGEST_CHARACTER = 2
+/** What a compiled pattern takes for each of its instructions, in characters of two bytes. */
+const CHARACTERS_OF_INSTRUCTION = 100
+/**
+ * What a cache of compiled patterns may take, in characters of two bytes. A cache keeps nothing that takes more than an
+ * eighth, so this is enough for the largest pattern, which would be compiled for each text otherwise.
+ */
+export const MOST_COMPILED_CHARACTERS = 32_000_000
 /** What may be quoted of a pattern that is too large. */
 const QUOTED = 64
 const fault = (what: string, source: string): string =>
@@ -27,6 +34,9 @@ export function sizeFault(source: string): string | undefined {
     ? fault("expression too large", source)
     : fault("invalid repeat count", invalidRepeat)
 }
+
+/** What a pattern takes in a cache when it is compiled, in characters of two bytes. */
+export const compiledCharacters = (source: string): number => CHARACTERS_OF_INSTRUCTION * programSize(source).size
 
 /** What the repetitions of a pattern add to its text, in instructions. */
 export const expansionOf = (source: string): number =>

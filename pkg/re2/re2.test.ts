@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test"
+import { patternOf } from "../apimachinery/structural/pattern.ts"
+import { compilePattern } from "../cel/regex.ts"
 import { seededRandom } from "../clock/random.ts"
 import { countPattern, MOST_INSTRUCTIONS, sizeFault, withPatternsOfObject } from "./limits.ts"
 import { programSize } from "./program-size.ts"
@@ -75,4 +77,13 @@ test("the patterns of one object may be only so large together, and equal ones c
   const of = (i: number) => `${"a{1000}".repeat(15)}${i}`
   expect(withPatternsOfObject(() => [1, 1, 1, 1, 2].map((i) => countPattern(of(i))))).toEqual(Array(5).fill(undefined))
   expect(withPatternsOfObject(() => [1, 2, 3].map((i) => countPattern(of(i)))).at(-1)).toMatch(/at most 40000 steps/)
+})
+
+test.each([
+  { title: "a long text", pattern: "ab".repeat(9990) },
+  { title: "repetitions", pattern: `${"a{1000}".repeat(19)}${"b".repeat(990)}` },
+])("the largest pattern of $title is compiled once, for schemas and for expressions", ({ pattern }) => {
+  expect(programSize(pattern).size).toBeWithin(MOST_INSTRUCTIONS - 30, MOST_INSTRUCTIONS + 1)
+  expect(patternOf(pattern)).toBe(patternOf(pattern))
+  expect(compilePattern(pattern)).toBe(compilePattern(pattern))
 })

@@ -1,7 +1,6 @@
 import { clearedAtRest } from "../../cache/at-rest.ts"
 import { RecentByText } from "../../cache/recent-by-text.ts"
-import { countPattern } from "../../re2/limits.ts"
-import { programSize } from "../../re2/program-size.ts"
+import { compiledCharacters, countPattern, MOST_COMPILED_CHARACTERS } from "../../re2/limits.ts"
 import { compileRe2 } from "../../re2/re2.ts"
 
 /**
@@ -9,8 +8,8 @@ import { compileRe2 } from "../../re2/re2.ts"
  * whatever the pattern, so no definition can stop the server with a pattern.
  */
 export interface Pattern {
-  /** In instructions. */
-  readonly size: number
+  /** What it takes when it is compiled, in characters of two bytes. */
+  readonly weight: number
   /** Whether the pattern matches anywhere in a text. */
   matches(text: string): boolean
 }
@@ -18,11 +17,9 @@ export interface Pattern {
 /** Caches patterns, which are few and the same in each version of a definition. */
 const compiled = new RecentByText<Pattern>({
   entries: 20_000,
-  characters: 32_000_000,
-  weightOf: ({ size }) => COMPILED * size,
+  characters: MOST_COMPILED_CHARACTERS,
+  weightOf: ({ weight }) => weight,
 })
-/** What a compiled pattern takes for each of its instructions, in characters of two bytes. */
-const COMPILED = 100
 /** Matching texts up to this length are cached, a limited number for each pattern, since names repeat. */
 const LONGEST_REMEMBERED = 128
 const MOST_REMEMBERED = 256
@@ -34,7 +31,7 @@ export function patternOf(source: string): Pattern {
   const expression = compileRe2(source)
   const matched = clearedAtRest(new Set<string>())
   const pattern: Pattern = {
-    size: programSize(source).size,
+    weight: compiledCharacters(source),
     matches(text) {
       if (matched.has(text)) return true
       const found = expression.test(text)
