@@ -3,6 +3,8 @@ import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { podCondition } from "../../pkg/pods/pod-state.ts"
+import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { createScheduler } from "./scheduler.ts"
 import { startCluster, type Cluster, type NodeOptions } from "../cluster/testing/testing.ts"
@@ -65,6 +67,38 @@ describe("the scheduler", () => {
     // and the others after their back-off
     await cluster.advance("10s")
     for (const name of ["a", "b", "c"]) expect(await nodeOf(cluster, name)).toBeDefined()
+    await scheduler.stop()
+  })
+
+  test("tries a pod again when its preemption throws, and other pods meanwhile", async () => {
+    // given a scheduler whose first search for victims fails as only a mistake of the program fails
+    await using cluster = await startCluster({
+      nodes: [{ capacity: { cpu: 1 } }],
+      components: { kubelet: false, scheduler: false },
+    })
+    const context = cluster.contextFor("system:kube-scheduler", ["system:masters"])
+    const budgets = context.informers.of(PodDisruptionBudget)
+    let searches = 0
+    const list = () => {
+      if (++searches === 1) throw new TypeError("undefined is not an object")
+      return budgets.list()
+    }
+    const of = (resource: Resource) =>
+      resource === PodDisruptionBudget
+        ? { list, whenSynced: () => budgets.whenSynced() }
+        : context.informers.of(resource)
+    const informers = { ...context.informers, of } as unknown as typeof context.informers
+    const scheduler = createScheduler({ ...context, informers })
+    await scheduler.start(new AbortController().signal)
+    // when
+    await cluster.client.create(Pod, pod("large", asking("2")))
+    await cluster.client.create(Pod, pod("small", asking("500m")))
+    await cluster.settle()
+    // then
+    expect(await nodeOf(cluster, "small")).toBeDefined()
+    expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")).toBeUndefined()
+    await cluster.advance("10s")
+    expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")?.reason).toBe("Unschedulable")
     await scheduler.stop()
   })
 

@@ -1,20 +1,9 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
-import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import { storageClassOf } from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
-import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
-import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
-import { ResourceSlice } from "../../pkg/api/resource/v1/resourceslice.ts"
-import { keyFrom, type Index } from "../../pkg/client/informer.ts"
-import { CSINode } from "../../pkg/api/storage/v1/csinode.ts"
-import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
-import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
+import { keyFrom } from "../../pkg/client/informer.ts"
 import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
@@ -25,19 +14,19 @@ import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devi
 import { bindVolumes } from "./bind-volumes.ts"
 import { ClaimWaits } from "./claim-waits.ts"
 import { Cache } from "./cache.ts"
-import { diagnosisMessage, type ClusterAction, type Diagnosis } from "./framework.ts"
-import { nodeActions, podActions } from "./cluster-events.ts"
+import { diagnosisMessage, type Diagnosis } from "./framework.ts"
 import { DeviceClaims } from "./dynamicresources/device-objects.ts"
+import { DEVICE_KINDS, followObjects } from "./event-handlers.ts"
 import { evictVictim, type EvictionContext } from "./eviction.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
 import { dynamicResources } from "./plugins/dynamicresources.ts"
 import { defaultPlugins, pluginsOf } from "./plugins/plugins.ts"
-import type { VolumeObjects } from "./plugins/volumebinding.ts"
 import { findVictims } from "./preemption.ts"
 import { SchedulingQueue, type QueuedPod } from "./queue.ts"
 import { writeUnschedulable } from "./refusal.ts"
-import { findNode, type CycleContext } from "./schedule-one.ts"
+import { findNode, type CycleContext, type Outcome } from "./schedule-one.ts"
+import { VOLUME_KINDS, volumeObjects } from "./volume-objects.ts"
 
 export interface SchedulerConfig {
   /** The schedulerName of the pods to schedule; default-scheduler unless given. */
@@ -57,33 +46,18 @@ export interface SchedulerObserver {
   pending(sizes: SchedulingQueue["sizes"]): void
 }
 
+/** A pod that fits no node, and what preemption can do about it. */
+type Refused = Extract<Outcome, { readonly diagnosis: Diagnosis }> & {
+  readonly preemption: ReturnType<typeof findVictims>
+}
+type Decision = Exclude<Outcome, { readonly diagnosis: Diagnosis }> | Refused
+
 export interface Scheduler extends Component {
   /** No pod is being scheduled and no binding is being written; pods may wait for events. */
   readonly idle: boolean
   /** Why a pod fits no node, from its last attempt; undefined when it was never refused. */
   diagnosis(pod: Pod): Diagnosis | undefined
 }
-
-/** The kinds that volume plugins depend on. */
-const VOLUME_KINDS: readonly Resource[] = [
-  PersistentVolumeClaim,
-  PersistentVolume,
-  StorageClass,
-  CSINode,
-  VolumeAttachment,
-]
-
-const volumesByClaim: Index<PersistentVolume> = {
-  name: "claim",
-  of: ({ spec: { claimRef } }) => (claimRef === undefined ? [] : [keyFrom(claimRef)]),
-}
-const freeVolumesByClass: Index<PersistentVolume> = {
-  name: "free-by-class",
-  of: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume)] : []),
-}
-const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
-/** The kinds that the plugin for devices depends on. */
-const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceClass]
 
 /**
  * Most scheduling decisions in one turn of the event loop, so that other components get theirs. The bindings of a turn
@@ -103,20 +77,7 @@ export function createScheduler(
   const place = context.quarantine?.place("scheduler")
   const events = createEventRecorder({ client, clock, log }, name)
   const cache = new Cache()
-  const volumes: VolumeObjects = {
-    claim: (namespace, name) => informers.of(PersistentVolumeClaim).get(`${namespace}/${name}`),
-    volume: (name) => informers.of(PersistentVolume).get(name),
-    volumesFor(claim) {
-      const known = informers.of(PersistentVolume)
-      return [
-        ...known.by(volumesByClaim, keyFrom(claim.metadata)),
-        ...known.by(freeVolumesByClass, storageClassOf(claim)),
-      ]
-    },
-    storageClass: (name) => informers.of(StorageClass).get(name),
-    csiNode: (nodeName) => informers.of(CSINode).get(nodeName),
-    attachments: (nodeName) => informers.of(VolumeAttachment).by(attachmentsByNode, nodeName),
-  }
+  const volumes = volumeObjects(informers)
   const claims = new DeviceClaims(informers)
   const devices = dynamicResources(claims, { clock, random })
   const plugins = defaultPlugins(
@@ -132,7 +93,7 @@ export function createScheduler(
   const diagnoses = new Map<string, Diagnosis>()
   /** Bindings and refusals that are being written. */
   const underWay = new Set<Promise<void>>()
-  let unsubscribe: (() => void)[] = []
+  let unsubscribe = (): void => undefined
   /** Notifies bindings of changes of their claims; undefined before the first start. */
   let claimWaits: ClaimWaits | undefined
   /** Aborts bindings that wait for volumes when the scheduler stops. */
@@ -194,10 +155,7 @@ export function createScheduler(
     }
     const started = clock.monotonic()
     if (isHeldBack(queued)) return undefined
-    const find = () => traced(tracing, "Scheduling cycle", () => findNode(pod, cycle, startAt))
-    const { outcome, looked } = place === undefined ? find() : place.while(keyFrom(pod.metadata), find)
-    observer?.searched(clock.monotonic() - started)
-    startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
+    const outcome = place === undefined ? decide(pod) : place.while(keyFrom(pod.metadata), () => decide(pod))
     if ("node" in outcome) {
       let reservation: DeviceReservation | undefined
       try {
@@ -216,13 +174,24 @@ export function createScheduler(
       )
     }
     if ("error" in outcome) {
+      diagnoses.delete(pod.metadata.uid ?? "")
       observer?.attempted("error", clock.monotonic() - started)
       return inBackground(fail(queued, outcome.error))
     }
-    const { diagnosis, plugins: refusing } = outcome
-    diagnoses.set(pod.metadata.uid ?? "", diagnosis)
+    diagnoses.set(pod.metadata.uid ?? "", outcome.diagnosis)
     observer?.attempted("unschedulable", clock.monotonic() - started)
-    return inBackground(traced(tracing, "Refuse pod", () => refuse(queued, diagnosis, refusing)))
+    return inBackground(traced(tracing, "Refuse pod", () => refuse(queued, outcome)))
+  }
+
+  /** Finds a node for the pod, or the pods whose end makes room for it. */
+  function decide(pod: Pod): Decision {
+    const started = clock.monotonic()
+    const { outcome, looked } = traced(tracing, "Scheduling cycle", () => findNode(pod, cycle, startAt))
+    observer?.searched(clock.monotonic() - started)
+    startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
+    if (!("diagnosis" in outcome)) return outcome
+    const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)
+    return { ...outcome, preemption: findVictims(pod, outcome.diagnosis, cycle, budgets) }
   }
 
   /** Whether work on the pod may end the process: then it waits for its trial, or is skipped until it is edited. */
@@ -289,14 +258,12 @@ export function createScheduler(
           err,
         })
     }
-    moveOn(["Device/Change"])
+    queue.moveOn("Device/Change")
   }
 
-  /** Records why the pod fits no node, tries preemption where that helps, and puts the pod back into the queue. */
-  async function refuse(queued: QueuedPod, diagnosis: Diagnosis, refusing: ReadonlySet<string>): Promise<void> {
+  /** Records why the pod fits no node, deletes the pods that preemption has found, and queues the pod again. */
+  async function refuse(queued: QueuedPod, { diagnosis, plugins: refusing, preemption }: Refused): Promise<void> {
     const { pod } = queued
-    const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)
-    const preemption = findVictims(pod, diagnosis, cycle, budgets)
     const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
     const node = "candidate" in preemption ? preemption.candidate.node : undefined
     events.event(pod, "Warning", "FailedScheduling", message)
@@ -342,41 +309,6 @@ export function createScheduler(
 
   const isGone = ({ metadata }: Pod): boolean => informers.of(Pod).get(keyFrom(metadata))?.metadata.uid !== metadata.uid
   const isBound = ({ metadata }: Pod): boolean => !!informers.of(Pod).get(keyFrom(metadata))?.spec.nodeName
-  const mine = (pod: Pod): boolean => pod.spec.schedulerName === name
-  const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && mine(pod)
-  const moveOn = (actions: readonly ClusterAction[]) => {
-    for (const action of actions) queue.moveOn(action)
-  }
-
-  function podChanged(pod: Pod, old: Pod | undefined): void {
-    if (waits(pod)) {
-      if (pod.metadata.deletionTimestamp !== undefined) return dropWaiting(pod)
-      if (old === undefined) queue.add(pod)
-      else if (!cache.isAssumed(pod)) queue.update(pod, old)
-      if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName)
-        nominations.nominate(pod, pod.status.nominatedNodeName)
-      return
-    }
-    if (old !== undefined && waits(old)) dropWaiting(pod)
-    if (pod.spec.nodeName) {
-      cache.setPod(pod)
-      moveOn(podActions(pod, old))
-    }
-  }
-
-  function dropWaiting(pod: Pod): void {
-    if (!cache.isAssumed(pod)) queue.delete(pod)
-    diagnoses.delete(pod.metadata.uid ?? "")
-    nominations.remove(pod)
-  }
-
-  function podGone(pod: Pod): void {
-    if (waits(pod)) dropWaiting(pod)
-    const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
-    cache.forget(pod)
-    if (counted) moveOn(["AssignedPod/Delete"])
-  }
-
   return {
     name: "scheduler",
     get idle() {
@@ -395,38 +327,7 @@ export function createScheduler(
       ])
       signal.throwIfAborted()
       claimWaits = new ClaimWaits(informers)
-      unsubscribe = [
-        nodes.on({
-          added: (node) => {
-            cache.setNode(node)
-            moveOn(["Node/Add"])
-          },
-          updated: (node, old) => {
-            cache.setNode(node)
-            moveOn(nodeActions(node, old))
-          },
-          deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
-        }),
-        pods.on({ added: (pod) => podChanged(pod, undefined), updated: podChanged, deleted: podGone }),
-        ...VOLUME_KINDS.map((resource) =>
-          informers
-            .of(resource)
-            .on({ added: () => moveOn(["Volume/Change"]), updated: () => moveOn(["Volume/Change"]) }),
-        ),
-        informers.of(VolumeAttachment).on({ deleted: () => moveOn(["Volume/Change"]) }),
-      ]
-      const devicesChanged = () => {
-        queue.recheckGated()
-        moveOn(["Device/Change"])
-      }
-      for (const resource of DEVICE_KINDS)
-        unsubscribe.push(
-          informers
-            .of(resource)
-            .on({ added: devicesChanged, updated: devicesChanged, deleted: () => moveOn(["Device/Change"]) }),
-        )
-      const classChanged = () => moveOn(["DeviceClass/Change"])
-      unsubscribe.push(informers.of(DeviceClass).on({ added: classChanged, updated: classChanged }))
+      unsubscribe = followObjects({ informers, name, cache, queue, nominations, diagnoses })
       stopping = new AbortController()
       running = true
       wake()
@@ -434,9 +335,8 @@ export function createScheduler(
     async stop() {
       running = false
       stopping.abort(new Error("the scheduler is being stopped"))
-      for (const off of unsubscribe) off()
+      unsubscribe()
       claimWaits?.stop()
-      unsubscribe = []
       queue.stop()
       await Promise.allSettled(underWay)
       await events.stop()

@@ -1,0 +1,101 @@
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
+import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
+import { ResourceSlice } from "../../pkg/api/resource/v1/resourceslice.ts"
+import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import type { Informers } from "../../pkg/client/informer.ts"
+import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
+import type { Cache } from "./cache.ts"
+import { nodeActions, podActions } from "./cluster-events.ts"
+import type { ClusterAction, Diagnosis } from "./framework.ts"
+import type { Nominations } from "./nominations.ts"
+import type { SchedulingQueue } from "./queue.ts"
+import { VOLUME_KINDS } from "./volume-objects.ts"
+
+/** The kinds that the plugin for devices depends on. */
+export const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceClass]
+
+export interface FollowOptions {
+  readonly informers: Informers
+  /** The schedulerName of the pods to schedule. */
+  readonly name: string
+  readonly cache: Cache
+  readonly queue: SchedulingQueue
+  readonly nominations: Nominations
+  /** Why pods fit no node, by UID. */
+  readonly diagnoses: Map<string, Diagnosis>
+}
+
+/**
+ * Keeps the scheduler's cache, queue and nominations as the cluster is: pods to schedule come into the queue, and each
+ * change that may make room has the pods tried again that wait for it. Returns the function that ends that. Source:
+ * pkg/scheduler/eventhandlers.go.
+ */
+export function followObjects({ informers, name, cache, queue, nominations, diagnoses }: FollowOptions): () => void {
+  const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && pod.spec.schedulerName === name
+  const moveOn = (actions: readonly ClusterAction[]) => {
+    for (const action of actions) queue.moveOn(action)
+  }
+
+  function podChanged(pod: Pod, old: Pod | undefined): void {
+    if (waits(pod)) {
+      if (pod.metadata.deletionTimestamp !== undefined) return dropWaiting(pod)
+      if (old === undefined) queue.add(pod)
+      else if (!cache.isAssumed(pod)) queue.update(pod, old)
+      if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName)
+        nominations.nominate(pod, pod.status.nominatedNodeName)
+      return
+    }
+    if (old !== undefined && waits(old)) dropWaiting(pod)
+    if (pod.spec.nodeName) {
+      cache.setPod(pod)
+      moveOn(podActions(pod, old))
+    }
+  }
+
+  function dropWaiting(pod: Pod): void {
+    if (!cache.isAssumed(pod)) queue.delete(pod)
+    diagnoses.delete(pod.metadata.uid ?? "")
+    nominations.remove(pod)
+  }
+
+  function podGone(pod: Pod): void {
+    if (waits(pod)) dropWaiting(pod)
+    const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
+    cache.forget(pod)
+    if (counted) moveOn(["AssignedPod/Delete"])
+  }
+
+  const volumesChanged = () => moveOn(["Volume/Change"])
+  const devicesGone = () => moveOn(["Device/Change"])
+  const devicesChanged = () => {
+    queue.recheckGated()
+    devicesGone()
+  }
+  const classChanged = () => moveOn(["DeviceClass/Change"])
+  const ends = [
+    informers.of(Node).on({
+      added: (node) => {
+        cache.setNode(node)
+        moveOn(["Node/Add"])
+      },
+      updated: (node, old) => {
+        cache.setNode(node)
+        moveOn(nodeActions(node, old))
+      },
+      deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
+    }),
+    informers.of(Pod).on({ added: (pod) => podChanged(pod, undefined), updated: podChanged, deleted: podGone }),
+    ...VOLUME_KINDS.map((resource) => informers.of(resource).on({ added: volumesChanged, updated: volumesChanged })),
+    informers.of(VolumeAttachment).on({ deleted: volumesChanged }),
+    ...DEVICE_KINDS.map((resource) =>
+      informers.of(resource).on({ added: devicesChanged, updated: devicesChanged, deleted: devicesGone }),
+    ),
+    informers.of(DeviceClass).on({ added: classChanged, updated: classChanged }),
+  ]
+  return () => {
+    for (const end of ends) end()
+  }
+}

@@ -1,0 +1,44 @@
+import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { storageClassOf } from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { CSINode } from "../../pkg/api/storage/v1/csinode.ts"
+import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
+import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import { keyFrom, type Index, type Informers } from "../../pkg/client/informer.ts"
+import type { VolumeObjects } from "./plugins/volumebinding.ts"
+
+/** The kinds that volume plugins depend on. */
+export const VOLUME_KINDS: readonly Resource[] = [
+  PersistentVolumeClaim,
+  PersistentVolume,
+  StorageClass,
+  CSINode,
+  VolumeAttachment,
+]
+
+const volumesByClaim: Index<PersistentVolume> = {
+  name: "claim",
+  of: ({ spec: { claimRef } }) => (claimRef === undefined ? [] : [keyFrom(claimRef)]),
+}
+const freeVolumesByClass: Index<PersistentVolume> = {
+  name: "free-by-class",
+  of: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume)] : []),
+}
+const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
+
+/** Returns what volume plugins read of the cluster. */
+export const volumeObjects = (informers: Informers): VolumeObjects => ({
+  claim: (namespace, name) => informers.of(PersistentVolumeClaim).get(`${namespace}/${name}`),
+  volume: (name) => informers.of(PersistentVolume).get(name),
+  volumesFor(claim) {
+    const known = informers.of(PersistentVolume)
+    return [
+      ...known.by(volumesByClaim, keyFrom(claim.metadata)),
+      ...known.by(freeVolumesByClass, storageClassOf(claim)),
+    ]
+  },
+  storageClass: (name) => informers.of(StorageClass).get(name),
+  csiNode: (nodeName) => informers.of(CSINode).get(nodeName),
+  attachments: (nodeName) => informers.of(VolumeAttachment).by(attachmentsByNode, nodeName),
+})
