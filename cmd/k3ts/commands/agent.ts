@@ -21,15 +21,13 @@ import { refuseLacking } from "../checks/finding.ts"
 import { defineCommand } from "../cli/command.ts"
 import { kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
 import { containerdConfig } from "../config/node-config.ts"
-import { createContext, type Context } from "../context.ts"
+import type { Context } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { loggerOf } from "../logger.ts"
 import { untilFormerEnded } from "../process/former-process.ts"
 import { lockAgent, lockNode, refuseSecondNode, type Lock } from "../process/pid-file.ts"
-import { untilSignal } from "../process/process-life.ts"
-import { containUncaught } from "../process/uncaught.ts"
+import { beginLife, tellRunning, type ProcessLife } from "../process/process-life.ts"
 import { SIMULATED } from "../config/server-flags.ts"
-import { ServiceManager } from "../process/service-manager.ts"
 import { tokenOf } from "../token/flags.ts"
 
 /** The machine's password for joining, which outlives its data directory. */
@@ -63,13 +61,7 @@ export default defineCommand({
 })
 
 async function serve(flags: AgentFlags, log: Logger, lock: Lock): Promise<void> {
-  const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
-  const signal = untilSignal(log, () => {
-    void serviceManager.stopping()
-    lock.setStopping()
-  })
-  const context = createContext(log)
-  containUncaught(context.note)
+  const life = beginLife(log, lock)
   log.info("Starting a k3ts agent", {
     version,
     commit: gitCommit,
@@ -77,21 +69,17 @@ async function serve(flags: AgentFlags, log: Logger, lock: Lock): Promise<void> 
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
-  const opened = openQuarantine(quarantineFolder(flags["data-dir"], "agent"), context)
+  const opened = openQuarantine(quarantineFolder(flags["data-dir"], "agent"), life.context)
   try {
-    await run(flags, { ...context, quarantine: opened?.quarantine }, serviceManager, signal)
+    await run(flags, { ...life, context: { ...life.context, quarantine: opened?.quarantine } })
   } finally {
     opened?.close()
   }
 }
 
 /** Joins the cluster, then runs the node until `signal` aborts or a component fails. */
-async function run(
-  flags: AgentFlags,
-  context: Context,
-  serviceManager: ServiceManager,
-  signal: AbortSignal,
-): Promise<void> {
+async function run(flags: AgentFlags, life: ProcessLife): Promise<void> {
+  const { context, signal } = life
   const { clock, random, log } = context
   const from = clock.monotonic()
   const sinceStart = () => Math.round(clock.monotonic() - from)
@@ -161,8 +149,7 @@ async function run(
       log.info("The node runs", { ms: sinceStart() })
       compileAsUsual()
       giveMemoryBackWhenIdle(clock)
-      context.spawn("service manager", () => serviceManager.ready())
-      context.spawn("watchdog of the service manager", () => serviceManager.keepAlive(() => undefined, signal), signal)
+      tellRunning(life)
     },
   })
 }

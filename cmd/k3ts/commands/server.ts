@@ -25,15 +25,13 @@ import { bindAddress, clusterConfig, kubeletNames } from "../config/cluster-conf
 import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
-import { createContext, withTracing, type Context } from "../context.ts"
+import { withTracing, type Context } from "../context.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { loggerOf } from "../logger.ts"
 import { untilFormerEnded } from "../process/former-process.ts"
 import { closeServerFolder } from "../process/private-folder.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer, type Lock } from "../process/pid-file.ts"
-import { ServiceManager } from "../process/service-manager.ts"
-import { untilSignal } from "../process/process-life.ts"
-import { containUncaught } from "../process/uncaught.ts"
+import { beginLife, tellRunning, type ProcessLife } from "../process/process-life.ts"
 import { networkOf, type ClusterNetwork } from "../config/network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
@@ -73,13 +71,8 @@ export default defineCommand({
 async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, lock: Lock): Promise<void> {
   const from = realClock.monotonic()
   const sinceStart = () => Math.round(realClock.monotonic() - from)
-  const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
-  const signal = untilSignal(log, () => {
-    void serviceManager.stopping()
-    lock.setStopping()
-  })
-  const context = createContext(log)
-  containUncaught(context.note)
+  const life = beginLife(log, lock)
+  const { context, signal } = life
   let opened: OpenQuarantine | undefined
   const traces = await tracingOf(flags, process.env, context)
   log.info("Starting k3ts", {
@@ -93,9 +86,9 @@ async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, l
     if (flags["cluster-reset"]) return await reset(flags, network, context, signal)
     opened = openQuarantine(quarantineFolder(flags["data-dir"], "server"), context)
     const noting = { ...context, quarantine: opened?.quarantine }
-    await run(flags, network, traces === undefined ? noting : withTracing(noting, traces.tracing), {
-      serviceManager,
-      signal,
+    await run(flags, network, {
+      ...life,
+      context: traces === undefined ? noting : withTracing(noting, traces.tracing),
       sinceStart,
       onPort: (port) => lock.setListening({ host: bindAddress(flags), port }),
     })
@@ -119,10 +112,7 @@ async function reset(
   )
 }
 
-interface Running {
-  readonly serviceManager: ServiceManager
-  /** Aborts when the program is to end. */
-  readonly signal: AbortSignal
+interface Running extends ProcessLife {
   /** Returns the milliseconds since the start. */
   sinceStart(): number
   /** Called when the API server listens. */
@@ -130,12 +120,8 @@ interface Running {
 }
 
 /** Runs the components until `signal` aborts or one of them fails. */
-async function run(
-  flags: ServerFlags,
-  network: ClusterNetwork,
-  context: Context,
-  { serviceManager, signal, sinceStart, onPort }: Running,
-): Promise<void> {
+async function run(flags: ServerFlags, network: ClusterNetwork, running: Running): Promise<void> {
+  const { context, signal, sinceStart, onPort } = running
   const { log } = context
   const managed = runsEtcd(flags)
     ? (await import("../etcd/managed.ts")).managedStore(flags, network, context)
@@ -192,12 +178,7 @@ async function run(
       log.info("k3ts is running", { ms: sinceStart() })
       compileAsUsual()
       giveMemoryBackWhenIdle(context.clock)
-      context.spawn("service manager", () => serviceManager.ready())
-      context.spawn(
-        "watchdog of the service manager",
-        () => serviceManager.keepAlive(() => apiServer.health.problem("livez"), signal),
-        signal,
-      )
+      tellRunning(running, () => apiServer.health.problem("livez"))
     },
   })
 }
