@@ -22,6 +22,11 @@ import { tellInvalidNamespace } from "./tell-invalid-namespace.ts"
 const WORKERS = 20
 /** Size of the cache of absent owners, so that a thousand dependents of one owner cause one request. */
 const ABSENT_CACHE = 500
+/**
+ * Longer references, in characters, are not remembered as absent: users write them, each as long as an object may be,
+ * and the objects that had them are collected.
+ */
+const LONGEST_ABSENT = 2048
 
 export interface GarbageCollectorConfig {
   /** Returns every kind that can be listed, watched and deleted now, in one version each. */
@@ -201,6 +206,7 @@ export async function startGarbageCollector(
   }
 
   function noteAbsent(key: string): void {
+    if (key.length > LONGEST_ABSENT) return
     absent.add(key)
     if (absent.size > ABSENT_CACHE) absent.delete(absent.values().next().value!)
   }
