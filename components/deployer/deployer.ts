@@ -52,6 +52,8 @@ export function createDeployer(
   const applied = new Map<string, string>()
   const retries = new Map<string, number>()
   const problems = new Map<string, string>()
+  /** What the folder had at its last change. */
+  let files: readonly string[] = []
   let unlisted: ReadonlyMap<string, string> = new Map()
   let queue: WorkQueue | undefined
   let working: Promise<void> | undefined
@@ -95,19 +97,19 @@ export function createDeployer(
     current.addAfter(file, wait)
   }
 
-  /** Returns the files of the folder. Says which folders cannot be listed, once each. */
-  function list(): readonly string[] {
-    const { files, faults } = folder.list()
-    for (const [path, fault] of faults) {
+  /** Lists the files of the folder. Says which folders cannot be listed, once each. */
+  function list(): void {
+    const listing = folder.list()
+    for (const [path, fault] of listing.faults) {
       if (unlisted.get(path) !== fault) log.error("Failed to list a folder of manifests", { folder: path, fault })
     }
-    unlisted = faults
-    return files
+    files = listing.files
+    unlisted = listing.faults
   }
 
   /** Makes the cluster what the file says. Gives what went wrong. */
   async function deploy(file: string): Promise<readonly string[]> {
-    if (list().includes(file + SKIP)) return []
+    if (files.includes(file + SKIP)) return []
     const text = folder.read(file) ?? embedded.get(file)
     if (text !== undefined && applied.get(file) === text) return []
     const objects = text === undefined ? [] : parseManifest(text)
@@ -200,7 +202,7 @@ export function createDeployer(
   }
 
   function changed(name: string | undefined): void {
-    const files = list()
+    list()
     // What changes may be a folder of manifests that comes or goes.
     const any = name === undefined || !MANIFEST.test(name.endsWith(SKIP) ? name.slice(0, -SKIP.length) : name)
     const some = any ? [...files, ...embedded.keys(), ...problems.keys(), ...applied.keys()] : [name]
@@ -225,7 +227,8 @@ export function createDeployer(
       queue = new WorkQueue(clock, pump)
       unwatch = folder.watch(changed)
       const others = besideOthers ? [] : known
-      for (const file of new Set([...embedded.keys(), ...list().toSorted(), ...others]))
+      list()
+      for (const file of new Set([...embedded.keys(), ...files.toSorted(), ...others]))
         if (MANIFEST.test(file)) queue.add(file)
     },
     async stop() {

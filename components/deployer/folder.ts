@@ -7,6 +7,7 @@ import { watchFolder } from "../../pkg/process/watch-folder.ts"
 
 /** Where manifests come from. A file's name is its path below the folder, as `addons/dns.yaml`. */
 export interface ManifestFolder {
+  /** Walks the folder. `watch` then also hears of changes where the links lead that were found. */
   list(): Listing
   /** Undefined when it is not there. @throws NoRegularFile; Error that names the mend */
   read(name: string): string | undefined
@@ -32,25 +33,25 @@ const MOST_ENTRIES = 10_000
  * pkg/deploy/controller.go listFilesIn.
  */
 export function manifestFolder(path: string, clock: Clock): ManifestFolder {
+  let links: LinkWatches | undefined
+  const list = (): Listing => {
+    const { listing, targets } = walk(path)
+    links?.set(targets)
+    return listing
+  }
   return {
-    list: () => walk(path).listing,
+    list,
     read: (name) =>
       isBelow(name) && !isFolder(join(path, name)) ? readRegularFile(join(path, name), MOST_BYTES) : undefined,
     watch(changed) {
       mkdirSync(path, { recursive: true, mode: MODE })
-      const links = new LinkWatches(() => changed(undefined))
-      links.set(walk(path).targets)
-      const end = watchFolder(
-        path,
-        (name) => {
-          links.set(walk(path).targets)
-          changed(name)
-        },
-        { clock, mode: MODE, recursive: true },
-      )
+      links = new LinkWatches(() => changed(undefined))
+      list()
+      const end = watchFolder(path, changed, { clock, mode: MODE, recursive: true })
       return () => {
         end()
-        links.set(new Map())
+        links?.set(new Map())
+        links = undefined
       }
     },
   }
