@@ -14,8 +14,8 @@ export interface ProcessLife {
 }
 
 /**
- * Begins the life of a server or an agent. When it is told to stop, the service manager and, by `lock`, the next process
- * hear of it.
+ * Begins the life of a server or an agent. When it is told to stop, the service manager and, by `lock`, the next
+ * process hear of it.
  */
 export function beginLife(log: Logger, lock: Lock): ProcessLife {
   const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
