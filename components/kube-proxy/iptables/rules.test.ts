@@ -39,6 +39,24 @@ describe("rules of a Service port", () => {
     expect(filterOf(samplePort())).toEqual([])
   })
 
+  test("of external addresses come after those of all cluster IPs", () => {
+    // given a Service whose name comes first, and which asks for the cluster IP of another one
+    const outside = { externalIps: ["10.43.0.9"], loadBalancerIps: ["10.43.0.9"] }
+    const { nat } = rulesFor(
+      [samplePort({ name: "a/thief", clusterIp: "10.43.0.8", ...outside }), samplePort()],
+      CONFIG,
+    )
+    const order = nat
+      .get("KUBE-SERVICES")!
+      .flatMap((rule) => /"(.*(?:cluster|external|loadbalancer) IP)"/.exec(rule)?.[1] ?? [])
+    expect(order).toEqual([
+      "a/thief cluster IP",
+      "default/web:http cluster IP",
+      "a/thief external IP",
+      "a/thief loadbalancer IP",
+    ])
+  })
+
   test("reject other ports at a Service's address, and drop packets to addresses without a Service", () => {
     const { filter } = rulesFor(
       [

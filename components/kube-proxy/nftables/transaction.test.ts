@@ -88,6 +88,25 @@ describe("a transaction of changes", () => {
     expect(changes(desired)).toContain("add element endpoint-ips-tcp { 192.0.2.1 . 80 . 0 : 10.42.0.1 . 8080 }")
   })
 
+  test("gives a cluster IP to its own Service, whichever name the Service has that asks for it as an external IP", () => {
+    // given a Service, and one whose name comes before
+    const own = partsOf([samplePort({ clusterIp: "10.43.0.1", cluster: [sampleEndpoint("10.42.0.1")] })])
+    const thief = partsOf([
+      samplePort({
+        name: "default/a",
+        clusterIp: "10.43.0.2",
+        externalIps: ["10.43.0.1"],
+        cluster: [sampleEndpoint("10.42.0.2")],
+      }),
+    ])
+    const desired = written({ "default/web": own })
+    // when, then
+    desired.change("default/a", NONE, thief)
+    expect(changes(desired).join()).not.toMatch(/(?:endpoint|service)-ips\S* {[^}]*10\.43\.0\.1 /)
+    desired.change("default/web", own, NONE)
+    expect(changes(desired)).toContain("add element endpoint-ips-tcp { 10.43.0.1 . 80 . 0 : 10.42.0.2 . 8080 }")
+  })
+
   test("removes the set of an endpoint's clients with the endpoint", () => {
     const sticky = partsOf([samplePort({ affinitySeconds: 60, cluster: [sampleEndpoint("10.42.0.5")] })])
     const desired = written({ "default/web": sticky })

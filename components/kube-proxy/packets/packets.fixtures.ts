@@ -201,6 +201,17 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
+      title: "is not served at addresses of load balancers in the range of cluster IPs",
+      spec: { type: "LoadBalancer" },
+      endpoints: ["web-1"],
+      loadBalancer: unused,
+      asks: [
+        { from: "outside", to: vip, wants: as(nodeForPods, "web-1") },
+        { from: "outside", to: unused, wants: ["dropped"] },
+        { from: "pod-a", to: unused, wants: ["dropped"] },
+      ],
+    },
+    {
       title: "is not served at external addresses that a node has",
       spec: { externalIPs: [ofOtherNode] },
       endpoints: ["web-1"],

@@ -264,6 +264,24 @@ describe
       }
     }, 30_000)
 
+    test.skipIf(!families.includes("IPv4"))(
+      "keeps other hosts from the node's listeners on loopback",
+      async () => {
+        // given a host that sends packets for 127.0.0.1 to the node, where they are no martians
+        const outside = (...args: readonly string[]) =>
+          lab.host.run("ip", ["netns", "exec", lab.netns("outside"), ...args])
+        const localnet = "/proc/sys/net/ipv4/conf/all/route_localnet"
+        await outside("sh", "-c", `echo 1 > ${localnet}`)
+        await outside("ip", "link", "set", "lo", "down")
+        await outside("ip", "route", "add", "127.0.0.1", "via", LAB.IPv4.node)
+        // when, then
+        for (const port of [OWN_PORT, 8443]) expect(await lab.ask("outside", "127.0.0.1", port)).toBe("dropped")
+        await outside("ip", "route", "delete", "127.0.0.1")
+        await outside("ip", "link", "set", "lo", "up")
+      },
+      30_000,
+    )
+
     test("is served at node ports only at the addresses that are configured for them", async () => {
       // given
       await proxy.service(NODE_PORT_SPEC)
