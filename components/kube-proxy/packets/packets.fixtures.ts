@@ -40,10 +40,24 @@ interface ServiceAddresses {
   readonly external: string
   /** The address of a node that does not answer. */
   readonly ofOtherNode: string
+  /** An address at which the node itself answers. */
+  readonly own: string
 }
 export const SERVICE: Readonly<Record<Family, ServiceAddresses>> = {
-  IPv4: { vip: "10.43.7.7", unused: "10.43.7.8", external: "203.0.113.5", ofOtherNode: "203.0.113.77" },
-  IPv6: { vip: "fd43::77", unused: "fd43::78", external: "2001:db8:5::5", ofOtherNode: "2001:db8:5::77" },
+  IPv4: {
+    vip: "10.43.7.7",
+    unused: "10.43.7.8",
+    external: "203.0.113.5",
+    ofOtherNode: "203.0.113.77",
+    own: "10.43.0.10",
+  },
+  IPv6: {
+    vip: "fd43::77",
+    unused: "fd43::78",
+    external: "2001:db8:5::5",
+    ofOtherNode: "2001:db8:5::77",
+    own: "fd43::a",
+  },
 }
 
 /** Returns the cases with the addresses of a family. */

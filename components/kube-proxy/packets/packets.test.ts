@@ -58,6 +58,7 @@ async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Famil
       clusterCidrs: families.map((family) => LAB[family].clusterCidr),
       mode: of,
       nodePortCidrs,
+      ownAddresses: families.map((family) => SERVICE[family].own),
       ownPorts: [{ port: OWN_PORT, protocol: "TCP", holder: "the API server" }],
       host,
     })
@@ -251,6 +252,8 @@ describe
     test("keeps packets to the node's own listeners from rules of other programs, such as host ports", async () => {
       for (const family of families) {
         const { node, pods } = LAB[family]
+        const { own } = SERVICE[family]
+        await lab.host.run("ip", ["address", "add", own, "dev", "lo"])
         // given what the CNI plugin portmap writes for a pod with the host ports 6443 and 8443
         const to = joinHostPort(pods["web-1"], ANSWER_PORT)
         const program = family === "IPv6" ? "ip6tables" : "iptables"
@@ -260,6 +263,8 @@ describe
         // when, then
         expect(await lab.ask("outside", node, 8443)).toStartWith("web-1")
         expect(await lab.ask("outside", node, OWN_PORT)).toBe("refused")
+        expect(await lab.ask("pod-a", own, 8443)).toBe("refused")
+        await lab.host.run("ip", ["address", "delete", `${own}/${family === "IPv6" ? 128 : 32}`, "dev", "lo"])
         for (const port of [OWN_PORT, 8443]) await lab.host.run(program, ["-t", "nat", "-D", ...rule(port)])
       }
     }, 30_000)
