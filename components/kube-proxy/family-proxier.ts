@@ -210,7 +210,6 @@ export class FamilyProxier {
       ports: () => changes.all(),
       changes: taken.changes,
       serviceCidrs: serviceCidrsOf(this.#context.informers, this.#options.family),
-      ownPorts: this.#options.ownPorts,
     })
     if (isWritten)
       for (const [key, ports] of this.#before) this.#cleaner.forget(staleConnections(ports, changes.of(key)))

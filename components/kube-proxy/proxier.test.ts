@@ -319,4 +319,22 @@ describe("kube-proxy by nftables", () => {
       expect(fed.at(-1)).toContain(command)
     expect(web.figures()).toContain('kubeproxy_sync_proxy_rules_nftables_sync_failures_total{ip_family="IPv4"} 1\n')
   })
+
+  test("drops packets to addresses of a range of cluster IPs that was added later", async () => {
+    // given
+    await using web = await withService()
+    const fed: string[] = []
+    const host: Host = {
+      run: async (_command, args) => (args[0] === "--version" ? "nftables v1.0.6 (Lester Gooch #5)" : ""),
+      feed: async (_command, _args, input) => void fed.push(input),
+    }
+    await web.proxy(host, "nftables").start(new AbortController().signal)
+    expect(fed.at(-1)).not.toContain("203.0.113.0/24")
+    // when
+    const more = { metadata: { name: "more" }, spec: { cidrs: ["203.0.113.0/24"] } }
+    await web.cluster.client.create(ServiceCIDR, more)
+    await web.cluster.settle()
+    // then
+    expect(fed.at(-1)).toContain("203.0.113.0/24")
+  })
 })

@@ -1,4 +1,3 @@
-import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import type { ServicePort } from "./service-ports.ts"
 
 /** The ways in which rules are written to the kernel. */
@@ -19,8 +18,6 @@ export interface RuleInput {
   readonly changes: ReadonlyMap<string, ServiceChange>
   /** The ranges of Services' cluster IPs in the family. */
   readonly serviceCidrs: readonly string[]
-  /** The ports on which this program listens at addresses of this machine: no rule redirects packets to them. */
-  readonly ownPorts: readonly OwnPort[]
 }
 
 /** Writes the rules of one family to the kernel. One call at a time. */

@@ -6,7 +6,7 @@ import { ensureJumps, intact, restore } from "./iptables.ts"
 import { transition, writtenRules } from "./restore.ts"
 import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
 
-export interface IptablesWriterConfig extends Omit<RulesConfig, "serviceCidrs" | "ownPorts"> {
+export interface IptablesWriterConfig extends Omit<RulesConfig, "serviceCidrs"> {
   readonly host: Host
   readonly metrics: Registry
 }
@@ -27,10 +27,10 @@ export class IptablesWriter implements RuleWriter {
     return this.#applied === undefined
   }
 
-  async write({ ports, serviceCidrs, ownPorts }: RuleInput): Promise<boolean> {
+  async write({ ports, serviceCidrs }: RuleInput): Promise<boolean> {
     const { host, family } = this.#config
     const { isFull } = this
-    const rules = rulesFor(ports(), { ...this.#config, serviceCidrs, ownPorts })
+    const rules = rulesFor(ports(), { ...this.#config, serviceCidrs })
     const text = transition(this.#applied, rules)
     if (text !== undefined) {
       try {

@@ -18,7 +18,7 @@ import {
   type Existing,
 } from "./transaction.ts"
 
-export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs" | "ownPorts"> {
+export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs"> {
   readonly host: Host
   readonly clock: Clock
   readonly log: Logger
@@ -44,8 +44,7 @@ export class NftablesWriter implements RuleWriter {
    * unknown.
    */
   #skeleton: Skeleton | undefined
-  /** The input that the skeleton was made of. */
-  #madeOf = ""
+  #serviceCidrs = ""
 
   constructor(config: NftablesWriterConfig) {
     this.#config = config
@@ -56,14 +55,13 @@ export class NftablesWriter implements RuleWriter {
     return this.#skeleton === undefined
   }
 
-  async write({ changes, serviceCidrs, ownPorts }: RuleInput): Promise<boolean> {
+  async write({ changes, serviceCidrs }: RuleInput): Promise<boolean> {
     for (const [owner, { before, after }] of changes) this.#desired.change(owner, partsOf(before), partsOf(after))
-    const madeOf = JSON.stringify({ serviceCidrs, ownPorts })
-    if (madeOf !== this.#madeOf) this.forget()
-    this.#madeOf = madeOf
+    if (serviceCidrs.join() !== this.#serviceCidrs) this.forget()
+    this.#serviceCidrs = serviceCidrs.join()
     try {
       if (this.#skeleton === undefined) {
-        await this.#writeAll(skeletonOf({ ...this.#config, serviceCidrs, ownPorts }))
+        await this.#writeAll(skeletonOf({ ...this.#config, serviceCidrs }))
         return true
       }
       await this.#removeStale()

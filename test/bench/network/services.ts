@@ -122,6 +122,7 @@ async function updateCost(lab: PacketLab, run: Run): Promise<Figure> {
     clusterCidr,
     nodePortCidrs: [],
     ownAddresses: [],
+    ownPorts: [],
     host: lab.host,
     metrics: new Registry(),
   }
@@ -135,7 +136,7 @@ async function updateCost(lab: PacketLab, run: Run): Promise<Figure> {
     })
   const ports = Array.from({ length: count }, (_, i) => [portAt(i, 1)])
   const write = (changes: ReadonlyMap<string, ServiceChange>) =>
-    writer.write({ ports: () => ports.flat(), changes, serviceCidrs: [SERVICE_CIDRS[family]], ownPorts: [] })
+    writer.write({ ports: () => ports.flat(), changes, serviceCidrs: [SERVICE_CIDRS[family]] })
   await write(new Map(ports.map((after, i) => [`default/s${i}`, { before: [], after }])))
   const updates = SAMPLES[mode]
   const start = cpuMs()
