@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test"
 import { Event } from "../../../pkg/api/core/v1/event/event.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { startController } from "../../../pkg/controller/start.ts"
 import { startCluster } from "../../cluster/testing/testing.ts"
@@ -26,5 +27,13 @@ test("Events name the external addresses and ports of a Service that belong to t
     "ExternalIPIgnored: 192.168.0.2 of spec.externalIPs is not served: it is an address of node a",
     "PortConflict: Port 6443/TCP is not served at addresses of nodes: it belongs to the API server",
   ])
+  // and when a node comes that has the other one
+  await cluster.client.create(Node, {
+    metadata: { name: "b" },
+    status: { addresses: [{ type: "ExternalIP", address: "203.0.113.5" }] },
+  })
+  await cluster.advance("1s")
+  const message = "203.0.113.5 of spec.externalIPs is not served: it is an address of node b"
+  expect((await cluster.client.list(Event)).items.map((event) => event.message)).toContain(message)
   await controller.stop()
 })

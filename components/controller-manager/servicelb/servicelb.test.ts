@@ -65,9 +65,13 @@ describe("a Service of type LoadBalancer", () => {
     await cluster.client.create(Service, lb("classy", 81, { loadBalancerClass: "example.com/lb" }))
     await cluster.client.create(Service, lb("plain", 82, { type: "ClusterIP" }))
     await cluster.client.create(Service, lb("goes", 83))
+    // and one that got its type while nobody saw it
+    const changed = lb("changed", 84, { type: "ClusterIP" })
+    const cleanup = ["service.kubernetes.io/load-balancer-cleanup"]
+    await cluster.client.create(Service, { ...changed, metadata: { ...changed.metadata, finalizers: cleanup } })
     await cluster.settle()
     expect(await finalizers("web")).toEqual(["example.com/hold", "service.kubernetes.io/load-balancer-cleanup"])
-    expect([await finalizers("classy"), await finalizers("plain")]).toEqual([[], []])
+    for (const name of ["classy", "plain", "changed"]) expect(await finalizers(name)).toEqual([])
     // when one gets another type, and one is deleted
     const now = await cluster.client.get(Service, ref("web"))
     await cluster.client.update(Service, { ...now, spec: { ...now.spec, type: "ClusterIP" } })
@@ -75,7 +79,7 @@ describe("a Service of type LoadBalancer", () => {
     await cluster.settle()
     // then
     expect(await finalizers("web")).toEqual(["example.com/hold"])
-    expect(Object.keys(await addresses(cluster)).toSorted()).toEqual(["classy", "plain", "web"])
+    expect(Object.keys(await addresses(cluster)).toSorted()).toEqual(["changed", "classy", "plain", "web"])
   })
 
   test("loses the finalizer where load balancers are off, unless another controller has set it", async () => {
@@ -98,9 +102,14 @@ describe("a Service of type LoadBalancer", () => {
 
   test("with a loadBalancerClass is left to the implementation of the class", async () => {
     await using cluster = await twoNodes()
-    await cluster.client.create(Service, lb("web", 80, { loadBalancerClass: "example.com/lb" }))
+    const service = await cluster.client.create(Service, lb("web", 80, { loadBalancerClass: "example.com/lb" }))
     await cluster.settle()
     expect(await addresses(cluster)).toEqual({ web: [] })
+    // and what that implementation has written stays
+    const ingress = [{ ip: "203.0.113.5" }]
+    await cluster.client.updateStatus(Service, { ...service, status: { loadBalancer: { ingress } } })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: ["203.0.113.5"] })
   })
 
   test("gets only Ready nodes that exist, and only labelled nodes if any node has the label", async () => {
