@@ -28,10 +28,15 @@ describe("cluster DNS", () => {
       endpoints: InputOfResource<typeof EndpointSlice>["endpoints"],
       portNumber: number,
       portName: string,
+      addressType: "IPv4" | "IPv6" = "IPv4",
     ) =>
       client.create(EndpointSlice, {
-        metadata: { name, namespace: "default", labels: { "kubernetes.io/service-name": name } },
-        addressType: "IPv4",
+        metadata: {
+          name: `${name}-${addressType.toLowerCase()}`,
+          namespace: "default",
+          labels: { "kubernetes.io/service-name": name },
+        },
+        addressType,
         endpoints,
         ports: [{ name: portName, port: portNumber }],
       })
@@ -51,6 +56,9 @@ describe("cluster DNS", () => {
     await named("nobody", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
     const twin = (hostname: string) => ({ addresses: ["192.0.2.10"], hostname })
     await slice("twins", [twin("alpha"), twin("beta")], 5432, "sql")
+    await named("both", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
+    await slice("both", [{ addresses: ["10.42.0.9"], hostname: "one" }], 5432, "sql")
+    await slice("both", [{ addresses: ["fd42::9"], hostname: "one" }], 5432, "sql", "IPv6")
     const unready = { addresses: ["10.42.0.8"], hostname: "peer", conditions: { ready: false } }
     await slice("strict", [unready], 5432, "sql")
     await slice("eager", [unready], 5432, "sql")
@@ -95,6 +103,14 @@ describe("cluster DNS", () => {
           "SRV _sql._tcp.twins.default.svc.cluster.local " +
           `{"priority":0,"weight":50,"port":5432,"target":"${host}.twins.default.svc.cluster.local"}`,
       ),
+    ],
+    [
+      "_sql._tcp.both.default.svc.cluster.local",
+      "SRV",
+      [
+        "SRV _sql._tcp.both.default.svc.cluster.local " +
+          '{"priority":0,"weight":100,"port":5432,"target":"one.both.default.svc.cluster.local"}',
+      ],
     ],
     ["eager.default.svc.cluster.local", "A", ["A eager.default.svc.cluster.local 10.42.0.8"]],
     ["peer.eager.default.svc.cluster.local", "A", ["A peer.eager.default.svc.cluster.local 10.42.0.8"]],

@@ -105,6 +105,8 @@ test("a client over TCP is served though a few others hold all connections", asy
   expect(others.map(({ first }) => first)).toEqual(["answered", "answered"])
   await Promise.all([1, 4].map((i) => held[i]!.isClosed() || once(held[i]!.socket, "close")))
   expect(await held[0]!.ask()).toBe("answered")
+  // and a client that would have more than any other one has closes none of theirs
+  expect((await open("127.0.0.2")).first).toBe("closed")
   for (const { socket } of [...held, ...others]) socket.destroy()
   await listeners.close()
 })
