@@ -37,6 +37,11 @@ describe("what a user lacks of rules", () => {
       [{ verbs: ["get"], nonResourceURLs: ["/healthz/*"] }],
       { verbs: ["get"], nonResourceURLs: ["/healthz/x"] },
     ],
+    [
+      "any path of one who holds all paths",
+      [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+      { verbs: ["get", "*"], nonResourceURLs: ["/healthz", "*", "/a/*"] },
+    ],
     ["a rule without resources", [], on(["get"], [""], [])],
   ])("is nothing: %s", (_, held, wanted) => {
     expect(lackedOf(held, [wanted])).toBeUndefined()
@@ -139,6 +144,15 @@ describe("a rule of a few kilobytes that stands for millions of rights", () => {
     const compare = () => lackedOf(held, [on(many("v", 60), many("g", 60), many("r", 60))])
 
     expect(compare).toThrow(TooManyRights)
+    // but copies of what is held need no comparison
+    expect(lackedOf(held, held)).toBeUndefined()
+  })
+
+  test("is refused with no more than a page of names, however long each of them is", () => {
+    const long = many("r".repeat(10_000), 40)
+    const lacking = lackedOf([], [on(["get"], [""], long)])
+    expect(lacking?.isCut).toBe(true)
+    expect(JSON.stringify(lacking?.rules).length).toBeLessThan(100_000)
   })
 })
 

@@ -69,8 +69,7 @@ export class HeldRights {
       mention(name, resourceNames, i)
       mention(url, nonResourceURLs, i)
       if (resourceNames === undefined || resourceNames.length === 0) this.#unnamed.push(i)
-      for (const path of nonResourceURLs ?? [])
-        if (path.endsWith("*") && path !== "*") this.#prefixes.push([path.slice(0, -1), i])
+      for (const path of nonResourceURLs ?? []) if (path.endsWith("*")) this.#prefixes.push([path.slice(0, -1), i])
     }
   }
 
@@ -131,7 +130,7 @@ export class HeldRights {
   }
   readonly #ofName = (name: string): Places => this.#union("name", name, [name], () => this.#unnamed)
   readonly #ofUrl = (url: string): Places =>
-    this.#union("url", url, [url, "*"], () => {
+    this.#union("url", url, [url], () => {
       this.#count(this.#prefixes.length)
       return this.#prefixes.flatMap(([prefix, place]) => (url.startsWith(prefix) ? [place] : []))
     })

@@ -3,8 +3,8 @@ import { ruleAllowsKind, type Asked } from "./rules.ts"
 
 /** Most cached pairs of verb and kind; the cache is emptied when it is full. */
 const MOST_KEPT = 1000
-/** The most places of rules in these caches. */
-const MOST_PLACES = 20_000
+/** The most that these caches take, in characters of two bytes. */
+const MOST_CHARACTERS = 150_000
 /** What an entry takes beside its texts and rules, in characters of two bytes; and what one place of a rule takes. */
 const ENTRY = 64
 const PLACE = 4
@@ -29,7 +29,8 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   readonly #byVerb = new Map<string, Map<string, Known<R>[]>>()
   readonly #grown: ((characters: number) => void) | undefined
   #kept = 0
-  #places = 0
+  /** What the cache takes, in characters of two bytes. */
+  #taken = 0
 
   /** `grown` is called when the cache has grown by so many characters of two bytes. */
   constructor(rules: readonly R[], grown?: (characters: number) => void) {
@@ -39,7 +40,7 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
 
   /** What the rules and the cache take, in characters of two bytes. */
   get weight(): number {
-    return PLACE * (this.all.length + this.#places) + ENTRY * this.#kept
+    return PLACE * this.all.length + this.#taken
   }
 
   /**
@@ -57,13 +58,16 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   }
 
   #keep(verb: string, resource: string, known: Known<R>): void {
-    if (this.#kept >= MOST_KEPT || this.#places >= MOST_PLACES) {
+    const { group, subresource = "", rules } = known
+    const texts = verb.length + resource.length + group.length + subresource.length
+    const taken = ENTRY + texts + PLACE * rules.length
+    if (this.#kept >= MOST_KEPT || this.#taken + taken > MOST_CHARACTERS) {
       this.#byVerb.clear()
-      this.#kept = this.#places = 0
+      this.#kept = this.#taken = 0
     }
     this.#kept++
-    this.#places += known.rules.length
-    this.#grown?.(ENTRY + PLACE * known.rules.length)
+    this.#taken += taken
+    this.#grown?.(taken)
     let byResource = this.#byVerb.get(verb)
     if (byResource === undefined) this.#byVerb.set(verb, (byResource = new Map<string, Known<R>[]>()))
     const list = byResource.get(resource)
