@@ -35,3 +35,12 @@ test.each([
   expect(two).not.toBe(one)
   expect(two).toStrictEqual(second)
 })
+
+test("large values are neither kept nor shared", () => {
+  const parts = new SharedParts()
+  const large = () => ({ text: "x".repeat(70_000), conditions: conditions() })
+  const one = parts.of(large(), "a")
+  const two = parts.of(large(), "a")
+  expect(two).toEqual(one)
+  expect(two.conditions).not.toBe(one.conditions)
+})

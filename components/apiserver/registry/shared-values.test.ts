@@ -16,3 +16,10 @@ test("equal values of one group are the same object, while the group is among th
   const other = values.of({ n: 7 }, "group-0")
   expect(values.of({ n: 7 }, "group-0")).toBe(other)
 })
+
+test("large values are neither kept nor shared", () => {
+  const values = new SharedValues<{ readonly text: string }>(() => undefined)
+  const text = "x".repeat(70_000)
+  const one = values.of({ text }, "a")
+  expect(values.of({ text }, "a")).not.toBe(one)
+})

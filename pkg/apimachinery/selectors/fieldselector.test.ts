@@ -39,5 +39,11 @@ describe("field selectors", () => {
     const values: Record<string, string> = { a: "1", b: "" }
     const holds = (text: string) => fieldConditions(parseFieldSelector(text))((path) => values[path] ?? "")
     expect([holds("a=1,b="), holds("a!=1"), holds("b!=x,c=")]).toEqual([true, false, true])
+    expect([holds("a=1,a=1"), holds("a=1,a=2"), holds("a!=2,a!=3"), holds("a=1,a!=1")]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ])
   })
 })

@@ -22,10 +22,28 @@ test.each(stored.map((resource) => [resource.kind, resource] as const))(
   },
 )
 
+test("each item of a list takes some bytes of the fields", () => {
+  const resource = stored.find(({ kind }) => kind === "ConfigMap")!
+  const finalizers = Array.from({ length: 20_000 }, (_, i) => `a.b/${i}`)
+  const { object } = decodeObject(resource, { metadata: { name: "x", finalizers } })
+  expect(fieldsExceed(resource, object, 150_000)).toBe(true)
+})
+
 test("the fields of tens of thousands of labels exceed a megabyte", () => {
   const resource = stored.find(({ kind }) => kind === "ConfigMap")!
   const labels = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`label-${i}`, "x"]))
   const { object } = decodeObject(resource, { metadata: { name: "x", labels } })
   expect(fieldsExceed(resource, object, 1e6)).toBe(true)
   expect(fieldsExceed(resource, object, 2e6)).toBe(false)
+})
+
+test("the fields of a large object are not kept for the next one, those of a small one are", () => {
+  const resource = stored.find(({ kind }) => kind === "ConfigMap")!
+  const fieldsOf = (text: string, manager: string) => {
+    const { object } = decodeObject(resource, { metadata: { name: "x" }, data: { text } })
+    return trackUpdate(resource, undefined, object, { manager, now: "2026-01-01T00:00:00Z" }).metadata
+      .managedFields![0]!.fieldsV1
+  }
+  expect(fieldsOf("x", "small")).toBe(fieldsOf("y", "small"))
+  expect(fieldsOf("x".repeat(70_000), "large")).not.toBe(fieldsOf("y".repeat(70_000), "large"))
 })
