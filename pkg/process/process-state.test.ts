@@ -27,7 +27,7 @@ test("a process whose parent never asks for its end is gone", async () => {
 })
 
 test("a process that has a signal to end is ending, though it cannot act on it yet", async () => {
-  // given one that is stopped, which leaves any signal but SIGKILL pending
+  // given
   const child = spawn("sh", ["-c", "echo; exec tail -f /dev/null"])
   await once(child.stdout, "data")
   const ended = once(child, "exit")

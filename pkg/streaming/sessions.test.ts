@@ -200,6 +200,32 @@ describe("a remote command over WebSocket", () => {
     expect(channels.get(1)?.toString()).toBe(String(100 * 256 * 1024))
   })
 
+  test("goes on with other channels when one ends with a full buffer", async () => {
+    // given a command that reads its input only once its end is there, and then the size of its terminal
+    const host = await serve(async (req, socket, head) => {
+      const session = (await acceptRemoteCommand(req, socket, head, { ...ALL, stderr: false, tty: true }))!
+      await once(session.stdin!, "readable")
+      for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate) // the end comes right behind
+      let got = 0
+      for await (const chunk of session.stdin!) got += (chunk as Buffer).length
+      session.stdout!.write(String(got))
+      for await (const { width } of session.resize!) {
+        session.stdout!.write(` ${width}`)
+        break
+      }
+      await session.exit(exitCodeStatus(0))
+    })
+    const { ws, channels, closed, open } = dialWebSocket(host, "/exec", ["v5.channel.k8s.io"])
+    await open
+    // when the end comes with more than fits, and then another channel says something
+    ws.send(Buffer.alloc(300 * 1024 + 1))
+    ws.send(Buffer.from([255, 0]))
+    ws.send(Buffer.from(`\u0004${JSON.stringify({ Width: 80, Height: 24 })}`))
+    await closed
+    // then
+    expect(channels.get(1)?.toString()).toBe(`${300 * 1024} 80`)
+  })
+
   test("with an unknown subprotocol is refused", async () => {
     const host = await serve((req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL))
     const { open } = dialWebSocket(host, "/exec", ["v9.channel.k8s.io"])

@@ -82,6 +82,7 @@ const rows: readonly Row[] = [
     step: "a host name that is too long",
     most: WORKER,
     spec: { hostname: "h".repeat(60), subdomain: "s", setHostnameAsFQDN: true },
+    event: "FailedCreatePodSandBox",
   },
   { step: "a pull", most: CRASH, image: { pullError: "no such image" }, event: "Pulling" },
   {

@@ -2,9 +2,10 @@ import { afterEach, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect as connectHttp2 } from "node:http2"
 import { request } from "node:https"
+import { PassThrough } from "node:stream"
 import type { Listener } from "./listen.ts"
 import { listening } from "./listening.fixtures.ts"
-import { passOn } from "./pass-on.ts"
+import { drained, passOn } from "./pass-on.ts"
 
 let listener: Listener | undefined
 afterEach(() => listener?.stop())
@@ -62,4 +63,11 @@ test("the parts end when a client of HTTP/1.1 closes its connection", async () =
   req.destroy()
   await ended
   expect(await destroyed).toBe(true)
+})
+
+test("a stream that is closed already is not waited for", async () => {
+  const stream = new PassThrough()
+  stream.destroy()
+  await once(stream, "close")
+  await drained(stream)
 })

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { SpdyConnection } from "./connection.ts"
+import { Duplex } from "node:stream"
 import { FrameReader, type Frame, FrameWriter } from "./frames.ts"
 import type { SpdyStream } from "./stream.ts"
 
@@ -71,6 +72,20 @@ describe("a SPDY connection", () => {
     // then
     expect((await text(full)).length).toBe(300 * 1024)
     expect((await text(other)).toString()).toBe("status")
+    client.destroy()
+  })
+
+  test("does not wait for room that its socket has made already", async () => {
+    // given a socket that takes all at once, though it says of each part that it is too much
+    const socket = new Duplex({ read() {}, write: (_chunk, _encoding, callback) => callback() })
+    const write = socket.write.bind(socket)
+    Object.assign(socket, { write: (chunk: Buffer) => (write(chunk), false) })
+    Object.defineProperty(socket, "writableNeedDrain", { value: false })
+    const client = new SpdyConnection({ socket: socket as unknown as Socket, side: "client" })
+    const stream = client.open({ streamtype: "stdin" })
+    socket.push(new FrameWriter().write({ type: "synReply", streamId: 1, fin: false, headers: {} }))
+    // when, then
+    await new Promise<void>((resolve) => stream.write("data", () => resolve()))
     client.destroy()
   })
 
