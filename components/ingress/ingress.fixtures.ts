@@ -11,6 +11,7 @@ import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import { OwnPorts } from "../../pkg/component/own-ports.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { createCa, issueCertificate } from "../../pkg/pki/certificate.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
@@ -32,6 +33,7 @@ export async function serving(config: { readonly httpPort?: number } = {}) {
   const fieldSelectors = new Map([[Secret as unknown as Resource, "type=kubernetes.io/tls"]])
   const context = cluster.contextFor(USER, ["system:serviceaccounts"], { fieldSelectors })
   const registry = new Registry()
+  const ownPorts = new OwnPorts()
   const ingress = createIngress(context, {
     nodeIps: ["192.0.2.1"],
     apiPort: 6443,
@@ -39,6 +41,7 @@ export async function serving(config: { readonly httpPort?: number } = {}) {
     httpsPort: 0,
     host: "0.0.0.0",
     metrics: registry,
+    ownPorts,
     ...config,
   })
   await ingress.start(new AbortController().signal)
@@ -48,6 +51,7 @@ export async function serving(config: { readonly httpPort?: number } = {}) {
     cluster,
     client,
     ingress,
+    ownPorts,
     figures: () => registry.text(),
     /** Resolves when the Ingress is served. */
     served: (name: string) => cluster.eventually(async () => (await addressOf(name)).length > 0),

@@ -27,10 +27,13 @@ describe("Ingresses", () => {
     expect(await given.get("a.example")).toMatchObject({ status: 503 })
     expect(await given.get("b.example")).toMatchObject({ status: 404 })
     const [port] = given.ingress.ports
+    // and pods cannot have these ports
+    expect(given.ownPorts.all.map((each) => each.port)).toEqual(given.ingress.ports.map(Number).sort((a, b) => a - b))
 
     // when it goes
     await given.client.delete(Ingress, { namespace: "default", name: "web" })
     await given.cluster.eventually(() => given.ingress.ports.length === 0)
+    await given.cluster.eventually(() => given.ownPorts.all.length === 0)
     expect(await get(port!, "a.example", "/").catch(({ code }: { code: string }) => code)).toBe("ECONNREFUSED")
   })
 

@@ -26,6 +26,11 @@ test.each([
     wants: ["X-Stays: 2"],
   },
   {
+    title: "the field Connection alone, if the name in it ends with a no-break space, which is no space of HTTP",
+    given: ["Connection: X-Stays\xa0", "X-Stays: 2"],
+    wants: ["X-Stays: 2"],
+  },
+  {
     title: "its credentials, although Connection names them",
     given: ["Connection: Cookie", "Cookie: a"],
     wants: ["Cookie: a"],
