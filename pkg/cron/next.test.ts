@@ -92,6 +92,8 @@ test.each([
   ["30 2 * * *", "Europe/Berlin", "2026-10-20T00:00:00Z", 20],
   ["15,45 * * * *", "America/Havana", "2026-10-31T12:00:00Z", 60],
   ["0,30 0,23 * * *", "Asia/Beirut", "2026-03-25T00:00:00Z", 20],
+  // clocks are set back at midnight, to 23:00
+  ["0,30 0,23 * * *", "Asia/Beirut", "2026-10-23T00:00:00Z", 20],
   ["0 0 29 2 *", "UTC", "2023-01-01T00:00:00Z", 3],
   ["0 12 13 * FRI", "Pacific/Kiritimati", "2026-01-01T00:00:00Z", 20],
 ])("the last run of %p in %s is the one before the next one", (text, zone, after, count) => {

@@ -36,15 +36,10 @@ export function nextRun(schedule: CronSchedule | CronInterval, after: number, zo
  * none after `after`. Takes as many steps as there are days between the two.
  */
 export function lastRun(schedule: CronSchedule, after: number, upTo: number, zone = "UTC"): number | undefined {
-  const start = Math.floor((upTo + offsetAt(zone, upTo)) / DAY) * DAY + DAY
-  // Where clocks are set back over midnight, the last times of the day before come again.
-  for (let day = start; day >= after - FARTHEST_OFFSET - DAY; day -= DAY) {
-    if (!includesDay(schedule, new Date(day))) continue
-    const run = latestOfDay(schedule, day, upTo, zone)
-    if (run === undefined) continue
-    const before = includesDay(schedule, new Date(day - DAY)) ? latestOfDay(schedule, day - DAY, upTo, zone) : undefined
-    const latest = Math.max(run, before ?? run)
-    return latest > after ? latest : undefined
+  const today = Math.floor((upTo + offsetAt(zone, upTo)) / DAY) * DAY
+  for (let day = today; day >= after - FARTHEST_OFFSET - DAY; day -= DAY) {
+    const run = includesDay(schedule, new Date(day)) ? latestOfDay(schedule, day, upTo, zone) : undefined
+    if (run !== undefined) return run > after ? run : undefined
   }
   return undefined
 }
