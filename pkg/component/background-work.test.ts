@@ -47,6 +47,21 @@ test("work that ran for a minute before it failed begins again after a second", 
   expect(clock.pending).toBe(0)
 })
 
+test("work that waits to begin again never does once its owner has stopped", async () => {
+  // given
+  const { clock, failures, spawn } = stage()
+  const ending = new AbortController()
+  spawn("loop", () => Promise.reject(new Error("no")), ending.signal)
+  await clock.advance(2500)
+  expect([failures.length, clock.pending]).toEqual([2, 1])
+  // when
+  ending.abort()
+  // then
+  expect(clock.pending).toBe(0)
+  await clock.advance(60_000)
+  expect(failures).toHaveLength(2)
+})
+
 test("the failure of one piece of work is told once, and neither repeats nor hinders other work", async () => {
   const { clock, failures, spawn } = stage()
   let others = 0

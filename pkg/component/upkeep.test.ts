@@ -26,3 +26,21 @@ test("a repair follows every minute, also after one that failed, until it is sto
   await clock.advance(600_000)
   expect(mended).toBe(3)
 })
+
+test("a stop waits for the repair that is under way, and none follows", async () => {
+  // given
+  const clock = new VirtualClock(0)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const upkeep = new Upkeep({ clock, mend: () => promise, failed: () => undefined })
+  upkeep.start()
+  await clock.advance(60_000)
+  // when
+  let isStopped = false
+  const stopping = upkeep.stop().then(() => (isStopped = true))
+  await clock.advance(1000)
+  expect(isStopped).toBe(false)
+  resolve()
+  await stopping
+  // then
+  expect(clock.pending).toBe(0)
+})

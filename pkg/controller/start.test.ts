@@ -6,6 +6,7 @@ import { sleep } from "../clock/clock.ts"
 import { startCluster, type Cluster } from "../../components/cluster/testing/cluster.ts"
 import { defineController, type Controller } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
+import { containedFailures, type Place } from "../failure/contain.ts"
 import { startController, terminal } from "./start.ts"
 
 const quiet = () => startCluster({ components: { scheduler: false, controllers: false } })
@@ -62,6 +63,8 @@ describe("the loop that runs a controller", () => {
         throw new TypeError("undefined is not a function")
       },
     })
+    const contained = () => ["reconcile", "informer handler"].map((at) => containedFailures().get(at as Place) ?? 0)
+    const [reconciles, mappings] = contained()
     // when
     for (const name of ["a", "bad", "unmappable", "z"]) await create(cluster, name)
     await cluster.advance("10m")
@@ -71,6 +74,8 @@ describe("the loop that runs a controller", () => {
     const waits = badAt.slice(1).map((at, i) => at - badAt[i]!)
     expect(badAt.length).toBeLessThan(20)
     for (const [i, wait] of waits.slice(1).entries()) expect(wait).toBeGreaterThanOrEqual(1.5 * waits[i]!)
+    // and each is counted
+    expect(contained()).toEqual([reconciles! + badAt.length, mappings! + 1])
     // and the loop goes on
     await create(cluster, "later")
     await cluster.settle()

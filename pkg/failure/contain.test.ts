@@ -37,6 +37,19 @@ describe("a contained failure", () => {
     expect(lines.map((line) => Number(/times=(\d+)/.exec(line)![1]))).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
   })
 
+  test("is forgotten when a thousand others have come since, so that ever new texts fill no memory", () => {
+    // given
+    const { lines, log } = logged()
+    const fails = (text: string) => contain("request", text, log)
+    for (let i = 0; i < 3; i++) fails("first")
+    expect(lines).toHaveLength(2)
+    // when
+    for (let i = 0; i < 1000; i++) fails(`other ${i}`)
+    fails("first")
+    // then
+    expect(lines.at(-1)).toContain("times=1")
+  })
+
   test("does not come out again when the log cannot be written to", () => {
     const write = () => {
       throw new Error("no space left on the disk")

@@ -65,7 +65,7 @@ function timesOf(kind: string): number {
   const times = (seen.get(kind) ?? 0) + 1
   seen.delete(kind)
   seen.set(kind, times)
-  if (seen.size > MOST_SEEN) for (const oldest of seen.keys()) return seen.delete(oldest) ? times : times
+  if (seen.size > MOST_SEEN) seen.delete(seen.keys().next().value!)
   return times
 }
 

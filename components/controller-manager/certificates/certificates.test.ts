@@ -2,6 +2,9 @@ import { describe, expect, test } from "bun:test"
 import { X509Certificate } from "node:crypto"
 import { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import type { CertificateSigningRequestStatus } from "../../../pkg/api/certificates/v1/certificatesigningrequestspec.ts"
+import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
+import { servingAnnotations } from "../../../pkg/api/coordination/v1/server-lease.ts"
+import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { signedRequest } from "../../../pkg/pki/request/certificate-request.fixtures.ts"
@@ -81,13 +84,22 @@ describe("signers", () => {
     "kubernetes.default.svc",
     "KUBERNETES.default.svc.cluster.local.",
     "localhost",
+    "localhost.",
     "web.shop.svc",
     "*.example.com",
     "other",
+    "server.example.com",
   ])("refuse a serving certificate of a kubelet for %s, which is no name of the node", async (name) => {
-    // given a cluster with another node
+    // given a cluster with another node, and with a server that has a name outside
     await using cluster = await startCluster()
     await cluster.client.create(Node, { metadata: { name: "other" } })
+    await cluster.client.create(Lease, {
+      metadata: {
+        name: "apiserver-x",
+        namespace: "kube-system",
+        annotations: servingAnnotations(["server.example.com", "192.0.2.10"]),
+      },
+    })
     // when
     await create(cluster, "r", {
       request: signedRequest("system:node:n", "system:nodes", name),
@@ -112,12 +124,21 @@ describe("signers", () => {
       signed: false,
     },
     { what: "the address of another node", address: [192, 0, 2, 9], signed: false },
+    { what: "an address of an API server, by its Lease", address: [192, 0, 2, 10], signed: false },
+    { what: "an address of an API server, by its Endpoints", address: [192, 0, 2, 11], signed: false },
     { what: "an address of its own", address: [192, 0, 2, 7], signed: true },
   ])("sign a serving certificate of a kubelet for $what: $signed", async ({ address, signed }) => {
     // given a cluster with another node
     await using cluster = await startCluster()
     const name = "other"
     await cluster.client.create(Node, { metadata: { name } })
+    const annotations = servingAnnotations(["192.0.2.10"])
+    await cluster.client.create(Lease, { metadata: { name: "apiserver-x", namespace: "kube-system", annotations } })
+    await cluster.client.create(EndpointSlice, {
+      metadata: { name: "x", namespace: "default", labels: { "kubernetes.io/service-name": "kubernetes" } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["192.0.2.11"] }],
+    })
     const body = { status: { addresses: [{ type: "InternalIP", address: "192.0.2.9" }] } }
     await cluster.client.patch(Node, { name }, { type: "merge", body }, { subresource: "status" })
     // when
