@@ -29,8 +29,20 @@ describe("admission", () => {
 
   test.each([
     { spec: {}, why: undefined },
-    { spec: { serviceAccountName: "default" }, why: "a mirror pod may not reference service accounts" },
-    { spec: { imagePullSecrets: [{ name: "s" }] }, why: "a mirror pod may not reference secrets" },
+    {
+      spec: { serviceAccountName: "default" },
+      why: 'pods "m" is forbidden: a mirror pod may not reference service accounts',
+    },
+    {
+      spec: { imagePullSecrets: [{ name: "s" }] },
+      why: 'pods "m" is forbidden: a mirror pod may not reference secrets',
+    },
+    {
+      spec: { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }] },
+      why:
+        'Pod "m" is invalid: spec.volumes[0].projected.sources[0].serviceAccountToken: ' +
+        "Forbidden: must not be specified when serviceAccountName is not set",
+    },
   ])("lets nobody create a mirror pod that gives its node a secret: $why", async ({ spec, why }) => {
     await using cluster = await start()
     const { client: admin } = cluster
@@ -42,7 +54,7 @@ describe("admission", () => {
       spec: { ...given.spec, nodeName: "n1", ...spec },
     })
     if (why === undefined) expect((await creation).spec.serviceAccountName).toBeUndefined()
-    else expect((await failure(creation)).message).toBe(`pods "m" is forbidden: ${why}`)
+    else expect((await failure(creation)).message).toBe(why)
   })
 
   test("keeps pods to the namespace's security level, limits and quota", async () => {

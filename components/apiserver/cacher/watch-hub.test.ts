@@ -29,6 +29,7 @@ function stage() {
     accept: (batch: WatchBatch) => boolean = () => true,
     namespace?: string,
     more: Partial<ApiRequest> = {},
+    onEnd: () => void = () => undefined,
   ) => {
     const seen: string[] = []
     const frames: WatchFrame[] = []
@@ -56,7 +57,10 @@ function stage() {
           }
           return accept(sent)
         },
-        end: (error) => void (end = { error }),
+        end(error) {
+          end = { error }
+          onEnd()
+        },
       },
     )
     return { seen, frames, handle, ended: () => end }
@@ -98,6 +102,19 @@ describe("a watch", () => {
     expect(broken.ended()?.error).toMatchObject({ code: 500, reason: "InternalError" })
     // and it can begin again where it was
     expect(open({ resourceVersion: "1" }).seen).toEqual(["ADDED b@2"])
+  })
+
+  test("whose receiver throws at the end keeps no other from its end", () => {
+    // given
+    const { hub, open } = stage()
+    const first = open({}, undefined, undefined, {}, () => {
+      throw new TypeError("a mistake about a socket")
+    })
+    const last = open({})
+    // when
+    hub.close()
+    // then
+    expect([first.ended(), last.ended()]).toEqual([{ error: undefined }, { error: undefined }])
   })
 
   test("marks the end of its initial events when bookmarks may come", async () => {

