@@ -134,7 +134,7 @@ async function podsOf<T extends Replicas>(
   }
   const candidates = [...pods.controlledBy(owner), ...adoptable].filter(isPodActive)
   const claimed = await claim({ owner, ownerResource: resource, resource: Pod, matches, candidates }, context)
-  const { terminating } = census // these are never claimed
+  const { terminating } = census // pods that are being deleted are never claimed
   return { census: { ...censusOf(claimed, labels), terminating }, list: () => claimed }
 }
 

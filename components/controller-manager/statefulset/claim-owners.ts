@@ -47,7 +47,7 @@ export async function setClaimOwners(
           "controller, the retention policy is ignored for this claim",
       )
     if (isRight(refs, owners)) continue
-    const metadata = { ...claim.metadata, ownerReferences: rightened(refs, owners) }
+    const metadata = { ...claim.metadata, ownerReferences: corrected(refs, owners) }
     await client.update(PersistentVolumeClaim, { ...claim, metadata })
   }
 }
@@ -113,7 +113,7 @@ function isRight(refs: References, owners: Owners): boolean {
 }
 
 /** Returns the references without those to the set and the pod, and with those that the policy asks for. */
-function rightened(refs: References, owners: Owners): References {
+function corrected(refs: References, owners: Owners): References {
   const { set, pod, wanted } = owners
   const others = refs.filter((ref) => !names(ref, set) && !names(ref, pod))
   if (hasOtherController(refs, owners)) return others

@@ -19,6 +19,7 @@ import {
   allocatorFor,
   allocate,
 } from "./allocator.fixtures.ts"
+import { NodeAllocationError } from "./allocator.ts"
 
 const rows: readonly Row[] = [
   { title: "one device", slices: [slice(["a", "b"])], wants: [["r=a"]] },
@@ -303,6 +304,11 @@ describe("a claim gets", () => {
       devices: { results: [{ device: "a", ...conditions }] },
       nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", values: ["two"] }] }] },
     })
+  })
+
+  test("an error that leaves other nodes to be tried, where the devices of one node contradict each other", () => {
+    const twice = [slice(["a"], { pool: { resourceSliceCount: 2 } }), slice(["a"], { pool: { resourceSliceCount: 2 } })]
+    expect(() => allocatorFor({ claims: [CLAIM], slices: twice }).allocate(NODES[0]!)).toThrow(NodeAllocationError)
   })
 
   test("a result in bounded time, however many combinations there are", () => {
