@@ -307,3 +307,10 @@ describe("preemption for a critical pod", () => {
     })
   })
 })
+
+test("a pod that runs keeps a host port on which k3ts begins to listen", async () => {
+  const pod = onPort(6443)
+  const running = podOf({ nodeName: "node-0", ...pod }, { status: { phase: "Running" } })
+  expect(await admit(request({ title: "", pod }))).toMatchObject({ reason: "NodePorts" })
+  expect(await admit({ ...request({ title: "", pod }), pod: running })).toBeUndefined()
+})
