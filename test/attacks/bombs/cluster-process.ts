@@ -37,7 +37,7 @@ export class ClusterProcess implements AsyncDisposable {
     return this.#output
   }
 
-  /** Starts the cluster. Returns when every component is ready. @throws Error when it does not start within a minute */
+  /** Starts the cluster. Returns when every component is ready. @throws Error when it does not start within 20 seconds */
   async start(args: readonly string[] = []): Promise<void> {
     this.#port = await freePort()
     const program = join(import.meta.dirname, "whole-cluster.ts")
@@ -98,7 +98,7 @@ export class ClusterProcess implements AsyncDisposable {
     return (await this.#ask("end")) as Measured
   }
 
-  /** Sends a request as administrator. @throws Error when it is not answered within 30 seconds */
+  /** Sends a request as administrator. @throws Error when it is not answered within 20 seconds */
   send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const answer = send(
       this.#agent,

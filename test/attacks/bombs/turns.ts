@@ -5,16 +5,14 @@ import { readFileSync, writeFileSync } from "node:fs"
 export interface Measured {
   /** Processor time of the longest turn of the event loop, in milliseconds, of the thread alone. */
   readonly longestMs: number
-  /** Processor time of all turns together, in milliseconds. */
-  readonly busyMs: number
   /** Growth of the heap after a garbage collection, in bytes. */
   readonly kept: number
   /** Growth of the process's most resident memory, in bytes. */
   readonly peak: number
 }
 
-export type Asked = "begin" | "end" | "profile"
-export type Told = { readonly ready: true } | { readonly begun: true } | Measured | { readonly profile: string }
+export type Asked = "begin" | "end"
+export type Told = { readonly ready: true } | { readonly begun: true } | Measured
 
 /** A turn below this is idle work: probes of the simulated kubelet, leases. Milliseconds. */
 const BUSY_MS = 5
@@ -29,7 +27,6 @@ const MOST_MS = 4000
  */
 export class Turns {
   #longest = 0
-  #busy = 0
   #last = 0
   #active = false
   #quietSince = 0
@@ -54,7 +51,7 @@ export class Turns {
     this.#heap = heapSize()
     resetPeak()
     this.#peak = peak()
-    this.#longest = this.#busy = 0
+    this.#longest = 0
     this.#last = threadMs()
     this.#quietSince = performance.now()
     if (this.#active) return
@@ -72,7 +69,6 @@ export class Turns {
     const now = threadMs()
     const took = now - this.#last
     this.#last = now
-    this.#busy += took
     if (took > this.#longest) this.#longest = took
     if (took > BUSY_MS) this.#quietSince = performance.now()
     this.#onTurn?.()
@@ -94,7 +90,7 @@ export class Turns {
     this.#active = false
     const most = peak() - this.#peak
     Bun.gc(true)
-    return { longestMs: this.#longest, busyMs: this.#busy, kept: heapSize() - this.#heap, peak: most }
+    return { longestMs: this.#longest, kept: heapSize() - this.#heap, peak: most }
   }
 }
 
