@@ -15,7 +15,9 @@ describe("connections from the host to pods", () => {
     seen.push([request.headers["x-a"] as string | undefined, request.headers.host])
     if (request.url === "/moved") response.writeHead(302, { Location: "/here?x=1" }).end()
     else if (request.url === "/away") response.writeHead(302, { Location: "http://example.invalid/" }).end()
-    else if (request.url === "/slow") return
+    else if (request.url?.startsWith("/status-")) {
+      response.writeHead(Number(request.url.slice("/status-".length)), { Location: "/here" }).end()
+    } else if (request.url === "/slow") return
     else
       response
         .writeHead(request.url === "/bad" ? 500 : 200)
@@ -50,6 +52,12 @@ describe("connections from the host to pods", () => {
     expect((await get("/away")).status).toBe(302)
     expect((await get("/bad")).status).toBe(500)
     expect((await get("/big")).body).toHaveLength(10_240)
+  })
+
+  test("follows the statuses of redirects only, as Go's client does", async () => {
+    const statuses = [300, 301, 302, 303, 304, 305, 307, 308]
+    const answers = await Promise.all(statuses.map(async (status) => (await get(`/status-${status}`)).status))
+    expect(answers).toEqual([300, 200, 200, 200, 304, 305, 200, 200])
   })
 
   test("reports errors with Go's messages", async () => {
