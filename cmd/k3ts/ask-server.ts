@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer"
 import { request } from "node:https"
 import { realClock } from "../../pkg/clock/real.ts"
 import { adminToken, localServer, openPki } from "./credentials.ts"
+import { trustingOnly } from "../../pkg/pki/trust.ts"
 import type { ServerFlags } from "./config/server-flags.ts"
 
 /** Longest time for an answer, in milliseconds: that of the server for a request, and a little. */
@@ -20,7 +21,8 @@ export async function askServer(
   const server = localServer(flags)
   const headers = { authorization: `Bearer ${adminToken(flags["data-dir"])}`, accept: "application/json" }
   const { code, body } = await new Promise<{ code: number; body: string }>((resolve, reject) => {
-    const sent = request(new URL(path, server), { method, ca, headers, agent: false, timeout: LIMIT_MS }, (answer) => {
+    const options = { method, ...trustingOnly(ca), headers, agent: false, timeout: LIMIT_MS }
+    const sent = request(new URL(path, server), options, (answer) => {
       const parts: Buffer[] = []
       answer.on("data", (part: Buffer) => parts.push(part))
       answer.on("end", () => resolve({ code: answer.statusCode ?? 0, body: Buffer.concat(parts).toString() }))

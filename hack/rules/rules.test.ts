@@ -7,6 +7,7 @@ import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
 import { SourceFile } from "./source.ts"
+import { trustViolations } from "./trust.ts"
 
 describe("importViolations", () => {
   const imports = (path: string, specifier: string) =>
@@ -270,5 +271,27 @@ describe("handleViolations", () => {
     ["test/e2e/x.ts", 'import { open } from "node:fs/promises"'],
   ])("allows in %s: %s", (path, text) => {
     expect(handles(path, text)).toEqual([])
+  })
+})
+
+describe("trustViolations", () => {
+  const faults = (path: string, text: string) =>
+    trustViolations([new SourceFile(path, text)]).map(({ line, message }) => `${line} ${message}`)
+
+  test.each([
+    'import { request } from "node:https"\nrequest({ ca: bundle })',
+    'import tls from "node:tls"\nconnect({ ...tls.rootCertificates })',
+    'import { credentials } from "@grpc/grpc-js"\ncredentials.createSsl(pem)',
+  ])("refuse a bundle that is handed to the runtime as it is: %s", (text) => {
+    expect(faults("components/apiserver/x.ts", text)).toHaveLength(1)
+  })
+
+  test.each([
+    ["components/apiserver/x.ts", 'import { request } from "node:https"\ninterface X { readonly ca: string }'],
+    ["components/apiserver/x.ts", "const member = { ca: bundle }"],
+    ["components/apiserver/x.test.ts", 'import { request } from "node:https"\nrequest({ ca: bundle })'],
+    ["pkg/pki/trust.ts", 'import tls from "node:tls"\nconst x = tls.rootCertificates'],
+  ])("allow other uses of the word in %s: %s", (path, text) => {
+    expect(faults(path, text)).toEqual([])
   })
 })

@@ -11,6 +11,7 @@ import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
 import { SourceFile, type Violation } from "./source.ts"
+import { trustViolations } from "./trust.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 const ROOMS = ["cmd", "components", "pkg", "test", "hack", "docs"]
@@ -36,6 +37,7 @@ export function ruleViolations(files: readonly SourceFile[]): Violation[] {
     ...circleViolations(code),
     ...globalViolations(code),
     ...handleViolations(code),
+    ...trustViolations(code),
     ...memberViolations(code),
     ...joinedKeyViolations(code),
     ...lineViolations(files),

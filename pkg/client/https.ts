@@ -15,6 +15,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import type { Transport } from "./client.ts"
 import { jsonTransport, unreachable, type HttpAnswer, type HttpCall, type Sent } from "./json-transport.ts"
 import type { ClientConfig } from "./kubeconfig.ts"
+import { trusting } from "../pki/trust.ts"
 import { onUnwantedUpgrade } from "../runtime/http/unwanted-upgrade.ts"
 
 export interface HttpsTransportOptions {
@@ -49,9 +50,8 @@ export function createHttpsSender({ config, userAgent, keepAliveMs }: HttpsTrans
   const base = new URL(config.server)
   const secure = base.protocol === "https:"
   const tls = {
-    ...(config.ca === undefined ? {} : { ca: config.ca }),
     ...config.certificate,
-    ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
+    ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : trusting(config.ca)),
     ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
   }
   const agent = secure ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true })

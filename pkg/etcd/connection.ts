@@ -1,9 +1,10 @@
 import { Client, credentials, Metadata, type ChannelOptions } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
 import { isIP } from "node:net"
-import { checkServerIdentity, type PeerCertificate } from "node:tls"
+import { checkServerIdentity, createSecureContext, type PeerCertificate } from "node:tls"
 import { sleep, type Clock } from "../clock/clock.ts"
 import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
+import { trusting } from "../pki/trust.ts"
 import type { Rpc } from "../grpc/rpc.ts"
 import type { Decoded, Fields, Init } from "../protobuf/message.ts"
 import { RPC, type WatchAnswer } from "./messages.ts"
@@ -222,17 +223,15 @@ NEEDS_LEADER.set("hasleader", "true")
 function clientOf({ protocol, host, hostname }: URL, { caPem, certPem, keyPem }: EtcdTls): Client {
   if (protocol === "http:") return new Client(host, credentials.createInsecure(), CHANNEL)
   const address = hostname.replace(/^\[|\]$/g, "")
-  if (isIP(address) === 0)
-    return new Client(host, credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem)), CHANNEL)
+  const context = createSecureContext({ ...trusting(caPem), cert: certPem, key: keyPem })
+  if (isIP(address) === 0) return new Client(host, credentials.createFromSecureContext(context), CHANNEL)
   // grpc-js sends the host as the server name, which TLS does not allow for an IP address. So another name is sent, and
   // the certificate is checked against the IP address here.
   const verify = {
     checkServerIdentity: (_: string, certificate: PeerCertificate) => checkServerIdentity(address, certificate),
   }
-  const secured = credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem), verify)
+  const secured = credentials.createFromSecureContext(context, verify)
   return new Client(host, secured, { ...CHANNEL, "grpc.ssl_target_name_override": "etcd" })
 }
-
-const bufferOf = (pem: string | undefined): Buffer | null => (pem === undefined ? null : Buffer.from(pem))
 
 const asBuffer = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength)

@@ -1,5 +1,6 @@
 import type { Client, ClientConfig, QueryConfig } from "pg"
 import type { Clock } from "../clock/clock.ts"
+import { trusting } from "../pki/trust.ts"
 import type { PostgresEndpoint } from "./endpoint.ts"
 import { PostgresError, type PostgresErrorKind } from "./postgres-error.ts"
 
@@ -109,10 +110,10 @@ function configOf(
   { host, port, user, password, database, isSecure }: PostgresEndpoint,
   tls: PostgresTls,
 ): ClientConfig {
-  const { caPem: ca, certPem: cert, keyPem: key } = tls
+  const { caPem, certPem: cert, keyPem: key } = tls
   return {
     ...{ host, port, user, password, database, application_name: "k3ts" },
-    ssl: isSecure && { rejectUnauthorized: true, ca, cert, key },
+    ssl: isSecure && { rejectUnauthorized: true, ...trusting(caPem), cert, key },
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   }

@@ -9,6 +9,7 @@ import { Agent as HttpsAgent, request as https } from "node:https"
 import { pipeline } from "node:stream/promises"
 import aws4 from "aws4"
 import type { Clock } from "../clock/clock.ts"
+import { trusting } from "../pki/trust.ts"
 import { onUnwantedUpgrade } from "../runtime/http/unwanted-upgrade.ts"
 
 export interface S3Config {
@@ -76,8 +77,7 @@ export class S3Client {
       ? new HttpAgent({ keepAlive: true })
       : new HttpsAgent({
           keepAlive: true,
-          rejectUnauthorized: !skipVerify,
-          ...(caPem === undefined ? {} : { ca: caPem }),
+          ...(skipVerify ? { rejectUnauthorized: false } : trusting(caPem)),
         })
   }
 

@@ -6,6 +6,7 @@
 import { connect as connectTcp, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { connect as connectTls } from "node:tls"
+import { trustingOnly } from "../pki/trust.ts"
 
 export interface DialOptions {
   /**
@@ -76,7 +77,13 @@ function connectTo({ url, socketPath, tls }: DialOptions): Socket {
     socketPath === undefined
       ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) }
       : { path: socketPath }
-  const socket: Socket = secure ? connectTls({ ...target, ...tls, ALPNProtocols: ["http/1.1"] }) : connectTcp(target)
+  const socket: Socket = secure
+    ? connectTls({
+        ...target,
+        ...(tls === undefined ? {} : { ...tls, ...trustingOnly(tls.ca) }),
+        ALPNProtocols: ["http/1.1"],
+      })
+    : connectTcp(target)
   socket.setNoDelay(true)
   return socket
 }

@@ -1,7 +1,7 @@
 import type { ClientRequest, OutgoingHttpHeaders } from "node:http"
 import { Agent, request } from "node:https"
-import tls from "node:tls"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
+import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
@@ -115,9 +115,7 @@ export class ExtensionConnections {
       cert: proof.certPem,
       key: proof.keyPem,
       servername: serverName(service),
-      ...(insecureSkipTLSVerify
-        ? { rejectUnauthorized: false }
-        : { ca: caBundle === "" ? [...tls.rootCertificates] : Buffer.from(caBundle, "base64").toString() }),
+      ...(insecureSkipTLSVerify ? { rejectUnauthorized: false } : trustingBundle(caBundle)),
     }
   }
 }

@@ -59,6 +59,7 @@ export async function startExtensionServer(frontProxyCa: string, answering: Answ
   return {
     port: (server.address() as AddressInfo).port,
     caPem: pki.authorities["server-ca"].certPem,
+    certPem: serving.certPem,
     /** Returns the requests other than discovery. */
     asked: () => seen.filter(({ url }) => url!.startsWith(FLUNDERS)),
     /** Closes idle keep-alive connections. */

@@ -59,6 +59,19 @@ describe("a request for a version of an extension server", () => {
     for (const name of ["authorization", "x-remote-extra-a", "te"]) expect(headers[name]).toBeUndefined()
   })
 
+  test.each([
+    ["the server's own certificate", () => extension.certPem],
+    ["its authority", () => extension.caPem],
+  ])("is sent to a server whose caBundle is %s", async (_what, pem) => {
+    answering = (_req, res) => res.end("{}")
+    const spec = { caBundle: Buffer.from(pem()).toString("base64") }
+    await http.call("PATCH", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`, {
+      headers: { "content-type": "application/merge-patch+json" },
+      body: JSON.stringify({ spec }),
+    })
+    expect((await http.call("GET", FLUNDERS)).code).toBe(200)
+  })
+
   test("has the impersonated user with groups and extra", async () => {
     answering = (_req, res) => res.end("{}")
     // Each byte of UTF-8 is a character to node:http.

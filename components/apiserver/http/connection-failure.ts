@@ -22,6 +22,8 @@ const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  // An authority with the same name has another key.
+  CERT_SIGNATURE_FAILURE: UNKNOWN_AUTHORITY,
   CERT_HAS_EXPIRED: "certificate has expired or is not yet valid",
   ERR_TLS_CERT_ALTNAME_INVALID: "certificate is valid for other names than the one that was asked for",
 }

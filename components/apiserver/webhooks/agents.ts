@@ -1,5 +1,5 @@
 import { Agent } from "node:https"
-import tls from "node:tls"
+import { trustingBundle } from "../../../pkg/pki/trust.ts"
 
 /** Where connections go, and which CA certificates are trusted there. */
 export interface Place {
@@ -58,12 +58,5 @@ export class Agents {
   }
 }
 
-function newAgent(caBundle: string): Agent {
-  const pem = Buffer.from(caBundle, "base64").toString()
-  return new Agent({
-    keepAlive: true,
-    maxSockets: MOST_SOCKETS,
-    // Read only when needed: decoding all authorities of the system takes 10 ms.
-    ca: pem.trim() === "" ? [...tls.rootCertificates] : pem,
-  })
-}
+const newAgent = (caBundle: string): Agent =>
+  new Agent({ keepAlive: true, maxSockets: MOST_SOCKETS, ...trustingBundle(caBundle) })

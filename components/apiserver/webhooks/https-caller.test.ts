@@ -9,7 +9,8 @@ const DAY_MS = 86_400_000
 const now = Date.now()
 const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + DAY_MS) }
 const ca = createCa({ commonName: "webhooks", validity })
-const pair = issueCertificate(ca, {
+const intermediate = createCa({ commonName: "webhooks below", validity, issuer: ca })
+const pair = issueCertificate(intermediate, {
   subject: { commonName: "webhook", organizations: [] },
   validity,
   ipAddresses: ["127.0.0.1"],
@@ -17,21 +18,28 @@ const pair = issueCertificate(ca, {
 })
 const CA_BUNDLE = Buffer.from(ca.certPem).toString("base64")
 
-type Reply = (review: AdmissionReview) => { readonly code?: number; readonly body: string }
+type Reply = (review: AdmissionReview) => {
+  readonly code?: number
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 let webhook: Server
 let reply: Reply
+/** Method and path of each request to the webhook. */
+const asked: string[] = []
 let connections = 0
 const sockets = new Set<Socket>()
 let api: Awaited<ReturnType<typeof startHttpServer>>
 
 beforeAll(async () => {
-  webhook = createServer({ key: pair.keyPem, cert: pair.certPem }, (req, res) => {
+  webhook = createServer({ key: pair.keyPem, cert: pair.certPem + intermediate.certPem }, (req, res) => {
     let text = ""
     req.on("data", (part: Buffer) => (text += part.toString()))
     req.on("end", () => {
-      const { code = 200, body } = reply(JSON.parse(text) as AdmissionReview)
-      res.writeHead(code, { "content-type": "application/json" }).end(body)
+      asked.push(`${req.method} ${req.url}`)
+      const { code = 200, body, headers } = reply(JSON.parse(text || "{}") as AdmissionReview)
+      res.writeHead(code, { "content-type": "application/json", ...headers }).end(body)
     })
   })
   webhook.on("secureConnection", (socket) => {
@@ -88,6 +96,88 @@ describe("a webhook over HTTPS", () => {
     const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
     expect(answer.code).toBe(201)
     expect(answer.headers["warning"]).toBe('299 - "old style"')
+  })
+
+  test.each([
+    ["the authority", ca.certPem],
+    ["an intermediate authority", intermediate.certPem],
+    ["the webhook's own certificate", pair.certPem],
+    ["several, of which one is the right one", createCa({ commonName: "other", validity }).certPem + pair.certPem],
+  ])("is trusted when the bundle has %s", async (_what, pem) => {
+    reply = (review) => ({ body: allowed(review) })
+    const answer = await createWith({ url: urlOf(), caBundle: Buffer.from(pem).toString("base64") })
+    expect(answer.code).toBe(201)
+  })
+
+  test("is not trusted when the bundle has another authority", async () => {
+    const { certPem } = createCa({ commonName: "webhooks", validity })
+    const answer = await createWith({ url: urlOf(), caBundle: Buffer.from(certPem).toString("base64") })
+    expect(messageOf(answer)).toContain("x509: certificate signed by unknown authority")
+  })
+
+  test.each([
+    ["//ask", "/ask"],
+    ["/v/", "/v"],
+    ["/a//b/../c/", "/a/c"],
+    ["", "/"],
+    ["/a%20b", "/a%20b"],
+    ["/a%2Fb:c", "/a/b:c"],
+  ])("whose URL has the path %p is asked at %p", async (given, at) => {
+    asked.length = 0
+    reply = (review) => ({ body: allowed(review) })
+    expect((await createWith({ url: urlOf(given), caBundle: CA_BUNDLE })).code).toBe(201)
+    expect(asked).toEqual([`POST ${at}?timeout=10s`])
+  })
+
+  test.each([307, 308])("that redirects with %d is asked again at the new place", async (code) => {
+    asked.length = 0
+    reply = (review) =>
+      asked.at(-1)!.startsWith("POST /ask")
+        ? { code, body: "", headers: { location: "/moved" } }
+        : { body: allowed(review) }
+    expect((await createWith({ url: urlOf(), caBundle: CA_BUNDLE })).code).toBe(201)
+    expect(asked).toEqual(["POST /ask?timeout=10s", "POST /moved"])
+  })
+
+  test.each([301, 302, 303])("that redirects with %d gets a GET without the review there", async (code) => {
+    asked.length = 0
+    reply = () =>
+      asked.at(-1)!.startsWith("POST") ? { code, body: "", headers: { location: urlOf("/moved") } } : { body: "{}" }
+    const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    expect(messageOf(answer)).toContain("webhook response was absent")
+    expect(asked).toEqual(["POST /ask?timeout=10s", "GET /moved"])
+  })
+
+  test("that redirects to a place with another certificate is not trusted there", async () => {
+    // given a server of the same authority, whose certificate is for another address
+    const other = issueCertificate(ca, {
+      subject: { commonName: "other", organizations: [] },
+      validity,
+      dnsNames: ["other.example.com"],
+      usages: ["server"],
+    })
+    const server = createServer({ key: other.keyPem, cert: other.certPem }, (_req, res) => res.end("{}"))
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const location = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    reply = () => ({ code: 307, body: "", headers: { location } })
+    // when
+    const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    server.close()
+    // then
+    expect(messageOf(answer)).toContain(`Post "${location}": tls: failed to verify certificate`)
+  })
+
+  test.each([
+    ["the eleventh redirect", "/again", 'Post "/again": stopped after 10 redirects'],
+    ["a redirect to another scheme", "ftp://example.com/", 'unsupported protocol scheme "ftp"'],
+  ])("fails at %s", async (_what, location, wants) => {
+    reply = () => ({ code: 307, body: "", headers: { location } })
+    expect(messageOf(await createWith({ url: urlOf(), caBundle: CA_BUNDLE }))).toContain(wants)
+  })
+
+  test("that answers with a redirect to nowhere fails with that status", async () => {
+    reply = () => ({ code: 307, body: "" })
+    expect(messageOf(await createWith({ url: urlOf(), caBundle: CA_BUNDLE }))).toContain("status code 307")
   })
 
   test("is called again over the same connection", async () => {
@@ -172,9 +262,9 @@ describe("a webhook over HTTPS", () => {
     { title: "a proxy", given: "pods/p/proxy/a/b?c=d", wants: { kind: "PodProxyOptions", path: "/a/b" } },
   ]
   test.each(CONNECTIONS)("is called for $title, with the options as the object", async ({ given, wants }) => {
-    const asked: AdmissionReview["request"][] = []
+    const requests: AdmissionReview["request"][] = []
     reply = (review) => {
-      asked.push(review.request)
+      requests.push(review.request)
       return { body: allowed(review, { allowed: false, status: { message: "nobody connects" } }) }
     }
     const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -203,7 +293,7 @@ describe("a webhook over HTTPS", () => {
       400,
       'admission webhook "policy.example.com" denied the request: nobody connects',
     ])
-    expect(asked).toMatchObject([
+    expect(requests).toMatchObject([
       {
         operation: "CONNECT",
         namespace: "default",
@@ -212,6 +302,6 @@ describe("a webhook over HTTPS", () => {
         oldObject: null,
       },
     ])
-    expect(asked[0]!.object).toEqual({ apiVersion: "v1", ...wants })
+    expect(requests[0]!.object).toEqual({ apiVersion: "v1", ...wants })
   })
 })

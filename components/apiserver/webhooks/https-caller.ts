@@ -1,5 +1,5 @@
-import { request, type RequestOptions } from "node:https"
-import type { IncomingMessage } from "node:http"
+import { request as httpRequest, type IncomingMessage } from "node:http"
+import { request as httpsRequest, type Agent, type RequestOptions } from "node:https"
 import { isIP } from "node:net"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
@@ -10,7 +10,8 @@ import { BodyError } from "../http/codec/body-error.ts"
 import { connectionFailure } from "../http/connection-failure.ts"
 import { parseJson } from "../http/codec/json.ts"
 import { Agents } from "./agents.ts"
-import { failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
+import { MOST_REDIRECTS, redirectOf, type Hop } from "./redirect.ts"
+import { failedHop, failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
 
 /** The response limit for small requests, as upstream's client has it. */
 const LEAST_BOUND_BYTES = 3 * 1024 * 1024
@@ -26,45 +27,63 @@ export interface HttpsCallerOptions {
 
 /**
  * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own connections, so that a
- * slow webhook delays only its own callers. A Service is reached at its cluster IP. Source: apiserver
- * pkg/util/webhook/client.go.
+ * slow webhook delays only its own callers. A Service is reached at its cluster IP. Redirects are followed, with the
+ * same trust and the same time limit. Source: apiserver pkg/util/webhook/client.go.
  */
 export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): WebhookCaller {
   const agents = new Agents()
 
   return {
     async call(config, review, timeoutMs) {
-      const url = webhookUrl(config, timeoutMs)
-      const failed = (why: string) => failedPost(config, timeoutMs, why)
-      const host = url.hostname.replace(/^\[|\]$/g, "")
-      const target =
-        config.service === undefined
-          ? { host, port: url.port === "" ? 443 : Number(url.port) }
-          : serviceAddress(config.service, objects)
-      if (typeof target === "string") throw failed(target)
+      const first: Hop = { url: webhookUrl(config, timeoutMs), method: "POST" }
+      const { service } = config
       const body = Buffer.from(JSON.stringify(review))
       const traceparent = tracing?.traceparent()
-      const answered = await agents.use({ host: url.host, caBundle: config.caBundle ?? "" }, (agent) =>
-        post(
+      const until = clock.monotonic() + timeoutMs
+
+      const send = (hop: Hop, agent: Agent) => {
+        const { url, method } = hop
+        const failed = (why: string) =>
+          hop === first ? failedPost(config, timeoutMs, why) : failedHop(method, url.href, why)
+        const target =
+          service !== undefined && url.origin === first.url.origin ? serviceAddress(service, objects) : addressOf(url)
+        if (typeof target === "string") throw failed(target)
+        const content = method === "POST" ? body : undefined
+        return exchange(
           {
             ...target,
+            protocol: url.protocol,
             // An IP address cannot stand in the server name of TLS; the certificate is checked against it all the same.
-            ...(isIP(host) === 0 ? { servername: url.hostname } : {}),
+            ...serverName((service === undefined ? url : first.url).hostname),
             path: url.pathname + url.search,
-            method: "POST",
-            agent,
+            method,
+            agent: url.protocol === "https:" ? agent : false,
             headers: {
               host: url.host,
-              "content-type": "application/json",
               accept: "application/json, */*",
-              "content-length": body.length,
+              ...(content === undefined
+                ? {}
+                : { "content-type": "application/json", "content-length": content.length }),
               ...(traceparent === undefined ? {} : { traceparent }),
             },
           },
-          body,
-          { clock, timeoutMs, failed, mostBytes: mostAnswerBytes(body.length) },
-        ),
-      )
+          content,
+          { clock, timeoutMs: until - clock.monotonic(), failed, mostBytes: mostAnswerBytes(body.length) },
+        )
+      }
+
+      const place = { host: first.url.host, caBundle: config.caBundle ?? "" }
+      const answered = await agents.use(place, async (agent) => {
+        let hop = first
+        for (let redirects = 0; ; redirects++) {
+          const answer = await send(hop, agent)
+          const next = nextHop(answer, hop)
+          if (next === undefined) return answer
+          if (redirects === MOST_REDIRECTS)
+            throw failedHop(hop.method, answer.location ?? "", `stopped after ${MOST_REDIRECTS} redirects`)
+          hop = next
+        }
+      })
       const { code } = answered
       if (code < 200 || code > 206) throw new WebhookCallError(meaningOf(code, answered), code)
       if (answered.answer === "")
@@ -73,6 +92,26 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
     },
   }
 }
+
+/** Returns where a response sends the call; undefined when it is the answer. @throws WebhookCallError */
+function nextHop({ code, location }: Answered, hop: Hop): Hop | undefined {
+  try {
+    return redirectOf(code, location, hop)
+  } catch (err) {
+    throw failedHop(hop.method, location ?? "", (err as Error).message)
+  }
+}
+
+/** Returns the host of a URL without the brackets of an IPv6 address. */
+const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "")
+
+const addressOf = (url: URL): ServiceAddress => ({
+  host: bare(url.hostname),
+  port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
+})
+
+const serverName = (hostname: string): { readonly servername?: string } =>
+  isIP(bare(hostname)) === 0 ? { servername: hostname } : {}
 
 /**
  * Parses a response. @throws WebhookCallError with Go's message when it is not an object; Go's YAML reader takes plain
@@ -97,6 +136,8 @@ interface Answered {
   readonly code: number
   readonly answer: string
   readonly type: string
+  /** Where a redirect leads. */
+  readonly location: string | undefined
 }
 
 interface Posting {
@@ -107,13 +148,13 @@ interface Posting {
   failed(why: string): WebhookCallError
 }
 
-function post(
+function exchange(
   options: RequestOptions & ServiceAddress,
-  body: Buffer,
+  body: Buffer | undefined,
   { clock, timeoutMs, failed, mostBytes }: Posting,
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(options)
+    const outgoing = (options.protocol === "https:" ? httpsRequest : httpRequest)(options)
     const timer = clock.setTimeout(() => end(failed("context deadline exceeded")), timeoutMs)
     const end = (err: Error) => {
       timer.cancel()
@@ -137,6 +178,7 @@ function post(
           code: incoming.statusCode ?? 0,
           answer: Buffer.concat(parts).toString(),
           type: incoming.headers["content-type"] ?? "text/plain",
+          location: incoming.headers.location,
         })
       })
     })

@@ -8,6 +8,7 @@ import type { Logger } from "../../../pkg/log/log.ts"
 import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 import type { RegistryTls } from "./registries.ts"
 import { renaming, rewritten } from "./repository-names.ts"
+import { trusting } from "../../../pkg/pki/trust.ts"
 import { beginListening } from "../../../pkg/runtime/http/begin-listening.ts"
 
 export interface RewritingProxyOptions {
@@ -125,7 +126,7 @@ function pathAfter(prefix: string, url: string): string | undefined {
 
 const secure = (tls: RegistryTls | undefined): https.AgentOptions => ({
   keepAlive: true,
-  ...(tls?.ca_file === undefined ? {} : { ca: readFileSync(tls.ca_file) }),
+  ...trusting(tls?.ca_file === undefined ? undefined : readFileSync(tls.ca_file, "utf8")),
   ...(tls?.cert_file === undefined ? {} : { cert: readFileSync(tls.cert_file) }),
   ...(tls?.key_file === undefined ? {} : { key: readFileSync(tls.key_file) }),
   rejectUnauthorized: tls?.insecure_skip_verify !== true,

@@ -2,6 +2,7 @@ import { request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { UpgradedConnection } from "../tunnel/tunnel-agent.ts"
+import { trustingOnly } from "../../../pkg/pki/trust.ts"
 import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 
 /** A request to the supervisor (agent-config.ts) of a server. */
@@ -98,7 +99,7 @@ function serverOptions(
     port: port === "" ? 443 : Number(port),
     agent: false,
     servername: SERVER_NAME,
-    ...(ca === undefined ? { rejectUnauthorized: false } : { ca }),
+    ...(ca === undefined ? { rejectUnauthorized: false } : trustingOnly(ca)),
     ...certificate,
   }
 }

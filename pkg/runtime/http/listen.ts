@@ -21,6 +21,7 @@ import { allowDirectResponses } from "./direct-response.ts"
 import { Http2Response } from "./http2-response.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
+import { trustingOnly } from "../../pki/trust.ts"
 import { orClose } from "../../failure/or-close.ts"
 
 export interface Certificates {
@@ -143,7 +144,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   const secure = (certificates: Certificates) => ({
     cert: certificates.cert,
     key: certificates.key,
-    ca: certificates.clientCa,
+    ...trustingOnly(certificates.clientCa),
     requestCert: true,
     // clients may authenticate in other ways; `peerCertificate` returns verified certificates only
     rejectUnauthorized: false,

@@ -1,5 +1,7 @@
 import { Client, credentials, Metadata, status, type ServiceError } from "@grpc/grpc-js"
+import { createSecureContext } from "node:tls"
 import type { Clock } from "../../clock/clock.ts"
+import { trusting } from "../../pki/trust.ts"
 import { ExportTraceServiceRequest, type ExportRequest } from "./messages.ts"
 import { SendError, type Sender } from "./sender.ts"
 import type { OtlpSettings } from "./settings.ts"
@@ -23,7 +25,7 @@ export function grpcSender(settings: OtlpSettings, clock: Clock): Sender {
   const isTls = endpoint.startsWith("https://")
   const client = new Client(
     endpoint.replace(/^https?:\/\//, "").replace(/\/$/, ""),
-    isTls ? credentials.createSsl(caPem === undefined ? null : Buffer.from(caPem)) : credentials.createInsecure(),
+    isTls ? credentials.createFromSecureContext(createSecureContext(trusting(caPem))) : credentials.createInsecure(),
     // 2 is gzip. Source: grpc-js compression-algorithms.ts.
     { "grpc.enable_http_proxy": 0, ...(gzip ? { "grpc.default_compression_algorithm": 2 } : {}) },
   )

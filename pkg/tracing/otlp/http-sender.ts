@@ -6,6 +6,7 @@ import { encodeJson } from "./json.ts"
 import { ExportTraceServiceRequest, type ExportRequest } from "./messages.ts"
 import { SendError, type Sender } from "./sender.ts"
 import type { OtlpSettings } from "./settings.ts"
+import { trusting } from "../../pki/trust.ts"
 import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
 
 /** Codes after which the same request may succeed later. Source: OpenTelemetry protocol specification, Retryable Response Codes. */
@@ -17,7 +18,7 @@ export function httpSender(settings: OtlpSettings, clock: Clock): Sender {
   const url = new URL(endpoint)
   const isTls = url.protocol === "https:"
   const agent = isTls
-    ? new HttpsAgent({ keepAlive: true, maxSockets: 1, ...(caPem === undefined ? {} : { ca: caPem }) })
+    ? new HttpsAgent({ keepAlive: true, maxSockets: 1, ...trusting(caPem) })
     : new HttpAgent({ keepAlive: true, maxSockets: 1 })
   const isJson = protocol === "http/json"
 

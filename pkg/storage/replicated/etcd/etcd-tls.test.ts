@@ -26,8 +26,14 @@ const own = issue("client", "192.0.2.1")
 const caPem = authority!.certPem
 
 describe.skipIf(!hasEtcd)("an etcd that requires client certificates", () => {
-  const tries: { title: string; address?: string; tls: EtcdTls; wants: string }[] = [
+  const tries: { title: string; address?: string; tls: EtcdTls; anchor?: "own certificate"; wants: string }[] = [
     { title: "is used with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
+    {
+      title: "is trusted by its own certificate instead of its CA",
+      tls: own,
+      anchor: "own certificate",
+      wants: "ok",
+    },
     { title: "is not used without a client certificate", tls: { caPem }, wants: "unavailable" },
     {
       title: "is not trusted if another CA has signed its certificate",
@@ -41,14 +47,15 @@ describe.skipIf(!hasEtcd)("an etcd that requires client certificates", () => {
       wants: "unavailable",
     },
   ]
-  test.each(tries)("$title", async ({ address = "127.0.0.1", tls, wants }) => {
+  test.each(tries)("$title", async ({ address = "127.0.0.1", tls, anchor, wants }) => {
     const served = issue("server", address)
     const files = { ca: join(dir, "ca.crt"), cert: join(dir, "etcd.crt"), key: join(dir, "etcd.key") }
     writeFileSync(files.ca, caPem)
     writeFileSync(files.cert, served.certPem)
     writeFileSync(files.key, served.keyPem)
     await using etcd = await startSecuredEtcd(files)
-    const log = new EtcdLog({ endpoints: [etcd.endpoint], tls, clock: realClock })
+    const trusted = anchor === undefined ? tls : { ...tls, caPem: served.certPem }
+    const log = new EtcdLog({ endpoints: [etcd.endpoint], tls: trusted, clock: realClock })
     const code = await log.latest().then(
       () => "ok",
       (err: unknown) => (err as SharedLogError).code,
