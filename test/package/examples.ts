@@ -2,21 +2,6 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./project.ts"
 
-/** The manifest that the examples apply. */
-export const NIGHTLY = `
-apiVersion: batch/v1
-kind: CronJob
-metadata: { name: nightly }
-spec:
-  schedule: "0 0 * * *"
-  jobTemplate:
-    spec:
-      template:
-        spec:
-          restartPolicy: Never
-          containers: [{ name: nightly, image: busybox, command: [sleep, "10"] }]
-`
-
 /** Returns the test that a text shows, as it stands there: from its import of k3ts/testing to the end of its block. */
 export function exampleOf(path: string): string {
   const lines = readFileSync(join(root, path), "utf8").split("\n")

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { testDocumentation } from "./documentation/documentation.ts"
 import { PROGRAM } from "./program.ts"
 import { BUN, DENO, findNode, packArchive, Project, root, TSC } from "./project.ts"
 import { TYPED } from "./typed.ts"
@@ -76,3 +77,5 @@ test("the public API is what docs/api.txt lists; npm run package -- --write-api 
 test("the package has no dependencies", () => {
   expect(project.run("ls", ["node_modules"]).output).toBe("k3ts\n")
 })
+
+testDocumentation(project)

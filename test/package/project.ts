@@ -34,6 +34,10 @@ export class Project implements Disposable {
     writeFileSync(join(this.folder, path), text)
   }
 
+  remove(path: string): void {
+    rmSync(join(this.folder, path), { recursive: true })
+  }
+
   run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Outcome {
     const { status, stdout, stderr, error } = spawnSync(program, args, {
       cwd: this.folder,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
-import { dirname } from "node:path"
-import { exampleOf, NIGHTLY } from "./examples.ts"
+import { cpSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { exampleOf } from "./examples.ts"
 import { HEADS, matcherTest, WRONG_USE, type RunnerName } from "./matchers.ts"
 import { PROGRAM } from "./program.ts"
 import { BUN, DENO, packArchive, Project, TSC, type Outcome } from "./project.ts"
@@ -20,7 +21,7 @@ const TEXTS = ["README.md", "docs/testing.md", "hack/package/README.md"]
 let project: Project
 beforeAll(() => {
   project = new Project([packArchive(), ...RUNNERS])
-  project.write("manifests/nightly.yaml", NIGHTLY)
+  cpSync(join(import.meta.dirname, "documentation/files"), project.folder, { recursive: true })
   project.write("program.mjs", PROGRAM)
   // What each runner is given: the line that brings `test` and `expect`, and then the text's example.
   for (const [at, text] of TEXTS.entries()) {
