@@ -9,8 +9,9 @@ import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 import { DEVICES_OF_CLASS, isOfPodsAndClaims } from "../../pkg/quota/device-usage.ts"
+import { firstClaims } from "../../pkg/quota/first-claims.ts"
 import type { QuotaObjects } from "../../pkg/quota/quota-objects.ts"
-import { inScope } from "../../pkg/quota/quota-scope.ts"
+import { QuotaTallies } from "../../pkg/quota/quota-tally.ts"
 import { usageOf } from "../../pkg/quota/quota-usage.ts"
 
 /** Reads what usage depends on from informers, which must have synced. */
@@ -18,7 +19,10 @@ const knownTo = ({ informers, clock }: ReconcileContext): QuotaObjects => ({
   now: () => clock.now(),
   deviceClass: (name) => informers.of(DeviceClass).get(name),
   pod: (namespace, name) => informers.of(Pod).get(`${namespace}/${name}`),
-  claims: (namespace) => informers.of(ResourceClaim).list(namespace),
+  firstClaimOf: firstClaims({
+    revision: () => informers.of(ResourceClaim).revision,
+    list: (namespace) => informers.of(ResourceClaim).list(namespace),
+  }),
 })
 
 /** Pods and claims come into the scope of a quota, and leave it, though their usage stays the same. */
@@ -51,22 +55,35 @@ function countedBy(entry: string, resources: readonly Resource[]): readonly Reso
  * pkg/controller/resourcequota/resource_quota_controller.go.
  */
 export function resourceQuotaController(resources: () => readonly Resource[]): Controller<ResourceQuota> {
-  const watched = new Set<string>()
+  /** By prefix. A kind whose definition was changed is watched anew. */
+  const watched = new Map<string, Resource>()
   let enqueue: (key: Key) => void = () => undefined
+  let tallies: QuotaTallies
 
   /** Recounts the quotas of a namespace when the usage of an object has changed. */
   function watch(resource: Resource, context: ReconcileContext): void {
-    if (watched.has(resource.prefix)) return
+    if (watched.get(resource.prefix) === resource) return
     const { informers } = context
-    watched.add(resource.prefix)
+    watched.set(resource.prefix, resource)
+    tallies.countAnew(resource.prefix)
+    const known = knownTo(context)
     const recount = ({ metadata: { namespace } }: KubeObject): void => {
       for (const quota of informers.of(ResourceQuota).list(namespace)) enqueue(keyFrom(quota.metadata))
     }
+    const follow = (old: KubeObject | undefined, now: KubeObject | undefined): void =>
+      tallies.change(placeOf(resource, (now ?? old)!.metadata.namespace), old, now)
     informers.of(resource).on({
-      added: recount,
-      deleted: recount,
+      added: (object) => {
+        follow(undefined, object)
+        recount(object)
+      },
+      deleted: (last) => {
+        follow(last, undefined)
+        recount(last)
+      },
       updated: (object, old) => {
-        const usage = (one: KubeObject) => amounts(usageOf(resource, one, knownTo(context)))
+        follow(old, object)
+        const usage = (one: KubeObject) => amounts(usageOf(resource, one, known))
         if (hasScopes(resource) || !deepEqual(usage(object), usage(old))) recount(object)
       },
     })
@@ -81,22 +98,30 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
   return defineController<ResourceQuota>({
     name: "resourcequota-controller",
     reconciles: ResourceQuota,
-    start: (_context, add) => void (enqueue = add),
+    start(context, add) {
+      enqueue = add
+      watched.clear()
+      tallies = new QuotaTallies(knownTo(context))
+      context.informers.of(ResourceQuota).on({ deleted: ({ metadata }) => tallies.forget(metadata) })
+    },
     async reconcile(key, context) {
       const { informers, client } = context
       const quota = informers.of(ResourceQuota).get(key)
       if (quota === undefined) return
+      const { namespace } = quota.metadata
       const hard = quota.spec.hard ?? {}
-      const used: Record<string, Quantity> = {}
-      for (const resource of new Set(Object.keys(hard).flatMap((entry) => countedBy(entry, resources())))) {
+      const counted = [...new Set(Object.keys(hard).flatMap((entry) => countedBy(entry, resources())))]
+      for (const resource of counted) {
         watch(resource, context)
         const needed = isClaims(resource) ? [resource, Pod as Resource, DeviceClass as Resource] : [resource]
         for (const one of needed) await informers.of(one).whenSynced()
-        for (const object of informers.of(resource).list(quota.metadata.namespace)) {
-          if (!inScope(quota, object)) continue
-          for (const [entry, amount] of Object.entries(usageOf(resource, object, knownTo(context))))
-            used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
-        }
+      }
+      const used: Record<string, Quantity> = {}
+      for (const resource of counted) {
+        const list = () => informers.of(resource).list(namespace)
+        const usage = tallies.used(quota, resource, placeOf(resource, namespace), list)
+        for (const [entry, amount] of Object.entries(usage))
+          used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
       }
       const status = {
         hard,
@@ -111,6 +136,8 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
     },
   })
 }
+
+const placeOf = ({ prefix }: Resource, namespace = ""): string => `${prefix}${namespace}/`
 
 const amounts = (usage: Readonly<Record<string, Quantity>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(usage).map(([entry, amount]) => [entry, formatQuantity(amount)]))

@@ -1,8 +1,9 @@
 import type { Pod } from "../api/core/v1/pod/pod.ts"
 import type { DeviceRequest } from "../api/resource/v1/deviceclaim.ts"
-import { CLASS_PREFIX, EXTENDED_RESOURCE_CLAIM, mayBeClaimed } from "../api/resource/v1/extended-resources.ts"
+import { CLASS_PREFIX, mayBeClaimed } from "../api/resource/v1/extended-resources.ts"
 import type { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import { fromUnits, type Quantity } from "../apimachinery/scalars/quantity.ts"
+import { podOf } from "./first-claims.ts"
 import { podUsage } from "./pod-usage.ts"
 import type { QuotaObjects, Usage } from "./quota-objects.ts"
 
@@ -59,27 +60,14 @@ function devicesByClass(requests: readonly DeviceRequest[]): ReadonlyMap<string,
  * Returns the usage of the pod that the claim was created for; nothing if that pod does not exist or uses another
  * claim.
  */
-function usageOfOwner({ metadata }: ResourceClaim, objects: QuotaObjects): Usage {
-  const { namespace = "", name = "" } = metadata
-  const owner = ownerOf(metadata)
+function usageOfOwner(claim: ResourceClaim, objects: QuotaObjects): Usage {
+  const { namespace = "", name = "" } = claim.metadata
+  const owner = podOf(claim)
   if (owner === undefined) return {}
   const pod: Pod | undefined = objects.pod(namespace, owner.name)
   if (pod === undefined || pod.metadata.uid !== owner.uid) return {}
-  const { extendedResourceClaimStatus: told } = pod.status
-  const isIts =
-    told === undefined
-      ? objects.claims(namespace).every((other) => ownerOf(other.metadata)?.uid !== owner.uid || !isBefore(other, name))
-      : told.resourceClaimName === name
+  const used = pod.status.extendedResourceClaimStatus?.resourceClaimName
+  // A claim that is being created is not in the store yet.
+  const isIts = (used ?? objects.firstClaimOf(namespace, owner.uid) ?? name) === name
   return isIts ? podUsage(pod, objects.now()) : {}
-
-  function isBefore(other: ResourceClaim, thisName: string): boolean {
-    const [theirs, ours] = [other.metadata.creationTimestamp ?? "", metadata.creationTimestamp ?? ""]
-    return theirs === ours ? (other.metadata.name ?? "") < thisName : theirs < ours
-  }
-}
-
-function ownerOf({ annotations, ownerReferences }: ResourceClaim["metadata"]) {
-  if (annotations?.[EXTENDED_RESOURCE_CLAIM] !== "true") return undefined
-  const owner = ownerReferences?.find(({ controller }) => controller === true)
-  return owner?.kind === "Pod" && owner.apiVersion === "v1" ? owner : undefined
 }

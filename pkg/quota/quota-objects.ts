@@ -1,6 +1,5 @@
 import type { Pod } from "../api/core/v1/pod/pod.ts"
 import type { DeviceClass } from "../api/resource/v1/deviceclass.ts"
-import type { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import type { Quantity } from "../apimachinery/scalars/quantity.ts"
 
 /** Quantities by the names that a quota's `hard` may have. */
@@ -12,6 +11,6 @@ export interface QuotaObjects {
   now(): number
   deviceClass(name: string): DeviceClass | undefined
   pod(namespace: string, name: string): Pod | undefined
-  /** Returns the claims for devices in a namespace. */
-  claims(namespace: string): readonly ResourceClaim[]
+  /** Returns the name of the first stored claim that was created for the extended resources of a pod. */
+  firstClaimOf(namespace: string, podUid: string): string | undefined
 }

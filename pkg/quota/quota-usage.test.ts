@@ -4,6 +4,7 @@ import { DeviceClass } from "../api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import { decodeObject } from "../apimachinery/decoding/decode.ts"
 import { formatQuantity } from "../apimachinery/scalars/quantity.ts"
+import { firstClaims } from "./first-claims.ts"
 import type { QuotaObjects, Usage } from "./quota-objects.ts"
 import { usageOf } from "./quota-usage.ts"
 
@@ -12,7 +13,7 @@ const NOTHING: QuotaObjects = {
   now: () => NOW,
   deviceClass: () => undefined,
   pod: () => undefined,
-  claims: () => [],
+  firstClaimOf: () => undefined,
 }
 const texts = (usage: Usage) =>
   Object.fromEntries(Object.entries(usage).map(([name, amount]) => [name, formatQuantity(amount)]))
@@ -247,7 +248,7 @@ describe("a ResourceClaim is charged to a quota with", () => {
       now: () => NOW,
       deviceClass: (name) => (name === "gpu" ? classOf("gpu", GPU) : classOf(name)),
       pod: () => (pod === undefined ? undefined : podOf(pod)),
-      claims: () => [claim, ...others],
+      firstClaimOf: firstClaims({ revision: () => 1, list: () => [claim, ...others] }),
     }
     expect(texts(usageOf(ResourceClaim, claim, objects))).toEqual({
       "count/resourceclaims.resource.k8s.io": "1",

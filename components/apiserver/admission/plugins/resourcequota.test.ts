@@ -1,22 +1,31 @@
-import { expect, test } from "bun:test"
+import { expect, spyOn, test } from "bun:test"
 import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { MemoryStorage } from "../../../../pkg/storage/memory.ts"
+import { Objects } from "../../cacher/objects.ts"
+import { handClock } from "../../cacher/hand-clock.fixtures.ts"
+import { storageKey } from "../../cacher/view.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { resourceQuota } from "./resourcequota.ts"
 
-test("an object counts against the quota while it is being written, and is not counted twice once it is stored", async () => {
-  // given room for two ConfigMaps
-  const stored: KubeObject[] = []
-  const quota = {
-    apiVersion: "v1",
-    kind: "ResourceQuota",
-    metadata: { name: "q", namespace: "default" },
-    spec: { hard: { configmaps: "2" } },
-  }
-  const objects = { list: (resource: Resource) => (resource.kind === ResourceQuota.kind ? [quota] : stored) }
-  const plugin = resourceQuota({ objects, storage: {} } as unknown as AdmissionContext)
+/** A namespace with a quota of ConfigMaps. */
+async function stage(room: number) {
+  const { clock } = handClock()
+  const storage = new MemoryStorage({ clock, frozen: true })
+  const store = (resource: Resource, object: KubeObject) =>
+    storage.write({ key: storageKey(resource, object.metadata), object, expected: 0, time: clock.now(), author: "u" })
+  await store(
+    ResourceQuota as Resource,
+    {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { name: "q", namespace: "default" },
+      spec: { hard: { configmaps: String(room) } },
+    } as KubeObject,
+  )
+  const plugin = resourceQuota({ objects: new Objects(storage), storage, clock } as unknown as AdmissionContext)
   const coming = (name: string): AdmissionAttributes => ({
     operation: "CREATE",
     resource: ConfigMap,
@@ -29,14 +38,36 @@ test("an object counts against the quota while it is being written, and is not c
     warn() {},
     object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default", uid: name } },
   })
-  const admitted = async (attributes: AdmissionAttributes) => plugin.validate!(attributes)
+  const admit = async (attributes: AdmissionAttributes) => plugin.validate!(attributes)
+  return { storage, store, plugin, coming, admit }
+}
+
+test("an object counts against the quota while it is being written, and is not counted twice once it is stored", async () => {
+  // given
+  const { store, coming, admit } = await stage(2)
   // when one is in the store already, and whoever wrote it has not said so yet
   const first = coming("a")
-  await admitted(first)
-  stored.push(first.object!)
+  await admit(first)
+  await store(ConfigMap as Resource, first.object!)
   // then there is room for one more, and no further
-  await admitted(coming("b"))
-  await expect(admitted(coming("c"))).rejects.toThrow(
+  await admit(coming("b"))
+  await expect(admit(coming("c"))).rejects.toThrow(
     "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2",
   )
+})
+
+test("objects that were counted before are not read again for the next one", async () => {
+  // given
+  const { storage, store, plugin, coming, admit } = await stage(100)
+  const list = spyOn(storage, "list")
+  // when
+  for (let i = 0; i < 20; i++) {
+    const attributes = coming(`c${i}`)
+    await admit(attributes)
+    await store(ConfigMap as Resource, attributes.object!)
+    plugin.settled!(attributes, true)
+  }
+  // then
+  const lists = list.mock.calls.filter(([prefix]) => prefix === "/registry/core/configmaps/default/")
+  expect(lists).toHaveLength(1)
 })

@@ -2,7 +2,7 @@
  * Refuses writes that exceed a ResourceQuota of the namespace. Source: apiserver pkg/admission/plugin/resourcequota,
  * pkg/quota/v1/evaluator/core. Differs from upstream: upstream compares with the quota's status, which a controller
  * updates with a delay. Here usage is counted from the stored objects and from admitted writes that are not committed
- * yet, so a deleted object stops counting at once.
+ * yet, so a deleted object stops counting at once. The objects of a namespace are counted once, and then their changes.
  *
  * Where servers share the store, the new usage is written into the quota's status in the transaction of the object. So
  * of two servers that have counted the same quota only one can write, and the other counts again. Upstream writes the
@@ -24,12 +24,14 @@ import type { AdmissionContext } from "../context.ts"
 import { DeviceClass } from "../../../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../../../pkg/api/resource/v1/resourceclaim.ts"
 import { isOfPodsAndClaims } from "../../../../pkg/quota/device-usage.ts"
+import { firstClaims } from "../../../../pkg/quota/first-claims.ts"
 import type { QuotaObjects, Usage } from "../../../../pkg/quota/quota-objects.ts"
 import { inScope } from "../../../../pkg/quota/quota-scope.ts"
+import { QuotaTallies } from "../../../../pkg/quota/quota-tally.ts"
 import { usageOf } from "../../../../pkg/quota/quota-usage.ts"
 import { KeyQueue } from "../../../../pkg/storage/replicated/key-queue.ts"
 import type { Write } from "../../../../pkg/storage/storage.ts"
-import { storageKey } from "../../cacher/view.ts"
+import { storageKey, storagePrefix } from "../../cacher/view.ts"
 
 /** What is noted about an admitted write until it is committed. */
 interface SharedCount {
@@ -44,8 +46,20 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     now: () => clock.now(),
     deviceClass: (name) => objects.get(DeviceClass, { name }),
     pod: (namespace, name) => objects.get(Pod, { namespace, name }),
-    claims: (namespace) => objects.list(ResourceClaim, namespace),
+    firstClaimOf: firstClaims({
+      revision: () => storage.revision,
+      list: (namespace) => objects.list(ResourceClaim, namespace),
+    }),
   }
+  const tallies = new QuotaTallies(known)
+  const quotas = storagePrefix(ResourceQuota as Resource, undefined)
+  storage.subscribe((events) => {
+    for (const { key, type, stored, previous } of events) {
+      const place = key.slice(0, key.lastIndexOf("/") + 1)
+      if (tallies.follows(place)) tallies.change(place, previous?.object, type === "delete" ? undefined : stored.object)
+      if (type === "delete" && place.startsWith(quotas)) tallies.forget(stored.object.metadata)
+    }
+  })
   /** Admitted objects whose writes are not committed yet. */
   const admitted = new Map<AdmissionAttributes, KubeObject>()
   /** Where servers share the store, one write of a namespace with quotas is under way here at a time. */
@@ -167,21 +181,19 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
 
   function usedIn(resource: Resource, namespace: string, quota: ResourceQuota, entries: readonly string[]): Usage {
     const used: Record<string, Quantity> = {}
+    const add = (usage: Usage) => {
+      for (const [key, amount] of Object.entries(usage)) used[key] = addQuantities(used[key] ?? ZERO, amount)
+    }
     const resources = entries.some(isOfPodsAndClaims) ? [Pod as Resource, ResourceClaim as Resource] : [resource]
     for (const counted of resources) {
-      const add = (object: KubeObject) => {
-        if (!inScope(quota, object)) return
-        for (const [key, amount] of Object.entries(usageOf(counted, object, known)))
-          used[key] = addQuantities(used[key] ?? ZERO, amount)
+      const place = storagePrefix(counted, namespace)
+      add(tallies.used(quota, counted, place, () => storage.list(place).map(({ object }) => object)))
+      for (const [{ resource: other, namespace: elsewhere }, object] of admitted) {
+        if (qualified(other) !== qualified(counted) || elsewhere !== namespace || !inScope(quota, object)) continue
+        // The store shows an object a little before `settled` is called, so an object may be in both.
+        const stored = storage.get(storageKey(counted, object.metadata))
+        if (stored?.object.metadata.uid !== object.metadata.uid) add(usageOf(counted, object, known))
       }
-      const stored = objects.list(counted, namespace)
-      stored.forEach(add)
-      if (admitted.size === 0) continue
-      // The store shows an object a little before `settled` is called, so an object may be in both.
-      const storedUids = new Set(stored.map(({ metadata }) => metadata.uid))
-      for (const [{ resource: other, namespace: place }, object] of admitted)
-        if (qualified(other) === qualified(counted) && place === namespace && !storedUids.has(object.metadata.uid))
-          add(object)
     }
     return used
   }
