@@ -3,9 +3,9 @@
  * of the API server. Differs from upstream, which joins the two sockets: here each side may use its own protocol and
  * version.
  */
-import type { Duplex, Readable, Writable } from "node:stream"
-import type { PortForwardSession } from "./port-forward.ts"
-import type { PortForwardClient } from "./port-forward-client.ts"
+import type { Readable, Writable } from "node:stream"
+import type { ForwardedConnection, PortForwardSession } from "./port-forward.ts"
+import type { ForwardTarget, PortConnection } from "./port-forward-client.ts"
 import type { RemoteCommandSession } from "./remote-command.ts"
 import type { RemoteCommandClient } from "./remote-command-client.ts"
 
@@ -39,25 +39,43 @@ function copied(from: Readable | undefined, to: Writable | undefined): Promise<v
 }
 
 /** Forwards each connection of the client until the client disconnects, or the other side is lost. Never rejects. */
-export async function joinPortForward(session: PortForwardSession, target: PortForwardClient): Promise<void> {
+export async function joinPortForward(session: PortForwardSession, target: ForwardTarget): Promise<void> {
   void target.closed.then(() => session.close())
-  for await (const connection of session) {
-    const { data, error } = target.open(connection.port)
-    join(connection.data, data)
-    void connection.gone.then(() => data.destroy())
-    // The data stream ends when both sides have sent everything, and ends the error stream too: so the error must be
-    // written first.
-    data.once(
-      "end",
-      () =>
-        void error.then((message) => {
-          if (message !== "" && !isOfOneConnection(message)) connection.error.write(message)
-          connection.data.end()
-        }),
-    )
-  }
+  for await (const connection of session) void forward(connection, target)
   await session.closed // clients with channels name all ports at once, so no more come; open connections continue
   target.close()
+}
+
+async function forward(connection: ForwardedConnection, target: ForwardTarget): Promise<void> {
+  const { port, data: client, error: clientError, gone } = connection
+  // What the client still sends to a target that has ended is dropped: unread, it would block its other connections.
+  const drop = () => void client.resume()
+  let opened: PortConnection
+  try {
+    opened = await target.open(port)
+  } catch (err) {
+    drop()
+    clientError.write(`error forwarding port ${port}: ${err instanceof Error ? err.message : String(err)}`)
+    client.end()
+    return
+  }
+  const { data, error } = opened
+  client.pipe(data)
+  data.pipe(client, { end: false })
+  data.once("close", drop)
+  void gone.then(() => data.destroy())
+  // The data stream ends when both sides have sent everything, and ends the error stream too: so the error must be
+  // written first.
+  data.once(
+    "end",
+    () =>
+      void error.then((message) => {
+        if (message !== "" && !isOfOneConnection(message)) clientError.write(message)
+        client.unpipe(data)
+        drop()
+        client.end()
+      }),
+  )
 }
 
 /**
@@ -67,11 +85,3 @@ export async function joinPortForward(session: PortForwardSession, target: PortF
  */
 const isOfOneConnection = (message: string): boolean =>
   /connection reset by peer|broken pipe/.test(message) && !/failed to connect|dial tcp/.test(message)
-
-/**
- * Joins the two. The direction from client to target ends by itself; the caller ends the other one, after the error.
- */
-function join(client: Duplex, target: Duplex): void {
-  client.pipe(target)
-  target.pipe(client, { end: false })
-}

@@ -7,18 +7,26 @@ import { type DialOptions, dialSpdy } from "./dial.ts"
 import { PORT_FORWARD_PROTOCOL } from "./port-forward.ts"
 import { SpdyConnection } from "./spdy/connection.ts"
 
-export interface PortForwardClient {
-  /** Connects to a port of the pod. */
-  open(port: number): {
-    readonly data: Duplex
-    /**
-     * The error message of the other side, `""` when there is none. Resolves when the connection has ended. Never
-     * rejects.
-     */
-    readonly error: Promise<string>
-  }
+/** One connection to a port of a pod. */
+export interface PortConnection {
+  readonly data: Duplex
+  /**
+   * The error message of the other side, `""` when there is none. Resolves when the connection has ended. Never
+   * rejects.
+   */
+  readonly error: Promise<string>
+}
+
+/** What the connections of a client are passed on to. */
+export interface ForwardTarget {
+  /** Connects to a port of the pod. A promise that is returned rejects when nothing can be opened any more. */
+  open(port: number): PortConnection | Promise<PortConnection>
   readonly closed: Promise<void>
   close(): void
+}
+
+export interface PortForwardClient extends ForwardTarget {
+  open(port: number): PortConnection
 }
 
 /** Rejects with UpgradeRefused or the socket's error. */

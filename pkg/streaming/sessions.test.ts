@@ -6,6 +6,7 @@ import { createServer as createTcpServer, connect as connectTcp, type AddressInf
 import type { Duplex, Readable } from "node:stream"
 import { type RawData, WebSocket } from "ws"
 import { UpgradeRefused } from "./dial.ts"
+import { forwardEach } from "./each-port.ts"
 import { joinPortForward, joinRemoteCommand } from "./join.ts"
 import { acceptPortForward, refuseForwarded } from "./port-forward.ts"
 import { connectPortForward } from "./port-forward-client.ts"
@@ -295,7 +296,7 @@ describe("joining two sessions", () => {
     const joined = Promise.withResolvers<void>()
     const outer = await serve(async (req, socket, head) => {
       if (req.url === "/portforward") {
-        const target = await connectPortForward({ url: `http://${inner}/portforward` })
+        const target = await forwardEach(() => connectPortForward({ url: `http://${inner}/portforward` }))
         await joinPortForward((await acceptPortForward(req, socket, head))!, target)
       } else {
         const command = await connectRemoteCommand({ url: `http://${inner}/exec`, streams })
@@ -351,6 +352,35 @@ describe("joining two sessions", () => {
     await Promise.all([gone.promise, joined])
   })
 
+  test("a connection that cannot be opened any more fails with the reason, and the session goes on", async () => {
+    const echo = await echoPort()
+    const inner = await serve(async (req, socket, head) => {
+      for await (const { data } of (await acceptPortForward(req, socket, head))!)
+        data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(data)
+    })
+    let isThere = true
+    const outer = await serve(async (req, socket, head) => {
+      const target = await forwardEach(async () => {
+        if (!isThere) throw new Error("sandbox is gone")
+        return connectPortForward({ url: `http://${inner}/portforward` })
+      })
+      await joinPortForward((await acceptPortForward(req, socket, head))!, target)
+    })
+    const client = await connectPortForward({ url: `http://${outer}/portforward` })
+    const first = client.open(80)
+    first.data.write("a")
+    await once(first.data, "readable")
+
+    isThere = false
+    const late = client.open(80)
+    late.data.write("lost")
+    expect(await late.error).toBe("error forwarding port 80: sandbox is gone")
+    first.data.end("b")
+    expect(await text(first.data)).toBe("ab")
+    client.close()
+    await client.closed
+  })
+
   test("forwards port-forward connections and their errors", async () => {
     const echo = await echoPort()
     const { outer, joined } = await behind(async (req, socket, head) => {
@@ -366,6 +396,32 @@ describe("joining two sessions", () => {
     bad.data.end()
     expect((await text(good.data)).length).toBe(1024 * 1024)
     expect(await bad.error).toContain("connection refused")
+    client.close()
+    await joined
+  })
+
+  test.each([
+    ["has ended while its client still sends", (data: Duplex) => void data.end("bye"), 4 * 1024 * 1024],
+    ["does not read", () => {}, 300 * 1024],
+  ])("a connection whose program %s holds up no other one of the session", async (_, program, size) => {
+    // given
+    const echo = await echoPort()
+    const { outer, joined } = await behind(async (req, socket, head) => {
+      const session = (await acceptPortForward(req, socket, head))!
+      for await (const { port, data } of session)
+        if (port === 80) data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(data)
+        else program(data)
+    })
+    const client = await connectPortForward({ url: `http://${outer}/portforward` })
+    client.open(81).data.write(Buffer.alloc(size))
+
+    // when
+    const good = client.open(80)
+    good.data.end("hello")
+
+    // then
+    expect(await text(good.data)).toBe("hello")
+
     client.close()
     await joined
   })

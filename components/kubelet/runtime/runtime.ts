@@ -3,7 +3,7 @@ import type { HTTPHeader } from "../../../pkg/api/core/v1/container/probe.ts"
 import type { Channel } from "../../../pkg/cri/channel.ts"
 import type { Procedure } from "../../../pkg/grpc/rpc.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
-import type { PortForwardClient } from "../../../pkg/streaming/port-forward-client.ts"
+import type { ForwardTarget } from "../../../pkg/streaming/port-forward-client.ts"
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { ImageService, RuntimeService } from "../../../pkg/cri/service.ts"
@@ -63,13 +63,6 @@ export interface ServedSocket {
   close(): Promise<void>
 }
 
-/** The process whose streams a URL is for. */
-export interface CommandOf {
-  readonly containerId: string
-  /** A new process in the container, or the container's own. */
-  readonly process: "exec" | "container"
-}
-
 /**
  * Opens the URLs that the runtime's exec, attach and portForward return. All methods reject with an Error when the URL
  * cannot be reached.
@@ -79,8 +72,10 @@ export interface RuntimeStreams {
    * Whether the output of an attached client ends when its input does, unless the container's own input is closed then.
    */
   readonly inputEndsOutput: boolean
-  remoteCommand(url: string, streams: CommandStreams, of: CommandOf): Promise<RemoteCommandClient>
-  portForward(url: string): Promise<PortForwardClient>
+  exec(url: string, streams: CommandStreams, containerId: string): Promise<RemoteCommandClient>
+  attach(url: string, streams: CommandStreams): Promise<RemoteCommandClient>
+  /** Each connection may need a URL of its own. */
+  portForward(urlOf: () => Promise<string>): Promise<ForwardTarget>
 }
 
 /** Files of the host that the kubelet writes for pods or reads from them. Paths are absolute. */

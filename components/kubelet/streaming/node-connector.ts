@@ -13,7 +13,7 @@ import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 import { attached } from "./attached.ts"
-import type { CommandOf } from "../runtime/runtime.ts"
+import { withInputApart } from "./input-apart.ts"
 import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { VolumeUsages } from "../stats/volume-usage.ts"
@@ -64,35 +64,62 @@ export function nodeConnector({
   }
 
   async function join(
-    url: string,
-    streams: CommandStreams,
-    of: CommandOf,
+    command: RemoteCommandClient,
     accept: () => Promise<RemoteCommandSession | undefined>,
-    seen: (command: RemoteCommandClient) => RemoteCommandClient = (command) => command,
+    seen: (command: RemoteCommandClient) => RemoteCommandClient = (unchanged) => unchanged,
   ): Promise<void> {
-    const command = await runtime.streams.remoteCommand(url, streams, of)
     const session = await accept()
     if (session === undefined) return command.close()
-    await joinRemoteCommand(session, seen(command))
+    await joinRemoteCommand(session, seen(command)) // in one turn: what comes must find its reader
   }
 
-  /** Whether a run was over, with all that it printed, almost as soon as it began. */
-  async function wasShort({ id, pod, startedAt, logPath }: RuntimeContainer): Promise<boolean> {
-    if (clock.now() - startedAt > SHORT_MS || ((await runtime.files.size(logPath)) ?? 0) === 0) return false
-    const hasEnded = () => cache.container(id)?.state !== "running"
-    if (hasEnded()) return true
-    // The runtime tells of the end of a container a little later than its streams end.
+  /**
+   * Resolves to true when a container has ended, of which the runtime tells a little later than its streams end; to
+   * false when it has not within `limitMs` milliseconds.
+   */
+  async function hasEnded({ id, pod }: RuntimeContainer, limitMs?: number): Promise<boolean> {
+    const isOver = () => cache.container(id)?.state !== "running"
+    if (isOver()) return true
     return new Promise((resolve) => {
       const settle = (ended: boolean) => {
         forget()
-        timer.cancel()
+        timer?.cancel()
         resolve(ended)
       }
       const forget = cache.on((uid) => {
-        if (uid === pod.uid && hasEnded()) settle(true)
+        if (uid === pod.uid && isOver()) settle(true)
       })
-      const timer = clock.setTimeout(() => settle(false), END_TOLD_MS)
+      const timer = limitMs === undefined ? undefined : clock.setTimeout(() => settle(false), limitMs)
     })
+  }
+
+  /** Whether a run was over, with all that it printed, almost as soon as it began. */
+  async function wasShort(run: RuntimeContainer): Promise<boolean> {
+    if (clock.now() - run.startedAt > SHORT_MS || ((await runtime.files.size(run.logPath)) ?? 0) === 0) return false
+    return hasEnded(run, END_TOLD_MS)
+  }
+
+  /** Attaches to a container: to its input in a session of its own, see `withInputApart`. */
+  async function attachTo(
+    run: RuntimeContainer,
+    streams: CommandStreams,
+    inputEndsOutput: boolean,
+  ): Promise<RemoteCommandClient> {
+    const connected = async (part: CommandStreams) => {
+      const { stdin, stdout, stderr, tty } = part
+      const url = await orApiError(runtime.containers.attach({ containerId: run.id, stdin, stdout, stderr, tty }))
+      return runtime.streams.attach(url, part)
+    }
+    const wanted = { ...streams, stderr: streams.stderr && !streams.tty }
+    if (!wanted.stdin || (!wanted.stdout && !wanted.stderr)) return connected(wanted)
+    const output = await connected({ ...wanted, stdin: false })
+    try {
+      const input = await connected({ ...wanted, stdout: false, stderr: false })
+      return withInputApart(output, input, { inputEndsOutput, hasEnded: (limitMs) => hasEnded(run, limitMs) })
+    } catch (err) {
+      output.close()
+      throw err
+    }
   }
 
   const logs: NodeConnector["logs"] = async (target, options, signal) => {
@@ -130,25 +157,17 @@ export function nodeConnector({
           tty,
         }),
       )
-      await join(url, streams, { containerId, process: "exec" }, accept)
+      await join(await runtime.streams.exec(url, streams, containerId), accept)
     },
     async attach(target, { container, streams }, accept) {
-      const { stdin, stdout, stderr, tty } = streams
       const pod = podOf(target)
       const run = runningOf(pod, container)
-      const url = await orApiError(
-        runtime.containers.attach({ containerId: run.id, stdin, stdout, stderr: stderr && !tty, tty }),
-      )
       const closesInput = containersOf(pod).some(
         (of) => of.container.name === container && of.container.stdinOnce === true && of.container.tty !== true,
       )
-      await join(url, streams, { containerId: run.id, process: "container" }, accept, (command) =>
-        attached(command, {
-          clock,
-          inputEndsOutput: runtime.streams.inputEndsOutput && !closesInput,
-          missed: () => wasShort(run),
-        }),
-      )
+      const inputEndsOutput = runtime.streams.inputEndsOutput && !closesInput
+      const command = await attachTo(run, streams, inputEndsOutput)
+      await join(command, accept, (whole) => attached(whole, { clock, inputEndsOutput, missed: () => wasShort(run) }))
     },
     async portForward(target, accept) {
       const pod = podOf(target)
@@ -158,7 +177,7 @@ export function nodeConnector({
           "InternalError",
           `unable to forward port because pod is not running. Current status=${status.status(pod).phase ?? "Pending"}`,
         )
-      const client = await runtime.streams.portForward(await orApiError(runtime.containers.portForward(sandbox.id, [])))
+      const client = await runtime.streams.portForward(() => orApiError(runtime.containers.portForward(sandbox.id, [])))
       const session = await accept()
       if (session === undefined) return client.close()
       await joinPortForward(session, client)

@@ -143,6 +143,61 @@ describeOnNode("the streams of a pod", () => {
     }
   })
 
+  test.each(["exec >&- 2>&-", "exec >&-", "exec 2>&-"])(
+    "attaching gives all its input to a container that had done `%s` before",
+    async (closes) => {
+      const input = randomBytes(2 * MIB)
+      const name = `closed-${sha256(Buffer.from(closes)).slice(0, 8)}`
+      await cluster.runPod(name, {
+        restartPolicy: "Never",
+        containers: [
+          {
+            name: "c",
+            image: BUSYBOX,
+            command: sh(`${closes}; >/tmp/closed; sha256sum >/dev/termination-log`),
+            stdin: true,
+            stdinOnce: true,
+          },
+        ],
+      })
+      await finished(
+        await startCommand(cluster.server, "SPDY", name, sh("while [ ! -e /tmp/closed ]; do usleep 1000; done")),
+        new Uint8Array(),
+      )
+      const { code } = await finished(await startCommand(cluster.server, "SPDY", name, undefined), input)
+      expect(code).toBe(0)
+      await cluster.kubectl.ok(["wait", "pod", name, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=20s"])
+      const { status } = await cluster.client.get(Pod, { name, namespace: "default" })
+      expect(status.containerStatuses![0]!.state.terminated!.message).toBe(`${sha256(input)}  -\n`)
+      await cluster.client.delete(Pod, { name, namespace: "default" })
+    },
+  )
+
+  test("attaching to a container that ends meanwhile comes to an end", async () => {
+    const names = Array.from({ length: 3 }, (_, i) => `ending-${i}`)
+    await Promise.all(
+      names.map((name) =>
+        cluster.runPod(name, {
+          restartPolicy: "Never",
+          containers: [{ name: "c", image: BUSYBOX, command: sh("read -r line"), stdin: true }],
+        }),
+      ),
+    )
+    for (const name of names) {
+      const first = await startCommand(cluster.server, "SPDY", name, undefined)
+      first.stdin.write("go\n")
+      const others = Array.from({ length: 8 }, async () => {
+        const other = await startCommand(cluster.server, "SPDY", name, undefined).catch(() => undefined)
+        other?.stdout.resume()
+        other?.stderr.resume()
+        await other?.status
+      })
+      first.stdout.resume()
+      first.stderr.resume()
+      await Promise.all([first.status, ...others])
+    }
+  })
+
   test("a forwarded port carries all bytes, and a connection that the pod resets ends alone", async () => {
     const forwarding = await forwardPorts(cluster.server, "streams")
     const echo = async (size: number) => {

@@ -1,6 +1,7 @@
 import { madeOnce } from "../../../../../pkg/cache/made-once.ts"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { CriClient } from "../../../../../pkg/cri/client.ts"
+import { forwardEach } from "../../../../../pkg/streaming/each-port.ts"
 import { connectPortForward } from "../../../../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../../../../pkg/streaming/remote-command-client.ts"
 import type { RuntimeStreams } from "../../runtime.ts"
@@ -17,9 +18,9 @@ export function criStreams(cri: Pick<CriClient, "runtime" | "processExits">, clo
   return {
     // As containerd does. Source: pkg/cri/io/container_io.go Attach.
     inputEndsOutput: true,
-    async remoteCommand(url, streams, { containerId, process }) {
+    async exec(url, streams, containerId) {
       // The output of a terminal ends with its process only.
-      const held = streams.stdin && !streams.tty ? await outputs.hold(containerId, process) : undefined
+      const held = streams.stdin && !streams.tty ? await outputs.hold(containerId) : undefined
       try {
         const command = await connectRemoteCommand({ url, streams })
         return held === undefined ? command : withWholeInput(command, held, clock)
@@ -28,7 +29,8 @@ export function criStreams(cri: Pick<CriClient, "runtime" | "processExits">, clo
         throw err
       }
     },
-    portForward: (url) => connectPortForward({ url }),
+    attach: (url, streams) => connectRemoteCommand({ url, streams }),
+    portForward: (urlOf) => forwardEach(async () => connectPortForward({ url: await urlOf() })),
   }
 }
 

@@ -51,9 +51,9 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 test("the outputs of the next exec with an input do not end before its process", async () => {
   // given one that runs already, and a probe's
   const old = pipesOf("old")
-  const held = (await outputs.hold("c1", "exec"))!
+  const held = (await outputs.hold("c1"))!
   const probe = pipesOf("probe", ["stdout", "stderr"])
-  const later = (await outputs.hold("c1", "exec"))! // by which the probe is seen before the exec
+  const later = (await outputs.hold("c1"))! // by which the probe is seen before the exec
 
   // when
   const pipes = pipesOf("exec1")
@@ -80,7 +80,7 @@ test("the outputs of the next exec with an input do not end before its process",
 
 test("the outputs of a process that has ended already are not held", async () => {
   // given an exec of which the end is told before its pipes are found
-  const held = (await outputs.hold("c1", "exec"))!
+  const held = (await outputs.hold("c1"))!
   exits.push({ containerId: "c1", id: "exec1" })
   await turn()
   // when
@@ -92,7 +92,7 @@ test("the outputs of a process that has ended already are not held", async () =>
 })
 
 test("each of several execs in a container holds its own, until nobody needs them", async () => {
-  const [one, two] = [(await outputs.hold("c1", "exec"))!, (await outputs.hold("c1", "exec"))!]
+  const [one, two] = [(await outputs.hold("c1"))!, (await outputs.hold("c1"))!]
   const first = pipesOf("exec1")
   expect(await one.isHeld).toBe(true)
   const second = pipesOf("exec2")
@@ -103,41 +103,8 @@ test("each of several execs in a container holds its own, until nobody needs the
   expect([first("stdout"), second("stderr")].map(hasEnded)).toEqual([true, true])
 })
 
-test("the outputs of a container are held while a client is attached", async () => {
-  const pipes = pipesOf("c1")
-  const held = (await outputs.hold("c1", "container"))!
-  expect(await held.isHeld).toBe(true)
-  expect(hasEnded(pipes("stdout"))).toBe(false)
-  held.release()
-  expect(hasEnded(pipes("stdout"))).toBe(true)
-})
-
-test("what a client has held is let go with it, while others go on", async () => {
-  // given two who are attached, and an exec
-  const own = pipesOf("c1")
-  const exec = (await outputs.hold("c1", "exec"))!
-  const pipes = pipesOf("exec1")
-  expect(await exec.isHeld).toBe(true)
-  const [one, two] = [(await outputs.hold("c1", "container"))!, (await outputs.hold("c1", "container"))!]
-  expect(await Promise.all([one.isHeld, two.isHeld])).toEqual([true, true])
-
-  // when one after the other goes, and one comes
-  one.release()
-  expect(hasEnded(own("stdout"))).toBe(false)
-  two.release()
-  expect(hasEnded(own("stdout"))).toBe(true)
-  const three = (await outputs.hold("c1", "container"))!
-  expect(await three.isHeld).toBe(true)
-  exec.release()
-
-  // then
-  expect([own("stdout"), pipes("stdout")].map(hasEnded)).toEqual([false, true])
-  three.release()
-  expect(hasEnded(own("stdout"))).toBe(true)
-})
-
 test("nothing stays held when the connection to the runtime is lost", async () => {
-  const held = (await outputs.hold("c1", "exec"))!
+  const held = (await outputs.hold("c1"))!
   const pipes = pipesOf("exec1")
   expect(await held.isHeld).toBe(true)
   exits.fail(new Error("unavailable"))
@@ -148,14 +115,14 @@ test("nothing stays held when the connection to the runtime is lost", async () =
 test("nothing is held where the runtime does not tell which processes end", async () => {
   exits.fail(new Error("unavailable"))
   const mute = new HeldOutputs({ clock: realClock, stateDir: async () => folder, exits: () => exits })
-  const held = (await mute.hold("c1", "exec"))!
+  const held = (await mute.hold("c1"))!
   pipesOf("exec1")
   expect(await held.isHeld).toBe(false)
 })
 
 test("the input that a process has left unread makes room", async () => {
   // given
-  const held = (await outputs.hold("c1", "exec"))!
+  const held = (await outputs.hold("c1"))!
   const pipes = pipesOf("exec1")
   await held.isHeld
   const input = openSync(pipes("stdin"), constants.O_RDWR | constants.O_NONBLOCK)
@@ -179,5 +146,5 @@ test("the input that a process has left unread makes room", async () => {
 
 test("another runtime than containerd has nothing to hold", async () => {
   const other = new HeldOutputs({ clock: realClock, stateDir: async () => undefined, exits: () => exits })
-  expect(await other.hold("c1", "exec")).toBeUndefined()
+  expect(await other.hold("c1")).toBeUndefined()
 })

@@ -22,10 +22,10 @@ export interface HeldOutput {
 }
 
 /**
- * containerd stops passing on the input of an exec or attach as soon as one of its outputs has ended, and so loses
+ * containerd stops passing on the input of an exec as soon as one of its outputs has ended, and so loses
  * what was on the way: `cat > file` closes its standard output at once. Each output is a named pipe, which ends when
  * nobody has it open for writing: so the kubelet opens it too, until the process has ended.
- * Source: containerd pkg/cri/io/exec_io.go, container_io.go (Attach), helpers.go (newFifos); the same up to 2.3.
+ * Source: containerd pkg/cri/io/exec_io.go, helpers.go (newFifos); the same up to 2.3.
  */
 export class HeldOutputs {
   readonly #options: HeldOutputsOptions
@@ -37,18 +37,18 @@ export class HeldOutputs {
   }
 
   /**
-   * Holds the outputs of the container's own process, or of the next exec with an input and no terminal. Resolves to
-   * undefined where the runtime has no such pipes.
+   * Holds the outputs of the container's next exec with an input and no terminal. Resolves to undefined where the
+   * runtime has no such pipes.
    */
-  async hold(containerId: string, which: "exec" | "container"): Promise<HeldOutput | undefined> {
+  async hold(containerId: string): Promise<HeldOutput | undefined> {
     const stateDir = await this.#options.stateDir()
     if (stateDir === undefined) return undefined
     let pipes = this.#containers.get(containerId)
     if (pipes === undefined) {
-      pipes = new ProcessPipes(containerId, join(stateDir, "containers", containerId, "io"), this.#options.clock)
+      pipes = new ProcessPipes(join(stateDir, "containers", containerId, "io"), this.#options.clock)
       this.#containers.set(containerId, pipes)
     }
-    const held = pipes.add(which)
+    const held = pipes.add()
     let isOver = false
     const release = () => {
       if (isOver) return

@@ -1,10 +1,9 @@
 import { closeSync, constants, openSync, readdirSync, readSync, watch, type FSWatcher } from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { join } from "node:path"
 import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
 
 /** Somebody who needs the pipes of a process held; resolves to whether they are. */
 export interface Waiting extends PromiseWithResolvers<boolean> {
-  readonly which: "exec" | "container"
   /** The process, once its outputs were found, and the pipe of its input. */
   found?: { readonly id: string; readonly input: string }
 }
@@ -13,11 +12,10 @@ export interface Waiting extends PromiseWithResolvers<boolean> {
 const MOST_TRIES = 50
 
 /**
- * The named pipes of a container's processes while somebody needs them held. Each process has a folder, in which
+ * The named pipes of the execs in a container while somebody needs them held. Each process has a folder, in which
  * containerd makes `<id>-stdin` (if it has an input), `<id>-stdout` and `<id>-stderr` (without a terminal).
  */
 export class ProcessPipes {
-  readonly #containerId: string
   readonly #folder: string
   readonly #clock: Clock
   #watcher: FSWatcher | undefined
@@ -29,18 +27,14 @@ export class ProcessPipes {
   readonly #held = new Map<string, readonly number[]>()
   /** Processes that have ended while somebody waits, who may find their pipes only then. */
   readonly #ended = new Set<string>()
-  /** The container's own process, once its outputs are held. */
-  #own: Waiting["found"]
   readonly #all = new Set<Waiting>()
   #waiting: Waiting[] = []
 
-  constructor(containerId: string, folder: string, clock: Clock) {
-    this.#containerId = containerId
+  constructor(folder: string, clock: Clock) {
     this.#folder = folder
     this.#clock = clock
     // What runs already is no process to come.
-    for (const name of namesIn(folder))
-      if (!namesIn(join(folder, name)).includes(`${containerId}-stdin`)) this.#seen.add(name)
+    for (const name of namesIn(folder)) this.#seen.add(name)
     try {
       this.#watcher = watch(folder, () => this.look())
       this.#watcher.on("error", () => this.#watcher?.close())
@@ -49,8 +43,8 @@ export class ProcessPipes {
     }
   }
 
-  add(which: Waiting["which"]): Waiting {
-    const waiting: Waiting = { ...Promise.withResolvers<boolean>(), which }
+  add(): Waiting {
+    const waiting: Waiting = Promise.withResolvers<boolean>()
     this.#all.add(waiting)
     this.#waiting.push(waiting)
     this.#tries = 0
@@ -61,12 +55,7 @@ export class ProcessPipes {
   remove(waiting: Waiting): boolean {
     this.#settle(waiting, false)
     if (!this.#all.delete(waiting)) return false
-    const { found } = waiting
-    if (found !== undefined && ![...this.#all].some((other) => other.found?.id === found.id)) {
-      this.#release(found.id)
-      // Others may attach to the container again.
-      if (found.id === this.#containerId) this.#seen.delete(basename(dirname(found.input)))
-    }
+    if (waiting.found !== undefined) this.#release(waiting.found.id)
     if (this.#all.size > 0) return false
     this.#watcher?.close()
     this.#again?.cancel()
@@ -77,11 +66,6 @@ export class ProcessPipes {
   look(): void {
     if (this.#waiting.length === 0) return
     for (const name of namesIn(this.#folder)) if (!this.#seen.has(name)) this.#lookAt(name)
-    if (this.#own !== undefined && this.#held.has(this.#containerId))
-      for (const waiting of this.#waiting.filter(({ which }) => which === "container")) {
-        waiting.found = this.#own
-        this.#settle(waiting, true)
-      }
   }
 
   /** A process has ended. */
@@ -103,14 +87,11 @@ export class ProcessPipes {
       return
     }
     const id = stderr.slice(0, -"-stderr".length)
-    const which = id === this.#containerId ? "container" : "exec"
-    const waiting = this.#waiting.find((one) => one.which === which)
-    if (waiting === undefined && which === "container") return
+    const [waiting] = this.#waiting
     this.#seen.add(name)
     // Another process without an input, such as a probe's.
     if (!files.includes(`${id}-stdin`) || waiting === undefined) return
     waiting.found = { id, input: join(folder, `${id}-stdin`) }
-    if (which === "container") this.#own = waiting.found
     this.#settle(waiting, this.#hold(id, [join(folder, `${id}-stdout`), join(folder, stderr)]))
   }
 

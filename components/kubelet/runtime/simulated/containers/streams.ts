@@ -35,7 +35,11 @@ export class SimulatedStreams implements RuntimeStreams {
     return url
   }
 
-  async remoteCommand(url: string): Promise<RemoteCommandClient> {
+  exec(url: string): Promise<RemoteCommandClient> {
+    return this.attach(url)
+  }
+
+  async attach(url: string): Promise<RemoteCommandClient> {
     const what = this.#take(url)
     if (what.kind === "ports") throw new CriError("InvalidArgument", "Exec", `${url} is for ports`)
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
@@ -60,7 +64,8 @@ export class SimulatedStreams implements RuntimeStreams {
     }
   }
 
-  async portForward(url: string) {
+  async portForward(urlOf: () => Promise<string>) {
+    const url = await urlOf()
     const what = this.#take(url)
     if (what.kind !== "ports") throw new CriError("InvalidArgument", "PortForward", `${url} is for a command`)
     const closed = Promise.withResolvers<void>()
