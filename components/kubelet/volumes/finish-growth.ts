@@ -9,10 +9,11 @@ import {
 } from "../../../pkg/api/core/v1/persistentvolume/resize-status.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
+import { localMountFolder } from "./volume-paths.ts"
 
 /**
- * Does the node's part of the expansion of a claim that a pod of this node uses: enlarges the block device, and writes
- * the new size to the claim's status. Does nothing unless the claim waits for the node. Source:
+ * Does the node's part of the expansion of a claim that a pod of this node uses: enlarges the block device or its file
+ * system, and writes the new size to the claim's status. Does nothing unless the claim waits for the node. Source:
  * pkg/volume/util/operationexecutor/node_expander.go.
  * @throws Error when the device cannot grow; the claim then has the condition NodeResizeError
  */
@@ -27,8 +28,10 @@ export async function finishGrowth(context: KubeletContext, pod: Pod, claim: Per
   const begun = state === "NodeResizePending" ? await write(claim, nodeResizeInProgress(claim.status)) : claim
   const name = JSON.stringify(volume.metadata.name)
   try {
-    if (volume.spec.local !== undefined && volume.spec.volumeMode === "Block")
-      await runtime.volumes.growDevice(volume.spec.local.path)
+    const { local, volumeMode } = volume.spec
+    if (local !== undefined && volumeMode === "Block") await runtime.volumes.growDevice(local.path)
+    else if (local !== undefined)
+      await runtime.volumes.growLocal({ path: local.path, folder: localMountFolder(config, volume.metadata.name!) })
   } catch (err) {
     const reason = err instanceof Error ? err.message : String(err)
     const failed = resizeFailed(begun.status, "NodeResizeError", reason, timestamp(clock))

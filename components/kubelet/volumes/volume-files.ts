@@ -51,6 +51,19 @@ export interface DeviceRequest {
   readonly link: string
 }
 
+/** A local volume for a pod. */
+export interface LocalVolumeRequest {
+  /** A folder, or a block device with a file system or with nothing. */
+  readonly path: string
+  /** The folder at which the file system of a block device is mounted, for all pods. */
+  readonly folder: string
+  /** The path of a link to `folder` in the pod's folder, which records that the pod uses the mount. */
+  readonly link: string
+  /** The type of the file system that a device has or gets. */
+  readonly fsType: string
+  readonly options: readonly string[]
+}
+
 /**
  * The operations on folders, mounts and owners that volumes need. Paths are absolute. All methods reject with an Error
  * whose message users may see.
@@ -88,11 +101,18 @@ export interface VolumeFiles {
    * Returns the path of the block device of a volume. @throws Error when the path is neither a block device nor a file
    */
   mapDevice(request: DeviceRequest): Promise<string>
+  /**
+   * Returns the folder of a local volume: its path, or the folder at which the file system of its device is mounted.
+   * Makes a file system on an empty device. @throws Error when the path is neither a folder nor a block device
+   */
+  mountLocal(request: LocalVolumeRequest): Promise<string>
   /** Gives a loop device the new size of its file. Does nothing for other block devices. */
   growDevice(path: string): Promise<void>
+  /** Gives the file system of a local volume the size of its block device. Does nothing for a folder. */
+  growLocal(request: Pick<LocalVolumeRequest, "path" | "folder">): Promise<void>
   /**
-   * Releases the devices of one pod: removes its links below `folder`, and detaches loop devices that no pod in the
-   * folder `pods` uses any more.
+   * Releases the devices of one pod: removes its links below `folder`, unmounts file systems and detaches loop devices
+   * that no pod in the folder `pods` uses any more.
    */
   unmapDevices(folder: string, pods: string): Promise<void>
   /**

@@ -25,3 +25,14 @@ export const subPathsFolder = (config: KubeletConfig, podUid: string): string =>
  */
 export const devicesFolder = (config: KubeletConfig, podUid: string): string =>
   join(podFolder(config, podUid), "volumeDevices")
+
+/**
+ * Returns the folder at which the file system of a local volume's block device is mounted, for all pods. Source:
+ * generateBlockDeviceBaseGlobalPath in pkg/volume/local/local.go.
+ */
+export const localMountFolder = (config: KubeletConfig, volume: string): string =>
+  join(config.root, "plugins/kubernetes.io/local-volume/mounts", volume)
+
+/** Returns the link by which a pod's folder records that the pod uses a local volume. */
+export const localLink = (config: KubeletConfig, podUid: string, volume: string): string =>
+  join(devicesFolder(config, podUid), "kubernetes.io~local-volume", volume)

@@ -167,6 +167,26 @@ describeOnNode("local storage", () => {
     60_000,
   )
 
+  /** Makes a volume of a device of the machine, and a claim that takes it, both of this name. */
+  async function claimDevice(name: string, volumeMode: "Block" | "Filesystem", device: string): Promise<void> {
+    const common = { accessModes: ["ReadWriteOnce" as const], volumeMode, storageClassName: "" }
+    await cluster.create(PersistentVolume, {
+      metadata: { name },
+      spec: {
+        ...common,
+        capacity: { storage: "1Mi" },
+        local: { path: device },
+        nodeAffinity: {
+          required: { nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/os", operator: "Exists" }] }] },
+        },
+      },
+    })
+    await cluster.create(PersistentVolumeClaim, {
+      metadata: { name, namespace },
+      spec: { ...common, volumeName: name, resources: { requests: { storage: "1Mi" } } },
+    })
+  }
+
   test.skipIf(!hasLoop)(
     "a device of the machine is a local volume",
     async () => {
@@ -175,30 +195,7 @@ describeOnNode("local storage", () => {
       writeFileSync(file, Buffer.alloc(2 ** 20, "d"))
       const device = (await run("losetup", ["--find", "--show", file])).out.trim()
       try {
-        await cluster.create(PersistentVolume, {
-          metadata: { name: "device" },
-          spec: {
-            capacity: { storage: "1Mi" },
-            accessModes: ["ReadWriteOnce"],
-            volumeMode: "Block",
-            storageClassName: "",
-            local: { path: device },
-            nodeAffinity: {
-              required: {
-                nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/os", operator: "Exists" }] }],
-              },
-            },
-          },
-        })
-        await cluster.create(PersistentVolumeClaim, {
-          metadata: { name: "device", namespace },
-          spec: {
-            accessModes: ["ReadWriteOnce"],
-            resources: { requests: { storage: "1Mi" } },
-            volumeMode: "Block",
-            storageClassName: "",
-          },
-        })
+        await claimDevice("device", "Block", device)
         // when
         const output = await cluster.output(
           "device",
@@ -209,6 +206,37 @@ describeOnNode("local storage", () => {
         expect(output).toBe("ddd")
         await cluster.client.delete(Pod, { name: "device", namespace })
         await cluster.gone(Pod, "device")
+      } finally {
+        await run("losetup", ["--detach", device])
+      }
+    },
+    60_000,
+  )
+
+  test.skipIf(!hasLoop)(
+    "an empty device of the machine gets a file system as a local volume for files, whose next pod finds them",
+    async () => {
+      // given
+      const file = join(dataDir, "empty-device")
+      writeFileSync(file, Buffer.alloc(8 * 2 ** 20))
+      const device = (await run("losetup", ["--find", "--show", file])).out.trim()
+      const isMounted = async () => (await mountPoints()).some((mount) => mount.device === device)
+      try {
+        await claimDevice("files", "Filesystem", device)
+        const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "files" } }]
+        const volumeMounts = [{ name: "data", mountPath: "/data" }]
+        const use = async (name: string, script: string) => {
+          const output = await cluster.output(name, { command: sh(script), volumeMounts }, { volumes })
+          await cluster.client.delete(Pod, { name, namespace })
+          await cluster.gone(Pod, name)
+          return output
+        }
+        // when
+        await use("files-writer", "echo kept > /data/note")
+        const output = await use("files-reader", "cat /data/note && grep -c ' /data ext4 ' /proc/mounts")
+        // then
+        expect(output).toBe("kept\n1\n")
+        while (await isMounted()) await Bun.sleep(20)
       } finally {
         await run("losetup", ["--detach", device])
       }

@@ -2,7 +2,6 @@
  * Mounts the PersistentVolume to which a claim is bound, if its type needs no CSI driver. Source:
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
  */
-import { join } from "node:path"
 import { PersistentVolume } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { PROVISIONED_BY } from "../../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
@@ -13,7 +12,7 @@ import type { MountedVolume } from "../mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountLocal } from "./local.ts"
 import { mountNfs } from "./nfs.ts"
-import { devicesFolder } from "../volume-paths.ts"
+import { localLink } from "../volume-paths.ts"
 import { mountFirst, type VolumeMounter, type VolumeSetup } from "../volume-setup.ts"
 
 export interface ClaimSource {
@@ -104,7 +103,7 @@ async function mountPersistent(
   if (volumeMode === "Block") {
     if (local === undefined)
       throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which only local volumes can have here`)
-    const link = join(devicesFolder(context.config, pod.metadata.uid!), "kubernetes.io~local-volume", metadata.name!)
+    const link = localLink(context.config, pod.metadata.uid!, metadata.name!)
     const hostPath = await context.runtime.volumes.mapDevice({ path: local.path, link })
     return { name, hostPath, readOnly: false, isDevice: true }
   }

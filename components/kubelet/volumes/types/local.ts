@@ -1,24 +1,39 @@
 import type { LocalVolumeSource } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumesource.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ownershipFor } from "../ownership.ts"
+import { localLink, localMountFolder } from "../volume-paths.ts"
 import type { VolumeMounter, VolumeSetup } from "../volume-setup.ts"
 
 /**
- * Mounts a folder of the node from a PersistentVolume, and gives it to the pod's fsGroup. Source: pkg/volume/local
- * SetUpAt.
+ * Mounts a folder of the node, or the file system of a block device, from a PersistentVolume, and gives it to the pod's
+ * fsGroup. Source: pkg/volume/local MountDevice and SetUpAt.
  */
 export const mountLocal: VolumeMounter<LocalVolumeSource> = async (setup) => {
-  const { context, volume, source } = setup
-  await context.runtime.volumes.checkHostPath(source.path, "Directory")
-  await ownFor(setup)
-  return { name: volume.name, hostPath: source.path, readOnly: false, measured: "filesystem" }
+  const {
+    context: { config, runtime },
+    pod,
+    volume,
+    source: { path, fsType = "" },
+    persistent,
+  } = setup
+  if (persistent === undefined) throw new Error("a local volume is used through a claim")
+  const { name, mountOptions, readOnly } = persistent
+  const hostPath = await runtime.volumes.mountLocal({
+    path,
+    folder: localMountFolder(config, name),
+    link: localLink(config, pod.metadata.uid!, name),
+    fsType: fsType || "ext4",
+    options: [...(readOnly ? ["ro"] : []), ...mountOptions],
+  })
+  await ownFor(setup, hostPath)
+  return { name: volume.name, hostPath, readOnly: false, measured: "filesystem" }
 }
 
 /**
  * Gives the folder to the pod's fsGroup when the pod is the first to use it. Another pod may be writing there
  * otherwise: it keeps what it has, and an event says so.
  */
-async function ownFor({ context, pod, source: { path }, persistent, users }: VolumeSetup<LocalVolumeSource>) {
+async function ownFor({ context, pod, persistent, users }: VolumeSetup<LocalVolumeSource>, path: string) {
   const { uid = "" } = pod.metadata
   const isUsed = users.add(path, uid)
   const ownership = ownershipFor(pod, false, pod.spec.securityContext.fsGroupChangePolicy)

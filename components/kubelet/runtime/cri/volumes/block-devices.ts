@@ -1,44 +1,74 @@
-import { mkdir, readdir, readlink, realpath, rm, stat, symlink } from "node:fs/promises"
+import { mkdir, readdir, readlink, realpath, rm, rmdir, stat, symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
 import { run } from "../../../../../pkg/process/run.ts"
-import type { DeviceRequest } from "../../../volumes/volume-files.ts"
+import type { DeviceRequest, LocalVolumeRequest } from "../../../volumes/volume-files.ts"
+import { growFileSystem, mountDevice } from "./device-file-system.ts"
 import { unlessMissing } from "./missing.ts"
+import { unmountBelow } from "./mounts.ts"
 
 /**
- * Block devices for pods. A device is passed on as it is. A file becomes a loop device, which all pods that use the
- * file share until the last of them is gone. The folder of each pod has links to its devices, so that they are known
- * after a restart. Source: pkg/volume/util/volumepathhandler.
+ * Block devices for pods. A device is passed on as it is, or its file system is mounted, once for all pods. A file
+ * becomes a loop device. Both last until the last pod that uses them is gone. The folder of each pod has links to what
+ * it uses, so that this is known after a restart. Source: pkg/volume/util/volumepathhandler, pkg/volume/local.
  *
- * Calls take turns. Otherwise a device that one pod lets go of could be detached after another pod was given it, which
- * would then read nothing, or the next file that gets the device.
+ * Calls about one path take turns. Otherwise a device that one pod lets go of could be detached after another pod was
+ * given it, which would then read nothing, or the next file that gets the device.
  */
 export class BlockDevices {
-  #turn: Promise<unknown> = Promise.resolve()
+  /** The last call about each path, until it ends. */
+  readonly #turns = new Map<string, Promise<unknown>>()
 
   /** Returns the path of the block device. @throws Error when `path` is neither a block device nor a file */
   map(request: DeviceRequest): Promise<string> {
-    return this.#inTurn(() => map(request))
+    return this.#inTurn(request.path, () => map(request))
+  }
+
+  /** Returns the folder of a local volume, at which the file system of a block device is mounted. */
+  async mountLocal(request: LocalVolumeRequest): Promise<string> {
+    const { path, folder } = request
+    const found = await unlessMissing(stat(path))
+    if (found === undefined) throw new Error(`path ${JSON.stringify(path)} does not exist`)
+    if (found.isDirectory()) return path
+    if (!found.isBlockDevice()) throw new Error(`${path}: only directory and block device are supported`)
+    return this.#inTurn(folder, () => mountFileSystem(request))
   }
 
   /** Gives the loop devices of a file the file's size, while pods use them. Source: losetup(8) --set-capacity. */
   grow(path: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#inTurn(path, async () => {
       for (const device of await loopDevicesOf(path)) await run("losetup", ["--set-capacity", device])
     })
   }
 
-  /**
-   * Releases the devices to which the links below `folder` point. Loop devices that no other pod uses are detached.
-   * @param pods the folder of all pods
-   */
-  unmap(folder: string, pods: string): Promise<void> {
-    return this.#inTurn(() => unmap(folder, pods))
+  /** Gives the file system of a block device the size of the device; does nothing for a folder. */
+  async growLocal({ path, folder }: Pick<LocalVolumeRequest, "path" | "folder">): Promise<void> {
+    if (!(await stat(path)).isBlockDevice()) return
+    await this.#inTurn(folder, async () => growFileSystem(await realpath(path), folder))
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(() => undefined) // told to the caller
+  /**
+   * Releases what the links below `folder` point to. Loop devices and mounts that no other pod uses end.
+   * @param pods the folder of all pods
+   */
+  async unmap(folder: string, pods: string): Promise<void> {
+    const own = await linksBelow(folder)
+    for (const { link, target } of own) await this.#inTurn(target, () => release({ link, target, folder, pods }))
+    if (own.length > 0) await rm(folder, { recursive: true, force: true })
+  }
+
+  #inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#turns.get(path) ?? Promise.resolve()).then(work)
+    const ended = done.then(
+      () => this.#end(path, ended),
+      () => this.#end(path, ended), // told to the caller
+    )
+    this.#turns.set(path, ended)
     return done
+  }
+
+  #end(path: string, turn: Promise<unknown>): void {
+    if (this.#turns.get(path) === turn) this.#turns.delete(path)
   }
 }
 
@@ -46,44 +76,72 @@ async function map({ path, link }: DeviceRequest): Promise<string> {
   const found = await unlessMissing(stat(path))
   if (found === undefined) throw new Error(`block device ${path} does not exist`)
   if (!found.isBlockDevice() && !found.isFile()) throw new Error(`${path} is neither a block device nor a file`)
-  await mkdir(dirname(link), { recursive: true, mode: 0o750 })
-  // The link is made first, so that a loop device which a crash leaves attached is found by it.
-  if ((await unlessMissing(readlink(link))) !== path) {
-    await rm(link, { force: true })
-    await symlink(path, link)
-  }
+  await noteUse(link, path)
   if (found.isBlockDevice()) return realpath(path)
   const [device] = await loopDevicesOf(path)
   if (device !== undefined) return device
   return (await run("losetup", ["--find", "--show", "--", path])).trim()
 }
 
-async function unmap(folder: string, pods: string): Promise<void> {
-  const own = await targetsBelow(folder)
-  if (own.length === 0) return
-  await rm(folder, { recursive: true, force: true })
+async function mountFileSystem(request: LocalVolumeRequest): Promise<string> {
+  const { path, folder, link } = request
+  await noteUse(link, folder)
+  if ((await mountPoints()).some((mount) => mount.path === folder)) return folder
+  await mkdir(folder, { recursive: true, mode: 0o750 })
+  await mountDevice({ ...request, device: await realpath(path) })
+  return folder
+}
+
+/** Makes the link of a pod to what it uses: before that, so that a device which a crash leaves attached is found. */
+async function noteUse(link: string, target: string): Promise<void> {
+  if ((await unlessMissing(readlink(link))) === target) return
+  await mkdir(dirname(link), { recursive: true, mode: 0o750 })
+  await rm(link, { force: true })
+  await symlink(target, link)
+}
+
+/** Ends what a link points to unless another pod uses it, and then removes the link. */
+async function release({ link, target, folder, pods }: Link & { readonly folder: string; readonly pods: string }) {
   const uids = (await unlessMissing(readdir(pods))) ?? []
-  const others = new Set((await Promise.all(uids.map((uid) => targetsBelow(join(pods, uid, DEVICES))))).flat())
-  for (const path of own) {
-    if (others.has(path)) continue
-    // The owner of the volume may have removed the file already.
-    for (const device of await loopDevicesOf(path, `${path} (deleted)`)) await run("losetup", ["--detach", device])
+  const folders = uids.map((uid) => join(pods, uid, DEVICES)).filter((other) => other !== folder)
+  const others = (await Promise.all(folders.map(linksBelow))).flat()
+  if (others.every((other) => other.target !== target)) {
+    if ((await unlessMissing(stat(target)))?.isDirectory() === true) {
+      await unmountBelow([target])
+      await unlessMissing(rmdir(target))
+    } else {
+      // The owner of the volume may have removed the file already.
+      for (const device of await loopDevicesOf(target, `${target} (deleted)`))
+        await run("losetup", ["--detach", device])
+    }
   }
+  await rm(link, { force: true })
 }
 
 /** The folder in a pod's folder that has the links. Source: getPodVolumeDevicesDir. */
 export const DEVICES = "volumeDevices"
 
-/** Returns the targets of the links in the subfolders of a folder. */
-async function targetsBelow(folder: string): Promise<readonly string[]> {
+interface Link {
+  readonly link: string
+  /** The path of a device or a file, or the folder at which a file system is mounted. */
+  readonly target: string
+}
+
+/** Returns the links in the subfolders of a folder. */
+async function linksBelow(folder: string): Promise<readonly Link[]> {
   const kinds = (await unlessMissing(readdir(folder))) ?? []
   const found = await Promise.all(
     kinds.map(async (kind) => {
-      const links = (await unlessMissing(readdir(join(folder, kind)))) ?? []
-      return Promise.all(links.map((link) => unlessMissing(readlink(join(folder, kind, link)))))
+      const names = (await unlessMissing(readdir(join(folder, kind)))) ?? []
+      return Promise.all(
+        names.map(async (name) => {
+          const link = join(folder, kind, name)
+          return { link, target: await unlessMissing(readlink(link)) }
+        }),
+      )
     }),
   )
-  return found.flat().filter((path) => path !== undefined)
+  return found.flat().filter((each): each is Link => each.target !== undefined)
 }
 
 interface LoopDevices {

@@ -29,7 +29,9 @@ export function hostVolumes(): VolumeFiles {
     groupOf: async (folder) => (await stat(folder)).gid,
     checkHostPath,
     mapDevice: (request) => devices.map(request),
+    mountLocal: (request) => devices.mountLocal(request),
     growDevice: (path) => devices.grow(path),
+    growLocal: (request) => devices.growLocal(request),
     unmapDevices: (folder, pods) => devices.unmap(folder, pods),
     bindSubPath,
     async openInside(volume, path) {

@@ -69,7 +69,15 @@ export class MemoryVolumes implements VolumeFiles {
     return path
   }
 
+  async mountLocal({ path }: { readonly path: string }): Promise<string> {
+    if (!this.#files.has(path)) throw new Error(`path ${JSON.stringify(path)} does not exist`)
+    if (!this.#files.isFolder(path)) throw new Error(`${path}: only directory and block device are supported`)
+    return path
+  }
+
   async growDevice(): Promise<void> {}
+
+  async growLocal(): Promise<void> {}
 
   async unmapDevices(): Promise<void> {}
 

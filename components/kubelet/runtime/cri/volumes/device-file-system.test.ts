@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { readFile, statfs, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
+import { run } from "../../../../../pkg/process/run.ts"
+import { BlockDevices } from "./block-devices.ts"
+
+const MIB = 2 ** 20
+const HAS_ALL =
+  process.getuid?.() === 0 && existsSync("/dev/loop-control") && Bun.which("mkfs.ext4") !== null && Bun.which("blkid")
+if (!HAS_ALL) console.warn("!!! SKIPPED: file systems on devices: need root, loop devices, mkfs.ext4 and blkid")
+/** The kernel lets only CAP_SYS_RESOURCE (bit 24) enlarge a mounted ext4. */
+const MAY_RESIZE =
+  (BigInt(`0x${/CapEff:\s*(\w+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]}`) >> 24n) % 2n === 1n
+if (!MAY_RESIZE) console.warn("!!! SKIPPED: growth of mounted file systems: needs CAP_SYS_RESOURCE")
+
+describe.skipIf(!HAS_ALL)("a local volume whose path is a block device", () => {
+  let base: string
+  let file: string
+  let pods: string
+  let folder: string
+  let path: string
+  let devices: BlockDevices
+  beforeEach(async () => {
+    base = mkdtempSync(join(tmpdir(), "k3ts-file-system-"))
+    file = join(base, "disk")
+    pods = join(base, "pods")
+    folder = join(base, "mounts/pv")
+    devices = new BlockDevices()
+    writeFileSync(file, "")
+    truncateSync(file, 16 * MIB)
+    path = (await run("losetup", ["--find", "--show", file])).trim()
+  })
+  afterEach(async () => {
+    if (await isMounted()) await run("umount", [folder])
+    await run("losetup", ["--detach", path])
+    rmSync(base, { recursive: true, force: true })
+  })
+  const isMounted = async () => (await mountPoints()).some((mount) => mount.path === folder)
+  const typeOf = async () => (await run("blkid", ["-p", "-s", "TYPE", "-o", "value", path]).catch(() => "")).trim()
+  const folderOf = (pod: string) => join(pods, pod, "volumeDevices")
+  const mount = (pod: string, { fsType = "ext4", options = [] as readonly string[] } = {}) => {
+    const link = join(folderOf(pod), "kubernetes.io~local-volume/pv")
+    return devices.mountLocal({ path, folder, link, fsType, options })
+  }
+
+  test("gets a file system, which all pods share until the last is gone, and which keeps its files", async () => {
+    // given two pods that come at the same time
+    expect(await Promise.all([mount("a"), mount("b")])).toEqual([folder, folder])
+    expect(await typeOf()).toBe("ext4")
+    await writeFile(join(folder, "note"), "kept")
+    // when one goes, and the kubelet begins anew
+    await devices.unmap(folderOf("a"), pods)
+    devices = new BlockDevices()
+    expect(await mount("b")).toBe(folder)
+    expect(await readFile(join(folder, "note"), "utf8")).toBe("kept")
+    // then the other's end unmounts it
+    await devices.unmap(folderOf("b"), pods)
+    await devices.unmap(folderOf("b"), pods)
+    expect(await isMounted()).toBe(false)
+    expect(existsSync(folder)).toBe(false)
+    // and the next pod finds the files
+    await mount("c")
+    expect(await readFile(join(folder, "note"), "utf8")).toBe("kept")
+  })
+
+  test("is mounted for a pod that starts while the previous pod ends", async () => {
+    await mount("a")
+    await Promise.all([devices.unmap(folderOf("a"), pods), mount("b")])
+    expect(await isMounted()).toBe(true)
+  })
+
+  test.skipIf(!MAY_RESIZE)("grows while pods use it", async () => {
+    await mount("a")
+    const size = async () => (await statfs(folder)).blocks
+    const before = await size()
+    truncateSync(file, 32 * MIB)
+    await run("losetup", ["--set-capacity", path])
+    // when
+    await devices.growLocal({ path, folder })
+    // then
+    expect(await size()).toBeGreaterThan(1.8 * before)
+  })
+
+  test("keeps a file system of another type, and the error names it", async () => {
+    await run("mkfs.ext2", ["-q", path])
+    await expect(mount("a", { fsType: "xfs" })).rejects.toThrow(
+      `local: failed to mount device ${path}, which has ext2 at ${folder} (fstype: xfs), error `,
+    )
+    expect(await typeOf()).toBe("ext2")
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  test("gets no file system for a pod that may only read", async () => {
+    await expect(mount("a", { options: ["ro"] })).rejects.toThrow("cannot mount unformatted disk")
+    expect(await typeOf()).toBe("")
+    // and one that has a file system is mounted read-only
+    await devices.unmap(folderOf("a"), pods)
+    await mount("b")
+    await devices.unmap(folderOf("b"), pods)
+    await mount("a", { options: ["ro"] })
+    expect(writeFile(join(folder, "note"), "")).rejects.toThrow("read-only")
+  })
+
+  test("is mounted with the type of file system that its volume wants, which is no path of a program", async () => {
+    await expect(mount("a", { fsType: "../x" })).rejects.toThrow('"../x" is no type of file systems')
+    await mount("a", { fsType: "ext3" })
+    expect(await typeOf()).toBe("ext3")
+  })
+})
+
+describe("a local volume", () => {
+  const request = { folder: "/nowhere/pv", link: "/nowhere/link", fsType: "ext4", options: [] }
+
+  test("whose path is a folder is this folder", async () => {
+    expect(await new BlockDevices().mountLocal({ ...request, path: "/" })).toBe("/")
+  })
+
+  test("whose path is neither a folder nor a block device is refused", async () => {
+    const devices = new BlockDevices()
+    await expect(devices.mountLocal({ ...request, path: "/nowhere" })).rejects.toThrow('path "/nowhere" does not exist')
+    await expect(devices.mountLocal({ ...request, path: "/etc/hostname" })).rejects.toThrow(
+      "only directory and block device are supported",
+    )
+  })
+})
