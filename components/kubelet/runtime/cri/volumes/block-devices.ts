@@ -59,18 +59,16 @@ export class BlockDevices {
 
   #inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
     const done = (this.#turns.get(path) ?? Promise.resolve()).then(work)
-    const ended = done.then(
-      () => this.#end(path, ended),
-      () => this.#end(path, ended), // told to the caller
-    )
-    this.#turns.set(path, ended)
+    const turn = done.then(nothing, nothing) // An error is told to the caller.
+    this.#turns.set(path, turn)
+    void turn.then(() => {
+      if (this.#turns.get(path) === turn) this.#turns.delete(path)
+    })
     return done
   }
-
-  #end(path: string, turn: Promise<unknown>): void {
-    if (this.#turns.get(path) === turn) this.#turns.delete(path)
-  }
 }
+
+const nothing = (): void => {}
 
 async function map({ path, link }: DeviceRequest): Promise<string> {
   const found = await unlessMissing(stat(path))

@@ -54,8 +54,7 @@ async function formatOf(device: string): Promise<string | undefined> {
     if (exitCode(err) === NOTHING_FOUND) return ""
     throw err
   })
-  const tags = new Map(output.split("\n").map((line) => line.split("=", 2) as [string, string?]))
-  return tags.has("PTTYPE") ? "unknown data, probably partitions" : tags.get("TYPE")
+  return /^PTTYPE=/m.test(output) ? "unknown data, probably partitions" : /^TYPE=(.*)$/m.exec(output)?.[1]
 }
 
 /** blkid(8) ends with this when a device has none of the tags. */
