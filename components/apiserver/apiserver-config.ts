@@ -62,6 +62,8 @@ export interface ApiServerConfig {
   readonly files?: ServingFiles
   /** Called when the store is open and before those files are read or made: servers that share a store share some. */
   readonly beforeFiles?: () => Promise<void>
+  /** The issuers of service account tokens, of which the first one signs; the cluster's own name unless given. */
+  readonly issuers?: readonly string[] | undefined
   /** How long history is kept, in milliseconds; an hour unless given. */
   readonly historyMs?: number
   /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */
@@ -70,6 +72,8 @@ export interface ApiServerConfig {
   readonly historyBytes?: number
   /** Starts even if acknowledged writes, or the whole database, are missing below `dataDir`. */
   readonly acceptDataLoss?: boolean
+  /** Whether commits below `dataDir` do not wait for the disk. For tests of other programs. */
+  readonly unsafeNoFsync?: boolean
   /** The store that several servers share, instead of one below `dataDir`. */
   readonly datastore?: DatastoreConfig | undefined
   /** What is encrypted below `dataDir`, or in the store that is shared. */

@@ -169,6 +169,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
 
     const frontProxy = frontProxyCertificates(() => clock.now())
     const keys = opened.verifyingKeys ?? [opened.signingKey]
+    const issuers = config.issuers ?? [DEFAULT_ISSUER]
+    const [issuer = DEFAULT_ISSUER] = issuers
     const objects = new Objects(storage)
     const authenticator = createAuthenticator({
       expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
@@ -179,12 +181,12 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
         createBootstrapTokens({ objects, now: () => clock.now() }),
         createLegacyTokens({
-          verifier: createLegacyTokenVerifier({ keys, apiAudiences: [DEFAULT_ISSUER] }),
+          verifier: createLegacyTokenVerifier({ keys, apiAudiences: issuers }),
           objects,
           used: keepLastUsed({ client: () => ownClient, clock, log }),
         }),
         createServiceAccountTokens({
-          verifier: createTokenVerifier({ keys, clock }),
+          verifier: createTokenVerifier({ keys, issuers, clock }),
           objects,
           now: () => clock.now(),
         }),
@@ -215,8 +217,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ingress: config.ingress === true,
       gateway: config.gateway === true,
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
-      tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }),
-      apiAudiences: [DEFAULT_ISSUER],
+      tokenIssuer: createTokenIssuer({ key: opened.signingKey, issuer, clock, random }),
+      apiAudiences: issuers,
       reviewToken: authenticator.token,
       componentStatuses: () =>
         componentStatuses({
@@ -277,7 +279,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         clock,
         profiler: config.profiler,
         openApi: createOpenApi(scheme, plane.aggregator.openApi, clock),
-        serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
+        serviceAccounts: { issuer, keys },
         serverAddress: () => joinHostPort(advertiseAddress, port),
         secretsEncryption: secretsEncryptionPaths(stored?.encryption),
       }),

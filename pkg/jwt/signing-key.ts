@@ -54,12 +54,12 @@ export function loadOrCreateSigningKey(path: string): SigningKey {
 }
 
 /**
- * Returns the keys that verify tokens: of each private and each public key of a PEM text, in their order. The first one
- * signs; the later ones signed earlier tokens.
+ * Returns the keys that verify tokens: of each private key, public key and certificate of a PEM text, in their order.
+ * The first one signs; the later ones signed earlier tokens.
  * @throws Error for a text without keys
  */
 export function verifyingKeysIn(pem: string): readonly VerifyingKey[] {
-  const blocks = pem.match(/-----BEGIN [A-Z ]*KEY-----[\s\S]*?-----END [A-Z ]*KEY-----/g) ?? []
+  const blocks = pem.match(/-----BEGIN ([A-Z ]*KEY|CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? []
   if (blocks.length === 0) throw new TypeError("it holds no key in PEM")
   return blocks.map((block) => describe(createPublicKey(block)))
 }

@@ -22,6 +22,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import("./test-cluster.ts"),
   },
   {
+    name: "test-assets",
+    summary: "Make etcd and kube-apiserver for suites on envtest",
+    load: () => import("./test-assets.ts"),
+  },
+  {
     name: "check-config",
     summary: "Check whether this machine has what k3ts needs",
     load: () => import("./check-config.ts"),

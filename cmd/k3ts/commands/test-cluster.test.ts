@@ -23,7 +23,25 @@ test("test-cluster exits with the command's exit code and leaves nothing behind"
   expect(existsSync(path)).toBe(false)
 })
 
+test("test-cluster --api-only has no controllers and no nodes, and takes pods without a service account", () => {
+  // when a command asks the API, as any client does
+  const program = `
+    const { loadKubeconfig } = await import("${join(import.meta.dirname, "../../../pkg/client/kubeconfig.ts")}")
+    const { createHttpsTransport } = await import("${join(import.meta.dirname, "../../../pkg/client/https.ts")}")
+    const { newClient } = await import("${join(import.meta.dirname, "../../../pkg/client/new-client.ts")}")
+    const { Pod } = await import("${join(import.meta.dirname, "../../../pkg/api/core/v1/pod/pod.ts")}")
+    const { Node } = await import("${join(import.meta.dirname, "../../../pkg/api/core/v1/node/node.ts")}")
+    const client = newClient(createHttpsTransport({ config: loadKubeconfig(process.env.KUBECONFIG), userAgent: "test" }))
+    await client.create(Pod, { metadata: { name: "a", namespace: "default" }, spec: { containers: [{ name: "a", image: "a" }] } })
+    console.log((await client.list(Pod)).items.length, (await client.list(Node)).items.length)
+    process.exit()`
+  const { status, stdout, stderr } = k3ts("--api-only", "--", process.execPath, "-e", program)
+  // then
+  expect([status, stdout, stderr]).toEqual([0, "1 0\n", ""])
+})
+
 test.each([
+  [["--api-only", "--nodes", "2"], 2, "--api-only has no nodes"],
   [["--", "/no/such/program"], 127, "cannot run /no/such/program"],
   [["--nodes", "many"], 2, "must be a whole number"],
 ] as const)("test-cluster %j exits with %d", (args, code, message) => {

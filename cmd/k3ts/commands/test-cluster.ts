@@ -7,12 +7,20 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger } from "../../../pkg/log/log.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { startCluster, type Cluster } from "../../../components/cluster/testing/cluster.ts"
+import type { ClusterOptions } from "../../../components/cluster/testing/options/options.ts"
 import { boolean, value } from "../cli/flags.ts"
 import { reading } from "../cli/flag-type.ts"
 import { featureGates } from "../cli/values.ts"
+import { UsageError } from "../cli/usage-error.ts"
 import { defineCommand } from "../cli/command.ts"
 
 const MOST_NODES = 1000
+/** The cluster of suites that take a running API server and play all other parts themselves. */
+const API_ONLY: ClusterOptions = {
+  nodes: 0,
+  components: { controllers: false, scheduler: false },
+  admission: { disabled: ["ServiceAccount"] },
+}
 /** The exit codes of a shell for a command that it cannot find, and for one that it may not run. */
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
@@ -31,7 +39,10 @@ export default defineCommand({
     "Without a command it prints the path of the kubeconfig and waits for Ctrl-C. The exit code is the command's.",
   ].join("\n"),
   flags: {
-    nodes: value(nodeCount.default(1), "How many simulated nodes", { placeholder: "N" }),
+    nodes: value(nodeCount.optional(), "How many simulated nodes", { placeholder: "N", defaultText: "1" }),
+    "api-only": boolean(
+      "Only the API server, as envtest has it: no controllers, scheduler, nodes and ServiceAccount admission",
+    ),
     "feature-gates": value(featureGates.prefault(""), "Feature gates to switch on or off", {
       placeholder: "NAME=BOOL,…",
       defaultText: "as in Kubernetes 1.36",
@@ -40,6 +51,8 @@ export default defineCommand({
   },
   positionals: { name: "COMMAND…", min: 0, max: Infinity },
   async run({ flags, args, print }) {
+    if (flags["api-only"] && flags.nodes !== undefined)
+      throw new UsageError("--api-only has no nodes: leave --nodes out, or --api-only")
     const log = createLogger({
       clock: realClock,
       format: "text",
@@ -52,7 +65,7 @@ export default defineCommand({
       const stopped = untilSignal()
       cluster = await startCluster({
         clock: "real",
-        nodes: flags.nodes,
+        ...(flags["api-only"] ? API_ONLY : { nodes: flags.nodes ?? 1 }),
         features: flags["feature-gates"],
         log,
         history: "10m",

@@ -31,7 +31,13 @@ export async function openStorage(
   signal?: AbortSignal,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
-  const { frozen = false, historyBytes, acceptDataLoss, encryption: config = NOTHING_ENCRYPTED } = storageConfig
+  const {
+    frozen = false,
+    historyBytes,
+    acceptDataLoss,
+    unsafeNoFsync,
+    encryption: config = NOTHING_ENCRYPTED,
+  } = storageConfig
   if (storageConfig.datastore !== undefined)
     return (await import("./open-shared-storage.ts")).openSharedStorage(
       storageConfig.datastore,
@@ -57,6 +63,7 @@ export async function openStorage(
         parse: parseStored,
         evidence: clusterStateIn(dir),
         acceptLoss: acceptDataLoss,
+        unsafeNoFsync,
         clock,
         frozen,
         onProblem,

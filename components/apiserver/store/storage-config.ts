@@ -7,6 +7,8 @@ export interface StorageConfig {
   readonly historyBytes?: number
   /** Starts even if acknowledged writes, or the whole database, are missing. */
   readonly acceptDataLoss?: boolean
+  /** Whether commits do not wait for the disk: after a power cut the store may be lost. For tests of other programs. */
+  readonly unsafeNoFsync?: boolean
   /** Freezes objects, so that code that changes one in place throws. For tests. */
   readonly frozen?: boolean
   /** What is encrypted on the disk; what was encrypted before, unless given. */

@@ -31,6 +31,8 @@ export interface OpenOptions {
   readonly evidence?: string | undefined
   /** Whether to open the store although acknowledged writes are missing. */
   readonly acceptLoss?: boolean | undefined
+  /** Whether commits do not wait for the disk: after a power cut the store may be lost. For tests of other programs. */
+  readonly unsafeNoFsync?: boolean | undefined
   /** Opens the database for writing. Tests pass a function whose disk fails. */
   readonly openDatabase?: OpenDatabase
 }
@@ -60,7 +62,7 @@ const REVISIONS_AFTER_LOSS = 1_000_000
 
 /** @throws StorageError locked (names the process that holds the file), readonly, damaged, lost, full */
 export function openStore(options: OpenOptions): OpenStore {
-  const { file, openDatabase = (path) => openSqlite(path) } = options
+  const { file, openDatabase = (path) => openSqlite(path), unsafeNoFsync = false } = options
   let db: SqliteDatabase | undefined
   try {
     if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) === 0) {
@@ -81,6 +83,7 @@ export function openStore(options: OpenOptions): OpenStore {
     const state =
       inspected !== undefined && inspected.newest === (newestRow(db, file)?.[0] ?? 0) ? inspected : check(db, file)
     refuseLoss(options, state)
+    if (unsafeNoFsync) db.exec("PRAGMA synchronous = OFF")
     noteHolder(file)
     return { db, state: afterLoss(db, file, state) }
   } catch (err) {
