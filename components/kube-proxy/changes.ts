@@ -7,7 +7,7 @@ import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { OutsideAddresses, sameAddresses, servicesWithExternalIps } from "../../pkg/component/outside-addresses.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 import type { ServiceChange } from "./rule-writer.ts"
-import { concerns, servicePorts, type ServicePort } from "./service-ports.ts"
+import { concerns, makingServicePorts, type ServicePort } from "./service-ports.ts"
 
 const byService = (family: Family): Index<EndpointSlice> => ({
   name: `kube-proxy/service/${family}`,
@@ -97,7 +97,7 @@ export class Changes {
     return () => off.forEach((end) => end())
   }
 
-  /** Returns all ports as of the last call of `take`. */
+  /** Returns all ports as of the last call of `taking`. */
   all(): readonly ServicePort[] {
     return [...this.#ports.values()].flat()
   }
@@ -106,25 +106,30 @@ export class Changes {
     return this.#ports.get(key) ?? []
   }
 
-  /** Returns the changes since the last call by Service, and the times that triggered them. */
-  take(): { readonly changes: ReadonlyMap<string, ServiceChange>; readonly triggers: readonly number[] } {
+  /** Returns in steps the changes since the last call by Service, and the times that triggered them. */
+  *taking(): Generator<
+    void,
+    { readonly changes: ReadonlyMap<string, ServiceChange>; readonly triggers: readonly number[] }
+  > {
     const { informers, nodeName, family, metrics } = this.#parts
     const changes = new Map<string, ServiceChange>()
-    for (const key of this.#dirty) {
+    const triggers = [...this.#triggers.values()].flat()
+    this.#triggers = new Map()
+    metrics.endpointChangesPending.set(0)
+    metrics.serviceChangesPending.set(0)
+    for (const key of [...this.#dirty]) {
+      // A change that comes between two steps makes the key dirty again.
+      this.#dirty.delete(key)
       const service = informers.of(Service).get(key)
       const slices = informers.of(EndpointSlice).by(this.#byService, key)
       const place = { nodeName, zone: this.#zone() }
       const limited = (leftOut: number) => this.#parts.limited(service!, leftOut)
-      const after = service === undefined ? [] : servicePorts(service, slices, family, place, this.#addresses, limited)
+      const after =
+        service === undefined ? [] : yield* makingServicePorts(service, slices, family, place, this.#addresses, limited)
       changes.set(key, { before: this.of(key), after })
       if (after.length === 0) this.#ports.delete(key)
       else this.#ports.set(key, after)
     }
-    this.#dirty.clear()
-    metrics.endpointChangesPending.set(0)
-    metrics.serviceChangesPending.set(0)
-    const triggers = [...this.#triggers.values()].flat()
-    this.#triggers = new Map()
     return { changes, triggers }
   }
 

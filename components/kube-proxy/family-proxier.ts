@@ -3,6 +3,7 @@ import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { serviceCidrsOf } from "../../pkg/component/outside-addresses.ts"
 import type { OwnPort } from "../../pkg/component/own-ports.ts"
+import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -196,7 +197,7 @@ export class FamilyProxier {
 
   async #sync(): Promise<void> {
     const changes = this.#changes
-    const taken = changes.take()
+    const taken = await inSteps(changes.taking(), this.#context.clock)
     this.#triggers = [...this.#triggers, ...taken.triggers]
     const span = this.#context.tracing?.active()
     // Counted only for spans that are sent, since it takes a look at all Services.

@@ -5,6 +5,7 @@ import {
   parseAddress,
   type Family,
 } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { finished } from "../../pkg/clock/in-steps.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { portOf, SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { OutsideAddresses } from "../../pkg/component/outside-addresses.ts"
@@ -66,21 +67,27 @@ export const concerns = ({ metadata, addressType }: EndpointSlice, family: Famil
  * cluster that belong to somebody else are left out: see `OutsideAddresses`. `limited` is called with the number of
  * ports that are left out because those before them have `MOST_ENTRIES`.
  */
-export function servicePorts(
+export const servicePorts = (...input: Parameters<typeof makingServicePorts>): readonly ServicePort[] =>
+  finished(makingServicePorts(...input))
+
+/** Does the work of `servicePorts` in steps. */
+export function* makingServicePorts(
   service: Service,
   slices: readonly EndpointSlice[],
   family: Family,
   place: Place,
   addresses: Pick<OutsideAddresses, "externalProblem" | "clusterProblem">,
   limited: (leftOut: number) => void = () => undefined,
-): readonly ServicePort[] {
+): Generator<void, readonly ServicePort[]> {
   const { spec, metadata, status } = service
   const [clusterIp] = addressesOf(spec.clusterIPs ?? [spec.clusterIP ?? ""], family)
   if (clusterIp === undefined || spec.type === "ExternalName" || metadata.labels?.[PROXY_NAME] !== undefined) return []
   const outside = spec.type === "NodePort" || spec.type === "LoadBalancer"
-  const externalIps = addressesOf(spec.externalIPs ?? [], family).filter(
-    (ip) => addresses.externalProblem(ip) === undefined,
-  )
+  const externalIps: string[] = []
+  for (const ip of addressesOf(spec.externalIPs ?? [], family)) {
+    if (addresses.externalProblem(ip) === undefined) externalIps.push(ip)
+    yield
+  }
   const loadBalancerIps = addressesOf(
     (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ipMode === "Proxy" ? [] : (ip ?? []))),
     family,
@@ -123,6 +130,7 @@ export function servicePorts(
       cluster,
       local,
     })
+    yield
   }
   return found
 }

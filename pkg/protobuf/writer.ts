@@ -142,6 +142,17 @@ export class Writer {
     this.#pos += value.length
   }
 
+  /** Length, then the bytes that the text stands for; a buffer for each of many small values would take longer. */
+  base64(value: string): void {
+    const most = Math.ceil((value.length * 3) / 4)
+    // As in `string`, the length fits in one byte and can be written afterwards.
+    if (most >= 128) return this.bytes(Buffer.from(value, "base64"))
+    this.#reserve(1 + most)
+    const size = this.#buf.write(value, this.#pos + 1, "base64")
+    this.#buf[this.#pos] = size
+    this.#pos += 1 + size
+  }
+
   /** Writes bytes without a length: data that is encoded already. */
   raw(value: Uint8Array): void {
     this.#reserve(value.length)

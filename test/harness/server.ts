@@ -271,7 +271,9 @@ export function send(
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { host, port } = typeof to === "number" ? { host: "127.0.0.1", port: to } : to
-    const req = request({ agent, host, port, method, path, headers, rejectUnauthorized: false }, (res) => {
+    // Without a length, the body of a DELETE would be sent without any framing.
+    const framed = body === undefined ? headers : { "content-length": String(Buffer.byteLength(body)), ...headers }
+    const req = request({ agent, host, port, method, path, headers: framed, rejectUnauthorized: false }, (res) => {
       const chunks: Buffer[] = []
       res.on("data", (chunk: Buffer) => chunks.push(chunk))
       res.on("end", () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }))

@@ -1,3 +1,4 @@
+import { finished } from "../../../pkg/clock/in-steps.ts"
 import type { Element, Parts } from "./parts.ts"
 
 /** The value that an owner wants for an entry of a map. */
@@ -41,9 +42,19 @@ export class Desired {
 
   /** `owner` is `<namespace>/<name>` of a Service. */
   change(owner: string, before: Parts, after: Parts): void {
-    for (const element of before.elements) this.#set(element, (wish) => without(wish, rankOf(element, owner)))
-    for (const element of after.elements)
+    finished(this.changing(owner, before, after))
+  }
+
+  /** Does the work of `change` in steps. All must be taken before the content is read. */
+  *changing(owner: string, before: Parts, after: Parts): Generator<void> {
+    for (const element of before.elements) {
+      this.#set(element, (wish) => without(wish, rankOf(element, owner)))
+      yield
+    }
+    for (const element of after.elements) {
       this.#set(element, (wish) => withWish(wish, rankOf(element, owner), element.value))
+      yield
+    }
     exchange(this.#chains, this.#touchedChains, before.chains, after.chains)
     exchange(this.#affinities, this.#touchedAffinities, before.affinities, after.affinities)
   }
@@ -75,10 +86,18 @@ export class Desired {
 
   /** Returns what changed since the last call. */
   takeDelta(): Delta {
+    return finished(this.takingDelta())
+  }
+
+  /** Does the work of `takeDelta` in steps. */
+  *takingDelta(): Generator<void, Delta> {
+    const elements: Delta["elements"][number][] = []
+    for (const touched of this.#touched.values()) {
+      if (this.value(touched.container, touched.key) !== touched.before) elements.push(touched)
+      yield
+    }
     const delta: Delta = {
-      elements: [...this.#touched.values()].filter(
-        ({ container, key, before }) => this.value(container, key) !== before,
-      ),
+      elements,
       chains: changedOf(this.#touchedChains, this.#chains),
       affinities: changedOf(this.#touchedAffinities, this.#affinities),
     }

@@ -1,4 +1,5 @@
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { finished } from "../../../pkg/clock/in-steps.ts"
 import { FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import type { ServicePort } from "../service-ports.ts"
 import type { Endpoint } from "../topology.ts"
@@ -46,9 +47,12 @@ interface Builder {
  * for each Service make a change more expensive the more Services there are. Source of the behaviour: syncProxyRules in
  * pkg/proxy/nftables/proxier.go.
  */
-export function partsOf(ports: readonly ServicePort[]): Parts {
+export const partsOf = (ports: readonly ServicePort[]): Parts => finished(makingParts(ports))
+
+/** Does the work of `partsOf` in steps: a Service can have a hundred thousand entries. */
+export function* makingParts(ports: readonly ServicePort[]): Generator<void, Parts> {
   const builder: Builder = { elements: [], chains: new Map(), affinities: new Map() }
-  for (const port of ports) addPort(builder, port)
+  for (const port of ports) yield* addPort(builder, port)
   return builder
 }
 
@@ -62,7 +66,7 @@ interface Entrance {
   readonly yields?: true
 }
 
-function addPort(builder: Builder, port: ServicePort): void {
+function* addPort(builder: Builder, port: ServicePort): Generator<void> {
   const { elements } = builder
   const isServed = port.cluster.length > 0
   const at = (ip: string): Entrance => ({
@@ -112,6 +116,7 @@ function addPort(builder: Builder, port: ServicePort): void {
         value: `: goto ${spread(builder, port, entrance, true)}`,
         ...yields,
       })
+    yield
   }
 
   if (port.sourceRanges.length > 0) {
@@ -120,6 +125,7 @@ function addPort(builder: Builder, port: ServicePort): void {
   }
   for (const { ip, port: number } of port.local)
     elements.push({ container: HAIRPINS, key: `${ip} . ${ip} . ${port.protocol} . ${number}`, value: "" })
+  yield
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { finished } from "../../../pkg/clock/in-steps.ts"
 import { ADDRESS_TYPE } from "../../../pkg/netfilter/nft.ts"
 import type { Delta, Desired } from "./desired.ts"
 import { AFFINITY, tableOf } from "./names.ts"
@@ -10,11 +11,21 @@ export interface Existing {
   readonly affinities: ReadonlySet<string>
 }
 
+type Entry = readonly [container: string, key: string, value: string]
+
 /** The most entries in one command: `nft` allows any number, but its error messages quote the whole command. */
 const BATCH = 500
 
 /** Returns the `nft` commands that turn the table as it was last written into the wanted one. */
-export function partialTransaction(family: Family, desired: Desired, { elements, chains, affinities }: Delta): string {
+export const partialTransaction = (family: Family, desired: Desired, delta: Delta): string =>
+  finished(makingPartial(family, desired, delta))
+
+/** Does the work of `partialTransaction` in steps. */
+export function* makingPartial(
+  family: Family,
+  desired: Desired,
+  { elements, chains, affinities }: Delta,
+): Generator<void, string> {
   const table = tableOf(family)
   const gone = [...chains.keys()].filter((name) => desired.chain(name) === undefined)
   const wanted = [...chains.keys()].filter((name) => desired.chain(name) !== undefined)
@@ -22,19 +33,8 @@ export function partialTransaction(family: Family, desired: Desired, { elements,
     ...newSets(family, desired, affinities.keys()),
     ...wanted.flatMap((name) => emptyChain(table, name)),
     ...wanted.flatMap((name) => rules(table, name, desired.chain(name)!)),
-    ...elementCommands(
-      table,
-      "delete",
-      elements.flatMap(({ container, key, before }) => (before === undefined ? [] : [[container, key, ""] as const])),
-    ),
-    ...elementCommands(
-      table,
-      "add",
-      elements.flatMap(({ container, key }) => {
-        const value = desired.value(container, key)
-        return value === undefined ? [] : [[container, key, value] as const]
-      }),
-    ),
+    ...(yield* elementCommands(table, "delete", deleted(elements))),
+    ...(yield* elementCommands(table, "add", added(elements, desired))),
     // A chain is only emptied here, and removed later: see `staleChains` in writer.ts.
     ...gone.map((name) => `flush chain ${table} ${name}`),
     ...[...affinities.keys()]
@@ -47,16 +47,22 @@ export function partialTransaction(family: Family, desired: Desired, { elements,
  * Returns the commands that write the whole table, whatever it contains; the sets of session affinity are kept. Without
  * `existing` the table is created.
  */
-export function fullTransaction(
+export const fullTransaction = (...input: Parameters<typeof makingFull>): string => finished(makingFull(...input))
+
+/** Does the work of `fullTransaction` in steps. */
+export function* makingFull(
   family: Family,
   skeleton: Skeleton,
   desired: Desired,
   existing: Existing | undefined,
-): string {
+): Generator<void, string> {
   const table = tableOf(family)
+  const elements: string[] = []
+  for (const name of [...skeleton.sets.keys(), ...skeleton.maps.keys()]) {
+    for (const command of yield* elementCommands(table, "add", all(desired, name))) elements.push(command)
+  }
   const fixed = [...skeleton.chains.keys()]
   const own = [...desired.chains.keys()]
-  const containers = [...skeleton.sets.keys(), ...skeleton.maps.keys()]
   return lines([
     `add table ${table}`,
     ...(existing === undefined ? [`delete table ${table}`, `add table ${table}`] : []),
@@ -70,17 +76,26 @@ export function fullTransaction(
     ...newSets(family, desired, desired.affinities.keys()),
     ...[...skeleton.chains].flatMap(([name, of]) => rules(table, name, of)),
     ...own.flatMap((name) => rules(table, name, desired.chain(name)!)),
-    ...containers.flatMap((name) =>
-      elementCommands(
-        table,
-        "add",
-        [...desired.entries(name)].map(([key, value]) => [name, key, value] as const),
-      ),
-    ),
+    ...elements,
     ...[...(existing?.affinities ?? [])]
       .filter((name) => desired.affinity(name) === undefined)
       .map((name) => `delete set ${table} ${name}`),
   ])
+}
+
+function* deleted(elements: Delta["elements"]): Generator<Entry> {
+  for (const { container, key, before } of elements) if (before !== undefined) yield [container, key, ""]
+}
+
+function* added(elements: Delta["elements"], desired: Desired): Generator<Entry> {
+  for (const { container, key } of elements) {
+    const value = desired.value(container, key)
+    if (value !== undefined) yield [container, key, value]
+  }
+}
+
+function* all(desired: Desired, container: string): Generator<Entry> {
+  for (const [key, value] of desired.entries(container)) yield [container, key, value]
 }
 
 /** Returns the commands that remove the chains of the table that are no longer wanted. */
@@ -131,17 +146,24 @@ const newSets = (family: Family, desired: Desired, names: Iterable<string>): rea
  * Returns commands for entries given as container, key and value (undefined to delete), with as few commands as
  * possible.
  */
-function elementCommands(
+function* elementCommands(
   table: string,
   verb: "add" | "delete",
-  entries: readonly (readonly [container: string, key: string, value: string])[],
-): readonly string[] {
+  entries: Iterable<Entry>,
+): Generator<void, readonly string[]> {
+  const byContainer = new Map<string, string[]>()
+  for (const [container, key, value] of entries) {
+    const text = value === "" ? key : `${key} ${value}`
+    const known = byContainer.get(container)
+    if (known === undefined) byContainer.set(container, [text])
+    else known.push(text)
+    yield
+  }
   const commands: string[] = []
-  const byContainer = Map.groupBy(entries, ([container]) => container)
-  for (const [container, all] of byContainer)
-    for (let i = 0; i < all.length; i += BATCH) {
-      const texts = all.slice(i, i + BATCH).map(([, key, value]) => (value === "" ? key : `${key} ${value}`))
-      commands.push(`${verb} element ${table} ${container} { ${texts.join(", ")} }`)
+  for (const [container, texts] of byContainer)
+    for (let i = 0; i < texts.length; i += BATCH) {
+      commands.push(`${verb} element ${table} ${container} { ${texts.slice(i, i + BATCH).join(", ")} }`)
+      yield
     }
   return commands
 }

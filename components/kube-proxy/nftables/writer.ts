@@ -1,4 +1,5 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import { inSteps } from "../../../pkg/clock/in-steps.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
@@ -7,16 +8,9 @@ import { nftablesMetrics } from "../metrics.ts"
 import type { RuleInput, RuleWriter } from "../rule-writer.ts"
 import { Desired } from "./desired.ts"
 import { TABLE, tableOf } from "./names.ts"
-import { partsOf } from "./parts.ts"
+import { makingParts } from "./parts.ts"
 import { skeletonOf, type Skeleton, type SkeletonConfig } from "./skeleton.ts"
-import {
-  deletionOf,
-  existingIn,
-  fullTransaction,
-  partialTransaction,
-  staleChainsOf,
-  type Existing,
-} from "./transaction.ts"
+import { deletionOf, existingIn, makingFull, makingPartial, staleChainsOf, type Existing } from "./transaction.ts"
 
 export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs"> {
   readonly host: Host
@@ -56,7 +50,7 @@ export class NftablesWriter implements RuleWriter {
   }
 
   async write({ changes, serviceCidrs }: RuleInput): Promise<boolean> {
-    for (const [owner, { before, after }] of changes) this.#desired.change(owner, partsOf(before), partsOf(after))
+    await inSteps(this.#changing(changes), this.#config.clock)
     if (serviceCidrs.join() !== this.#serviceCidrs) this.forget()
     this.#serviceCidrs = serviceCidrs.join()
     try {
@@ -73,6 +67,11 @@ export class NftablesWriter implements RuleWriter {
     }
   }
 
+  *#changing(changes: RuleInput["changes"]): Generator<void> {
+    for (const [owner, { before, after }] of changes)
+      yield* this.#desired.changing(owner, yield* makingParts(before), yield* makingParts(after))
+  }
+
   async intact(): Promise<boolean> {
     const { host, family } = this.#config
     return (await tableNames(host, FAMILY_WORD[family])).includes(TABLE)
@@ -83,8 +82,9 @@ export class NftablesWriter implements RuleWriter {
   }
 
   async #writeChanges(): Promise<boolean> {
-    const delta = this.#desired.takeDelta()
-    const text = partialTransaction(this.#config.family, this.#desired, delta)
+    const { clock, family } = this.#config
+    const delta = await inSteps(this.#desired.takingDelta(), clock)
+    const text = await inSteps(makingPartial(family, this.#desired, delta), clock)
     if (text === "") return false
     await transact(this.#config.host, text)
     for (const name of delta.chains.keys()) this.#noteStale(name)
@@ -92,12 +92,12 @@ export class NftablesWriter implements RuleWriter {
   }
 
   async #writeAll(skeleton: Skeleton): Promise<void> {
-    const { host, log, family } = this.#config
+    const { host, log, family, clock } = this.#config
     const existing = await this.#existing()
-    this.#desired.takeDelta()
+    await inSteps(this.#desired.takingDelta(), clock)
     this.#stale.clear()
     try {
-      await transact(host, fullTransaction(family, skeleton, this.#desired, existing))
+      await transact(host, await inSteps(makingFull(family, skeleton, this.#desired, existing), clock))
       for (const name of staleChainsOf(skeleton, this.#desired, existing)) this.#noteStale(name)
     } catch (err) {
       if (existing === undefined) throw err
@@ -105,7 +105,7 @@ export class NftablesWriter implements RuleWriter {
         table: tableOf(family),
         err,
       })
-      await transact(host, fullTransaction(family, skeleton, this.#desired, undefined))
+      await transact(host, await inSteps(makingFull(family, skeleton, this.#desired, undefined), clock))
     }
     this.#skeleton = skeleton
   }

@@ -7,6 +7,7 @@ import { ApiError, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Client, Watch, WatchEvent } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import { TurnGate } from "../../../pkg/clock/turn-gate.ts"
 import { contain } from "../../../pkg/failure/contain.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 
@@ -44,13 +45,17 @@ export interface ObjectUser {
 /** First and longest delay before another attempt. Source: client-go tools/cache reflector.go. */
 const FIRST_BACKOFF_MS = 800
 const LONGEST_BACKOFF_MS = 30_000
+/** So many objects are asked for in one turn of the event loop: one pod can refer to 50,000. */
+const LISTS_OF_TURN = 50
 
 export class WatchedObjects {
   readonly #options: WatchedObjectsOptions
   readonly #followed = new Map<string, Followed<KubeObject>>()
+  readonly #gate: TurnGate
 
   constructor(options: WatchedObjectsOptions) {
     this.#options = options
+    this.#gate = new TurnGate(options.clock, LISTS_OF_TURN)
   }
 
   /** The number of watched objects. */
@@ -69,7 +74,7 @@ export class WatchedObjects {
     const key = `${resource.plural}/${namespace}/${name}`
     let followed = this.#followed.get(key) as Followed<T> | undefined
     if (followed === undefined) {
-      followed = new Followed(resource, namespace, name, this.#options, () => this.#followed.delete(key))
+      followed = new Followed(resource, namespace, name, this.#options, this.#gate, () => this.#followed.delete(key))
       this.#followed.set(key, followed as unknown as Followed<KubeObject>)
     }
     return new Use(followed, user, about)
@@ -114,6 +119,7 @@ class Followed<T extends KubeObject> {
   readonly #name: string
   readonly #fieldSelector: string
   readonly #options: WatchedObjectsOptions
+  readonly #gate: TurnGate
   /** Called when the last use has ended. */
   readonly #unused: () => void
   #object: T | undefined
@@ -130,8 +136,10 @@ class Followed<T extends KubeObject> {
     namespace: string,
     name: string,
     options: WatchedObjectsOptions,
+    gate: TurnGate,
     unused: () => void,
   ) {
+    this.#gate = gate
     this.#unused = unused
     this.#resource = resource
     this.#namespace = namespace
@@ -161,6 +169,9 @@ class Followed<T extends KubeObject> {
   #list(): Promise<void> {
     const first = this.#revision === undefined
     const listed = (async () => {
+      const turn = this.#gate.pass()
+      if (turn !== undefined) await turn
+      if (this.#stopped) return
       const { items, metadata } = await this.#options.client.list(this.#resource, {
         namespace: this.#namespace,
         fieldSelector: this.#fieldSelector,

@@ -4,7 +4,9 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { FewByKey } from "../../../pkg/cache/few-by-key.ts"
 import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
+import { TurnGate } from "../../../pkg/clock/turn-gate.ts"
 import type { KubeletContext } from "../context.ts"
 import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
@@ -43,11 +45,10 @@ export interface PodVolumesParts {
 export class PodVolumes implements ObjectUser, TokenHolder {
   readonly #parts: PodVolumesParts
   #pod: Pod
-  // Lists, not maps: a pod has few volumes, and there are very many pods.
   /** What was needed at the first mount. */
   readonly #needs: readonly Need[]
-  readonly #uses: ObjectUse<ConfigMap | Secret>[] = []
-  readonly #mounted: MountedVolume[] = []
+  readonly #uses = new FewByKey<ObjectUse<ConfigMap | Secret>>(({ about }) => about)
+  readonly #mounted = new FewByKey<MountedVolume>(({ name }) => name)
   /** Exists once a volume can grow, which most cannot. */
   #looks: VolumeLooks | undefined
   /** Volumes whose files are not up to date; undefined when there are none, as in most pods at most times. */
@@ -82,7 +83,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     this.#pod = pod
     this.#syncedAt = parts.context.clock.monotonic()
     this.#needs = neededBy(pod)
-    for (const { reference } of this.#needs) this.#uses.push(this.#follow(reference))
+    for (const { reference } of this.#needs) this.#uses.set(this.#follow(reference))
   }
 
   #follow(reference: Reference): ObjectUse<ConfigMap | Secret> {
@@ -117,18 +118,12 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   }
 
   #isMounted(volume: string): boolean {
-    return this.#mounted.some(({ name }) => name === volume)
+    return this.#mounted.has(volume)
   }
 
   /** The volumes that are mounted now. */
   get mounted(): readonly MountedVolume[] {
-    return this.#mounted
-  }
-
-  #noteMounted(mounted: MountedVolume): void {
-    const index = this.#mounted.findIndex(({ name }) => name === mounted.name)
-    if (index < 0) this.#mounted.push(mounted)
-    else this.#mounted[index] = mounted
+    return this.#mounted.items
   }
 
   /**
@@ -138,9 +133,12 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
     const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#isMounted(name))
+    const gate = new TurnGate(this.#parts.context.clock, MOUNTS_OF_TURN)
     const results = await Promise.allSettled(
       missing.map(async (volume) => {
-        this.#noteMounted(
+        const turn = gate.pass()
+        if (turn !== undefined) await turn
+        this.#mounted.set(
           contentsIn(volume) !== undefined
             ? await this.#write(volume)
             : await mountVolume({ ...this.#parts, pod, volume, signal }),
@@ -148,8 +146,8 @@ export class PodVolumes implements ObjectUser, TokenHolder {
       }),
     )
     this.#tried = true
-    if (this.#mounted.some(({ grow }) => grow !== undefined))
-      (this.#looks ??= new VolumeLooks(this.#parts.context, () => this.#mounted)).start()
+    if (this.mounted.some(({ grow }) => grow !== undefined))
+      (this.#looks ??= new VolumeLooks(this.#parts.context, () => this.mounted)).start()
     this.#schedule()
     signal.throwIfAborted()
     const failures = results.flatMap((result, index) => {
@@ -161,7 +159,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     // The caller reports the error that is thrown; the others are reported here.
     for (const { message } of others) this.#parts.context.events.event(pod, "Warning", "FailedMount", message)
     if (first !== undefined) throw first
-    return new Map(this.#mounted.map((mounted) => [mounted.name, mounted]))
+    return new Map(this.mounted.map((mounted) => [mounted.name, mounted]))
   }
 
   /**
@@ -218,7 +216,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     this.#stopped = true
     this.#nextSync?.cancel()
     this.#looks?.stop()
-    for (const object of this.#uses) object.release()
+    for (const object of this.#uses.items) object.release()
     await this.#atFiles?.catch(() => undefined)
   }
 
@@ -240,7 +238,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     for (const volume of this.#pod.spec.volumes ?? []) {
       if (!stale.has(volume.name) || this.#stopped) continue
       try {
-        this.#noteMounted(await this.#write(volume))
+        this.#mounted.set(await this.#write(volume))
         this.#told?.delete(volume.name)
       } catch (err) {
         if (contentsIn(volume)?.hasToken === true && !this.#renewals.some((renewal) => renewal.volume === volume.name))
@@ -274,8 +272,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   }
 
   async #read(reference: Reference): Promise<ConfigMap | Secret | undefined> {
-    const key = keyOf(reference)
-    return this.#uses.find(({ about }) => about === key)?.read()
+    return this.#uses.get(keyOf(reference))?.read()
   }
 
   /**
@@ -376,6 +373,9 @@ interface Renewal {
   /** Milliseconds of the monotonic clock. */
   at: number
 }
+
+/** So many mounts of a pod begin in one turn of the event loop: an object of 1.5 MB can have 100,000 volumes. */
+const MOUNTS_OF_TURN = 100
 
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000

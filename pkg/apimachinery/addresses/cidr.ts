@@ -31,7 +31,7 @@ export const bitsOf = (family: Family): number => (family === "IPv4" ? 32 : 128)
 
 /** Returns the number of a valid address. */
 export function addressNumber(address: string): bigint {
-  if (!isIPv6(address)) return address.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n)
+  if (!address.includes(":")) return BigInt(address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0))
   // The URL parser writes an IPv6 address in canonical form, whose groups are all hexadecimal.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::")
   const groups = (part: string) => (part === "" ? [] : part.split(":"))
@@ -43,7 +43,7 @@ export function addressNumber(address: string): bigint {
 
 /** Returns an address in the canonical form of RFC 5952, as a URL shows it. */
 export const canonicalAddress = (address: string): string =>
-  isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
+  address.includes(":") && isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
 /** Returns an address in canonical form: `10.43.0.1`, `fd43::1`. */
 export function addressText({ family, number }: Address): string {

@@ -139,7 +139,7 @@ export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
   },
   bytes: {
     wire: WIRE.bytes,
-    write: (writer, value) => writer.bytes(Buffer.from(value as string, "base64")),
+    write: (writer, value) => writer.base64(value as string),
     read: (reader) => Buffer.from(reader.bytes()).toString("base64"),
     isZero: (value) => value === "",
   },

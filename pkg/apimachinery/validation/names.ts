@@ -286,12 +286,13 @@ const unlike = (value: string, canonical: string): string | undefined =>
 
 /** Returns an IPv4 address without leading zeros, as a parser that reads `010` as ten would write it. */
 export const withoutLeadingZeros = (address: string): string =>
-  address.includes(":")
+  address.includes(":") || !ZERO_BEFORE_DIGIT.test(address)
     ? address
     : address
         .split(".")
         .map((part) => part.replace(/^0+(?=\d)/, ""))
         .join(".")
+const ZERO_BEFORE_DIGIT = /(?:^|\.)0\d/
 const hasHostBits = (address: string, bits: number): boolean =>
   addressNumber(address) % (1n << BigInt((address.includes(":") ? 128 : 32) - bits)) !== 0n
 

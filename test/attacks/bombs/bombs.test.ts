@@ -26,6 +26,10 @@ const TITLES = [
   "Service spec all lists",
   "NetworkPolicy spec.ingress all lists of one item",
   "Secret data items",
+  // Each mounted volume was once compared with all others, and so was each object that a pod names: such a pod stopped
+  // the server for minutes, at each start.
+  "Pod spec.volumes items",
+  "Pod spec.initContainers.envFrom items",
 ]
 
 const places = everyPlace(RESOURCES.filter(hasSample))
@@ -63,8 +67,10 @@ describe("a whole cluster", () => {
   )
 
   test("starts again while it has the largest objects", async () => {
-    // given objects that stay
-    for (const { resource, object } of bombs.slice(0, 2)) {
+    // given objects that stay, of which one made a start impossible
+    const stay = bombs.filter(({ title }) => /^(Endpoints|Pod spec.volumes)/.test(title))
+    expect(stay).toHaveLength(2)
+    for (const { resource, object } of stay) {
       const all = `/api/${resource.version}/namespaces/default/${resource.plural}`
       expect((await cluster.send("POST", all, object)).status).toBe(201)
     }

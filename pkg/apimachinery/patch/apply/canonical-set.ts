@@ -23,7 +23,7 @@ export function canonicalSet(set: FieldSet): FieldSet {
 
 function inOrder(node: FieldSet): FieldSet {
   let isSorted = true
-  let areFields = true
+  let arePlain = true
   let last: string | undefined
   /** The parts that are not in order. Most sets have none, and then nothing is allocated. */
   let changed: Map<string, readonly [string, FieldSet]> | undefined
@@ -34,12 +34,12 @@ function inOrder(node: FieldSet): FieldSet {
     if (name !== element || ordered !== child)
       changed = (changed ?? new Map<string, readonly [string, FieldSet]>()).set(element, [name, ordered])
     isSorted &&= last === undefined || compareElements(last, element) < 0
-    areFields &&= element.startsWith("f:") || element === SELF
+    arePlain &&= element.startsWith("f:") || element === SELF || isPlain(element)
     last = element
   }
   if (isSorted && changed === undefined) return node
-  // The order of fields is that of their texts, with the node itself first.
-  const names = areFields
+  // The order of plain elements is that of their texts: `.` for the node itself, `f:`, `k:`, `v:`.
+  const names = arePlain
     ? Object.keys(node).sort()
     : Object.keys(node).sort((a, b) => compareElements(changed?.get(a)?.[0] ?? a, changed?.get(b)?.[0] ?? b))
   const out: Record<string, FieldSet> = {}
@@ -67,7 +67,7 @@ function compareElements(a: string, b: string): number {
   if (a[0] !== b[0]) return KINDS.indexOf(a[0]!) - KINDS.indexOf(b[0]!)
   if (a === b || a === SELF) return 0
   // Both begin with the same two characters.
-  if (a[0] === "f" || (isPlainKey(a) && isPlainKey(b))) return compareTexts(a, b)
+  if (a[0] === "f" || (isPlain(a) && isPlain(b))) return compareTexts(a, b)
   const [left, right] = [a.slice(2), b.slice(2)]
   switch (a[0]) {
     case "i":
@@ -78,12 +78,12 @@ function compareElements(a: string, b: string): number {
 }
 
 /**
- * Whether the element is a key with one name and a text value, such as `k:{"type":"Ready"}`, whose characters all sort
- * after the quotation mark: such elements have the order of their values. Parsing each as JSON took a sixth of the time
- * for managedFields.
+ * Whether the element is a text value, or a key with one name and a text value, such as `k:{"type":"Ready"}`, whose
+ * characters all sort after the quotation mark: such elements have the order of their values. Parsing each as JSON took
+ * a sixth of the time for managedFields.
  */
-const isPlainKey = (element: string): boolean => PLAIN_KEY.test(element)
-const PLAIN_KEY = /^k:\{"[#-[\]-~]*":"[#-[\]-~]*"\}$/
+const isPlain = (element: string): boolean => PLAIN.test(element)
+const PLAIN = /^(?:v:"[#-[\]-~]*"|k:\{"[#-[\]-~]*":"[#-[\]-~]*"\})$/
 
 const TYPES = ["number", "string", "boolean", "list", "map", "null"]
 const typeOf = (value: unknown): string =>

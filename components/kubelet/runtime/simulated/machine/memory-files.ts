@@ -24,6 +24,11 @@ const textOf = (file: OpenedFile | LateText | string): string =>
   typeof file === "string" ? file : isLate(file) ? file.token : file.text
 const namesIn = (folder: Folder): readonly string[] => folder.filter((_, i) => i % 2 === 0) as string[]
 
+/** Folders of more entries have an index, from each name to its place. */
+const places = new WeakMap<Folder, Map<string, number>>()
+/** Two for each entry. */
+const LONG = 2 * 64
+
 /** Names of entries are shared, since the folders of most pods have the same names, on all nodes. */
 const names = new RecentTexts()
 
@@ -248,7 +253,10 @@ export class MemoryFiles implements PodFiles {
     if (at >= 0) {
       if (isFolder(folder[at + 1])) this.#forgetLast()
       folder[at + 1] = entry
-    } else folder.push(names.copyOf(name), entry)
+    } else {
+      places.get(folder)?.set(name, folder.length)
+      folder.push(names.copyOf(name), entry)
+    }
   }
 
   #remove(path: string): void {
@@ -257,6 +265,7 @@ export class MemoryFiles implements PodFiles {
     const slash = path.lastIndexOf("/")
     const folder = slash <= 0 ? this.#root : this.#folder(path.slice(0, slash))!
     folder.splice(placeOf(folder, path.slice(slash + 1)), 2)
+    places.delete(folder)
     if (isFolder(found)) this.#forgetLast()
     this.#gone(found, path)
   }
@@ -275,6 +284,15 @@ export class MemoryFiles implements PodFiles {
 
 /** Returns the index of a name in its folder, or -1. Searches from the end, since most calls are for the newest pod. */
 function placeOf(folder: Folder, name: string): number {
+  if (folder.length > LONG) {
+    let index = places.get(folder)
+    if (index === undefined) {
+      index = new Map()
+      for (let i = 0; i < folder.length; i += 2) index.set(folder[i] as string, i)
+      places.set(folder, index)
+    }
+    return index.get(name) ?? -1
+  }
   for (let i = folder.length - 2; i >= 0; i -= 2) if (folder[i] === name) return i
   return -1
 }
