@@ -18,6 +18,8 @@ export interface Runner {
   readonly versions?: string
   /** The declaration that adds our matchers to those of its `expect`. */
   readonly types: string
+  /** Its function that tells of a test that has failed; undefined for a runner that has none. */
+  readonly whenTestFails?: string
 }
 
 export const RUNNERS: Readonly<Record<string, Runner>> = {
@@ -28,6 +30,7 @@ export const RUNNERS: Readonly<Record<string, Runner>> = {
   },
   vitest: {
     module: "vitest",
+    whenTestFails: "onTestFailed",
     package: "vitest",
     versions: ">=5.0.0",
     // Its parameters must be those of vitest's own: these are of vitest 5.
@@ -53,10 +56,14 @@ export const RUNNERS: Readonly<Record<string, Runner>> = {
 /** The files that bring the matchers into each runner, by their paths below `dist`. */
 export function runnerFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
-  for (const [name, { module, types }] of Object.entries(RUNNERS)) {
+  for (const [name, { module, types, whenTestFails }] of Object.entries(RUNNERS)) {
     files.set(
       `matchers-${name}.js`,
-      `import { expect } from "${module}"\nimport { matchers } from "./matchers.js"\n\nexpect.extend(matchers)\n`,
+      whenTestFails === undefined
+        ? `import { expect } from "${module}"\nimport { matchers } from "./matchers.js"\n\nexpect.extend(matchers)\n`
+        : `import { expect, ${whenTestFails} } from "${module}"\n` +
+            `import { matchers, printReports } from "./matchers.js"\n\n` +
+            `expect.extend(matchers)\nprintReports(${whenTestFails})\n`,
     )
     files.set(
       `types/matchers-${name}.d.ts`,

@@ -26,6 +26,7 @@ import { Servers } from "./servers/servers.ts"
 import { addressesWith } from "./network/network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { TraceCollector } from "./history/traces.ts"
+import { RequestFailures } from "./report/request-failures.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./options/seed.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
@@ -69,12 +70,18 @@ export interface ClusterParts {
   readonly thrown: Error[]
   /** Errors that controllers of the test have logged. */
   readonly ownErrors: OwnErrors
+  /** Requests that failed. */
+  readonly requestFailures: RequestFailures
+  /** When the cluster's time began, in milliseconds since the epoch. */
+  readonly began: number
   /** Stops watching the revisions of the storage, and returns the errors found in them. */
   readonly endRevisions: () => readonly string[]
   /** Whether an instant of virtual time that does not end was reported to the test. */
   isEndless(): boolean
   /** Called once the components and the first nodes run. */
   started(): void
+  /** Returns the revision at which they ran. */
+  startedAt(): number
 }
 
 /**
@@ -87,6 +94,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const thrown: Error[] = []
   let isEndless = false
   let hasStarted = false
+  let startedAt = 0
   // Each node takes some turns of its own, so the limit grows with the number of nodes.
   const mostTurns = () => TURNS + TURNS_OF_NODE * nodes.count
   const { clock: kind = "virtual", startTime = beginningOf(snapshot), history = "all", log = silent } = options
@@ -97,6 +105,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const turn = turns.join()
   const virtual = kind === "virtual" ? new VirtualClock(instant(startTime), { mostTurns, turn: turn.take }) : undefined
   const clock: Clock = virtual ?? realClock
+  const began = clock.now()
   const driver: Driver = new Driver({
     clock,
     virtual,
@@ -109,7 +118,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
       return endlessInstant(err, storage, clock.now(), replay(seed))
     },
   })
-  const ownErrors = new OwnErrors()
+  const ownErrors = new OwnErrors(clock)
   const random = seededRandom(seed)
   const frozen = frozenFrom(options.frozen)
   const storage: MemoryStorage = new MemoryStorage(
@@ -118,7 +127,12 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   )
   const endRevisions = watchRevisions(storage)
   if (history === "none") boundMemory(storage, () => hasStarted)
-  const rules = new RequestRules(clock, () => virtual?.asked())
+  const requestFailures = new RequestFailures(clock)
+  const rules = new RequestRules(
+    clock,
+    () => virtual?.asked(),
+    (request, err) => requestFailures.note(request, err),
+  )
   const traces = options.tracing === true ? new TraceCollector(clock, seed) : undefined
   const addresses = addressesWith(snapshot, options.ipFamilies, specs.length)
   const one = {
@@ -164,6 +178,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     signal: ending.signal,
   })
   const faults: Faults = new Faults({
+    clock,
     nodes: nodes.simulated,
     rules,
     driver,
@@ -195,9 +210,15 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     ending,
     thrown,
     ownErrors,
+    requestFailures,
+    began,
     endRevisions,
     isEndless: () => isEndless,
-    started: () => (hasStarted = true),
+    started: () => {
+      hasStarted = true
+      startedAt = storage.revision
+    },
+    startedAt: () => startedAt,
   }
 }
 

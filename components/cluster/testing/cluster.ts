@@ -4,7 +4,7 @@ import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Controller } from "../../../pkg/controller/controller.ts"
 import { actingOn } from "./verbs/acting.ts"
 import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
-import { at, callerOf, from, TestClusterError } from "./caller.ts"
+import { at, callerOf, from, TestClusterError, type TestClusterReason } from "./caller.ts"
 import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
 import { checkImage, checkNode } from "./options/known-names.ts"
 import { endCluster } from "./end/end-cluster.ts"
@@ -14,6 +14,8 @@ import { noSuchServer, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./network/listening.ts"
 import { fetchAsPod } from "./verbs/fetch-as-pod.ts"
 import { ClusterInsight } from "./history/cluster-insight.ts"
+import { printIfTestFails } from "./report/print-reports.ts"
+import { ReportFile } from "./report/report-files.ts"
 import { LastSeen } from "./history/last-seen.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options/options.ts"
@@ -43,12 +45,17 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const { snapshot } = options
     const cluster = new Cluster(
       options,
+      new ReportFile(caller, options.reports),
       snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot),
     )
+    printIfTestFails(() => cluster.report())
     await cluster.start(options.preload)
     return cluster
   })
 }
+
+/** The reasons of errors that come with a report. */
+const REPORTED: ReadonlySet<TestClusterReason> = new Set(["Timeout", "EndlessInstant", "UncleanEnd"])
 
 /**
  * A cluster that a test reads and moves in time. When a method fails, the error shows the test's line that called it.
@@ -61,6 +68,8 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   readonly faults: Faults
   /** How images behave; can be changed at any time for containers that are started later. */
   readonly images: ImageBehaviours
+  /** @internal */
+  protected readonly reportFile: ReportFile
   readonly #parts: ClusterParts
   readonly #seen = new LastSeen()
   readonly #stops: (() => unknown)[] = []
@@ -69,8 +78,9 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   #kubeconfig: string | undefined
 
   /** @internal */
-  constructor(options: ClusterOptions, snapshot?: ClusterSnapshot) {
+  constructor(options: ClusterOptions, reportFile: ReportFile, snapshot?: ClusterSnapshot) {
     super()
+    this.reportFile = reportFile
     this.#parts = clusterParts(options, () => this.alive(), snapshot)
     this.#controllers = options.components?.controllers !== false
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
@@ -244,7 +254,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
    */
   stop(): Promise<void> {
     const caller = callerOf()
-    return (this.#stopped ??= from(caller, () => this.#stop()))
+    return (this.#stopped ??= from(caller, () => this.#reporting(() => this.#stop())))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -301,7 +311,18 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     const caller = callerOf()
     return from(caller, () => {
       this.alive()
-      return work()
+      return this.#reporting(work)
     })
+  }
+
+  /** Writes the report of a wait that took too long, or of an end that was not clean, where there is a folder for it. */
+  async #reporting<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (err) {
+      if (this.reportFile.isWanted && err instanceof TestClusterError && REPORTED.has(err.reason))
+        err.message += `\n  the report is in ${this.report().file}`
+      throw err
+    }
   }
 }

@@ -36,6 +36,7 @@ export type {
 } from "./extensions/webhooks.ts"
 export type { FieldChange } from "./history/changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history/history.ts"
+export type { Report } from "./report/report.ts"
 export type { Explanation } from "./history/explain.ts"
 export type { ApplyOptions } from "./verbs/apply.ts"
 export type { LogsOptions } from "./verbs/logs.ts"

@@ -161,6 +161,17 @@ const thrownBy = (code: string): string => `return await ${code}.then(() => "", 
 
 export const PRINTED: readonly Printed[] = [
   {
+    block: `What happened (`,
+    by: `await using cluster = await startCluster({ nodes: 2, seed: 7, images: { web: { runsMs: 500, exitCode: 1, terminationMessage: "no database" } } })
+await cluster.cordon("node-1")
+await cluster.client.create(Pod, { metadata: { name: "web-0" }, spec: { containers: [{ name: "web", image: "web" }] } })
+await cluster.advance("30s")
+const lost = await cluster.faults.nodeLost("node-1")
+await cluster.advance("90s")
+await lost.end()
+return String(cluster.report())`,
+  },
+  {
     block: `Pod default/web-0 is Pending`,
     by: `await using cluster = await startCluster({ nodes: 1, seed: 7 })
 await cluster.client.create(Pod, ${WAITING_POD})

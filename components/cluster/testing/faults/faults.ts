@@ -9,6 +9,8 @@ import { HeldPart, type ComponentName, type Restartable } from "./held-part.ts"
 import type { SimulatedNode } from "../nodes/node.ts"
 import type { Servers } from "../servers/servers.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
+import type { Moment } from "../report/moment.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 
 /** A fault that lasts until `end` is called, or the block of its `await using` is left. */
 export interface Fault extends AsyncDisposable {
@@ -16,6 +18,7 @@ export interface Fault extends AsyncDisposable {
 }
 
 export interface FaultsContext {
+  readonly clock: Clock
   readonly nodes: ReadonlyMap<string, SimulatedNode>
   readonly rules: RequestRules
   readonly driver: Driver
@@ -52,6 +55,8 @@ export class Faults {
   readonly #components: Readonly<Record<ComponentName, HeldPart>>
   /** The present faults, with their descriptions. */
   readonly #active = new Set<{ readonly words: string }>()
+  /** What began and ended, in its order. */
+  readonly #moments: Moment[] = []
 
   /** @internal */
   constructor(context: FaultsContext) {
@@ -67,6 +72,11 @@ export class Faults {
   /** Returns a line for each present fault. */
   inWords(): readonly string[] {
     return [...this.#active].map(({ words }) => words)
+  }
+
+  /** @internal Returns which faults began and ended, and when. */
+  moments(): readonly Moment[] {
+    return this.#moments
   }
 
   /**
@@ -230,6 +240,7 @@ export class Faults {
   /** Compacts all history: a client that continues an earlier watch or list gets Expired, and must list again. */
   forgetHistory(): void {
     this.#context.alive()
+    this.#note("the history is compacted")
     this.#context.forgetHistory()
   }
 
@@ -240,6 +251,7 @@ export class Faults {
   async clockJump(by: Duration): Promise<void> {
     this.#context.alive()
     const ms = signedMilliseconds(by)
+    this.#note(`all clocks jump by ${ms} ms`)
     await this.#context.driver.move(async (clock) => {
       clock.jump(ms)
       await clock.settle()
@@ -264,6 +276,7 @@ export class Faults {
   dropWatches(match: RequestMatch = {}): number {
     this.#context.alive()
     checkMatch(match, this.#context.kinds())
+    this.#note(`watches are lost: ${JSON.stringify(match)}`)
     return this.#context.rules.dropWatches(match)
   }
 
@@ -306,15 +319,21 @@ export class Faults {
     return node
   }
 
+  #note(what: string, isTrouble = true): void {
+    this.#moments.push({ time: this.#context.clock.now(), isTrouble, isOfTest: true, who: "fault", what })
+  }
+
   async #begin(words: string, begin: () => unknown, end: () => unknown): Promise<Fault> {
     const { driver, signal } = this.#context
     const active = { words }
     this.#active.add(active)
+    this.#note(words)
     const skipAgain = driver.beExact()
     let ended: Promise<void> | undefined
     const finish = async (): Promise<void> => {
       // A fault that ends with the cluster does not start its component again.
       if (signal.aborted) return
+      this.#note(`over: ${words}`, false)
       const done = Promise.resolve(end())
       // Another fault may keep the part from starting: a node that boots waits for the API server while it is
       // partitioned.

@@ -42,13 +42,19 @@ interface OpenWatch {
 export class RequestRules {
   readonly #clock: Clock
   readonly #asked: () => void
+  readonly #failed: (request: ApiRequest, err: unknown) => void
   readonly #rules: Entry[] = []
   readonly #watches = new Set<OpenWatch>()
 
-  /** `asked` is called for each request, and may throw. */
-  constructor(clock: Clock, asked: () => void = () => {}) {
+  /** `asked` is called for each request, and may throw; `failed` with what a request failed with. */
+  constructor(
+    clock: Clock,
+    asked: () => void = () => {},
+    failed: (request: ApiRequest, err: unknown) => void = () => {},
+  ) {
     this.#clock = clock
     this.#asked = asked
+    this.#failed = failed
   }
 
   get watches(): readonly ApiRequest[] {
@@ -79,22 +85,36 @@ export class RequestRules {
 
   around = (pipeline: Pipeline): Pipeline => ({
     authorize: (request) => pipeline.authorize(request),
-    handle: (request) => {
-      this.#asked()
-      const entry = this.#entryFor(request)
-      if (entry === undefined) return pipeline.handle(request)
-      const {
-        rule: { delay, error },
-        over,
-      } = entry
-      if (delay !== undefined)
-        return this.#held(milliseconds(delay), request, over.signal)
-          .then(() => failing(error, request) ?? pipeline.handle(request))
-          .then(thrown)
-      return thrown(failing(error, request) ?? pipeline.handle(request))
-    },
+    handle: (request) => this.#told(request, () => this.#handle(pipeline, request)),
     watch: (request, sink) => this.#watch(pipeline, request, sink),
   })
+
+  #handle(pipeline: Pipeline, request: ApiRequest): ReturnType<Pipeline["handle"]> {
+    this.#asked()
+    const entry = this.#entryFor(request)
+    if (entry === undefined) return pipeline.handle(request)
+    const {
+      rule: { delay, error },
+      over,
+    } = entry
+    if (delay !== undefined)
+      return this.#held(milliseconds(delay), request, over.signal)
+        .then(() => failing(error, request) ?? pipeline.handle(request))
+        .then(thrown)
+    return thrown(failing(error, request) ?? pipeline.handle(request))
+  }
+
+  /** Notes the failure of a request. */
+  #told<T>(request: ApiRequest, handle: () => T): T {
+    try {
+      const answer = handle()
+      if (answer instanceof Promise) answer.catch((err: unknown) => this.#failed(request, err))
+      return answer
+    } catch (err) {
+      this.#failed(request, err)
+      throw err
+    }
+  }
 
   /** Resolves after the delay, or when `over` aborts. @throws the abort reason of the request */
   async #held(ms: number, { signal }: ApiRequest, over: AbortSignal): Promise<void> {

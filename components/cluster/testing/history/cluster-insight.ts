@@ -11,6 +11,8 @@ import { tracesOf, type Trace } from "./traces.ts"
 import { readLogs, type LogsOptions } from "../verbs/logs.ts"
 import { refOf, type Reference } from "../verbs/selection.ts"
 import { explainPod, type Explanation } from "./explain.ts"
+import { makeReport, type Report } from "../report/report.ts"
+import type { ReportFile } from "../report/report-files.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 
 /** What a test sees of a cluster beside its API: what has happened and why, and what is on the simulated machines. */
@@ -30,6 +32,18 @@ export abstract class ClusterInsight extends ClusterTime {
   explain(pod: Reference): Promise<Explanation> {
     return this.called(async () => this.explained(await this.client.get(Pod, pod)))
   }
+
+  /**
+   * Returns what is wrong now and how it came to it: a timeline of changes, Events, containers, faults, failed requests
+   * and errors of the test's controllers. In 60 lines as a string, and whole in `whole` and in a file, if there is a
+   * folder: this one, that of the option `reports` or of K3TS_REPORTS.
+   */
+  report({ folder }: { readonly folder?: string } = {}): Report {
+    return makeReport(this.parts, (whole) => this.reportFile.write(whole, folder))
+  }
+
+  /** @internal */
+  protected abstract readonly reportFile: ReportFile
 
   /** @internal */
   protected explained(pod: Pod): Promise<Explanation> {

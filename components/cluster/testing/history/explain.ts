@@ -20,18 +20,27 @@ export interface Explanation {
 }
 
 export async function explainPod(pod: Pod, client: Client, diagnosis: Diagnosis | undefined): Promise<Explanation> {
-  const { metadata, status } = pod
+  const { metadata } = pod
   const { items } = await client.list(Event, {
     ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
     fieldSelector: `involvedObject.uid=${metadata.uid}`,
   })
-  const events = items.map(
+  return explanationOf(pod, items, diagnosis)
+}
+
+/** Returns why a pod is not running and ready, from its status, its Events and what the scheduler found. */
+export function explanationOf(
+  { metadata, spec, status }: Pod,
+  about: readonly Event[],
+  diagnosis: Diagnosis | undefined,
+): Explanation {
+  const events = about.map(
     ({ type, reason, message, count = 1 }) => `${type} ${reason}: ${message}${count > 1 ? ` (${count} times)` : ""}`,
   )
   const ready = status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
   const name = `${metadata.namespace ?? ""}/${metadata.name ?? ""}`
   const nodes =
-    pod.spec.nodeName || diagnosis === undefined
+    spec.nodeName || diagnosis === undefined
       ? []
       : [
           ...(diagnosis.preFilter === undefined
@@ -49,7 +58,7 @@ export async function explainPod(pod: Pod, client: Client, diagnosis: Diagnosis 
             reason: refusal.reasons.join(", "),
           })),
         ]
-  const reasons = ready ? [] : reasonsOf(pod, diagnosis)
+  const reasons = ready ? [] : reasonsOf({ metadata, spec, status }, diagnosis)
   const phase = status.phase ?? "Pending"
   const text = [
     `Pod ${name} is ${phase}${ready ? " and ready" : ""}`,
@@ -60,7 +69,10 @@ export async function explainPod(pod: Pod, client: Client, diagnosis: Diagnosis 
   return { pod: name, phase, ready, reasons, nodes, events, toString: () => text }
 }
 
-function reasonsOf({ metadata, spec, status }: Pod, diagnosis: Diagnosis | undefined): readonly string[] {
+function reasonsOf(
+  { metadata, spec, status }: Pick<Pod, "metadata" | "spec" | "status">,
+  diagnosis: Diagnosis | undefined,
+): readonly string[] {
   const reasons: string[] = []
   if (metadata.deletionTimestamp !== undefined)
     reasons.push(

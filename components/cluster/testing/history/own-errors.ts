@@ -1,5 +1,7 @@
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { LogFields, Logger } from "../../../../pkg/log/log.ts"
+import type { Moment } from "../report/moment.ts"
 
 /** How many errors a message has. */
 const SHOWN = 3
@@ -9,6 +11,8 @@ const REMEMBERED = 50
 interface OwnError {
   readonly who: string
   readonly said: string
+  /** When it was logged last, in milliseconds since the epoch. */
+  last: number
   count: number
 }
 
@@ -19,6 +23,11 @@ interface OwnError {
 export class OwnErrors {
   /** By controller, key and words; the one that was logged last is at the end. */
   readonly #errors = new Map<string, OwnError>()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /** Returns a logger that writes to `log`, and notes errors. */
   noting(log: Logger, inherited: LogFields = {}): Logger {
@@ -42,11 +51,20 @@ export class OwnErrors {
     const errors = [...this.#errors.values()].toReversed()
     const more = errors.length - SHOWN
     return [
-      ...errors
-        .slice(0, SHOWN)
-        .map(({ who, said, count }) => `${who}${count > 1 ? ` has failed ${count} times` : " has failed"}: ${said}`),
+      ...errors.slice(0, SHOWN).map(inWords),
       ...(more > 0 ? [`and ${more} more errors of controllers of the test`] : []),
     ]
+  }
+
+  /** Returns the errors with the time of their last one. */
+  moments(): readonly Moment[] {
+    return [...this.#errors.values()].map((error) => ({
+      time: error.last,
+      isTrouble: true,
+      isOfTest: true,
+      who: "test",
+      what: inWords(error),
+    }))
   }
 
   #note(message: string, { controller, key, err }: LogFields): void {
@@ -56,10 +74,13 @@ export class OwnErrors {
     const id = JSON.stringify([who, said])
     const count = (this.#errors.get(id)?.count ?? 0) + 1
     this.#errors.delete(id)
-    this.#errors.set(id, { who, said, count })
+    this.#errors.set(id, { who, said, count, last: this.#clock.now() })
     if (this.#errors.size > REMEMBERED) this.#errors.delete(this.#errors.keys().next().value!)
   }
 }
+
+const inWords = ({ who, said, count }: OwnError): string =>
+  `${who}${count > 1 ? ` has failed ${count} times` : " has failed"}: ${said}`
 
 /** Returns the error, and for one of the code itself the line that threw it. */
 function inShort(err: unknown): string {

@@ -8,5 +8,6 @@
  *     await expect(cluster).toHaveEvent({ about: "web-0", reason: "BackOff" })
  */
 export { matchers, type ClusterMatchers, type MatcherResult } from "./cluster-matchers.ts"
+export { printReports, type WhenTestFails } from "../report/print-reports.ts"
 export type { EventMatch } from "./events.ts"
 export type { EventuallyOptions } from "../verbs/eventually.ts"

@@ -28,6 +28,7 @@ const OPTIONS: Names<ClusterOptions> = {
   history: true,
   frozen: true,
   tracing: true,
+  reports: true,
   log: true,
   preload: true,
   snapshot: true,

@@ -86,6 +86,11 @@ export interface ClusterOptions {
   /** Whether `traces()` shows what each request has caused; false by default, since that costs time and memory. */
   readonly tracing?: boolean
   readonly log?: Logger
+  /**
+   * A folder for a report of each cluster in which a wait has taken too long or that has not ended cleanly; by default
+   * that of the environment variable K3TS_REPORTS, if there is one.
+   */
+  readonly reports?: string
 }
 
 const MOST_NODES = 10_000

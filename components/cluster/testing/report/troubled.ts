@@ -1,0 +1,56 @@
+import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import type { Explanation } from "../history/explain.ts"
+import { isWell, shortForm } from "../history/short-form.ts"
+import { whyNeverReady, whyNotReady } from "../matchers/readiness.ts"
+import { nameOf } from "./moment.ts"
+
+/** The kinds that are ready at some time, the one that tells most first. Jobs are, too, but may just run. */
+const KINDS = ["Pod", "Job", "Deployment", "StatefulSet", "DaemonSet", "PersistentVolumeClaim", "Node", "APIService"]
+/** How many objects are told, and how many lines of each. */
+const OBJECTS = 5
+const LINES = 6
+
+/** The objects of a cluster that are not as they should be. */
+export interface Troubled {
+  readonly lines: readonly string[]
+  /** Their names, and those of their owners and nodes: what happened to these is told first. */
+  readonly names: ReadonlySet<string>
+}
+
+/** Returns the objects that are not ready, with the reasons. `explain` says why a pod is not. */
+export function troubledIn(objects: readonly KubeObject[], explain: (pod: Pod) => Explanation): Troubled {
+  const bad = objects
+    .filter((object) => isBad(object))
+    .toSorted((a, b) => KINDS.indexOf(a.kind ?? "") - KINDS.indexOf(b.kind ?? ""))
+  const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
+  const names = new Set(bad.flatMap((object) => [nameOf(object), ...relatives(object, byUid)]))
+  const lines = bad.slice(0, OBJECTS).flatMap((object) => told(object, explain))
+  if (bad.length > OBJECTS) lines.push(`and ${bad.length - OBJECTS} more`)
+  return { lines, names }
+}
+
+function isBad(object: KubeObject): boolean {
+  if (!KINDS.includes(object.kind ?? "")) return false
+  if (object.kind === "Job") return whyNeverReady(object) !== undefined
+  if (object.kind === Pod.kind) return !isWell(object as Pod)
+  return whyNotReady(object) !== undefined
+}
+
+function told(object: KubeObject, explain: (pod: Pod) => Explanation): readonly string[] {
+  if (object.kind === Pod.kind)
+    return String(explain(object as Pod))
+      .split("\n")
+      .slice(0, LINES)
+  return [`${shortForm(object)} (${whyNeverReady(object) ?? whyNotReady(object)})`]
+}
+
+/** Returns the names of an object's owners, theirs, and its node. */
+function relatives(object: KubeObject, byUid: ReadonlyMap<string | undefined, KubeObject>): readonly string[] {
+  const owners = (object.metadata.ownerReferences ?? []).flatMap(({ uid }) => byUid.get(uid) ?? [])
+  const node = object.kind === Pod.kind ? (object as Pod).spec.nodeName : undefined
+  return [
+    ...owners.flatMap((owner) => [nameOf(owner), ...relatives(owner, byUid)]),
+    ...(node ? [nameOf({ kind: "Node", metadata: { name: node } })] : []),
+  ]
+}
