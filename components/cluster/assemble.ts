@@ -44,7 +44,10 @@ export interface ClusterConfig {
   /** The controllers, or false for none. `disabled`: names of those that are not to run. */
   readonly controllers:
     | false
-    | Pick<ControllerManagerConfig, "simulatedVolumes" | "disabled" | "autoscalerSyncMs" | "occupiedPorts">
+    | Pick<
+        ControllerManagerConfig,
+        "simulatedVolumes" | "disabled" | "autoscalerSyncMs" | "occupiedPorts" | "nodeLifecycle"
+      >
   readonly scheduler: boolean
   /** Whether this process serves the metrics API. */
   readonly metricsServer: boolean

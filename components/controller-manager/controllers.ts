@@ -24,6 +24,8 @@ import { legacyTokenCleaner } from "./serviceaccount/legacy-token-cleaner.ts"
 import { namespaceController } from "./namespace.ts"
 import { nodeIpamController } from "./nodeipam.ts"
 import { nodeLifecycleController } from "./nodelifecycle/nodelifecycle.ts"
+import type { NodeLifecycleSettings } from "./nodelifecycle/settings.ts"
+import { ZoneMetrics } from "./nodelifecycle/zone-metrics.ts"
 import { podGarbageCollector } from "./podgc.ts"
 import { attributesClassProtection, claimProtection, volumeProtection } from "./volume/protection.ts"
 import { replicaSetController } from "./replicaset/replicaset.ts"
@@ -64,6 +66,8 @@ export interface ControllersConfig {
   readonly metrics?: Registry
   /** Interval in which autoscalers read metrics, in milliseconds; 15 s unless given. */
   readonly autoscalerSyncMs?: number
+  /** When nodes count as lost, and how fast their pods are evicted; as in Kubernetes unless given. */
+  readonly nodeLifecycle?: NodeLifecycleSettings
   /** Kinds of extension API servers; none unless given. */
   readonly remote?: RemoteConfig
   /** PEM of the authority that signed the API server's certificate. */
@@ -149,7 +153,13 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("certificate-controller", certificateSigner(config.certify)),
     entry("certificate-controller", certificateCleaner),
     entry("node-controller", nodeIpamController(config.clusterCidrs, config.nodeMasks)),
-    entry("node-controller", nodeLifecycleController()),
+    entry(
+      "node-controller",
+      nodeLifecycleController(
+        config.nodeLifecycle,
+        config.metrics === undefined ? undefined : new ZoneMetrics(config.metrics),
+      ),
+    ),
     entry("node-controller", taintEvictionController()),
     entry("deployment-controller", deploymentController),
     entry("replicaset-controller", replicaSetController(config.features)),

@@ -65,6 +65,12 @@ export const portOrNone = reading((text) => {
 /** A whole number from 0. */
 export const count = reading(wholeNumber, "must be a whole number, as in 200")
 
+/** A number from 0, which may have a fraction: `0.01`. */
+export const rate = reading(
+  (text) => (/^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : undefined),
+  "must be a number, as in 0.1",
+)
+
 /** `30000-32767` */
 export const portRange = reading((text) => {
   const [first, last] = (/^(\d+)-(\d+)$/.exec(text) ?? []).slice(1).map(Number)

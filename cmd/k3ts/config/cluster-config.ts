@@ -17,6 +17,7 @@ import { defaultNodeIps, defaultNodeName } from "./host.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
+import { nodeLifecycleOf } from "./node-lifecycle-flags.ts"
 import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
 /** A store that belongs to this server and to those that join it. */
@@ -74,6 +75,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?:
           simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED,
           disabled: new Set(disable.includes("servicelb") ? ["service-lb-controller"] : []),
           occupiedPorts: occupiedPorts(flags),
+          nodeLifecycle: nodeLifecycleOf(flags),
         },
     scheduler: !disable.includes("scheduler"),
     // As upstream's components name themselves in elections: the host, and a number for this process.

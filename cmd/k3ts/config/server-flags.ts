@@ -11,6 +11,7 @@ import { datastoreFlags } from "../datastore/flags.ts"
 import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
+import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
@@ -233,6 +234,7 @@ export const serverFlags = {
     placeholder: "BITS",
     defaultText: "64",
   }),
+  ...nodeLifecycleFlags,
   "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", {
     placeholder: "FIRST-LAST",
     defaultText: "30000-32767",

@@ -34,6 +34,18 @@ describe("a flag of k3s that k3ts has in another form", () => {
       wants: [],
     },
     {
+      title: "passes the rate of evictions",
+      argv: ["--kube-controller-manager-arg=node-eviction-rate=0.5"],
+      flag: "node-eviction-rate",
+      wants: 0.5,
+    },
+    {
+      title: "passes the time after which a node counts as lost",
+      argv: ["--kube-controller-manager-arg=node-monitor-grace-period=20s"],
+      flag: "node-monitor-grace-period",
+      wants: 20,
+    },
+    {
       title: "passes a setting to kube-proxy",
       argv: ["--kube-proxy-arg=proxy-mode=iptables"],
       flag: "proxy-mode",

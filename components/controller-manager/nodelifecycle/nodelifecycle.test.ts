@@ -16,8 +16,8 @@ const taintsOf = async ({ client }: Cluster) =>
 
 describe("a node without heartbeats", () => {
   test("is tainted after the grace period, its pods become not ready, and then are evicted", async () => {
-    // given a running pod
-    await using cluster = await startCluster({ nodes: 1 })
+    // given a running pod on one of two nodes
+    await using cluster = await startCluster({ nodes: 2 })
     const { client } = cluster
     await client.create(Pod, bound("a"))
     await cluster.advance(20_000)
@@ -48,7 +48,7 @@ describe("a node without heartbeats", () => {
 
   test("gets a new grace period after the control plane was down", async () => {
     // given a node whose last heartbeat is long past when the controllers start again
-    await using cluster = await startCluster({ nodes: 1 })
+    await using cluster = await startCluster({ nodes: 2 })
     const controllers = await cluster.faults.crashed("controller-manager")
     await using _lost = await cluster.faults.nodeLost("node-0")
     await cluster.advance("1h")
@@ -58,6 +58,8 @@ describe("a node without heartbeats", () => {
     // then
     expect(await taintsOf(cluster)).toEqual([])
     await cluster.advance(2000)
+    expect(await taintsOf(cluster)).toContain("node.kubernetes.io/unreachable:NoSchedule")
+    await cluster.advance(5000)
     expect(await taintsOf(cluster)).toContain("node.kubernetes.io/unreachable:NoExecute")
   })
 

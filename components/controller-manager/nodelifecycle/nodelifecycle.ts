@@ -7,31 +7,76 @@ import { isPodReady } from "../../../pkg/pods/pod-state.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
+import { NODE_LIFECYCLE_DEFAULTS } from "./settings.ts"
 import { wantedTaints } from "./taints.ts"
+import type { ZoneMetrics } from "./zone-metrics.ts"
+import { isEvicting, Zones } from "./zones.ts"
 
-/** A node without a heartbeat for this time counts as lost. Source: --node-monitor-grace-period (50 s since 1.32). */
-const GRACE_PERIOD_MS = 50_000
 /** The grace period of a node that has never reported. Source: --node-startup-grace-period. */
 const STARTUP_GRACE_MS = 60_000
+/** How often the zones are judged, if anything has changed. Source: --node-monitor-period. */
+const MONITOR_PERIOD_MS = 5000
+/** How long after the period's end: upstream sets taints in a loop of its own. Source: NodeEvictionPeriod. */
+const TAINT_PERIOD_MS = 100
 const LEASE_NAMESPACE = "kube-node-lease"
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
+/** The key under which the zones are judged; no Node can have such a name. */
+const ZONES = "/zones"
 
 /**
  * Detects nodes that stop reporting, records that in their conditions and those of their pods, and sets the taints that
- * follow from conditions. Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go. Differs from upstream: it
- * checks a node when a heartbeat comes and when the grace period of the last one ends, instead of every five seconds;
- * evictions are not slowed down by zone (one VM is one zone).
+ * follow from conditions: NoSchedule at once, NoExecute as `Zones` decides. Source:
+ * pkg/controller/nodelifecycle/node_lifecycle_controller.go. Differs from upstream: it checks a node when a heartbeat
+ * comes and when the grace period of the last one ends, instead of every five seconds; only the zones are judged in
+ * upstream's rhythm, in which it matters how many nodes were lost together.
  */
-export const nodeLifecycleController = (): Controller<Node> => {
-  /** When the controller started: an old heartbeat at that time says nothing about the node. */
+export const nodeLifecycleController = (
+  { graceMs, eviction } = NODE_LIFECYCLE_DEFAULTS,
+  metrics?: ZoneMetrics,
+): Controller<Node> => {
+  /** When the controller started, or all nodes were lost: an old heartbeat at that time says nothing about the node. */
   let listeningSince = 0
+  const zones = new Zones(eviction, metrics)
+  /** When the first pass was, and when the next one is due; on the monotonic clock. */
+  let began = 0
+  let passDue: number | undefined
+  let enqueue: (key: string, afterMs?: number) => void = () => {}
+
+  /** Has the zones judged at the next time of upstream's rhythm. */
+  function judgeSoon(now: number): void {
+    if (passDue !== undefined) return
+    const first = began + TAINT_PERIOD_MS
+    passDue = first + (Math.floor((now - first) / MONITOR_PERIOD_MS) + 1) * MONITOR_PERIOD_MS
+    enqueue(ZONES, passDue - now)
+  }
+
+  function judge({ informers, clock, log }: ReconcileContext, now: number): void {
+    passDue = undefined
+    const { spared, recovered } = zones.pass(informers.of(Node).list(), now)
+    if (recovered) listeningSince = clock.now()
+    if (spared.length > 0) log.warn("No node is ready: no pods are evicted", { nodes: spared.length })
+    for (const node of spared) enqueue(node)
+  }
+
+  /** Judges the zones if that is due, and has the nodes tainted whose turn it is. */
+  function taintNext(context: ReconcileContext): { readonly requeueAfter: number } | undefined {
+    const now = context.clock.monotonic()
+    if (passDue !== undefined && now >= passDue) judge(context, now)
+    for (const node of zones.take(now)) enqueue(node)
+    const next = Math.min(passDue ?? Infinity, zones.due ?? Infinity)
+    return next === Infinity ? undefined : { requeueAfter: next - now }
+  }
+
   return defineController<Node>({
     name: "node-lifecycle-controller",
     eventSource: "node-controller",
     reconciles: Node,
     workers: 8, // Source: UpdateWorkerSize
-    start({ clock }) {
-      listeningSince = clock.now()
+    start(context, add) {
+      listeningSince = context.clock.now()
+      began = context.clock.monotonic()
+      enqueue = add
+      judge(context, began)
     },
     watches: [
       {
@@ -46,19 +91,24 @@ export const nodeLifecycleController = (): Controller<Node> => {
       },
     ],
     async reconcile(key, context) {
+      if (key === ZONES) return taintNext(context)
       const { informers, client, clock } = context
       const node = informers.of(Node).get(key)
+      const changed = node === undefined ? zones.knows(key) : zones.notes(node)
+      if (changed) judgeSoon(clock.monotonic())
+      else if (zones.due !== undefined) enqueue(ZONES, zones.due - clock.monotonic())
       if (node === undefined) return
       const silentFor =
         clock.now() - Math.max(listeningSince, lastSign(node, informers.of(Lease).get(`${LEASE_NAMESPACE}/${key}`)))
-      const left = (ready(node) === undefined ? STARTUP_GRACE_MS : GRACE_PERIOD_MS) - silentFor
+      const left = (ready(node) === undefined ? STARTUP_GRACE_MS : graceMs) - silentFor
       const seen = left > 0 ? node : await markLost(node, context)
-      const taints = wantedTaints(seen, timestamp(clock))
+      const taints = wantedTaints(seen, timestamp(clock), () => zones.evicts(seen))
       if (taints !== undefined) {
         await client.patch(Node, seen.metadata, {
           type: "merge",
           body: { metadata: { resourceVersion: seen.metadata.resourceVersion }, spec: { taints } },
         })
+        if (taints.some(isEvicting)) zones.evicted(seen)
       }
       if (ready(seen)?.status !== "True") await markPodsNotReady(seen, context)
       if (left > 0) return { requeueAfter: left, kind: "watchdog" }

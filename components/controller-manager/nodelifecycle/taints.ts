@@ -14,13 +14,13 @@ const MANAGED = new Set<string>([
   TAINT.networkUnavailable,
 ])
 
-const BY_CONDITION: readonly [type: string, status: string, key: string, effects: readonly Taint["effect"][]][] = [
-  ["Ready", "False", TAINT.notReady, ["NoSchedule", "NoExecute"]],
-  ["Ready", "Unknown", TAINT.unreachable, ["NoSchedule", "NoExecute"]],
-  ["MemoryPressure", "True", TAINT.memoryPressure, ["NoSchedule"]],
-  ["DiskPressure", "True", TAINT.diskPressure, ["NoSchedule"]],
-  ["PIDPressure", "True", TAINT.pidPressure, ["NoSchedule"]],
-  ["NetworkUnavailable", "True", TAINT.networkUnavailable, ["NoSchedule"]],
+const BY_CONDITION: readonly [type: string, status: string, key: string][] = [
+  ["Ready", "False", TAINT.notReady],
+  ["Ready", "Unknown", TAINT.unreachable],
+  ["MemoryPressure", "True", TAINT.memoryPressure],
+  ["DiskPressure", "True", TAINT.diskPressure],
+  ["PIDPressure", "True", TAINT.pidPressure],
+  ["NetworkUnavailable", "True", TAINT.networkUnavailable],
 ]
 
 /** Whether a node is ready, and has no problem for which there is a taint: as nearly all nodes nearly always. */
@@ -28,18 +28,20 @@ const isWell = (conditions: readonly NodeCondition[]): boolean =>
   conditions.every(({ type, status }) => status === (type === "Ready" ? "True" : "False"))
 
 /**
- * The taints a node should have by its conditions and spec.unschedulable; undefined when it has just those. A taint
- * that stays keeps its time, from which tolerationSeconds count. Source: nodeConditionToTaintKeyStatusMap,
- * doNoScheduleTaintingPass, processTaintBaseEviction.
+ * The taints a node should have by its conditions and spec.unschedulable; undefined when it has just those. `evicts`
+ * tells whether its pods are to be evicted if it is not ready. A taint that stays keeps its time, from which
+ * tolerationSeconds count. Source: nodeConditionToTaintKeyStatusMap, doNoScheduleTaintingPass,
+ * processTaintBaseEviction.
  */
-export function wantedTaints(node: Node, now: string): readonly Taint[] | undefined {
+export function wantedTaints(node: Node, now: string, evicts: () => boolean): readonly Taint[] | undefined {
   const present = node.spec.taints ?? []
   const conditions = node.status.conditions ?? []
   if (present.length === 0 && node.spec.unschedulable !== true && isWell(conditions)) return undefined
   const wanted: { key: string; effect: Taint["effect"] }[] = []
-  for (const [type, status, key, effects] of BY_CONDITION) {
-    if (conditions.some((condition) => condition.type === type && condition.status === status))
-      wanted.push(...effects.map((effect) => ({ key, effect })))
+  for (const [type, status, key] of BY_CONDITION) {
+    if (!conditions.some((condition) => condition.type === type && condition.status === status)) continue
+    wanted.push({ key, effect: "NoSchedule" })
+    if (type === "Ready" && evicts()) wanted.push({ key, effect: "NoExecute" })
   }
   if (node.spec.unschedulable === true) wanted.push({ key: TAINT.unschedulable, effect: "NoSchedule" })
   // A node that has not reported yet has not-ready:NoSchedule from its registration, and keeps it until it reports.
