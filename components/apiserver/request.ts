@@ -3,7 +3,7 @@ import type { ListMeta } from "../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { Patch, Watch } from "../../pkg/client/client.ts"
 import type { Stored } from "../../pkg/storage/storage.ts"
-import type { WatchBatch } from "./cacher/frame.ts"
+import type { WatchBatch, WatchFrame } from "./cacher/frame.ts"
 
 /** The user of a request. Source: apiserver pkg/authentication/user. */
 export interface UserInfo {
@@ -97,6 +97,11 @@ export interface NonResourceRequest {
 
 /** Receives the frames of one watch. */
 export interface WatchSink {
+  /**
+   * Takes the frames with which the watch begins: what there is, or what the client has missed. Each is made when it is
+   * asked for. A sink without it gets them all at once by `send`.
+   */
+  sendFirst?(frames: Iterable<WatchFrame>): void
   /**
    * Takes frames in the order of their revisions. Returns false when the receiver is too far behind; the watch is
    * closed then. The batch is shared.

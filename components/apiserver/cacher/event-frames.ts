@@ -16,6 +16,9 @@ export const storedIn = (missed: Missed): readonly Stored[] =>
     ? missed.objects
     : missed.events.flatMap(({ stored, previous }) => (previous === undefined ? [stored] : [stored, previous]))
 
+export const isNothing = (missed: Missed): boolean =>
+  "objects" in missed ? missed.objects.length === 0 : missed.events.length === 0
+
 /** What a watch selects, and whether a bookmark marks the end of its initial events. */
 interface Seen {
   readonly resource: Resource
@@ -23,21 +26,25 @@ interface Seen {
   readonly markInitialEnd: boolean
 }
 
-/** Returns the frames with which a watch begins. */
-export function firstFrames(
+/** Makes the frames with which a watch begins, each when it is asked for. */
+export function* firstFrames(
   { resource, selection, markInitialEnd }: Seen,
   missed: Missed,
   shown: ShowsAtOnce,
   revision: number,
-): readonly WatchFrame[] {
-  if ("events" in missed) return missed.events.flatMap((event) => frameFor(event, shown, selection) ?? [])
-  const frames: WatchFrame[] = []
+): Generator<WatchFrame, void> {
+  if ("events" in missed) {
+    for (const event of missed.events) {
+      const frame = frameFor(event, shown, selection)
+      if (frame !== undefined) yield frame
+    }
+    return
+  }
   for (const stored of missed.objects) {
     const seen = shown(stored)
-    if (selection.everything || selection.matches(seen.object)) frames.push(new WatchFrame("ADDED", seen))
+    if (selection.everything || selection.matches(seen.object)) yield new WatchFrame("ADDED", seen)
   }
-  if (markInitialEnd) frames.push(bookmark(resource, revision, true))
-  return frames
+  if (markInitialEnd) yield bookmark(resource, revision, true)
 }
 
 /** The frames of one commit for one group of watchers; each is made at its first use. */

@@ -45,13 +45,10 @@ export class WatchFrame {
  */
 export class WatchBatch {
   readonly frames: readonly WatchFrame[]
-  /** Whether a watch begins with these: what there is, or what the client has missed. */
-  readonly isInitial: boolean
   #encodings: Map<string, Uint8Array> | undefined
 
-  constructor(frames: readonly WatchFrame[], isInitial = false) {
+  constructor(frames: readonly WatchFrame[]) {
     this.frames = frames
-    this.isInitial = isInitial
   }
 
   /** Returns the whole batch in a representation; `make` makes it at the first use. */

@@ -19,7 +19,7 @@ import type { Storage, StorageEvent } from "../../../pkg/storage/storage.ts"
 import type { WatchSink } from "../request.ts"
 import { BookmarkRounds } from "./bookmark-rounds.ts"
 import type { ClientHistory } from "./client-history.ts"
-import { bookmark, firstFrames, SharedFrames, storedIn, type Missed } from "./event-frames.ts"
+import { bookmark, firstFrames, isNothing, SharedFrames, storedIn, type Missed } from "./event-frames.ts"
 import { WatchBatch, type WatchFrame } from "./frame.ts"
 import type { Selection } from "./selection.ts"
 import { ConversionLine } from "./conversion-line.ts"
@@ -114,8 +114,13 @@ export class WatchHub {
     const { sentRevision } = watcher
     const begin = (shown: ShowsAtOnce): void => {
       this.#alone(watcher, () => {
-        const frames = firstFrames(request, missed, shown, sentRevision)
-        return frames.length === 0 || sink.send(new WatchBatch(frames, true))
+        const first = firstFrames(request, missed, shown, sentRevision)
+        if (sink.sendFirst !== undefined) {
+          if (!isNothing(missed) || request.markInitialEnd) sink.sendFirst(first)
+          return true
+        }
+        const frames = [...first]
+        return frames.length === 0 || sink.send(new WatchBatch(frames))
       })
     }
     if (view.atOnce !== undefined) begin(view.atOnce)

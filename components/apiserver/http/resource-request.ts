@@ -13,6 +13,7 @@ import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-v
 import { decodeBody, decodePatch } from "./codec/decode.ts"
 import type { Parsed } from "./codec/json.ts"
 import { encodeResult, type Steps } from "./codec/encode.ts"
+import type { Parts } from "./codec/list-bytes.ts"
 import type { Exchange } from "./exchange.ts"
 import {
   CUSTOM_OBJECTS,
@@ -242,7 +243,10 @@ function send(
   exchange.send(code, contentType, body)
 }
 
-/** Sends a body that is made in steps, between which other requests are served. A short one is sent in this turn. */
+/**
+ * Sends a body that is made in steps, between which other requests are served, each piece when the client has read the
+ * one before. A short one is sent in this turn.
+ */
 function sendWhenMade(
   exchange: Exchange,
   code: number,
@@ -252,14 +256,30 @@ function sendWhenMade(
 ): void | Promise<void> {
   const { done, value } = steps.next()
   if (done === true) return exchange.send(code, contentType, value)
-  return later()
+  return later(value)
 
-  async function later(): Promise<void> {
-    for (;;) {
+  async function later(first: Uint8Array | undefined): Promise<void> {
+    for (let piece = first; ;) {
+      if (piece !== undefined) return sendParts(exchange, code, contentType, rest(piece), clock)
       await nextTurn(clock)
       if (exchange.res.destroyed) return
       const { done, value } = steps.next()
       if (done === true) return exchange.send(code, contentType, value)
+      piece = value
+    }
+  }
+
+  function rest(first: Uint8Array): Parts {
+    return {
+      length: undefined,
+      *pieces() {
+        yield Buffer.from(first.buffer, first.byteOffset, first.byteLength)
+        for (;;) {
+          const { done, value } = steps.next()
+          if (value !== undefined) yield Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+          if (done === true) return
+        }
+      },
     }
   }
 }

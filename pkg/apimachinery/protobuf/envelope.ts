@@ -69,45 +69,6 @@ export const encodeProtobuf = (
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
 ): Uint8Array => envelope(apiVersion, kind, (writer) => codecOf(message).write(writer, value))
 
-/** The items of a list that are encoded with each step: some milliseconds of work. */
-const ITEMS_OF_STEP = 100
-
-/** The kind of a list's items. */
-interface KindOfItems {
-  readonly schema: Message
-  readonly apiVersion: string
-  readonly kind: string
-}
-
-/**
- * Encodes a list of a kind (`PodList`) in its envelope, some items with each step, so that the caller can do something
- * else in between. Returns the bytes at the end.
- */
-export function* encodingProtobufList(
-  { schema, apiVersion, kind }: KindOfItems,
-  metadata: object,
-  items: Iterable<object>,
-): Generator<undefined, Uint8Array, undefined> {
-  const { writer, end } = beginEnvelope(apiVersion, `${kind}List`)
-  const codec = codecOf(schema)
-  writer.tag(1, WIRE.bytes)
-  const mark = writer.begin()
-  codecOf(ListMeta).write(writer, metadata)
-  writer.end(mark)
-  let count = 0
-  for (const item of items) {
-    if (count++ === ITEMS_OF_STEP) {
-      yield
-      count = 1
-    }
-    writer.tag(2, WIRE.bytes)
-    const mark = writer.begin()
-    codec.write(writer, item)
-    writer.end(mark)
-  }
-  return end()
-}
-
 /** Returns the message of a kind's list, for decoding. */
 export const listMessage = (schema: Message): Message =>
   message(`${schema.name}List`, "", {
@@ -142,8 +103,22 @@ function envelope(apiVersion: string, kind: string, write: (writer: Writer) => v
 }
 
 /** Returns where the message is to be written, and what ends the envelope and returns its bytes. */
-function beginEnvelope(apiVersion: string, kind: string): { readonly writer: Writer; end(): Uint8Array } {
+export function beginEnvelope(apiVersion: string, kind: string): { readonly writer: Writer; end(): Uint8Array } {
   const writer = new Writer(4096)
+  writeHead(writer, apiVersion, kind)
+  const raw = writer.begin()
+  return {
+    writer,
+    end() {
+      writer.end(raw)
+      writeTail(writer)
+      return writer.finish()
+    },
+  }
+}
+
+/** Writes all that stands before the length of the message. */
+export function writeHead(writer: Writer, apiVersion: string, kind: string): void {
   writer.raw(MAGIC)
   writer.tag(1, WIRE.bytes)
   const type = writer.begin()
@@ -153,17 +128,12 @@ function beginEnvelope(apiVersion: string, kind: string): { readonly writer: Wri
   writer.string(kind)
   writer.end(type)
   writer.tag(2, WIRE.bytes)
-  const raw = writer.begin()
-  return {
-    writer,
-    end() {
-      writer.end(raw)
-      // contentEncoding and contentType, which Go writes even when they are empty.
-      writer.tag(3, WIRE.bytes)
-      writer.string("")
-      writer.tag(4, WIRE.bytes)
-      writer.string("")
-      return writer.finish()
-    },
-  }
+}
+
+/** Writes contentEncoding and contentType, which Go writes even when they are empty. */
+export function writeTail(writer: Writer): void {
+  writer.tag(3, WIRE.bytes)
+  writer.string("")
+  writer.tag(4, WIRE.bytes)
+  writer.string("")
 }

@@ -11,13 +11,13 @@ import { defineResource } from "../resource.ts"
 import {
   decodeProtobuf,
   encodeProtobuf,
-  encodingProtobufList,
   encodeRaw,
   encodeWatchFrame,
   isEnvelope,
   listMessage,
   openEnvelope,
 } from "./envelope.ts"
+import { encodingProtobufList } from "./list.ts"
 
 /** What kubectl 1.33 sent for `kubectl create deployment web --image=nginx:1 --replicas=0 --port=80`. */
 const DEPLOYMENT =
@@ -229,6 +229,28 @@ describe("the protobuf codec", () => {
       metadata: {},
       items,
     })
+  })
+
+  test("encodes a list of many megabytes in pieces, which are the bytes of the whole", () => {
+    // given
+    const items = Array.from({ length: 1200 }, (_, i) => ({
+      metadata: { name: `n${i}` },
+      data: { x: "x".repeat(9000) },
+    }))
+    // when
+    const pieces: Uint8Array[] = []
+    const steps = encodingProtobufList(ConfigMap, { resourceVersion: "7" }, items)
+    for (;;) {
+      const { done, value } = steps.next()
+      if (value !== undefined) pieces.push(value)
+      if (done === true) break
+    }
+    // then
+    expect(pieces.length).toBeGreaterThan(30)
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(300_000)
+    const { kind, raw } = openEnvelope(Buffer.concat(pieces))
+    expect(kind).toBe("ConfigMapList")
+    expect(decodeProtobuf(listMessage(ConfigMap.schema), raw)).toEqual({ metadata: { resourceVersion: "7" }, items })
   })
 
   test("frames watch events with their length", () => {

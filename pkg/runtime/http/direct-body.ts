@@ -3,7 +3,6 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { directResponse, endDirect } from "./direct-response.ts"
 import { DirectSocket } from "./direct-socket.ts"
-import { drained } from "./pass-on.ts"
 
 /** Pieces of more bytes get memory of their own. */
 const SPARE_BYTES = 256 * 1024
@@ -64,8 +63,7 @@ export class DirectBody {
       return this.#inTurn < MOST_BYTES_IN_TURN ? undefined : this.#nextTurn()
     }
     if (piece.buffer === spare?.buffer) spare = undefined
-    // A stream that is not full says nothing when it is empty.
-    return this.#socket.writableNeedDrain ? drained(this.#socket) : undefined
+    return this.#direct.reading()
   }
 
   #nextTurn(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Writes to a socket without the stream of `node:net`, whose bookkeeping costs as much again as TLS. */
 import type { Socket } from "node:net"
+import { drained } from "./pass-on.ts"
 
 /**
  * The object beneath a stream of `node:net` and `node:tls` in Bun. Its `write` hands the kernel what the kernel takes
@@ -36,6 +37,14 @@ export class DirectSocket {
       this.#socket.write(written > 0 ? bytes.subarray(written) : bytes)
     } else this.#socket.write(bytes)
     return this.#socket.writableLength
+  }
+
+  /**
+   * Resolves when the other side has read what it was far behind with, or is gone; undefined when it is not far behind.
+   */
+  reading(): Promise<void> | undefined {
+    // A stream that is not full says nothing when it is empty.
+    return this.#socket.writableNeedDrain ? drained(this.#socket) : undefined
   }
 
   /** Called when the socket is connected: only then does it have the native socket. */

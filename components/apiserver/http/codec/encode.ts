@@ -2,7 +2,8 @@ import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import { ApiError, type Status } from "../../../../pkg/apimachinery/errors.ts"
 import { f, message } from "../../../../pkg/apimachinery/fields.ts"
 import { type ListMeta, ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
-import { encodeProtobuf, encodingProtobufList } from "../../../../pkg/apimachinery/protobuf/envelope.ts"
+import { encodeProtobuf } from "../../../../pkg/apimachinery/protobuf/envelope.ts"
+import { encodingProtobufList } from "../../../../pkg/apimachinery/protobuf/list.ts"
 import { internalType } from "../../../../pkg/apimachinery/go/internal-type.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { StatusMessage } from "../../../../pkg/apimachinery/status.ts"
@@ -19,9 +20,12 @@ export interface Encoded {
   readonly body: Uint8Array | string | Parts | Steps
 }
 
-/** A body that takes long to make. The generator makes some of it with each step, and returns it at the end. */
+/**
+ * A body that takes long to make. The generator makes some of it with each step: it yields the next bytes, or undefined
+ * when there are none yet, and returns the last ones.
+ */
 export interface Steps {
-  readonly steps: Generator<undefined, Uint8Array, undefined>
+  readonly steps: Generator<Uint8Array | undefined, Uint8Array, undefined>
 }
 
 export interface EncodeOptions {
@@ -114,9 +118,11 @@ const listOf = (resource: Resource, metadata: ListMeta, items: readonly Stored[]
   itemOf: saysTypeInLists(resource) ? ({ object }) => object : ({ object }) => withoutType(object),
 })
 
-function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
-  for (const { object } of items) yield object
-}
+const objectsOf = (items: readonly Stored[]): Iterable<KubeObject> => ({
+  *[Symbol.iterator]() {
+    for (const { object } of items) yield object
+  },
+})
 
 /** Encodes tables, or metadata alone. Source: apiserver pkg/endpoints/handlers/response.go. */
 function encodeTransformed(

@@ -15,27 +15,29 @@ const FORMS = {
   indented: { itemsOfStep: 25, partsOf: indentedParts },
   yaml: { itemsOfStep: 25, partsOf: yamlInParts },
 } as const
+/** A step that has made more characters than this ends, though it made fewer items. */
+const CHARACTERS_OF_STEP = 256 * 1024
 
 /**
- * Encodes a list in steps, so that the caller can do something else in between. Returns the bytes at the end, which are
- * those of JSON.stringify, of JSON.stringify with an indentation of two and a line feed, or of writeYaml.
+ * Encodes a list in steps, each of which yields the next bytes: the caller can do something else in between, or wait
+ * for who reads them. All together, with the last ones that are returned, are the bytes of JSON.stringify, of
+ * JSON.stringify with an indentation of two and a line feed, or of writeYaml.
  */
 export function* encodingList<T>(
   form: keyof typeof FORMS,
   list: ListToEncode<T>,
-): Generator<undefined, Uint8Array, undefined> {
+): Generator<Uint8Array, Uint8Array, undefined> {
   const { itemsOfStep, partsOf } = FORMS[form]
   const parts = partsOf(list)
-  const encoded: Buffer[] = []
   let text = ""
-  for (let made = 0; ; made++) {
-    if (made > 0 && made % itemsOfStep === 0 && made < list.items.length) {
-      encoded.push(Buffer.from(text))
+  for (let made = 0, inStep = 0; ; made++, inStep++) {
+    if ((inStep === itemsOfStep || text.length > CHARACTERS_OF_STEP) && made < list.items.length) {
+      yield Buffer.from(text)
       text = ""
-      yield
+      inStep = 0
     }
     const { done, value } = parts.next()
-    if (done === true) return Buffer.concat([...encoded, Buffer.from(text)])
+    if (done === true) return Buffer.from(text)
     text += value
   }
 }

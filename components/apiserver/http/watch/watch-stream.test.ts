@@ -1,4 +1,5 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
+import { EventEmitter } from "node:events"
 import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import { Value } from "../../../../pkg/metrics/registry.ts"
@@ -23,7 +24,8 @@ const NAMES = Array.from({ length: 250 }, (_, i) => `n${i}`)
 /** A stream over a response that notes what is written, with turns that the test takes. */
 function opened() {
   const turns: (() => void)[] = []
-  const res = {
+  const res = Object.assign(new EventEmitter(), {
+    writableNeedDrain: false,
     headersSent: false,
     destroyed: false,
     writableEnded: false,
@@ -36,7 +38,7 @@ function opened() {
       res.writableEnded = true
     },
     destroy: () => (res.destroyed = true),
-  }
+  })
   const events = new Value()
   const exchange = { req: {}, res, headers: () => ({}) } as unknown as Exchange
   const encoder = frameEncoder({
@@ -65,7 +67,7 @@ test("many initial events are written in several turns, and later events after t
   // given
   const { stream, events, names, turn, turnsLeft } = opened()
   // when
-  expect(stream.send(new WatchBatch(frames(250), true))).toBe(true)
+  stream.sendFirst(frames(250))
   expect(names()).toEqual(NAMES.slice(0, 100))
   expect(stream.send(frame("later").alone)).toBe(true)
   turn()
@@ -91,9 +93,10 @@ test("events of one commit are written at once, however many they are", () => {
 test("a watch that ends while initial events wait writes them before the reason", () => {
   // given
   const { stream, res, names, turn } = opened()
-  stream.send(new WatchBatch(frames(250), true))
+  stream.sendFirst(frames(250))
   // when
   stream.end(new ApiError("Expired", "too old"))
+  turn()
   turn()
   // then
   expect(names()).toEqual([...NAMES, "Expired"])
@@ -102,25 +105,89 @@ test("a watch that ends while initial events wait writes them before the reason"
 
 test("nothing more is written for a client that has gone", () => {
   const { stream, res, names, turn, turnsLeft } = opened()
-  stream.send(new WatchBatch(frames(250), true))
+  stream.sendFirst(frames(250))
   res.destroyed = true
   turn()
   expect(names()).toHaveLength(100)
   expect(turnsLeft()).toBe(0)
 })
 
-test("a client that reads slowly may be behind by all initial events, and not by much more", () => {
-  // given a client that has read nothing of some megabytes
+describe("a client that does not read its initial events", () => {
+  const SIZE = 10_000
+  /** A client that has read nothing yet, after the first part. */
+  function slow() {
+    let made = 0
+    const all = function* () {
+      for (; made < 1000; made++) yield frame(`n${made}-${"x".repeat(SIZE)}`)
+    }
+    const client = opened()
+    client.res.writableNeedDrain = true
+    client.stream.sendFirst(all())
+    return { ...client, made: () => made }
+  }
+  const batch = (size: number) => frame(`later-${"x".repeat(size)}`).alone
+
+  test("costs no more than one part of them, and gets the next when it has read", async () => {
+    // given
+    const { res, turn, turnsLeft, made } = slow()
+    const first = res.text.length
+    expect(first).toBeGreaterThan(200_000)
+    expect(first).toBeLessThan(400_000)
+    expect([made() < 30, turnsLeft()]).toEqual([true, 0])
+    // when
+    res.emit("drain")
+    await Promise.resolve()
+    turn()
+    // then
+    expect(res.text.length).toBeLessThan(2.1 * first)
+    expect(res.text.length).toBeGreaterThan(1.9 * first)
+    expect(turnsLeft()).toBe(0)
+  })
+
+  test("gets all, and then what came meanwhile, if it reads in the end", async () => {
+    const { stream, res, names, turn, turnsLeft } = slow()
+    expect(stream.send(frame("later").alone)).toBe(true)
+    res.writableNeedDrain = false
+    res.emit("drain")
+    await Promise.resolve()
+    while (turnsLeft() > 0) turn()
+    expect(names()).toHaveLength(1001)
+    expect(names().at(-1)).toBe("later")
+  })
+
+  test("is cut off when more comes than it may be behind", () => {
+    const { stream, res } = slow()
+    expect(stream.send(batch(10_000_000))).toBe(true)
+    expect(stream.send(batch(10_000_000))).toBe(false)
+    stream.end(undefined)
+    expect([res.destroyed, res.text.length < 400_000]).toEqual([true, true])
+  })
+
+  test("is cut off when its watch ends", () => {
+    const { stream, res } = slow()
+    stream.end(new ApiError("Expired", "too old"))
+    expect([res.destroyed, res.text.length < 400_000]).toEqual([true, true])
+  })
+})
+
+test("a watch ends alone if an object it begins with cannot be sent", () => {
   const { stream, res, turn } = opened()
-  const large = Array.from({ length: 150 }, (_, i) => frame(`n${i}-${"x".repeat(200_000)}`))
-  stream.send(new WatchBatch(large, true))
-  res.writableLength = 30_000_000
+  stream.sendFirst(
+    (function* () {
+      yield* frames(150)
+      throw new Error("cannot be converted")
+    })(),
+  )
   turn()
-  expect(res.destroyed).toBe(false)
-  // when more comes than it may be behind
-  res.writableLength = 60_000_000
-  expect(stream.send(frame("later").alone)).toBe(true)
-  turn()
-  // then
+  expect(res.destroyed).toBe(true)
+})
+
+test("a client may be behind by some megabytes of later events", () => {
+  const { stream, res } = opened()
+  res.writableLength = 10_000_000
+  expect(stream.send(frame("one").alone)).toBe(true)
+  res.writableLength = 20_000_000
+  expect(stream.send(frame("two").alone)).toBe(false)
+  stream.end(undefined)
   expect(res.destroyed).toBe(true)
 })

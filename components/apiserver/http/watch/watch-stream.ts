@@ -5,19 +5,12 @@ import { chunkedBody } from "../../../../pkg/runtime/http/chunked-body.ts"
 import type { DirectSocket } from "../../../../pkg/runtime/http/direct-socket.ts"
 import type { ServerAnswer } from "../../../../pkg/runtime/http/server-request.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
-import { WatchBatch } from "../../cacher/frame.ts"
+import { drained } from "../../../../pkg/runtime/http/pass-on.ts"
+import type { WatchBatch, WatchFrame } from "../../cacher/frame.ts"
 import type { WatchSink } from "../../request.ts"
 import type { Exchange } from "../exchange.ts"
+import { InitialEvents, MAX_BEHIND_BYTES, type Outlet } from "./initial-events.ts"
 import type { FrameEncoder } from "./watch.ts"
-
-/**
- * Most bytes that wait for a slow client. Beyond it the watch is closed, and the client resumes or lists again. The
- * initial events may be larger than this and do not count.
- */
-const MAX_BEHIND_BYTES = 16 * 1024 * 1024
-
-/** The initial events that are encoded and written in one turn: some milliseconds of work. */
-const FRAMES_OF_TURN = 100
 
 interface WatchStreamContext {
   /** Counts the events that are sent. */
@@ -39,11 +32,11 @@ export class WatchStream implements WatchSink {
    * little more than this field of each: memory access dominates its cost.
    */
   private chunks: DirectSocket | undefined
-  /** Bytes of the initial events. */
-  private allowed = 0
   private behind = false
-  /** The rest of the initial events, and what came after them; undefined when nothing waits for its turn. */
-  private waiting: WatchBatch[] | undefined
+  /** What the watch begins with, until it is written, and what came meanwhile. */
+  private first: InitialEvents | undefined
+  /** The error with which the watch has to end once `first` is written; null for none. */
+  private ending: ApiError | null | undefined
   constructor(exchange: Exchange, encoder: FrameEncoder, { events, clock }: WatchStreamContext) {
     this.exchange = exchange
     this.encoder = encoder
@@ -60,27 +53,29 @@ export class WatchStream implements WatchSink {
     res.write("")
   }
 
-  send(batch: WatchBatch): boolean {
-    if (this.waiting !== undefined) {
-      this.waiting.push(batch)
-      return true
+  sendFirst(frames: Iterable<WatchFrame>): void {
+    let waiting: Promise<void> | undefined
+    const outlet: Outlet = {
+      write: (batch) => {
+        this.write(batch)
+        const { chunks } = this
+        waiting = chunks === undefined ? this.readingOf(this.exchange.res) : chunks.reading()
+      },
+      full: () => waiting,
+      isOver: () => this.isOver(),
+      done: (how, error) => {
+        this.first = undefined
+        if (how === "cut") this.behind = true
+        if (error !== undefined && !this.isOver()) this.exchange.res.destroy()
+        else if (how === "cut" || this.ending !== undefined) this.finish(this.ending ?? undefined)
+      },
     }
-    if (!batch.isInitial || batch.frames.length <= FRAMES_OF_TURN) return this.write(batch)
-    const [first, ...rest] = partsOf(batch)
-    this.waiting = rest
-    this.clock.afterTurn(() => this.writeWaiting())
-    return this.write(first!)
+    this.first = new InitialEvents(frames, outlet, this.clock)
+    this.first.begin()
   }
 
-  private writeWaiting(): void {
-    const next = this.isOver() ? undefined : this.waiting?.shift()
-    if (next === undefined) {
-      this.waiting = undefined
-      return
-    }
-    if (this.write(next)) return this.clock.afterTurn(() => this.writeWaiting())
-    this.waiting = undefined
-    this.end(undefined)
+  send(batch: WatchBatch): boolean {
+    return this.first === undefined ? this.write(batch) : this.first.add(batch)
   }
 
   private write(batch: WatchBatch): boolean {
@@ -89,9 +84,8 @@ export class WatchStream implements WatchSink {
     if (chunks === undefined && this.isOver()) return false
     this.events.inc(batch.frames.length)
     const bytes = chunks === undefined ? encoder.body(batch) : encoder.chunk(batch)
-    if (batch.isInitial) this.allowed += bytes.length
     const waiting = chunks === undefined ? this.written(bytes) : chunks.write(bytes)
-    this.behind = waiting > MAX_BEHIND_BYTES + this.allowed
+    this.behind = waiting > MAX_BEHIND_BYTES
     return !this.behind
   }
 
@@ -115,14 +109,23 @@ export class WatchStream implements WatchSink {
 
   end(error: ApiError | undefined): void {
     this.begin()
+    this.ending = error ?? null
+    if (this.first === undefined) this.finish(error)
+    else this.first.end()
+  }
+
+  private finish(error: ApiError | undefined): void {
     const { res } = this.exchange
     if (this.isOver()) return
-    for (const batch of this.waiting ?? []) if (this.behind || !this.write(batch)) break
-    this.waiting = undefined
     // An orderly end would wait until the client has read everything.
     if (this.behind) res.destroy()
     else if (error === undefined) res.end()
     else res.end(this.encoder.error(error))
+  }
+
+  /** Resolves when a client that is behind has read, or has gone. */
+  private readingOf(res: ServerAnswer): Promise<void> | undefined {
+    return res.writableNeedDrain ? drained(res) : undefined
   }
 }
 
@@ -135,9 +138,3 @@ export function tie(watch: Watch, res: ServerAnswer, done: () => void): void {
   if (res.destroyed || res.writableFinished) over()
   else res.once("close", over)
 }
-
-const partsOf = ({ frames, isInitial }: WatchBatch): WatchBatch[] =>
-  Array.from(
-    { length: Math.ceil(frames.length / FRAMES_OF_TURN) },
-    (_, i) => new WatchBatch(frames.slice(i * FRAMES_OF_TURN, (i + 1) * FRAMES_OF_TURN), isInitial),
-  )
