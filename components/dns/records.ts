@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
-import type { Index, Informer, Informers } from "../../pkg/client/informer.ts"
+import type { Index, Lister, Listers } from "../../pkg/client/informer.ts"
 
 /** A record of the cluster's zone, without its name: `data` is an address, a name, or for SRV a port and a name. */
 export type Data =
@@ -40,12 +40,12 @@ const byClusterIp: Index<Service> = {
  * docs/specification.md). `domain` has no dot at the end, e.g. cluster.local; names must be in lower case.
  */
 export class Records {
-  readonly #services: Informer<Service>
-  readonly #slices: Informer<EndpointSlice>
-  readonly #namespaces: Informer<Namespace>
+  readonly #services: Lister<Service>
+  readonly #slices: Lister<EndpointSlice>
+  readonly #namespaces: Lister<Namespace>
   readonly #domain: string
 
-  constructor(informers: Informers, domain: string) {
+  constructor(informers: Listers, domain: string) {
     this.#services = informers.of(Service)
     this.#slices = informers.of(EndpointSlice)
     this.#namespaces = informers.of(Namespace)

@@ -47,6 +47,14 @@ export interface Index<T> {
   of(object: T): readonly string[]
 }
 
+/** What code that only reads needs of an informer. */
+export type Lister<T extends KubeObject> = Pick<Informer<T>, "get" | "list" | "by">
+
+/** Informers of which objects are only read. */
+export interface Listers {
+  of<T extends KubeObject>(resource: Resource<T>): Lister<T>
+}
+
 /** Returns the informer of a kind, which all callers share; the first call starts it. */
 export interface Informers {
   of<T extends KubeObject>(resource: Resource<T>): Informer<T>

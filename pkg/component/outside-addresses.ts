@@ -9,7 +9,7 @@ import {
   type Family,
   type Network,
 } from "../apimachinery/addresses/cidr.ts"
-import type { Index, Informer, Informers } from "../client/informer.ts"
+import type { Index, Informers, Lister, Listers } from "../client/informer.ts"
 
 /** Addresses that no machine has for others: unspecified, loopback, link-local, multicast and broadcast. */
 const RESERVED: readonly Network[] = [
@@ -31,12 +31,12 @@ const byAddress: Index<Node> = { name: "outside-addresses/node", of: (node) => a
  * and traffic to them is redirected before any other program of the machine gets it.
  */
 export class OutsideAddresses {
-  readonly #nodes: Informer<Node>
-  readonly #cidrs: Informer<ServiceCIDR>
+  readonly #nodes: Lister<Node>
+  readonly #cidrs: Lister<ServiceCIDR>
   /** The parsed ranges of a list of ServiceCIDRs, which seldom changes. */
   #parsed: { readonly text: string; readonly networks: readonly Network[] } = { text: "", networks: [] }
 
-  constructor(informers: Informers) {
+  constructor(informers: Listers) {
     this.#nodes = informers.of(Node)
     this.#cidrs = informers.of(ServiceCIDR)
   }

@@ -16,13 +16,14 @@ import { Faults } from "./faults/faults.ts"
 import { checkNames } from "./options/known-names.ts"
 import { OwnErrors } from "./history/own-errors.ts"
 import { Nodes } from "./nodes/nodes.ts"
-import { featuresFrom, nodeSpecs, serverCount, type ClusterOptions } from "./options/options.ts"
+import { featuresFrom, isRealNetwork, nodeSpecs, serverCount, type ClusterOptions } from "./options/options.ts"
 import type { NodeSpec } from "./options/node-spec.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
 import type { ControlPlane } from "./control-plane.ts"
 import { copyTo } from "./consensus/copy-to.ts"
 import { Servers } from "./servers/servers.ts"
+import { ClusterNetwork } from "./network/cluster-network.ts"
 import { addressesWith } from "./network/network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { TraceCollector } from "./history/traces.ts"
@@ -58,6 +59,8 @@ export interface ClusterParts {
   authorOf(event: StorageEvent): string
   readonly rules: RequestRules
   readonly nodes: Nodes
+  /** The network as pods and the test use it. */
+  readonly network: ClusterNetwork
   readonly faults: Faults
   readonly images: ImageBehaviours
   /** Undefined unless traces are wanted. */
@@ -177,9 +180,21 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     client: assembly.clientFor(ADMIN.name, ADMIN.groups),
     signal: ending.signal,
   })
+  if (servers !== undefined) nodes.network.connects = (a, b) => servers.links.isOpen(a, b)
+  const network = new ClusterNetwork({
+    storage,
+    clock,
+    seed,
+    addresses,
+    nodes: () => nodes.names,
+    ipsOf: (node) => nodes.simulated.get(node)?.spec.ips ?? [],
+    network: nodes.network,
+    isReal: isRealNetwork(options.network),
+  })
   const faults: Faults = new Faults({
     clock,
     nodes: nodes.simulated,
+    network,
     rules,
     driver,
     components: assembly.components,
@@ -203,6 +218,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     authorOf: ({ author, revision }) => servers?.authorOf(revision) ?? author,
     rules,
     nodes,
+    network,
     faults,
     images,
     traces,

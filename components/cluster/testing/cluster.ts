@@ -12,7 +12,7 @@ import { tellSuppressed } from "./end/suppressed.ts"
 import type { Waiting } from "./verbs/eventually.ts"
 import { noSuchServer, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./network/listening.ts"
-import { fetchAsPod } from "./verbs/fetch-as-pod.ts"
+import { fetchAsPod, type FetchOptions } from "./verbs/fetch-as-pod.ts"
 import { ClusterInsight } from "./history/cluster-insight.ts"
 import { printIfTestFails } from "./report/print-reports.ts"
 import { ReportFile } from "./report/report-files.ts"
@@ -189,10 +189,12 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
 
   /**
    * Sends a request as a pod would: to the address of a pod, `http://10.42.0.3:8080/healthz`, or to a Service by its
-   * name or address, `http://web/`, `http://web.team.svc:8080/`.
+   * name or address, `http://web/`, `http://web.team.svc:8080/`. `from` says who sends it, to whom NetworkPolicies
+   * apply. Redirects are not followed. @throws ConnectionError with the `code` that a client on Linux gets, or what the
+   * image throws
    */
-  fetch(url: string | Request): Promise<Response> {
-    return this.called(() => fetchAsPod(this.#parts, typeof url === "string" ? new Request(url) : url))
+  fetch(url: string | URL | Request, options: FetchOptions = {}): Promise<Response> {
+    return this.called(() => fetchAsPod(this.#parts, url, options))
   }
 
   /** Runs a controller of the test as `user`, until the cluster ends. */

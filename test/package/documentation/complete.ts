@@ -22,7 +22,7 @@ export function completed(
   const lines = text.split("\n")
   const isImport = (one: string) => /^import\b/.test(one)
   const body = lines.map((one) => (isImport(one) ? "" : one)).join("\n")
-  const isWhole = /^test\(/m.test(body)
+  const isWhole = /^test(\.each)?\(/m.test(body)
   const before = isWhole ? "" : (given ?? (declares(body, "cluster") || !uses(body, "cluster") ? "" : USUAL_CLUSTER))
   const imports = lines.filter(isImport)
   const code = `${before}\n${body}\n${after}`

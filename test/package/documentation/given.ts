@@ -109,6 +109,22 @@ const ref = "a"
 await cluster.client.create(ConfigMap, { metadata: { name: ref } })
 await cluster.faults.requests({ verb: "get", resource: "configmaps", delay: "3s" })`,
   },
+  {
+    block: `{ from: "team/client" }`,
+    given: `await using cluster = await startCluster({ nodes: 2 })
+await cluster.apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } }, "chart/"])
+await cluster.client.patch(Service, "web", { type: "merge", body: { spec: { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] } } })
+await cluster.client.create(Pod, { metadata: { name: "client", namespace: "team" }, spec: { containers: [{ name: "a", image: "client" }] } })
+await cluster.advance("1m")
+const { podIP } = (await cluster.list(Pod, { labels: "app=web" }))[0]!.status
+const nodeIP = "192.168.0.2"`,
+  },
+  {
+    block: `faults.endpointsLag("node-0", "3s")`,
+    given: `await using cluster = await startCluster({ nodes: 2, seed: 1 })
+await cluster.apply("chart/")
+await cluster.advance("1m")`,
+  },
   { block: `"example.com/stubborn"`, given: `const load = (now: number) => (now > 0 ? 0.5 : 0)` },
   {
     block: `faults.serverLost("server-0")`,

@@ -16,8 +16,21 @@ export interface EndOptions {
  * outlived its owner
  */
 export async function endCluster(parts: ClusterParts, { hasControllers, stops }: EndOptions): Promise<void> {
-  const { seed, virtual, driver, storage, assembly, rules, nodes, ending, thrown, endRevisions, isEndless, servers } =
-    parts
+  const {
+    seed,
+    virtual,
+    driver,
+    storage,
+    assembly,
+    rules,
+    nodes,
+    network,
+    ending,
+    thrown,
+    endRevisions,
+    isEndless,
+    servers,
+  } = parts
   const problems: string[] = []
   if (!isEndless()) await driver.move((clock) => clock.settle())
   if (hasControllers && virtual !== undefined && !virtual.exact)
@@ -25,6 +38,7 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
   ending.abort(new Error("the cluster is being stopped"))
   rules.clear()
   for (const stop of stops.toReversed()) await stop()
+  network.stop()
   await nodes.stop()
   await assembly.components.scheduler.crash()
   await assembly.components["controller-manager"].crash()

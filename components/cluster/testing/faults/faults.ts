@@ -6,6 +6,7 @@ import { milliseconds, signedMilliseconds, type Duration } from "../time/duratio
 import type { Driver } from "../time/driver.ts"
 import { checkMatch, checkRule } from "./known-requests.ts"
 import { HeldPart, type ComponentName, type Restartable } from "./held-part.ts"
+import type { ClusterNetwork } from "../network/cluster-network.ts"
 import type { SimulatedNode } from "../nodes/node.ts"
 import type { Servers } from "../servers/servers.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
@@ -20,6 +21,7 @@ export interface Fault extends AsyncDisposable {
 export interface FaultsContext {
   readonly clock: Clock
   readonly nodes: ReadonlyMap<string, SimulatedNode>
+  readonly network: Pick<ClusterNetwork, "delay">
   readonly rules: RequestRules
   readonly driver: Driver
   readonly components: Readonly<Record<ComponentName, Restartable>>
@@ -85,26 +87,37 @@ export class Faults {
    */
   async nodeLost(name: string): Promise<Fault> {
     const node = this.#node(name)
+    const { network } = this.#context
+    let informed: (() => void) | undefined
     return this.#begin(
       `node ${name} is lost`,
-      () => node.powerOff(),
-      () => node.powerOn(),
+      () => {
+        informed = network.delay(name, Infinity)
+        return node.powerOff()
+      },
+      () => {
+        informed?.()
+        return node.powerOn()
+      },
     )
   }
 
   /** Node and API server cannot reach each other; the pods keep running. */
   async nodePartitioned(name: string): Promise<Fault> {
     const node = this.#node(name)
-    const { servers } = this.#context
+    const { servers, network } = this.#context
     let heal: (() => void) | undefined
+    let informed: (() => void) | undefined
     return this.#begin(
       `node ${name} is partitioned`,
       () => {
+        informed = network.delay(name, Infinity)
         heal = servers?.links.isolate(name) ?? this.#withoutApi(name)
         node.cutOff()
       },
       () => {
         heal?.()
+        informed?.()
         node.rejoin()
       },
     )
@@ -190,6 +203,26 @@ export class Faults {
       `the clock of ${machine} is ahead by ${ms} ms`,
       () => void (clock.aheadMs += ms),
       () => void (clock.aheadMs -= ms),
+    )
+  }
+
+  /**
+   * kube-proxy, DNS and the ingress proxy of a node, or of all nodes, hear of changes of Services and their endpoints
+   * this much later, `endpointsLag("node-1", "3s")` or `endpointsLag("3s")`. Connections go to pods that have ended,
+   * and new pods get none. What changed before the fault is not delayed; at its end the nodes know all.
+   */
+  endpointsLag(by: Duration): Promise<Fault>
+  endpointsLag(node: string, by: Duration): Promise<Fault>
+  async endpointsLag(first: Duration, second?: Duration): Promise<Fault> {
+    const { network, alive } = this.#context
+    alive()
+    const node = second === undefined ? undefined : this.#node(String(first)).name
+    const ms = milliseconds(second ?? first)
+    let end: (() => void) | undefined
+    return this.#begin(
+      `${node === undefined ? "all nodes hear" : `node ${node} hears`} of endpoints ${ms} ms late`,
+      () => (end = network.delay(node, ms)),
+      () => end?.(),
     )
   }
 

@@ -106,7 +106,9 @@ describe("the API server's proxy to simulated pods", () => {
       () => undefined,
       (err: Error) => err,
     )
-    expect(refused?.message).toBe('no service port 81 found for service "web"')
+    expect(refused?.message).toBe(
+      `dial tcp ${clusterIP}:81: connect: connection refused (Service default/web has no port 81)`,
+    )
   })
 
   test("reports a pod that does not answer", async () => {

@@ -118,6 +118,7 @@ export class Nodes {
       runtime.faults.powerFails()
       runtime.containers.powerOff()
     }
+    this.network.close()
   }
 
   /** Closes the watch of all nodes, after the components that the kubelets used have stopped. */

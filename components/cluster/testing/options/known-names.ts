@@ -14,6 +14,7 @@ const OPTIONS: Names<ClusterOptions> = {
   nodes: true,
   ipFamilies: true,
   servers: true,
+  network: true,
   seed: true,
   startTime: true,
   clock: true,

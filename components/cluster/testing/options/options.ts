@@ -3,6 +3,7 @@ import type { Family } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { ExtensionServer } from "../../../apiserver/aggregator/extension-server.ts"
+import { didYouMean } from "../../../../pkg/names/suggest.ts"
 import { TestClusterError } from "../caller.ts"
 import type { SnapshotInput } from "../snapshot.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
@@ -31,6 +32,11 @@ export interface ClusterOptions {
    * Service has both where its `ipFamilyPolicy` says so.
    */
   readonly ipFamilies?: readonly Family[]
+  /**
+   * How soon nodes hear of changes: with `ideal`, the default, kube-proxy and DNS of every node know what has changed at
+   * once; with `real` as late as on real nodes, and each at its own time.
+   */
+  readonly network?: "ideal" | "real"
   /** The same seed makes the same history. By default `K3TS_SEED`, or one drawn for the process. */
   readonly seed?: number
   /**
@@ -91,6 +97,15 @@ export interface ClusterOptions {
    * that of the environment variable K3TS_REPORTS, if there is one.
    */
   readonly reports?: string
+}
+
+/** Returns whether nodes hear of changes as late as real ones. @throws TestClusterError */
+export function isRealNetwork(network: ClusterOptions["network"] = "ideal"): boolean {
+  if (network !== "ideal" && network !== "real")
+    throw new TestClusterError(
+      `Cannot use network: ${JSON.stringify(network)}${didYouMean(String(network), ["ideal", "real"])}: expected "ideal" or "real"`,
+    )
+  return network === "real"
 }
 
 const MOST_NODES = 10_000

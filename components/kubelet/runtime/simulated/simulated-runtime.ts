@@ -64,7 +64,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     streams,
     volumes: new MemoryVolumes(files),
     cgroups: new MemoryCgroups(),
-    network: new SimulatedPodNetwork(network),
+    network: new SimulatedPodNetwork(network, name),
     machine: simulatedMachine(options, faults, () => containers.inUse.memory),
     usage: new SimulatedUsage(containers, clock.now()),
   }

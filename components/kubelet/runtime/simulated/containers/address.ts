@@ -1,23 +1,17 @@
-import type { NodeFaults } from "../faults.ts"
 import type { Endpoint } from "../machine/network.ts"
 import type { SimulatedContainer } from "./container.ts"
 import type { Sandbox } from "./sandbox.ts"
 
-const isReachable = ({ off, partitioned }: NodeFaults): boolean => !off && !partitioned
-
-/** An address of this node. */
+/** An address of a node. */
 export class NodeAddress implements Endpoint {
-  readonly #faults: NodeFaults
+  readonly node: string
+  readonly pod = undefined
   readonly #onHost: ReadonlySet<Sandbox>
 
   /** `onHost` are the sandboxes on the network of the node. */
-  constructor(faults: NodeFaults, onHost: ReadonlySet<Sandbox>) {
-    this.#faults = faults
+  constructor(node: string, onHost: ReadonlySet<Sandbox>) {
+    this.node = node
     this.#onHost = onHost
-  }
-
-  get reachable(): boolean {
-    return isReachable(this.#faults)
   }
 
   listener(port: number): SimulatedContainer | undefined {
@@ -26,18 +20,19 @@ export class NodeAddress implements Endpoint {
   }
 }
 
-/** An address of a pod of this node. */
+/** An address of a pod. */
 export class PodAddress implements Endpoint {
-  readonly #faults: NodeFaults
+  readonly node: string
   readonly #sandbox: Sandbox
 
-  constructor(faults: NodeFaults, sandbox: Sandbox) {
-    this.#faults = faults
+  constructor(node: string, sandbox: Sandbox) {
+    this.node = node
     this.#sandbox = sandbox
   }
 
-  get reachable(): boolean {
-    return isReachable(this.#faults)
+  get pod(): NonNullable<Endpoint["pod"]> {
+    const { namespace = "", name = "" } = this.#sandbox.config.metadata ?? {}
+    return { namespace, name }
   }
 
   listener(port: number): SimulatedContainer | undefined {

@@ -30,12 +30,16 @@ export interface ImageBehaviour {
    * that is not such a number, is reported as an error of the test.
    */
   readonly cpu?: (container: ContainerHandle) => number
-  /** What the container does on its stop signal: `exit` at once (the default), `ignore` it, or exit after `afterMs`. */
-  readonly onStop?: "exit" | "ignore" | { readonly afterMs: number; readonly exitCode?: number }
+  /**
+   * What the container does on its stop signal: `exit` at once (the default), `ignore` it, `drain` (close its ports,
+   * answer the requests that it has, then exit with 0), or exit after `afterMs`.
+   */
+  readonly onStop?: "exit" | "ignore" | "drain" | { readonly afterMs: number; readonly exitCode?: number }
   /** The ports of the container refuse connections until this time after its start. */
   readonly listensAfterMs?: number
   /**
    * Answers requests to the ports of the container; by default with 200 and `ok`. An exception closes the connection.
+   * The body of the answer may be a stream, which is reset when the container ends.
    */
   readonly http?: (request: Request, container: ContainerHandle) => Response | Promise<Response>
   /** Returns the status for grpc.health.v1; SERVING by default. */
@@ -76,8 +80,16 @@ export interface ContainerHandle {
   /** Aborts when the container gets its stop signal. */
   readonly stopping: AbortSignal
   now(): number
-  /** Resolves after `ms`, or at once when the container has exited. */
+  /** Resolves after `ms`, or when the container exits. Later calls never resolve, so that its program ends. */
   sleep(ms: number): Promise<void>
+  /**
+   * Sends a request from the pod: to a Service or another name by the pod's DNS, or to an address. NetworkPolicies
+   * apply to the pod. Redirects are not followed. Fails with an error that has Linux's `code`, such as ECONNREFUSED,
+   * and when the container exits.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
+  /** Returns the addresses of a name by the pod's DNS. Fails with the `code` ENOTFOUND for an unknown name. */
+  lookup(name: string): Promise<readonly string[]>
   /** Writes a line to the log of the container. */
   log(line: string, stream?: "stdout" | "stderr"): void
   /** Returns the text of a file in the container, for example in one of its volumes. */

@@ -5,15 +5,19 @@ import type { PodSandboxConfig } from "../../../../../pkg/cri/sandbox.ts"
 import type { ExecResult } from "../../../../../pkg/cri/service.ts"
 import type { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
 import type { ContainerHandle, ExecAnswer, ImageBehaviour } from "./behaviour.ts"
+import { ConnectionError } from "../machine/connection-error.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
+import type { PodClients, SendingPod } from "../machine/pod-clients.ts"
+import { Connections } from "./connections.ts"
 import { environmentIn, programOf, type Program } from "./program.ts"
 import { shellResult, understood } from "./shell.ts"
 
 /** What a container asks of its sandbox. */
 export interface SandboxOfContainer {
   readonly id: string
-  readonly config: Pick<PodSandboxConfig, "metadata">
+  readonly config: Pick<PodSandboxConfig, "metadata" | "labels">
   readonly ips: readonly string[]
+  readonly hostNetwork: boolean
 }
 
 export interface SimulatedContainerOptions {
@@ -28,6 +32,7 @@ export interface SimulatedContainerOptions {
   readonly behaviour: ImageBehaviour
   readonly clock: Clock
   readonly files: MemoryFiles
+  readonly network: { readonly clients: PodClients | undefined }
   /** The configurations of earlier containers, most of which are alike in most. */
   readonly shared: SharedParts
   /** Called once, when the container has exited. */
@@ -40,6 +45,9 @@ export interface SimulatedContainerOptions {
 type KeptConfig = Omit<ContainerConfig, "linux" | "devices" | "cdiDevices" | "workingDir" | "logPath">
 
 const STOPPED = new Error("the container is being stopped")
+
+/** What a program awaits whose container has exited: a process that is gone goes on with nothing, nor loops for ever. */
+const NEVER = new Promise<never>(() => {})
 
 /** The exit code of a process that SIGKILL ended: 128 and the signal's number. */
 const KILLED = 137
@@ -69,6 +77,7 @@ export class SimulatedContainer implements ContainerHandle {
   #cpuFailed = false
   readonly #sandbox: SandboxOfContainer
   readonly #files: MemoryFiles
+  readonly #network: SimulatedContainerOptions["network"]
   readonly #imageId: string
   readonly #user: ContainerStatus["user"]
   readonly #whenEnded: SimulatedContainerOptions["ended"]
@@ -78,6 +87,8 @@ export class SimulatedContainer implements ContainerHandle {
   #stopping: AbortController | undefined
   #ended: AbortController | undefined
   #toldToStop = false
+  #closed = false
+  #connections: Connections | undefined
   #limit: number
   #timer: Timer | undefined
   #env: Readonly<Record<string, string>> | undefined
@@ -95,6 +106,7 @@ export class SimulatedContainer implements ContainerHandle {
       ...config
     } = options.config
     this.#files = options.files
+    this.#network = options.network
     this.#imageId = options.imageId
     this.#user = userOf(linux?.securityContext)
     this.#whenEnded = options.ended
@@ -144,7 +156,7 @@ export class SimulatedContainer implements ContainerHandle {
   }
   /** Whether the ports of the container accept connections. */
   get listens(): boolean {
-    return this.running && this.#clock.now() >= this.startedAt + (this.behaviour.listensAfterMs ?? 0)
+    return this.running && !this.#closed && this.#clock.now() >= this.startedAt + (this.behaviour.listensAfterMs ?? 0)
   }
 
   now(): number {
@@ -152,9 +164,25 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   async sleep(ms: number): Promise<void> {
-    if (!this.running) return
-    this.#ended ??= new AbortController()
-    await sleep(this.#clock, ms, this.#ended.signal).catch(() => undefined)
+    if (this.#isOver) return NEVER
+    await sleep(this.#clock, ms, this.#untilEnded()).catch(() => undefined)
+  }
+
+  /** Adds an open connection. `broken` is called when the container ends. Returns a function that closes it. */
+  connected(broken: () => void): () => void {
+    return (this.#connections ??= new Connections()).add(broken)
+  }
+
+  async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    if (this.#isOver) return NEVER
+    const asked = new Request(input, init)
+    const signal = AbortSignal.any([asked.signal, this.#untilEnded()])
+    return this.#clients().fetch(this.#sender(), new Request(asked, { signal }))
+  }
+
+  async lookup(name: string): Promise<readonly string[]> {
+    if (this.#isOver) return NEVER
+    return this.#clients().lookup(this.#sender(), name)
   }
 
   log(line: string, stream: "stdout" | "stderr" = "stdout"): void {
@@ -265,7 +293,10 @@ export class SimulatedContainer implements ContainerHandle {
     if (!first) return ended
     // A `run` function sees `stopping`, and ends by itself.
     if (onStop === "exit" && run === undefined) this.#end(TERMINATED, "Error")
-    else if (typeof onStop === "object") {
+    else if (onStop === "drain") {
+      this.#closed = true
+      if (run === undefined) (this.#connections ??= new Connections()).whenDrained(() => this.exit(0))
+    } else if (typeof onStop === "object") {
       this.#timer?.cancel()
       this.#timer = this.#clock.setTimeout(
         () => this.#end(onStop.exitCode ?? 0, (onStop.exitCode ?? 0) === 0 ? "Completed" : "Error"),
@@ -355,11 +386,33 @@ export class SimulatedContainer implements ContainerHandle {
     this.memory = 0
     this.#timer?.cancel()
     this.#tellToStop()
+    this.#connections?.break()
     this.#ended?.abort(STOPPED)
     for (const resolve of this.#waiting ?? []) resolve()
     this.#waiting = undefined
     for (const follower of this.#followers ?? []) follower()
     this.#whenEnded(this)
+  }
+
+  get #isOver(): boolean {
+    return this.state === "CONTAINER_EXITED"
+  }
+
+  #untilEnded(): AbortSignal {
+    this.#ended ??= new AbortController()
+    return this.#ended.signal
+  }
+
+  #clients(): PodClients {
+    const { clients } = this.#network
+    if (clients !== undefined) return clients
+    throw new ConnectionError("ENOTFOUND", "containers of this node can only be reached: there is no network for them")
+  }
+
+  #sender(): SendingPod {
+    const { config, ips, hostNetwork } = this.#sandbox
+    const { namespace, name, uid } = this.pod
+    return { namespace, name, uid, labels: config.labels ?? {}, node: this.node, ips, hostNetwork }
   }
 
   #tellToStop(): void {

@@ -58,8 +58,9 @@ export class SimulatedContainers implements RuntimeService {
 
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
-    const { network, nodeIps, faults } = options
-    const address = new NodeAddress(faults, this.#hostNetwork)
+    const { network, nodeIps, faults, node } = options
+    network.addNode(node, faults)
+    const address = new NodeAddress(node, this.#hostNetwork)
     for (const ip of nodeIps) network.join(ip, address)
   }
 
@@ -116,7 +117,7 @@ export class SimulatedContainers implements RuntimeService {
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
     await this.#work("RunPodSandbox")
-    const { clock, faults, network, nodeIps, allotIps } = this.#options
+    const { clock, node, network, nodeIps, allotIps } = this.#options
     const { metadata, labels, annotations, linux } = config
     const namespaces = linux?.securityContext?.namespaceOptions
     const hostNetwork = namespaces?.network === "NODE"
@@ -133,7 +134,7 @@ export class SimulatedContainers implements RuntimeService {
     }
     this.#sandboxes.set(sandbox.id, sandbox)
     if (hostNetwork) this.#hostNetwork.add(sandbox)
-    else for (const ip of sandbox.ips) network.join(ip, new PodAddress(faults, sandbox))
+    else for (const ip of sandbox.ips) network.join(ip, new PodAddress(node, sandbox))
     return sandbox.id
   }
 
@@ -178,7 +179,7 @@ export class SimulatedContainers implements RuntimeService {
     const sandbox = this.#sandboxes.get(podSandboxId)
     if (sandbox === undefined || !sandbox.ready)
       throw new CriError("NotFound", "CreateContainer", `sandbox ${podSandboxId} is not running`)
-    const { clock, files, images, behaviours, node } = this.#options
+    const { clock, files, images, behaviours, node, network } = this.#options
     const image = familiar(images.nameOf(config.image?.image ?? ""))
     const { logDirectory = "" } = sandboxConfig
     const container = new SimulatedContainer({
@@ -190,6 +191,7 @@ export class SimulatedContainers implements RuntimeService {
       config,
       clock,
       files,
+      network,
       shared: configs,
       behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,

@@ -73,8 +73,8 @@ export class SimulatedStreams implements RuntimeStreams {
       open: (port: number) =>
         httpConnection(
           port,
-          (request) => this.#network.fetch(request, what.ip, port, DIAL_MS),
-          () => this.#network.dial(what.ip, port, DIAL_MS),
+          (request) => this.#network.fetch(request, { host: what.ip, port, timeoutMs: DIAL_MS }),
+          () => this.#network.dial({ host: what.ip, port, timeoutMs: DIAL_MS }),
         ),
       closed: closed.promise,
       close: () => closed.resolve(),
