@@ -181,7 +181,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("disruption-controller", disruptionController),
     entry("disruption-controller", staleDisruptionTargets),
     entry("endpoint-controller", endpointController),
-    entry("endpointslice-controller", endpointSliceController),
+    entry("endpointslice-controller", endpointSliceController()),
     entry("endpointslicemirroring-controller", endpointSliceMirroringController),
     entry("resourcequota-controller", resourceQuotaController(config.resources)),
     entry("persistent-volume-binder", claimBinder),

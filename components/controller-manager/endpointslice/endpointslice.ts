@@ -6,7 +6,12 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { splitKey } from "../../../pkg/client/informer.ts"
-import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import {
+  defineController,
+  watching,
+  type Controller,
+  type ReconcileContext,
+} from "../../../pkg/controller/controller.ts"
 import { owned } from "../../../pkg/controller/owned.ts"
 import {
   addressOf,
@@ -19,10 +24,10 @@ import {
   TRIGGER_TIME,
 } from "./endpoint-ports.ts"
 import { servicesOfPod } from "./services-of-pod.ts"
-import { portsKey, reconcileSlices, removeSlice, type Group } from "./slices.ts"
+import { portsKey, reconcileSlices, removeSlice, type Group, type SliceChanges } from "./slices.ts"
+import { TopologyHints, wantsTopologyHints, ZONE, type HintEvent } from "./topology-hints.ts"
 
 const MANAGER = "endpointslice-controller.k8s.io"
-const ZONE = "topology.kubernetes.io/zone"
 /** Most endpoints of a slice. Source: --max-endpoints-per-slice. */
 const MAX_ENDPOINTS = 100
 
@@ -30,55 +35,95 @@ const MAX_ENDPOINTS = 100
  * Keeps the EndpointSlices of each Service with a selector. Source: pkg/controller/endpointslice,
  * k8s.io/endpointslice/reconciler.go.
  */
-export const endpointSliceController = defineController<Service>({
-  name: "endpointslice-controller",
-  reconciles: Service,
-  watches: [servicesOfPod, owned(EndpointSlice, Service)],
-  async reconcile(key, context) {
-    const { informers, client } = context
-    const { namespace = "", name } = splitKey(key)
-    const service = informers.of(Service).get(key)
-    if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
-    if (
-      service.spec.type === "ExternalName" ||
-      service.spec.selector === undefined ||
-      Object.keys(service.spec.selector).length === 0
-    )
-      return
-    const existing = informers
-      .of(EndpointSlice)
-      .list(namespace)
-      .filter(
-        ({ metadata }) =>
-          metadata.labels?.[SERVICE_NAME] === name &&
-          metadata.labels[MANAGED_BY] === MANAGER &&
-          metadata.deletionTimestamp === undefined,
+export function endpointSliceController(): Controller<Service> {
+  const topology = new TopologyHints()
+  /** Whether the nodes have changed since `topology` got them. */
+  let isStale = true
+  const withNodes = ({ informers }: ReconcileContext): TopologyHints => {
+    if (isStale) topology.setNodes(informers.of(Node).list())
+    isStale = false
+    return topology
+  }
+  return defineController<Service>({
+    name: "endpointslice-controller",
+    eventSource: "endpoint-slice-controller",
+    reconciles: Service,
+    watches: [
+      servicesOfPod,
+      owned(EndpointSlice, Service),
+      watching(Node, (node, context, old, deleted) => {
+        if (old !== undefined && !deleted && !changesZones(old, node)) return []
+        isStale = true
+        return topology.isUsed ? withNodes(context).overloaded : []
+      }),
+    ],
+    async reconcile(key, context) {
+      const { informers, client, events } = context
+      const { namespace = "", name } = splitKey(key)
+      const service = informers.of(Service).get(key)
+      if (service === undefined) topology.forget(key)
+      if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
+      if (
+        service.spec.type === "ExternalName" ||
+        service.spec.selector === undefined ||
+        Object.keys(service.spec.selector).length === 0
       )
-    const selector = fromLabels(service.spec.selector)
-    const pods = informers
-      .of(Pod)
-      .list(namespace)
-      .filter((pod) => canBeEndpoint(pod, true) && selector.matches(pod.metadata.labels))
-    for (const family of service.spec.ipFamilies ?? ["IPv4"]) {
-      const wanted = grouped(pods, service, family, context)
-      await reconcileSlices(
-        {
-          owner: service,
-          family: family as EndpointSlice["addressType"],
-          wanted,
-          existing: existing.filter((slice) => slice.addressType === family),
-          labels: labelsOf(service),
-          annotations: { [TRIGGER_TIME]: timestamp(context.clock) },
-          maxEndpoints: MAX_ENDPOINTS,
-          keyOf: ({ targetRef }) => targetRef?.uid ?? "",
-        },
-        client,
-      )
-    }
-    for (const slice of existing)
-      if (!(service.spec.ipFamilies ?? ["IPv4"]).includes(slice.addressType)) await removeSlice(slice, client)
-  },
-})
+        return
+      const existing = informers
+        .of(EndpointSlice)
+        .list(namespace)
+        .filter(
+          ({ metadata }) =>
+            metadata.labels?.[SERVICE_NAME] === name &&
+            metadata.labels[MANAGED_BY] === MANAGER &&
+            metadata.deletionTimestamp === undefined,
+        )
+      const selector = fromLabels(service.spec.selector)
+      const pods = informers
+        .of(Pod)
+        .list(namespace)
+        .filter((pod) => canBeEndpoint(pod, true) && selector.matches(pod.metadata.labels))
+      const families = (service.spec.ipFamilies ?? ["IPv4"]) as readonly EndpointSlice["addressType"][]
+      for (const family of families) {
+        let event: HintEvent | undefined
+        const hinted = (changes: SliceChanges): SliceChanges => {
+          const added = withNodes(context).add(key, family, changes)
+          event = added.event
+          return added.changes
+        }
+        const isHinted = wantsTopologyHints(service)
+        if (!isHinted) event = topology.drop(key, family)
+        await reconcileSlices(
+          {
+            owner: service,
+            family,
+            wanted: grouped(pods, service, family, context),
+            existing: existing.filter((slice) => slice.addressType === family),
+            labels: labelsOf(service),
+            annotations: { [TRIGGER_TIME]: timestamp(context.clock) },
+            maxEndpoints: MAX_ENDPOINTS,
+            keyOf: ({ targetRef }) => targetRef?.uid ?? "",
+            ...(isHinted ? { hinted } : {}),
+          },
+          client,
+        )
+        if (event !== undefined) events.event(service, event.type, event.reason, event.message)
+      }
+      for (const slice of existing) {
+        if (families.includes(slice.addressType)) continue
+        topology.drop(key, slice.addressType)
+        await removeSlice(slice, client)
+      }
+    },
+  })
+}
+
+/** Source: updateNode, pkg/controller/endpointslice/endpointslice_controller.go. */
+const changesZones = (old: Node, node: Node): boolean =>
+  old.metadata.labels?.[ZONE] !== node.metadata.labels?.[ZONE] || isReady(old) !== isReady(node)
+
+const isReady = ({ status }: Node): boolean =>
+  status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
 
 /** Groups endpoints that serve the same ports. */
 function grouped(
@@ -104,7 +149,7 @@ function grouped(
 
 function endpointOf(pod: Pod, service: Service, address: string, { informers }: ReconcileContext): Endpoint {
   const node = pod.spec.nodeName === undefined ? undefined : informers.of(Node).get(pod.spec.nodeName)
-  const zone = node?.metadata.labels?.[ZONE]
+  const zone = node?.metadata.labels?.[ZONE] === "" ? undefined : node?.metadata.labels?.[ZONE]
   const hostname = hostnameOf(pod, service)
   return {
     addresses: [address],
@@ -123,6 +168,8 @@ const CLOSE: ReadonlySet<string> = new Set(["PreferClose", "PreferSameZone", "Pr
 /** Returns the zone and node for which a ready endpoint is meant: proxies prefer close ones. Source: as above. */
 function hintsFor(pod: Pod, service: Service, zone: string | undefined): Pick<Endpoint, "hints"> {
   const { trafficDistribution = "" } = service.spec
+  // Hints by zone follow from all endpoints together: TopologyHints sets them.
+  if (wantsTopologyHints(service)) return {}
   if (!CLOSE.has(trafficDistribution) || readinessOf(pod, service).ready !== true) return {}
   const { nodeName = "" } = pod.spec
   const forZones = zone === undefined ? [] : [{ name: zone }]

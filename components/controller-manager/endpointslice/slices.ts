@@ -25,15 +25,98 @@ export interface SlicePlan {
   readonly annotations: Readonly<Record<string, string>>
   readonly maxEndpoints: number
   keyOf(endpoint: Endpoint): string
+  /** Sets the hints of endpoints, where these follow from all slices together; then wanted endpoints have none. */
+  hinted?(changes: SliceChanges): SliceChanges
+}
+
+/** A slice that is to be written. */
+export interface SliceDraft {
+  readonly endpoints: readonly Endpoint[]
+}
+interface NewSlice extends SliceDraft {
+  readonly ports: Group["ports"]
+}
+interface ChangedSlice extends SliceDraft {
+  readonly slice: EndpointSlice
+}
+
+/** What is to become of the slices of one owner and address family. */
+export interface SliceChanges {
+  readonly created: readonly NewSlice[]
+  readonly updated: readonly ChangedSlice[]
+  readonly unchanged: readonly EndpointSlice[]
 }
 
 /** Changes as few slices as possible: endpoints stay in their slice, and new ones fill free places or new slices. */
-export async function reconcileSlices(
-  { owner, family, wanted, existing, labels, annotations, maxEndpoints, keyOf }: SlicePlan,
-  client: Client,
-): Promise<void> {
+export async function reconcileSlices(plan: SlicePlan, client: Client): Promise<void> {
+  const { owner, family, labels, annotations } = plan
+  const { removed, ...planned } = changesOf(plan)
+  const { created, updated } = plan.hinted?.(planned) ?? planned
+  for (const { endpoints, ports } of created) {
+    await client.create(EndpointSlice, {
+      metadata: {
+        generateName: `${owner.metadata.name}-`,
+        namespace: owner.metadata.namespace,
+        labels,
+        annotations,
+        ownerReferences: [controllerRef(owner)],
+      },
+      addressType: family,
+      endpoints,
+      ports,
+    })
+  }
+  for (const { slice, endpoints } of updated) {
+    await client.update(EndpointSlice, {
+      ...slice,
+      metadata: { ...slice.metadata, labels, annotations: { ...slice.metadata.annotations, ...annotations } },
+      endpoints,
+    })
+  }
+  for (const slice of removed) await removeSlice(slice, client)
+}
+
+function changesOf(plan: SlicePlan): SliceChanges & { readonly removed: readonly EndpointSlice[] } {
+  const { wanted, existing, labels, maxEndpoints, keyOf } = plan
+  const compared = plan.hinted === undefined ? (endpoint: Endpoint) => endpoint : withoutHints
+  const created: NewSlice[] = []
+  const updated: ChangedSlice[] = []
+  const unchanged: EndpointSlice[] = []
+  const removed: EndpointSlice[] = []
+  const byPorts = slicesByPorts(existing)
+  for (const [key, { ports, endpoints: all }] of wanted) {
+    const left = new Map(all)
+    const kept = (byPorts.get(key) ?? []).map((slice) => {
+      const endpoints = (slice.endpoints ?? []).flatMap((before) => {
+        const endpoint = left.get(keyOf(before))
+        left.delete(keyOf(before))
+        return endpoint === undefined ? [] : [endpoint]
+      })
+      return { slice, endpoints }
+    })
+    byPorts.delete(key)
+    const waiting = [...left.values()]
+    for (const { endpoints } of kept) endpoints.push(...waiting.splice(0, maxEndpoints - endpoints.length))
+    const keepOneEmpty = all.size === 0
+    for (const [i, { slice, endpoints }] of kept.entries()) {
+      if (endpoints.length === 0 && !(keepOneEmpty && i === 0)) removed.push(slice)
+      else if (
+        JSON.stringify(endpoints) === JSON.stringify(slice.endpoints?.map(compared)) &&
+        sameLabels(slice.metadata.labels, labels)
+      )
+        unchanged.push(slice)
+      else updated.push({ slice, endpoints })
+    }
+    if (keepOneEmpty && kept.length === 0) created.push({ ports, endpoints: [] })
+    while (waiting.length > 0) created.push({ ports, endpoints: waiting.splice(0, maxEndpoints) })
+  }
+  removed.push(...[...byPorts.values()].flat())
+  return { created, updated, unchanged, removed }
+}
+
+function slicesByPorts(slices: readonly EndpointSlice[]): Map<string, EndpointSlice[]> {
   const byPorts = new Map<string, EndpointSlice[]>()
-  for (const slice of existing) {
+  for (const slice of slices) {
     const key = portsKey(
       (slice.ports ?? []).map(({ name = "", protocol = "TCP", port = 0, appProtocol }) => ({
         name,
@@ -44,56 +127,10 @@ export async function reconcileSlices(
     )
     byPorts.set(key, [...(byPorts.get(key) ?? []), slice])
   }
-  for (const [key, group] of wanted) {
-    const slices = byPorts.get(key) ?? []
-    byPorts.delete(key)
-    const left = new Map(group.endpoints)
-    const plans = slices.map((slice) => {
-      const endpoints = (slice.endpoints ?? []).flatMap((before) => {
-        const endpoint = left.get(keyOf(before))
-        left.delete(keyOf(before))
-        return endpoint === undefined ? [] : [endpoint]
-      })
-      return { slice, endpoints }
-    })
-    const waiting = [...left.values()]
-    for (const plan of plans) plan.endpoints.push(...waiting.splice(0, maxEndpoints - plan.endpoints.length))
-    const keepOneEmpty = group.endpoints.size === 0
-    for (const [i, { slice, endpoints }] of plans.entries()) {
-      if (endpoints.length === 0 && !(keepOneEmpty && i === 0)) await removeSlice(slice, client)
-      else if (
-        JSON.stringify(endpoints) !== JSON.stringify(slice.endpoints) ||
-        !sameLabels(slice.metadata.labels, labels)
-      ) {
-        await client.update(EndpointSlice, {
-          ...slice,
-          metadata: { ...slice.metadata, labels, annotations: { ...slice.metadata.annotations, ...annotations } },
-          endpoints,
-        })
-      }
-    }
-    const rest = waiting.length > 0 ? waiting : keepOneEmpty && slices.length === 0 ? [] : undefined
-    for (
-      let endpoints = rest?.splice(0, maxEndpoints);
-      endpoints !== undefined;
-      endpoints = rest!.length > 0 ? rest!.splice(0, maxEndpoints) : undefined
-    ) {
-      await client.create(EndpointSlice, {
-        metadata: {
-          generateName: `${owner.metadata.name}-`,
-          namespace: owner.metadata.namespace,
-          labels,
-          annotations,
-          ownerReferences: [controllerRef(owner)],
-        },
-        addressType: family,
-        endpoints,
-        ports: group.ports,
-      })
-    }
-  }
-  for (const slice of [...byPorts.values()].flat()) await removeSlice(slice, client)
+  return byPorts
 }
+
+export const withoutHints = ({ hints: _, ...endpoint }: Endpoint): Endpoint => endpoint
 
 export async function removeSlice(slice: EndpointSlice, client: Client): Promise<void> {
   await client.delete(EndpointSlice, slice.metadata).catch((err: unknown) => {
