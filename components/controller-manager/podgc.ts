@@ -1,7 +1,7 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { isPodTerminal, observed } from "../../pkg/pods/pod-state.ts"
+import { isPodTerminal, observed, transitionTime } from "../../pkg/pods/pod-state.ts"
 import { podsByNode } from "../../pkg/pods/pods-by-node.ts"
 import { TAINT } from "../../pkg/api/core/v1/node/taints.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
@@ -82,7 +82,7 @@ async function remove(pod: Pod, why: string | undefined, { client, clock }: Reco
         status: "True" as const,
         reason: "DeletionByPodGC",
         message: why,
-        lastTransitionTime: timestamp(clock),
+        lastTransitionTime: transitionTime(pod, "DisruptionTarget", "True", timestamp(clock)),
       }
       const status = { phase: "Failed", ...observed(pod), ...(why === undefined ? {} : { conditions: [disruption] }) }
       await client.patch(

@@ -2,7 +2,7 @@ import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { type Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { observed } from "../../pkg/pods/pod-state.ts"
+import { observed, transitionTime } from "../../pkg/pods/pod-state.ts"
 import { podsByNode } from "../../pkg/pods/pods-by-node.ts"
 import { tolerates } from "../../pkg/api/core/v1/node/taints.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
@@ -95,7 +95,8 @@ async function evict(pod: Pod, { client, clock, events }: ReconcileContext): Pro
     status: "True" as const,
     reason: "DeletionByTaintManager",
     message: "Taint manager: deleting due to NoExecute taint",
-    lastTransitionTime: timestamp(clock),
+    lastProbeTime: null,
+    lastTransitionTime: transitionTime(pod, "DisruptionTarget", "True", timestamp(clock)),
   }
   try {
     const conditions = [...(pod.status.conditions ?? []).filter(({ type }) => type !== "DisruptionTarget"), disruption]

@@ -1,6 +1,6 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { observed } from "../../pkg/pods/pod-state.ts"
+import { observed, transitionTime } from "../../pkg/pods/pod-state.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
@@ -29,7 +29,7 @@ export async function evictVictim(victim: Pod, pod: Pod, node: string, context: 
     status: "True",
     reason: "PreemptionByScheduler",
     message: `${name}: preempting to accommodate a higher priority pod`,
-    lastTransitionTime: timestamp(clock),
+    lastTransitionTime: transitionTime(victim, "DisruptionTarget", "True", timestamp(clock)),
   }
   const { uid } = victim.metadata
   try {

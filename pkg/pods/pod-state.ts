@@ -20,6 +20,15 @@ export const observed = ({
 }: Pod): Required<Pick<PodCondition, "observedGeneration">> | undefined =>
   generation === undefined ? undefined : { observedGeneration: generation }
 
+/**
+ * Returns the lastTransitionTime of a condition that is given this status now: it moves only with the status. `now` is
+ * RFC 3339. Source: pkg/api/v1/pod/util.go UpdatePodCondition.
+ */
+export function transitionTime(pod: Pod, type: string, status: string, now: string): string {
+  const before = podCondition(pod, type)
+  return before?.status === status ? (before.lastTransitionTime ?? now) : now
+}
+
 export const isPodReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True"
 
 /** Returns whether the pod has ended for good: its containers will not run again. */

@@ -363,4 +363,32 @@ describe("found", () => {
     })
     expect(problems).toEqual([])
   })
+
+  test("a pod that is disrupted again keeps the time since which it is", async () => {
+    const problems = await run({
+      seed: 2017,
+      nodes: [8],
+      steps: [
+        {
+          do: "apply",
+          object: {
+            apiVersion: "v1",
+            kind: "Pod",
+            metadata: { name: "red" },
+            spec: { containers: [{ name: "main", image: "app" }] },
+          },
+        },
+        { do: "advance", ms: 3000 },
+        {
+          do: "fault",
+          fault: { is: "requests", verb: "delete", resource: "pods", error: "InternalError" },
+          ms: 60_000,
+        },
+        { do: "taint", node: "node-0", effect: "NoExecute" },
+        { do: "advance", ms: 3000 },
+        { do: "evict", nth: 0 },
+      ],
+    })
+    expect(problems).toEqual([])
+  })
 })

@@ -81,7 +81,12 @@ function newObject(random: Random): Manifest {
 function changeOf(random: Random, { kind, metadata: { name } }: Manifest): object | undefined {
   const replicas = { spec: { replicas: between(random, 0, 6) } }
   const newTemplate = (images: readonly string[]) => ({
-    spec: { template: template(random, name, images, { graceless: kind !== "StatefulSet" }) },
+    spec: {
+      template: template(random, name, images, {
+        graceless: kind !== "StatefulSet",
+        choosy: kind !== "DaemonSet",
+      }),
+    },
   })
   const images = ["app", "api", "slowpull", "slowstop", "flaky", "stubborn"]
   switch (kind) {
@@ -108,6 +113,8 @@ function changeOf(random: Random, { kind, metadata: { name } }: Manifest): objec
       return { spec: { suspend: chance(random, 0.5) } }
     case "Service":
       return { spec: { selector: { app: pick(random, NAMES) } } }
+    case "HorizontalPodAutoscaler":
+      return { spec: { maxReplicas: between(random, 3, 6) } }
     case "ResourceQuota":
       return { spec: { hard: { pods: String(between(random, 3, 30)) } } }
     default:

@@ -2,7 +2,9 @@ import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/selectors/
 import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from "../../pkg/pods/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
 import { controllerOf } from "../../pkg/controller/owned.ts"
-import { canBePlaced } from "./room.ts"
+import { milliOf } from "../../pkg/apimachinery/scalars/quantity.ts"
+import { canBePlaced } from "./can-be-placed.ts"
+import { requestOf } from "./room.ts"
 import { LATE } from "./objects/names.ts"
 import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
 
@@ -222,10 +224,13 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       const there = {
         pods: pods.filter((pod) => beside(pod) && !isPodTerminal(pod)).length,
         services: services.filter(beside).length,
+        "requests.cpu": pods
+          .filter((pod) => beside(pod) && !isPodTerminal(pod))
+          .reduce((sum, pod) => sum + requestOf(pod, "cpu") / 1000, 0),
       }
       const { hard = {}, used = {} } = quota.status
-      return (["pods", "services"] as const).flatMap((what) =>
-        hard[what] === undefined || Number(used[what]) === there[what]
+      return (["pods", "services", "requests.cpu"] as const).flatMap((what) =>
+        hard[what] === undefined || milliOf(used[what] ?? "0") === Math.round(there[what] * 1000)
           ? []
           : [`${nameOf(quota)} counts ${used[what]} ${what} of ${there[what]}`],
       )
@@ -354,6 +359,8 @@ const isObject = (object: unknown): boolean => typeof object === "object" && obj
 const lacksQuota = ({ metadata }: KubeObject, { quotas }: World): boolean =>
   quotas.some(({ metadata: { namespace }, status: { hard = {}, used = {} } }) => {
     if (namespace !== metadata.namespace || hard["pods"] === undefined) return false
+    // What each pod asks for decides, and those that ask for nothing are refused.
+    if (hard["requests.cpu"] !== undefined) return true
     return Number(used["pods"] ?? 0) >= Number(hard["pods"])
   })
 

@@ -5,6 +5,8 @@ export interface Program {
   readonly seed: number
   /** CPUs of each node. */
   readonly nodes: readonly number[]
+  /** The number of servers that share a log; one server with a store of its own by default. */
+  readonly servers?: number
   readonly steps: readonly Step[]
 }
 

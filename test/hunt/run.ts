@@ -6,6 +6,7 @@ import {
   isNotFound,
   ConfigMap,
   CronJob,
+  HorizontalPodAutoscaler,
   Node,
   Pod,
   PodDisruptionBudget,
@@ -13,14 +14,18 @@ import {
   TestClusterError,
   type Cluster,
   type Fault,
+  type HistoryEntry,
+  type NodeOptions,
   type Resource,
 } from "../../components/cluster/testing/testing.ts"
+import { Course, IS_TROUBLE, type Trouble } from "./history/course.ts"
+import { brokenBy } from "./history/replay.ts"
 import { AT_REST, doubles, ORDINAL } from "./invariants.ts"
 import type { FaultStep, Named, Program, Step } from "./program.ts"
 import { neverHappened, restless } from "./record.ts"
+import { FINALIZER, zoneOf } from "./objects/names.ts"
 import { nameOf, readerOf, runningContainers, worldOf } from "./world.ts"
 import { IMAGES, MENDED } from "./objects/images.ts"
-import { FINALIZER } from "./objects/names.ts"
 import { PRELOAD } from "./objects/preload.ts"
 
 const SETTLED = "50m"
@@ -30,15 +35,17 @@ const REST = "1h"
 interface Lasting {
   readonly fault: Fault
   readonly until: number
+  readonly trouble: Trouble
 }
 
 /** Runs a program in a cluster of its own. Returns the violations, one line each; empty if there are none. */
-export async function run({ seed, nodes, steps }: Program): Promise<readonly string[]> {
+export async function run({ seed, nodes, steps, servers }: Program): Promise<readonly string[]> {
   const problems: string[] = []
   const cluster = await startCluster({
     seed,
     images: IMAGES,
-    nodes: nodes.map((cpu) => ({ capacity: { cpu, memory: "8Gi" } })),
+    ...(servers === undefined ? {} : { servers }),
+    nodes: nodes.map((cpu, index) => nodeOptions(cpu, index)),
     preload: PRELOAD,
   })
   const player = new Player(cluster, problems)
@@ -57,7 +64,8 @@ export async function run({ seed, nodes, steps }: Program): Promise<readonly str
       const world = await worldOf(readerOf(cluster))
       for (const [name, invariant] of Object.entries(AT_REST))
         problems.push(...invariant(world).map((problem) => `${name}: ${problem}`))
-      problems.push(...neverHappened(cluster.history()))
+      const writes = player.writes()
+      problems.push(...neverHappened(writes), ...brokenBy(writes, player.course))
     }
     if (problems.length === 0) {
       const revision = cluster.history().at(-1)?.revision ?? 0
@@ -84,6 +92,9 @@ class Player {
   #lastEnd = 0
   #forgets = false
   #lasting: Lasting[] = []
+  readonly #troubles: Trouble[] = []
+  /** What was written before the history was forgotten. */
+  readonly #kept: HistoryEntry[] = []
   readonly #ends: Promise<void>[] = []
 
   constructor(cluster: Cluster, problems: string[]) {
@@ -91,7 +102,19 @@ class Player {
     this.#problems = problems
   }
 
+  /** What happened so far beside the writes. */
+  get course(): Course {
+    return new Course(this.#troubles)
+  }
+
+  /** Returns all writes so far, also those that the cluster has forgotten. */
+  writes(): readonly HistoryEntry[] {
+    return [...this.#kept, ...this.#cluster.history({ after: this.#kept.at(-1)?.revision ?? 0 })]
+  }
+
   async play(step: Step): Promise<void> {
+    if (step.do === "forgetHistory") this.#kept.push(...this.writes().slice(this.#kept.length))
+    if (IS_TROUBLE.has(step.do)) this.#troubled(step.do)
     try {
       await this.#play(step)
     } catch (err) {
@@ -107,7 +130,7 @@ class Player {
   async mend(): Promise<void> {
     const cluster = this.#cluster
     for (const [image, behaviour] of Object.entries(MENDED)) cluster.setImage(image, behaviour)
-    for (const { fault } of this.#lasting.splice(0).reverse()) this.#end(fault)
+    for (const lasting of this.#lasting.splice(0).reverse()) this.#end(lasting)
     await Promise.all(this.#ends)
     for (const { metadata, spec } of await cluster.list(Node))
       if (spec.unschedulable === true || (spec.taints ?? []).some(({ key }) => key === "hunt"))
@@ -119,6 +142,9 @@ class Player {
             ),
           },
         })
+    // They would look at their metrics every 15 seconds of the hours to come.
+    for (const { metadata } of await cluster.list(HorizontalPodAutoscaler))
+      await cluster.delete(HorizontalPodAutoscaler, { namespace: metadata.namespace, name: metadata.name })
     for (const { metadata } of await cluster.list(ConfigMap))
       if (metadata.finalizers?.includes(FINALIZER) === true)
         await this.#mended(ConfigMap, metadata, { metadata: { finalizers: null } })
@@ -150,7 +176,7 @@ class Player {
       case "own":
         return this.#own(step)
       case "addNode":
-        return cluster.addNode({ capacity: { cpu: step.cpu, memory: "8Gi" } })
+        return cluster.addNode(nodeOptions(step.cpu, cluster.nodes.length))
       case "deletePod": {
         const pod = await this.#pod(step.nth, step.grace === 0)
         return pod && cluster.delete(Pod, pod, step.grace === undefined ? {} : { gracePeriodSeconds: step.grace })
@@ -181,7 +207,11 @@ class Player {
       case "clockJump":
         return cluster.faults.clockJump(step.ms)
       case "fault":
-        this.#lasting.push({ fault: await begin(cluster, step.fault), until: this.#elapsed + step.ms })
+        this.#lasting.push({
+          fault: await begin(cluster, step.fault),
+          until: this.#elapsed + step.ms,
+          trouble: this.#troubled(step.fault.is, Infinity),
+        })
     }
   }
 
@@ -236,7 +266,7 @@ class Player {
       await this.#cluster.advance(Math.max(0, next.until - this.#elapsed))
       this.#elapsed = Math.max(this.#elapsed, next.until)
       this.#lasting = this.#lasting.filter((one) => one !== next)
-      this.#end(next.fault)
+      this.#end(next)
       await this.#cluster.settle()
     }
     await this.#cluster.advance(end - this.#elapsed)
@@ -244,19 +274,34 @@ class Player {
   }
 
   /** Not awaited: a component that starts while the API server is down has started only when the server is back. */
-  #end(fault: Fault): void {
+  #end({ fault, trouble }: Lasting): void {
     const begun = this.#elapsed
     this.#lastEnd = begun
-    this.#ends.push(
-      fault.end().catch((err: unknown) => {
-        // A node that boots waits for the API server, which may be away for longer than a test is patient. The test
-        // says so only after a step, when the API server may just be back; at rest the node must be ready.
-        const hindered = this.#lasting.length > 0 || this.#lastEnd > begun
-        if (!(isPatience(err) && hindered)) this.#problems.push(`a fault did not end: ${String(err)}`)
-      }),
-    )
+    const ended = fault.end().catch((err: unknown) => {
+      // A node that boots waits for the API server, which may be away for longer than a test is patient. The test
+      // says so only after a step, when the API server may just be back; at rest the node must be ready.
+      const hindered = this.#lasting.length > 0 || this.#lastEnd > begun
+      if (!(isPatience(err) && hindered)) this.#problems.push(`a fault did not end: ${String(err)}`)
+    })
+    this.#ends.push(ended.then(() => void (trouble.to = this.#now())))
+  }
+
+  #now(): number {
+    return this.#cluster.contextFor().clock.now()
+  }
+
+  /** Notes that something is wrong from now on. */
+  #troubled(is: string, to = this.#now()): Trouble {
+    const trouble = { from: this.#now(), to, is }
+    this.#troubles.push(trouble)
+    return trouble
   }
 }
+
+const nodeOptions = (cpu: number, index: number): NodeOptions => ({
+  capacity: { cpu, memory: "8Gi" },
+  labels: { "topology.kubernetes.io/zone": zoneOf(index) },
+})
 
 const refOf = ({ name, namespace = "default" }: Named) => ({ name, namespace })
 
@@ -267,6 +312,7 @@ const KIND_VERSIONS: Readonly<Record<string, string>> = {
   ReplicaSet: "apps/v1",
   Job: "batch/v1",
   CronJob: "batch/v1",
+  HorizontalPodAutoscaler: "autoscaling/v2",
   PodDisruptionBudget: "policy/v1",
 }
 

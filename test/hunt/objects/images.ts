@@ -11,6 +11,7 @@ export const IMAGES: Readonly<Record<string, ImageBehaviour>> = {
   "flaky-job": { runsMs: 3000, exitCode: 3 },
   job: { runsMs: 4000 },
   "long-job": { runsMs: 45_000 },
+  busy: { cpu: () => 0.3 },
   leaky: { memoryBytes: 200 * 2 ** 20 },
 }
 
@@ -18,6 +19,17 @@ export const IMAGES: Readonly<Record<string, ImageBehaviour>> = {
 export const MENDED: Readonly<Record<string, ImageBehaviour>> = { flaky: {}, "flaky-job": { runsMs: 3000 } }
 
 /** Images whose containers run until they are stopped. */
-export const LASTING = ["app", "app", "app", "slowpull", "slowstop", "stubborn", "api", "flaky", "leaky"] as const
+export const LASTING = [
+  "app",
+  "app",
+  "app",
+  "slowpull",
+  "slowstop",
+  "stubborn",
+  "api",
+  "flaky",
+  "leaky",
+  "busy",
+] as const
 /** Images whose containers end by themselves. */
 export const ENDING = ["job", "job", "long-job", "flaky-job"] as const

@@ -11,6 +11,7 @@ import {
   bareService,
   limits,
   heldMap,
+  autoscaler,
 } from "./neighbours.ts"
 import {
   deployment,
@@ -44,5 +45,6 @@ export const KINDS: readonly { readonly kind: string; readonly weight: number; r
   { kind: "Pod", weight: 0.5, make: gatedPod },
   { kind: "Service", weight: 0.5, make: bareService },
   { kind: "LimitRange", weight: 0.5, make: limits },
+  { kind: "HorizontalPodAutoscaler", weight: 1, make: autoscaler },
   { kind: "ConfigMap", weight: 1, make: heldMap },
 ]

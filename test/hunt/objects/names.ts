@@ -9,6 +9,10 @@ export const TEAM = "team"
 /** The names of the hunt's objects: few, so that actions often concern the same object. */
 export const NAMES = ["red", "green", "blue", "white", "black"] as const
 
+/** The zones of the nodes. */
+export const ZONES = ["east", "west"] as const
+export const zoneOf = (node: number): string => ZONES[node % ZONES.length]!
+
 /** Values of the label `tier`, which pods of several workloads share. */
 export const TIERS = ["a", "b", "c"] as const
 export const labelsOf = (name: string) => ({ app: name })

@@ -41,7 +41,13 @@ export function quota(random: Random, name: string): Manifest {
     apiVersion: "v1",
     kind: "ResourceQuota",
     metadata: { name },
-    spec: { hard: { pods: String(between(random, 5, 25)), ...(chance(random, 0.3) ? { services: "3" } : {}) } },
+    spec: {
+      hard: {
+        pods: String(between(random, 5, 25)),
+        ...(chance(random, 0.3) ? { services: "3" } : {}),
+        ...(chance(random, 0.2) ? { "requests.cpu": String(between(random, 2, 10)) } : {}),
+      },
+    },
   }
 }
 
@@ -108,6 +114,26 @@ export function limits(random: Random, name: string): Manifest {
     kind: "LimitRange",
     metadata: { name },
     spec: { limits: [{ type: "Container", defaultRequest: { cpu: pick(random, ["50m", "200m"]) } }] },
+  }
+}
+
+/** An autoscaler of a Deployment, which may not exist. */
+export function autoscaler(random: Random, name: string): Manifest {
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: pick(random, NAMES) },
+      minReplicas: between(random, 1, 2),
+      maxReplicas: between(random, 3, 6),
+      metrics: [
+        {
+          type: "Resource",
+          resource: { name: "cpu", target: { type: "Utilization", averageUtilization: pick(random, [20, 50, 80]) } },
+        },
+      ],
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Random } from "../../../pkg/clock/random.ts"
 import { chance, pick } from "../chance.ts"
-import { labelsOf, NAMES, selectorOf, TIERS } from "./names.ts"
+import { labelsOf, NAMES, selectorOf, TIERS, ZONES } from "./names.ts"
 
 interface TemplateOptions {
   readonly restartPolicy?: string
@@ -8,6 +8,8 @@ interface TemplateOptions {
   readonly graceless?: boolean
   /** Whether pods may use a claim, which may not exist. */
   readonly claimed?: boolean
+  /** Whether pods may require things of their nodes that only some have. */
+  readonly choosy?: boolean
 }
 
 /** Returns a random pod template; `images` are those its container may have. */
@@ -15,7 +17,7 @@ export function template(
   random: Random,
   name: string,
   images: readonly string[],
-  { restartPolicy = "Always", graceless = true, claimed = true }: TemplateOptions = {},
+  { restartPolicy = "Always", graceless = true, claimed = true, choosy = true }: TemplateOptions = {},
 ): object {
   const image = pick(random, images)
   return {
@@ -42,10 +44,14 @@ export function template(
           }
         : {}),
       ...(chance(random, 0.1) ? spread(random, name) : {}),
+      ...(choosy && chance(random, 0.15) ? required(random, name) : {}),
       containers: [
         {
           name: "main",
           image,
+          ...(choosy && chance(random, 0.06)
+            ? { ports: [{ containerPort: 80, hostPort: pick(random, [8080, 8081]) }] }
+            : {}),
           ...(chance(random, 0.6)
             ? { resources: { requests: { cpu: pick(random, ["100m", "500m", "1", "2"]), memory: "64Mi" } } }
             : {}),
@@ -62,6 +68,34 @@ export function template(
       ],
     },
   }
+}
+
+/** Returns a requirement on the node of a pod, of one of the kinds that the scheduler knows. */
+function required(random: Random, name: string): object {
+  const term = (topologyKey: string) => ({ topologyKey, labelSelector: selectorOf(name) })
+  const [zone, host] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"] as const
+  return pick<() => object>(random, [
+    () => ({ nodeSelector: { [zone]: pick(random, ZONES) } }),
+    () => ({ tolerations: [{ key: "hunt", operator: "Exists", effect: "NoSchedule" }] }),
+    () => ({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(host)] } } }),
+    () => ({ affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(zone)] } } }),
+    () => ({
+      topologySpreadConstraints: [
+        { maxSkew: 1, whenUnsatisfiable: "DoNotSchedule", ...term(pick(random, [zone, host])) },
+      ],
+    }),
+    () => ({
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: zone, operator: "NotIn", values: [pick(random, ZONES)] }] },
+            ],
+          },
+        },
+      },
+    }),
+  ])()
 }
 
 const spread = (random: Random, name: string): object =>

@@ -79,7 +79,7 @@ export function daemonSet(random: Random, name: string): Manifest {
           ? { maxSurge: 1, maxUnavailable: 0 }
           : { maxUnavailable: pick(random, [1, "50%"]) },
       },
-      template: template(random, name, LASTING),
+      template: template(random, name, LASTING, { choosy: false }),
     },
   }
 }

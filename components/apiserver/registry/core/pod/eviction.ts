@@ -5,6 +5,7 @@ import { decodeSent } from "../../decode.ts"
 import { ApiError, badRequest, notFound, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { fromLabelSelector } from "../../../../../pkg/apimachinery/selectors/labels.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
+import { transitionTime } from "../../../../../pkg/pods/pod-state.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
@@ -49,7 +50,7 @@ async function markDisrupted(
     status: "True" as const,
     reason: "EvictionByEvictionAPI",
     message: "Eviction API: evicting",
-    lastTransitionTime: timestamp(context.clock),
+    lastProbeTime: null,
   }
   const { stored } = await updateBySubresource(
     context,
@@ -65,10 +66,9 @@ async function markDisrupted(
           )
         )
           return undefined
-        return {
-          ...pod,
-          status: { ...pod.status, conditions: [...conditions.filter(({ type }) => type !== note.type), note] },
-        }
+        const lastTransitionTime = transitionTime(pod, note.type, note.status, timestamp(context.clock))
+        const others = conditions.filter(({ type }) => type !== note.type)
+        return { ...pod, status: { ...pod.status, conditions: [...others, { ...note, lastTransitionTime }] } }
       },
     },
   )

@@ -1,0 +1,72 @@
+import type { HorizontalPodAutoscaler } from "../../../components/cluster/testing/testing.ts"
+import { nameOf } from "../world.ts"
+import { isBy, type WriteInvariant } from "./write.ts"
+
+const TOLERANCE = 0.1
+/** By default replicas may double within 15 s, and may always grow by 4. Source: autoscaling/v2 defaults.go. */
+const FEWEST_STEP = 4
+
+/**
+ * An autoscaler's wish follows from its metrics: within its bounds, higher only if a metric is above its target by more
+ * than the tolerance or the bounds ask for it, at most twice as many or four more at a time, and as many as the ratio
+ * says. Source: podautoscaler/horizontal.go, replica_calculator.go.
+ */
+export const followsMetrics: WriteInvariant = (write) => {
+  const { object, type } = write
+  if (object.kind !== "HorizontalPodAutoscaler" || type !== "update") return []
+  if (!isBy(write, "horizontal-pod-autoscaler")) return []
+  const { spec, status } = object as HorizontalPodAutoscaler
+  const { desiredReplicas: wanted, currentReplicas: current = 0, currentMetrics } = status
+  const isActive = status.conditions?.some((one) => one.type === "ScalingActive" && one.status === "True") === true
+  if (wanted === 0 || current === 0 || !isActive) return []
+  const least = spec.minReplicas ?? 1
+  const problems: string[] = []
+  if (wanted > Math.max(spec.maxReplicas, 0) || wanted < least)
+    problems.push(`wants ${wanted} of ${least} to ${spec.maxReplicas}`)
+  const ratios = (spec.metrics ?? []).map(({ resource }) => {
+    const is = currentMetrics?.find((one) => one.resource?.name === resource?.name)?.resource?.current
+      .averageUtilization
+    const target = resource?.target.averageUtilization
+    return is === undefined || target === undefined ? undefined : { is, target }
+  })
+  if (ratios.length === 0 || ratios.some((one) => one === undefined))
+    return problems.map((problem) => `${nameOf(object)} ${problem}`)
+  // The utilization is told without its fraction, so the ratio lies between these two.
+  const highest = Math.max(...ratios.map((one) => (one!.is + 1) / one!.target))
+  if (wanted > current && wanted > least && highest <= 1 + TOLERANCE)
+    problems.push(
+      `goes from ${current} to ${wanted} though its metrics are ${Math.round(highest * 100)} % of their targets`,
+    )
+  if (wanted > current && wanted > Math.max(least, current * 2, current + FEWEST_STEP))
+    problems.push(`goes from ${current} to ${wanted} at once`)
+  if (wanted > current && wanted > Math.max(least, Math.ceil(current * highest)))
+    problems.push(`goes from ${current} to ${wanted}, but its metrics ask for ${Math.ceil(current * highest)}`)
+  return problems.map((problem) => `${nameOf(object)} ${problem}`)
+}
+
+/** How long an autoscaler keeps the highest of its wishes. Source: autoscaling/v2 defaults.go. */
+const STABILIZATION_MS = 300_000
+
+/** An autoscaler does not take back within five minutes what it has scaled up to, unless its bounds change. */
+export const staysUp: WriteInvariant = (write, seen) => {
+  const { object, previous, type } = write
+  if (object.kind !== "HorizontalPodAutoscaler" || type !== "update" || previous === undefined) return []
+  const [is, was] = [object as HorizontalPodAutoscaler, previous as HorizontalPodAutoscaler]
+  if (!isBy(write, "horizontal-pod-autoscaler") || is.status.desiredReplicas >= was.status.desiredReplicas) return []
+  const since = seen.now - STABILIZATION_MS + 1000
+  if (!seen.course.wasCalm(since, seen.now)) return []
+  const states = seen.recent<HorizontalPodAutoscaler>("HorizontalPodAutoscaler", is.metadata.uid, since)
+  if (states.some(({ metadata }) => metadata.generation !== is.metadata.generation || metadata.uid !== is.metadata.uid))
+    return []
+  const scaled = states.filter(({ status }) => Date.parse(status.lastScaleTime ?? "") > since)
+  const highest = Math.max(0, ...scaled.map(({ status }) => status.desiredReplicas))
+  const scales = states.filter(
+    ({ status }, at) =>
+      at > 0 &&
+      status.desiredReplicas > states[at - 1]!.status.desiredReplicas &&
+      status.lastScaleTime !== states[at - 1]!.status.lastScaleTime,
+  )
+  return scales.length > 0 && is.status.desiredReplicas < highest && is.spec.maxReplicas >= highest
+    ? [`${nameOf(object)} goes down to ${is.status.desiredReplicas} within five minutes after ${highest}`]
+    : []
+}
