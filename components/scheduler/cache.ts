@@ -1,5 +1,6 @@
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { isBeingResized } from "../../pkg/api/core/v1/pod/resources/in-force.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import { isSoft } from "../../pkg/api/core/v1/node/taints.ts"
 import type { NodeList } from "./framework.ts"
@@ -142,6 +143,8 @@ export class Cache implements NodeList {
  * value.
  */
 const countsTheSame = (a: Pod, b: Pod): boolean =>
+  !isBeingResized(a) &&
+  !isBeingResized(b) &&
   a.spec.containers === b.spec.containers &&
   a.spec.initContainers === b.spec.initContainers &&
   a.spec.resources === b.spec.resources &&

@@ -1,5 +1,7 @@
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { isBeingResized } from "../../pkg/api/core/v1/pod/resources/in-force.ts"
+import { takenBy } from "../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import { OWN_PORTS } from "../../pkg/component/own-ports.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { ClusterAction } from "./framework.ts"
@@ -30,10 +32,18 @@ export function podActions(pod: Pod, old: Pod | undefined): readonly ClusterActi
   if (isPodTerminal(pod) && !isPodTerminal(old)) return ["AssignedPod/Delete"]
   const actions: ClusterAction[] = []
   if (differ(pod.metadata.labels, old.metadata.labels)) actions.push("AssignedPod/UpdateLabel")
-  if (pod.spec !== old.spec && differ(requestsIn(pod), requestsIn(old))) actions.push("AssignedPod/ScaleDown")
+  if (takesLess(pod, old)) actions.push("AssignedPod/ScaleDown")
   return actions
 }
 
 const states = (node: Node): unknown => node.status.conditions?.map(({ type, status }) => [type, status])
-const requestsIn = (pod: Pod): unknown => [pod.spec.resources, pod.spec.containers.map(({ resources }) => resources)]
+
+/** Whether a pod takes less of its node than before. Source: extractPodScaleDown in pkg/scheduler/framework/events.go. */
+function takesLess(pod: Pod, old: Pod): boolean {
+  if (pod.spec === old.spec && !isBeingResized(pod) && !isBeingResized(old)) return false
+  const [now, before] = [takenBy(pod).exact, takenBy(old).exact]
+  if (now.cpu < before.cpu || now.memory < before.memory || now.ephemeral < before.ephemeral) return true
+  return [...before.scalar].some(([name, amount]) => (now.scalar.get(name) ?? 0) < amount)
+}
+
 const differ = (a: unknown, b: unknown): boolean => a !== b && JSON.stringify(a) !== JSON.stringify(b)

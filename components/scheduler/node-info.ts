@@ -2,7 +2,7 @@ import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { OWN_PORTS } from "../../pkg/component/own-ports.ts"
 import { controllerOf } from "../../pkg/controller/owned.ts"
-import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import { add, amounts, noAmounts, takenBy, type Amounts } from "../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 
 /**
  * A node with the sums over its pods. Source: pkg/scheduler/framework/types.go NodeInfo. Invariant: everything that a
@@ -97,7 +97,7 @@ export class NodeInfo {
     else this.pods.delete(uid)
     this.#noteAffinity(pod, sign)
     this.#noteOwner(pod, sign)
-    const { exact, scored } = requestsOf(pod)
+    const { exact, scored } = takenBy(pod)
     add(this.requested, exact, sign)
     this.scored.cpu += sign * scored.cpu
     this.scored.memory += sign * scored.memory

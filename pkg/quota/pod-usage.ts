@@ -1,6 +1,5 @@
-import type { Container } from "../api/core/v1/container/container.ts"
 import type { Pod } from "../api/core/v1/pod/pod.ts"
-import type { ContainerStatus } from "../api/core/v1/pod/podstatus.ts"
+import { inForce } from "../api/core/v1/pod/resources/in-force.ts"
 import { isHugePages } from "../api/core/v1/resources/resource-names.ts"
 import { mayBeClaimed } from "../api/resource/v1/extended-resources.ts"
 import {
@@ -72,27 +71,6 @@ function total(pod: Pod, kind: Kind): Amounts {
 const isOfPods = (name: string): boolean => name === "cpu" || name === "memory" || isHugePages(name)
 
 type Texts = Readonly<Record<string, string>>
-
-/** While a container is resized, the largest of its desired, allocated and actual resources counts. */
-function inForce({ status }: Pod, { name, resources }: Container, kind: Kind): Texts {
-  const wanted = resources[kind] ?? {}
-  const statuses: readonly ContainerStatus[] = [
-    ...(status.containerStatuses ?? []),
-    ...(status.initContainerStatuses ?? []),
-  ]
-  const told = statuses.find((one) => one.name === name)
-  if (told?.resources === undefined) return wanted
-  const isInfeasible = status.conditions?.some(
-    (one) => one.type === "PodResizePending" && one.status === "True" && one.reason === "Infeasible",
-  )
-  const had = [told.resources[kind] ?? {}, ...(kind === "requests" ? [told.allocatedResources ?? {}] : [])]
-  const largest: Record<string, string> = {}
-  for (const texts of isInfeasible === true ? had : [wanted, ...had])
-    for (const [resource, text] of Object.entries(texts))
-      if (largest[resource] === undefined || compareQuantities(quantity(text), quantity(largest[resource])) > 0)
-        largest[resource] = text
-  return largest
-}
 
 const amountsOf = (texts: Texts): Amounts =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, quantity(text)]))

@@ -108,6 +108,20 @@ test("a pod that the scheduler could not place and another client bound is rejec
   })
 })
 
+test("a pod is admitted in the place of one that was deleted by force, whose containers are still ending", async () => {
+  // given a full node
+  await using node = await simulatedKubelet({ web: { onStop: { afterMs: 5000 } } })
+  const full: PodSpecInput = { containers: [{ name: "c", image: "web", resources: { requests: { cpu: "4" } } }] }
+  await node.create("old", full)
+  // when the API has the pod no longer, and the scheduler gives its place to another
+  await node.delete("old", 0)
+  await node.create("new", full)
+  // then
+  expect(node.status("new")).not.toMatchObject({ phase: "Failed" })
+  await node.cluster.advance("10s")
+  expect(node.status("new").phase).toBe("Running")
+})
+
 test("a pod is ended to make room for a critical pod", async () => {
   // given a full node
   await using node = await simulatedKubelet({ web: { onStop: { afterMs: 5000 } } })

@@ -46,11 +46,15 @@ export class PodWorkers {
   pods(): readonly Pod[] {
     return this.all().map(({ pod }) => pod)
   }
-  /** Returns the other admitted pods that run or may run. Source: pkg/kubelet/kubelet_pods.go GetActivePods. */
+  /**
+   * Returns the other admitted pods that run or may run. A pod that the API no longer has is not one of them, although
+   * its containers may be ending: the scheduler has given what it had to other pods, which would be rejected. Source:
+   * pkg/kubelet/kubelet_pods.go GetActivePods.
+   */
   othersThan({ metadata: { uid } }: Pod): readonly Pod[] {
     const pods: Pod[] = []
     for (const worker of this.#workers.values())
-      if (worker.isAdmitted && !worker.isOver && worker.identity.uid !== uid) pods.push(worker.pod)
+      if (worker.isAdmitted && !worker.isOver && !worker.isRemoved && worker.identity.uid !== uid) pods.push(worker.pod)
     return pods
   }
 

@@ -2,15 +2,13 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { couldRestartAll } from "../../../pkg/api/core/v1/container/container-restart.ts"
 import { isSidecar } from "../container/containers.ts"
+import { RESIZE_CONDITIONS } from "../../../pkg/api/core/v1/pod/resources/in-force.ts"
 import { RESTARTING_CONDITION } from "../pod/restart-all.ts"
 import { statusOf } from "./container-status.ts"
 import type { Phase } from "./phase.ts"
 
 /** A condition without its times, which depend on the condition that was reported before. */
 export type Finding = Pick<PodCondition, "type" | "status" | "reason" | "message">
-
-/** The conditions of a resize, which are absent when there is none. */
-export const RESIZE_CONDITIONS = { pending: "PodResizePending", inProgress: "PodResizeInProgress" } as const
 
 /** The conditions that the kubelet sets. */
 export const OWN_CONDITIONS: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@ import type { Container } from "../../../../pkg/api/core/v1/container/container.
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ResourceRequirements } from "../../../../pkg/api/core/v1/resources/resources.ts"
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
-import { RESIZE_CONDITIONS } from "../../status/conditions.ts"
+import { RESIZE_CONDITIONS } from "../../../../pkg/api/core/v1/pod/resources/in-force.ts"
 import type { Allocation } from "./resize.ts"
 
 /**

@@ -1,6 +1,7 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { RESIZE_CONDITIONS } from "../../../../pkg/api/core/v1/pod/resources/in-force.ts"
 import type { KubeletContext } from "../../context.ts"
-import { RESIZE_CONDITIONS, type Finding } from "../../status/conditions.ts"
+import type { Finding } from "../../status/conditions.ts"
 import type { RuntimeCache } from "../runtime-cache.ts"
 import type { RuntimePod } from "../runtime-pod.ts"
 import { allocationOf, wasInterrupted } from "./earlier-allocation.ts"

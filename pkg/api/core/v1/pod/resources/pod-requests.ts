@@ -2,6 +2,7 @@ import { milliOf, unitsOf } from "../../../../../apimachinery/scalars/quantity.t
 import { RecentValues } from "../../../../../cache/recent-values.ts"
 import type { Container } from "../../container/container.ts"
 import type { Pod } from "../pod.ts"
+import { isBeingResized, specInForce } from "./in-force.ts"
 
 /** Amounts as numbers: CPU in thousandths of a core, memory in bytes, other resources in units. */
 export interface Amounts {
@@ -48,6 +49,9 @@ export function requestsOf({ spec }: Pod): PodRequests {
   known.set(spec.containers, { beside: { initContainers, resources, overhead }, requests })
   return requests
 }
+
+/** Returns what a pod takes of its node, which is more than it requests while a resize is not in force. */
+export const takenBy = (pod: Pod): PodRequests => (isBeingResized(pod) ? compute(specInForce(pod)) : requestsOf(pod))
 
 /**
  * Requests of containers and sidecars are added up, because they run together. Each other init container runs alone,
