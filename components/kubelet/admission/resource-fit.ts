@@ -1,4 +1,10 @@
-import { allocatableAmounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import {
+  allocatableAmounts,
+  noAmounts,
+  add,
+  requestsOf,
+  takenBy,
+} from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -26,7 +32,7 @@ export function shortages(pod: Pod, others: readonly Pod[], { status }: Node): r
   // For a pod without requests only the number of pods counts. Adding up all pods for each such pod took a hundredth of
   // the time of a large cluster.
   const wantsAny = wanted.cpu > 0 || wanted.memory > 0 || wanted.ephemeral > 0 || wanted.scalar.size > 0
-  if (wantsAny) for (const other of others) add(used, requestsOf(other).exact)
+  if (wantsAny) for (const other of others) add(used, takenBy(other).exact)
   const rows: Shortage[] = [
     { resource: "cpu", requested: wanted.cpu, used: used.cpu, capacity: has.cpu },
     { resource: "memory", requested: wanted.memory, used: used.memory, capacity: has.memory },

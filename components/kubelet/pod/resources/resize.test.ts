@@ -139,6 +139,10 @@ describe("a resize of a pod as a whole", () => {
         `cannot decrease memory limits: [attempting to set pod memory limit (${64 * MIB}) below current usage ` +
         `(${100 * MIB}), attempting to set container "a" memory limit (${64 * MIB}) below current usage (${100 * MIB})]`,
     })
+    // and no other pod gets the memory that is in use
+    const rest = { requests: { cpu: "100m", memory: "8000Mi" } }
+    await node.create("other", { containers: [c("o", { resources: rest })] })
+    expect(node.status("other")).toMatchObject({ phase: "Failed", reason: "OutOfmemory" })
     // and it is tried again without another event, until another resize is possible
     await node.cluster.advance("1m")
     expect(node.reasons()).toEqual(["ResizeStarted", "ResizeError"])

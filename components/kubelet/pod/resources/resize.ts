@@ -1,6 +1,7 @@
 import type { Container } from "../../../../pkg/api/core/v1/container/container.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodCondition } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
+import { takenBy } from "../../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import type { ResourceRequirements } from "../../../../pkg/api/core/v1/resources/resources.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
@@ -200,18 +201,13 @@ export function resizeProblem(
   allocatable: Readonly<Record<string, string>>,
 ): Pick<PodCondition, "type" | "status" | "reason" | "message"> | undefined {
   const own = podSums(pod)
-  const sums = others.map(podSums)
+  const taken = others.map((other) => takenBy(other).exact)
   const rows = [
-    [
-      "cpu",
-      own.cpuRequest,
-      sums.reduce((total, { cpuRequest }) => total + cpuRequest, 0),
-      milliOf(allocatable["cpu"] ?? "0"),
-    ],
+    ["cpu", own.cpuRequest, taken.reduce((total, { cpu }) => total + cpu, 0), milliOf(allocatable["cpu"] ?? "0")],
     [
       "memory",
       own.memoryRequest,
-      sums.reduce((total, { memoryRequest }) => total + memoryRequest, 0),
+      taken.reduce((total, { memory }) => total + memory, 0),
       unitsOf(allocatable["memory"] ?? "0"),
     ],
   ] as const
