@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
@@ -15,6 +15,7 @@ import type { ContainerdPaths } from "./paths.ts"
 import { endOrphanedDaemon } from "./process.ts"
 import { Attempts } from "../../pkg/process/attempts.ts"
 import { commandLine, isOfThisMachine, processes } from "../../pkg/process/orphan.ts"
+import { removeTree } from "../../pkg/process/remove-tree.ts"
 import { run } from "../../pkg/process/run.ts"
 
 export interface TearDownOptions {
@@ -149,10 +150,10 @@ export const mountedBelow = (folders: readonly string[]): readonly string[] =>
   mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders)
 
 /** Removes a file or a folder. What others see at a mount below it would be removed too. @throws Error then */
-export function removeUnmounted(path: string): void {
+export async function removeUnmounted(path: string): Promise<void> {
   const [mount] = mountedBelow([path])
   if (mount !== undefined) throw new Error(`not removed, because ${mount} is still mounted`)
-  rmSync(path, { recursive: true, force: true })
+  await removeTree(path)
 }
 
 /**

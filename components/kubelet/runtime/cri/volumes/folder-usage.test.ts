@@ -31,3 +31,15 @@ test("the usage of a folder is that of all its files, and a file with two names 
 test("the usage of a missing folder is undefined", async () => {
   expect(await folderUsage(join(folder, "none"))).toBeUndefined()
 })
+
+test("the usage of folders that are nested too deeply to be walked is counted too", async () => {
+  // given
+  const deep = join(folder, ...Array.from({ length: 300 }, () => "d"))
+  await mkdir(deep, { recursive: true })
+  await writeFile(join(deep, "file"), Buffer.alloc(1_000_000))
+  // when
+  const usage = await folderUsage(folder)
+  // then
+  expect(usage!.bytes).toBeGreaterThanOrEqual(1_000_000)
+  expect(usage!.inodes).toBe(302)
+})

@@ -1,8 +1,9 @@
 import type { Stats } from "node:fs"
-import { chmod, mkdir, stat } from "node:fs/promises"
+import { mkdir, stat } from "node:fs/promises"
 import type { HostPathVolumeSource } from "../../../../../pkg/api/core/v1/volume/volume.ts"
 import { withOpenFile } from "../../../../../pkg/files/owned-file.ts"
 import { unlessMissing } from "./missing.ts"
+import { chmodUnlessLink } from "./walk.ts"
 
 type Type = NonNullable<HostPathVolumeSource["type"]>
 
@@ -15,7 +16,8 @@ export async function checkHostPath(path: string, type: Type): Promise<void> {
   const found = await unlessMissing(stat(path))
   if (found === undefined && type === "DirectoryOrCreate") {
     const made = await mkdir(path, { recursive: true, mode: 0o755 })
-    if (made !== undefined) await chmod(path, 0o755)
+    // Another pod may have this folder's parent as its volume, and put a link there.
+    if (made !== undefined) await chmodUnlessLink(path, 0o755)
     return
   }
   if (found === undefined && type === "FileOrCreate") {

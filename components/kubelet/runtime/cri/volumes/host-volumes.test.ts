@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
 import { createServer } from "node:net"
 import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -10,6 +11,21 @@ import { bindMount } from "./mounts.ts"
 
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.warn("SKIPPED: mounts and owners of volumes: need root")
+
+/** Replaces each new folder of a volume, as soon as it is there, by a link. */
+const EXCHANGE = `
+const fs = require("node:fs")
+const [volume, victim] = process.argv.slice(-2)
+process.stdout.write("ready")
+for (let i = 0; ; )
+  try {
+    fs.renameSync(volume + "/new" + i, volume + "/aside" + i)
+    fs.symlinkSync(victim, volume + "/new" + i)
+    i++
+  } catch {
+    if (fs.existsSync(volume + "/new" + (i + 1))) i++
+  }
+`
 
 describe("volumes on this host", () => {
   let root: string
@@ -152,7 +168,7 @@ describe("volumes on this host", () => {
 
   describe.skipIf(!isRoot)("subPath", () => {
     let volume: string
-    const target = () => join(root, "pod/volume-subpaths/v/main/0")
+    const target = (i = 0) => join(root, `pod/volume-subpaths/v/main/${i}`)
     beforeEach(async () => {
       volume = join(root, "volume")
       await mkdir(volume)
@@ -220,6 +236,26 @@ describe("volumes on this host", () => {
       for (const path of ["pipe", "real"])
         await expect(volumes.openInside(volume, path)).rejects.toThrow("is not a file")
     })
+
+    test("changes nothing outside of the volume while a pod exchanges each new folder for a link", async () => {
+      // given a file of the host, and a pod that replaces each new folder of its volume by a link to it
+      const victim = join(root, "victim")
+      await writeFile(victim, "", { mode: 0o600 })
+      await chmod(volume, 0o777)
+      const attacker = spawn(process.execPath, ["-e", EXCHANGE, volume, victim], {
+        stdio: ["ignore", "pipe", "inherit"],
+      })
+      await once(attacker.stdout, "data")
+      try {
+        // when folders are made for subPaths
+        for (let i = 0; i < 300; i++)
+          await volumes.bindSubPath({ volume, subPath: `new${i}/deeper`, target: target(i) }).catch(() => undefined)
+      } finally {
+        attacker.kill("SIGKILL")
+      }
+      // then
+      expect((await stat(victim)).mode & 0o777).toBe(0o600)
+    }, 30_000)
 
     test("binds a device without opening it", async () => {
       const path = await volumes.bindSubPath({ volume: "/dev", subPath: "null", target: target() })

@@ -1,7 +1,8 @@
-import { realpath, chmod, mkdir, readdir, rm, stat } from "node:fs/promises"
+import { realpath, chmod, mkdir, readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
 import { makeShared } from "../../../../../pkg/process/make-shared.ts"
+import { removeTree } from "../../../../../pkg/process/remove-tree.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import { openFile } from "../files/open-file.ts"
 import { writePayload } from "./atomic-writer.ts"
@@ -71,7 +72,7 @@ export function hostVolumes(): VolumeFiles {
     list: async (folder) => (await unlessMissing(readdir(folder))) ?? [],
     async discard(folders) {
       await unmountBelow(folders)
-      await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
+      await Promise.all(folders.map(removeTree))
     },
   }
 }

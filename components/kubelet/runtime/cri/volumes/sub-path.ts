@@ -5,13 +5,14 @@
  * CVE-2017-1002101, CVE-2021-25741.
  */
 import { constants } from "node:fs"
-import { chmod, lstat, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises"
+import { lstat, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import { OwnedFile } from "../../../../../pkg/files/owned-file.ts"
 import type { SubPathRequest } from "../../../volumes/volume-files.ts"
 import { O_PATH, reopened } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 import { bindMount, unmountBelow } from "./mounts.ts"
+import { chmodOpen } from "./walk.ts"
 
 /** Bind-mounts `subPath` of the volume at `target`, and returns `target`. A mount that is right already is kept. */
 export async function bindSubPath({ volume, subPath, target }: SubPathRequest): Promise<string> {
@@ -97,10 +98,14 @@ async function openInside(root: string, names: readonly string[], mode: number |
       if (next === undefined) {
         if (mode === undefined) throw Object.assign(new Error(`${names.join("/")} does not exist`), { code: "ENOENT" })
         await mkdir(path)
-        await chmod(path, mode) // the umask limits the mode that mkdir sets
         next = await OwnedFile.open(path, O_PATH | constants.O_NOFOLLOW)
-      }
-      await refuseLink(next, name)
+        await refuseLink(next, name)
+        // The umask limits the mode that mkdir sets. At its path there may be a link by now, which chmod would follow.
+        await chmodOpen(next, mode).catch(async (err: unknown) => {
+          await next!.close()
+          throw err
+        })
+      } else await refuseLink(next, name)
       handle = next
     } finally {
       await parent.close()

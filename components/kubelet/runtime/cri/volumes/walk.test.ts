@@ -36,7 +36,6 @@ describe("a walk through a folder that a container may change", () => {
     for (let i = 0; i < 251; i++) await mkdir((deep = join(deep, "d")))
     // then
     await expect(namesIn(volume)).rejects.toThrow("folders nested deeper than 250")
-    await expect(folderUsage(volume)).rejects.toThrow("deeper than 250")
   })
 
   test.skipIf(process.getuid?.() !== 0)(

@@ -22,13 +22,16 @@ export interface Found {
 const MAX_DEPTH = 250
 /** The largest size of a folder itself, which is half a million names; reading them takes 70 MB. */
 const MAX_FOLDER_BYTES = 16 * 1024 * 1024
+/** The error of a folder that is nested too deeply or has too many entries. */
+export class TooLargeToWalk extends Error {}
+
 /** Entries that are examined concurrently. */
 const TOGETHER = 64
 
 /**
  * Calls `visit` for each entry below the folder, for a folder after its content. The folder itself, entries on other
- * file systems, and entries that disappear during the walk are left out. @throws Error for folders that are nested too
- * deeply or too large
+ * file systems, and entries that disappear during the walk are left out.
+ * @throws TooLargeToWalk for folders that are nested too deeply or too large
  */
 export async function walk(folder: string, visit: (found: Found) => Promise<void> | void): Promise<void> {
   await withOpenFile([folder, FOLDER_ONLY], async (root) => {
@@ -37,8 +40,9 @@ export async function walk(folder: string, visit: (found: Found) => Promise<void
 
     async function below(handle: OwnedFile, depth: number): Promise<void> {
       const place = placeOf(handle)
-      if (depth > MAX_DEPTH) throw new Error(`${folder} has folders nested deeper than ${MAX_DEPTH}`)
-      if ((await handle.stat()).size > MAX_FOLDER_BYTES) throw new Error(`${folder} has a folder with too many files`)
+      if (depth > MAX_DEPTH) throw new TooLargeToWalk(`${folder} has folders nested deeper than ${MAX_DEPTH}`)
+      if ((await handle.stat()).size > MAX_FOLDER_BYTES)
+        throw new TooLargeToWalk(`${folder} has a folder with too many files`)
       const names = (await unlessMissing(readdir(place))) ?? []
       for (let from = 0; from < names.length; from += TOGETHER) {
         const folders: Found[] = []
@@ -71,11 +75,14 @@ export async function chmodUnlessLink(path: string, mode: number): Promise<void>
   const handle = await unlessMissing(OwnedFile.open(path, O_PATH | constants.O_NOFOLLOW))
   if (handle === undefined) return
   try {
-    if (!(await handle.stat()).isSymbolicLink()) await chmod(placeOf(handle), mode)
+    if (!(await handle.stat()).isSymbolicLink()) await chmodOpen(handle, mode)
   } finally {
     await handle.close()
   }
 }
+
+/** Changes the mode of an open file or folder, which must not be a link. */
+export const chmodOpen = (handle: OwnedFile, mode: number): Promise<void> => chmod(placeOf(handle), mode)
 
 const FOLDER_ONLY = O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY
 const placeOf = ({ fd }: OwnedFile): string => `/proc/self/fd/${fd}`
