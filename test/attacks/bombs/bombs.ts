@@ -1,8 +1,9 @@
 /** Makes the largest objects that the server takes, from the declarations of the kinds. */
 import type { FieldSpec, Message, Type } from "../../../pkg/apimachinery/field-spec.ts"
+import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { Filler, type Values } from "./filler.ts"
-import { faultsOf, isSmallEnough, largest } from "./fit.ts"
+import { faultsOf, isSmallEnough, largest, statusFaultsOf } from "./fit.ts"
 import { elementOf, type Place } from "./places.ts"
 import { sampleOf } from "./samples.ts"
 
@@ -11,6 +12,8 @@ export interface Bomb {
   /** The kind, the field, what is large there and how large. */
   readonly title: string
   readonly object: object
+  /** Whether the object is created without its status, which is written afterwards by the subresource. */
+  readonly isStatus?: boolean
 }
 
 /** A bomb that is not made yet, since finding the largest size takes seconds. */
@@ -27,6 +30,18 @@ const MOST_GUESSES = 60
 
 /** Yields the bombs of one field. */
 export function* bombsOf(place: Place): Generator<Draft> {
+  const isStatus = place.path[0] === "status"
+  for (const draft of draftsOf(place))
+    yield {
+      ...draft,
+      make() {
+        const bomb = draft.make()
+        return bomb && { ...bomb, isStatus }
+      },
+    }
+}
+
+function* draftsOf(place: Place): Generator<Draft> {
   const { resource, path, spec } = place
   const title = `${resource.kind} ${path.join(".")}`
   const { type } = spec
@@ -250,9 +265,9 @@ function largestOf(place: Place, title: string, leaf: Leaf, least: number): Bomb
   const filler = new Filler()
   for (let guess = 0; guess < MOST_GUESSES; guess++) {
     const make = (n: number) => whole(place, filler, (base) => leaf(n, base, filler))
-    const faults = faultsOf(resource, make(least))
+    const faults = faultsAt(place, make(least))
     if (faults.length === 0) {
-      const size = largest(resource, make, least)
+      const size = largest(resource, make, least, (object) => faultsAt(place, object))
       return size === undefined || size === least
         ? undefined
         : { resource, title: `${title}: ${size}`, object: make(size) }
@@ -262,12 +277,16 @@ function largestOf(place: Place, title: string, leaf: Leaf, least: number): Bomb
   return undefined
 }
 
+/** Returns what the server refuses of an object that has a value at the place. */
+const faultsAt = ({ resource, path }: Place, object: object): readonly Cause[] =>
+  path[0] === "status" ? statusFaultsOf(resource, sampleOf(resource), object) : faultsOf(resource, object)
+
 function admitted(place: Place, leaf: (base: unknown, filler: Filler) => unknown): object | undefined {
   const { resource } = place
   const filler = new Filler()
   for (let guess = 0; guess < MOST_GUESSES / 2; guess++) {
     const object = whole(place, filler, (base) => leaf(base, filler))
-    const faults = faultsOf(resource, object)
+    const faults = faultsAt(place, object)
     if (faults.length === 0) return isSmallEnough(resource, object) ? object : undefined
     if (!filler.learn(resource.schema, faults)) return undefined
   }

@@ -2,7 +2,7 @@ import { isReason, type Cause } from "../../../pkg/apimachinery/errors.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { encodeRaw } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
-import { validateObject } from "../../../pkg/apimachinery/validation/validate.ts"
+import { validateObject, validateObjectUpdate } from "../../../pkg/apimachinery/validation/validate.ts"
 
 /** What the server takes: etcd's limit of an object in protobuf, less what the server adds, and the limit of a body. */
 const MOST_STORED = 1.45 * 1024 * 1024
@@ -12,6 +12,27 @@ const context = {
   now: "2026-01-01T00:00:00Z",
   uuid: () => "00000000-0000-0000-0000-000000000000",
   warn: () => undefined,
+}
+
+/** Returns what validation refuses of an object that gets such a status; the empty list if the server would take it. */
+export function statusFaultsOf(resource: Resource, sample: object, sent: object): readonly Cause[] {
+  try {
+    const own = resource.subresources?.status
+    const strategy = own === true ? undefined : own
+    const complete = (given: object) => {
+      const { object } = decodeObject(resource, given)
+      const namespaced = resource.scope === "Namespaced" ? { namespace: "default" } : {}
+      const known = { uid: "u", creationTimestamp: context.now, resourceVersion: "1", ...namespaced }
+      return { ...object, metadata: { ...object.metadata, ...known } }
+    }
+    const stored = complete(sample)
+    const old = resource.prepareForCreate?.(stored, context) ?? stored
+    const changed = { ...old, status: (complete(sent) as { readonly status?: object }).status } as typeof old
+    const prepared = strategy?.prepareForUpdate?.(changed, old, context) ?? changed
+    return validateObjectUpdate(resource, prepared, old, strategy)
+  } catch (err) {
+    return [{ message: String(err) }]
+  }
 }
 
 /** Returns what validation refuses of a new object; the empty list if the server would take it. */
@@ -46,10 +67,15 @@ export function isSmallEnough(resource: Resource, sent: object): boolean {
  * Returns the largest size from `least` on, up to one percent less, for which the server takes what `make` makes of it;
  * undefined if it takes none.
  */
-export function largest(resource: Resource, make: (size: number) => object, least = 1): number | undefined {
+export function largest(
+  resource: Resource,
+  make: (size: number) => object,
+  least = 1,
+  faults: (object: object) => readonly Cause[] = (object) => faultsOf(resource, object),
+): number | undefined {
   const fits = (size: number) => {
     const made = make(size)
-    return isSmallEnough(resource, made) && faultsOf(resource, made).length === 0
+    return isSmallEnough(resource, made) && faults(made).length === 0
   }
   if (!fits(least)) return undefined
   // Most sizes are limited by the bytes alone, so that is tried first.

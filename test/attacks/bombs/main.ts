@@ -1,7 +1,7 @@
 /**
  * `npm run bombs`: sends the largest objects that the server takes, for each field of each kind, to a whole cluster and
  * prints the longest turns of its event loop and the largest growths of its heap. `-- --kind Pod --title volumes` only
- * those; `--everywhere`: shared fields in each kind that has them.
+ * those; `--statuses`: the fields of statuses instead, by who writes them; `--everywhere`: shared fields in each kind.
  */
 import { parseArgs } from "node:util"
 import { appendFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { RESOURCES } from "../../../pkg/api/resources.ts"
 import { bombsOf, type Bomb } from "./bombs.ts"
 import { ClusterProcess } from "./cluster-process.ts"
 import { measure, prepare, type Effect } from "./measure.ts"
-import { everyPlace } from "./places.ts"
+import { everyPlace, everyStatusPlace } from "./places.ts"
 import { hasSample, hasFreeName } from "./samples.ts"
 
 const { values } = parseArgs({
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     title: { type: "string" },
     texts: { type: "boolean", default: true },
     not: { type: "string" },
+    statuses: { type: "boolean", default: false },
     everywhere: { type: "boolean", default: false },
     out: { type: "string" },
     profile: { type: "string" },
@@ -31,7 +32,7 @@ const TOGETHER = 8
 const SUSPICIOUS_MS = 60
 const SUSPICIOUS_TIMES = 10
 
-const places = everyPlace(RESOURCES.filter(hasSample), values.everywhere).filter(
+const places = (values.statuses ? everyStatusPlace : everyPlace)(RESOURCES.filter(hasSample), values.everywhere).filter(
   ({ resource, path, spec }) =>
     (values.kind === undefined || values.kind.split(",").includes(resource.kind)) &&
     (values.texts || spec.type.kind !== "string") &&
@@ -102,7 +103,7 @@ const growthOf = ({ kept, bytes }: Effect) => kept / bytes
 const row = (e: Effect) =>
   `${e.createMs.toFixed(0).padStart(6)} ${e.laterMs.toFixed(0).padStart(6)} ms ${(e.kept / 1e6).toFixed(1).padStart(6)} MB of ${(e.bytes / 1e6).toFixed(1)} MB  ${e.statuses.join()} ${e.titles.join("; ").slice(0, 150)}`
 const count = effects.flatMap(({ titles }) => titles).length
-const admitted = effects.flatMap(({ statuses }) => statuses).filter((status) => status === 201).length
+const admitted = effects.flatMap(({ statuses }) => statuses).filter((status) => status < 300).length
 console.log(`${count} bombs, ${admitted} admitted`)
 console.log("The longest turns:")
 for (const e of effects.toSorted((a, b) => longestOf(b) - longestOf(a)).slice(0, 40)) console.log(row(e))

@@ -40,35 +40,44 @@ export async function prepare(cluster: ClusterProcess): Promise<void> {
   if (failed !== undefined) throw new Error(`Cannot prepare the cluster: ${failed.body.toString()}`)
 }
 
+const MERGE = { "content-type": "application/merge-patch+json" }
+
 interface Sent {
   readonly bomb: Bomb
   readonly all: string
   readonly path: string
   readonly body: string
+  /** The status that the object gets when it is there, by a merge patch. */
+  readonly status?: string
 }
 
 /** Lets a cluster create, change, read and delete the objects, and measures it. */
 export async function measure(cluster: ClusterProcess, bombs: readonly Bomb[]): Promise<Effect> {
   const sent = bombs.map((bomb, i) => requestOf(bomb, bombs.length === 1 ? undefined : `bomb-${i}`))
-  const bytes = sent.reduce((sum, { body }) => sum + body.length, 0)
+  const bytes = sent.reduce((sum, { body, status = "" }) => sum + body.length + status.length, 0)
   const statuses: number[] = []
   const effect = { titles: bombs.map(({ title }) => title), statuses, bytes, createMs: 0, laterMs: 0, kept: 0, peak: 0 }
   try {
+    for (const { bomb, all, body, status } of sent)
+      if (status !== undefined) await cluster.send("POST", all, body, sender(bomb))
     await cluster.begin()
-    for (const { bomb, all, body } of sent) {
-      const answer = await cluster.send("POST", all, body, sender(bomb))
+    for (const { bomb, all, path, body, status } of sent) {
+      const answer =
+        status === undefined
+          ? await cluster.send("POST", all, body, sender(bomb))
+          : await cluster.send("PATCH", `${path}/status`, status, MERGE)
       statuses.push(answer.status)
       if (answer.status >= 300 && process.env["K3TS_BOMBS_WHY"] !== undefined)
         console.log(bomb.title, answer.body.toString().slice(0, 300))
     }
     const created = await cluster.end()
     const { longestMs: createMs, kept, peak } = created
-    const there = sent.filter(({ bomb }, i) => statuses[i] === 201 && bomb.resource.verbs.includes("delete"))
+    const there = sent.filter(({ bomb }, i) => statuses[i]! < 300 && bomb.resource.verbs.includes("delete"))
     if (there.length === 0) return { ...effect, createMs, kept, peak }
     await cluster.begin()
     for (const { bomb, all, path } of there) {
       const as = sender(bomb)
-      const merge = { ...as, "content-type": "application/merge-patch+json" }
+      const merge = { ...as, ...MERGE }
       await cluster.send("PATCH", path, { metadata: { labels: { bomb: "changed" } } }, merge)
       await cluster.send("GET", all, undefined, { ...as, accept: "application/json;as=Table;v=v1;g=meta.k8s.io" })
       await cluster.send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" }, as)
@@ -87,7 +96,10 @@ function requestOf(bomb: Bomb, name: string | undefined): Sent {
   const all = `/${group === "" ? "api" : "apis"}/${apiVersion}${scope === "Namespaced" ? "/namespaces/default" : ""}/${plural}`
   const { metadata } = bomb.object as { readonly metadata: { readonly name: string } }
   const object = name === undefined ? bomb.object : { ...bomb.object, metadata: { ...metadata, name } }
-  return { bomb, all, path: `${all}/${name ?? metadata.name}`, body: JSON.stringify(object) }
+  const path = `${all}/${name ?? metadata.name}`
+  const { status, ...body } = object as { readonly status?: object }
+  if (!bomb.isStatus) return { bomb, all, path, body: JSON.stringify(object) }
+  return { bomb, all, path, body: JSON.stringify(body), status: JSON.stringify({ status }) }
 }
 
 function sender({ resource: { group, plural, scope } }: Bomb): Record<string, string> {
@@ -108,10 +120,5 @@ const NOT_OF_ADMINS: ReadonlySet<string> = new Set(
 /** Removes an object that finalizers keep. */
 async function remove(cluster: ClusterProcess, path: string): Promise<void> {
   if ((await cluster.send("GET", path)).status === 404) return
-  await cluster.send(
-    "PATCH",
-    path,
-    { metadata: { finalizers: null } },
-    { "content-type": "application/merge-patch+json" },
-  )
+  await cluster.send("PATCH", path, { metadata: { finalizers: null } }, MERGE)
 }

@@ -14,17 +14,29 @@ export interface Place {
 /** The server keeps these itself, whatever a client sends. */
 const SERVERS_OWN: ReadonlySet<string> = new Set(["managedFields", "apiVersion", "kind"])
 
+/** Returns every field of the statuses of kinds that nodes and controllers write by the subresource. */
+export const everyStatusPlace = (resources: readonly Resource[], everywhere = false): readonly Place[] =>
+  everyPlace(
+    resources.filter(({ subresources }) => subresources?.status !== undefined),
+    everywhere,
+    "status",
+  )
+
 /**
  * Returns every field of the kinds. A field that several kinds or places share, such as those of a pod template, is
  * returned where it is found first, unless `everywhere`.
  */
-export function everyPlace(resources: readonly Resource[], everywhere = false): readonly Place[] {
+export function everyPlace(
+  resources: readonly Resource[],
+  everywhere = false,
+  part: "body" | "status" = "body",
+): readonly Place[] {
   const found: Place[] = []
   const seen = new Set<FieldSpec>()
   const walk = (resource: Resource, message: Message, path: readonly string[], around: readonly Message[]): void => {
     if (around.includes(message)) return
     for (const [name, { spec }] of Object.entries(message.fields)) {
-      if (SERVERS_OWN.has(name) || spec.disabled === true || (path.length === 0 && name === "status")) continue
+      if (SERVERS_OWN.has(name) || spec.disabled === true || !isIn(part, path, name)) continue
       const here = [...path, name]
       if (everywhere || !seen.has(spec)) {
         seen.add(spec)
@@ -37,6 +49,9 @@ export function everyPlace(resources: readonly Resource[], everywhere = false): 
   for (const resource of resources) walk(resource, resource.schema, [], [])
   return found
 }
+
+const isIn = (part: "body" | "status", path: readonly string[], name: string): boolean =>
+  path.length > 0 || (name === "status") === (part === "status")
 
 /** Returns the type of the items of a list or a map, of lists of lists the innermost; other types as they are. */
 export function elementOf(type: Type): Type {
