@@ -1,5 +1,7 @@
 /** Names of properties as expressions can write them. Source: apiserver pkg/cel/escaping.go. */
 
+import type { CelField, CelType } from "./type.ts"
+
 const RESERVED: ReadonlySet<string> = new Set(
   (
     "true false null in as break const continue else for function if import let loop package namespace return " +
@@ -23,3 +25,11 @@ export function escapeProperty(property: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(property)) return undefined
   return property.replaceAll(/__|[-./]/g, (sign) => SIGNS[sign]!)
 }
+
+/**
+ * Returns a field of an object by its name in expressions. A property that is called as a reserved word is known by this
+ * word too: `self.namespace` and `self.__namespace__` are the same. Source: apiserver pkg/cel/types.go
+ * FindStructFieldType.
+ */
+export const fieldOf = ({ fields }: CelType, name: string): CelField | undefined =>
+  fields?.get(name) ?? (RESERVED.has(name) ? fields?.get(`__${name}__`) : undefined)

@@ -38,3 +38,22 @@ describe("the type checker gives the same warnings as Kubernetes", () => {
     expect(found).toEqual([...warnings])
   })
 })
+
+test.each(["object.metadata.namespace", "object.metadata.__namespace__"])(
+  "no warning is given about %s, although namespace is a reserved word",
+  (name) => {
+    const policy = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingAdmissionPolicy",
+      metadata: { name: "x" },
+      spec: {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+        },
+        validations: [{ expression: `${name} == 'a'` }],
+      },
+      status: {},
+    } as unknown as ValidatingAdmissionPolicy
+    expect(typeWarnings(policy, kinds)).toEqual([])
+  },
+)

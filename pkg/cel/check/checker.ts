@@ -9,6 +9,7 @@ import {
   type Select,
   type StructExpr,
 } from "../syntax/ast.ts"
+import { fieldOf } from "../escape.ts"
 import type { Issues } from "../syntax/issue.ts"
 import {
   BOOL,
@@ -161,7 +162,7 @@ class Checker {
         this.#report(offset, `unexpected failed resolution of '${type.name}'`)
         return ERROR_TYPE
       }
-      const found = type.fields.get(field)
+      const found = fieldOf(type, field)
       if (found === undefined) this.#report(offset, `undefined field '${field}'`)
       return found?.type ?? ERROR_TYPE
     }

@@ -1,5 +1,6 @@
 import { ExactNumber } from "../../apimachinery/json/exact-number.ts"
 import { isJsonObject } from "../../apimachinery/json/json-value.ts"
+import { fieldOf } from "../escape.ts"
 import { equal } from "./compare.ts"
 import { parseDateTime, parseSchemaDuration } from "../formats.ts"
 import type { Walk } from "../limits.ts"
@@ -141,11 +142,11 @@ export class JsonObject extends StructValue {
   }
   /** A property that is null counts as absent. */
   has(field: string): boolean {
-    const declared = this.type.fields!.get(field)
+    const declared = fieldOf(this.type, field)
     return declared !== undefined && this.json[declared.property] !== undefined && this.json[declared.property] !== null
   }
   get(field: string): Value {
-    const declared = this.type.fields!.get(field)
+    const declared = fieldOf(this.type, field)
     const json = declared === undefined ? undefined : this.json[declared.property]
     if (json === undefined || json === null) return new CelError(`no such key: ${field}`)
     return valueOf(json, declared!.type)
