@@ -27,8 +27,8 @@ export function escapeProperty(property: string): string | undefined {
 }
 
 /**
- * Returns a field of an object by its name in expressions. A property that is called as a reserved word is known by this
- * word too: `self.namespace` and `self.__namespace__` are the same. Source: apiserver pkg/cel/types.go
+ * Returns a field of an object by its name in expressions. A property that is called as a reserved word is known by
+ * this word too: `self.namespace` and `self.__namespace__` are the same. Source: apiserver pkg/cel/types.go
  * FindStructFieldType.
  */
 export const fieldOf = ({ fields }: CelType, name: string): CelField | undefined =>

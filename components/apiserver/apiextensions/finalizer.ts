@@ -109,14 +109,22 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
     const { group } = definition.spec
     const { plural } = definition.status.acceptedNames
     const objects = `/registry/${group}/${plural}/`
-    const [resource] = scheme.versionsOf(group, plural)
+    const served = scheme.versionsOf(group, plural)
+    const [preferred] = served
     // Without a served version no request can reach the objects.
-    if (resource === undefined) return
-    const namespaces = new Set(storage.list(objects).map(({ object }) => object.metadata.namespace))
-    for (const namespace of namespaces)
-      await client.deleteCollection(resource, namespace === undefined ? {} : { namespace }).catch((err: unknown) => {
-        if (!isNotFound(err)) throw err
-      })
+    if (preferred === undefined) return
+    const stored = storage.list(objects).map(({ object }) => object)
+    for (const [namespace, ofNamespace] of Map.groupBy(stored, ({ metadata }) => metadata.namespace)) {
+      // A request in the version that an object is stored in needs no conversion, and so no webhook: that may be gone,
+      // since it is removed together with the definition.
+      const versions = Map.groupBy(ofNamespace, ({ apiVersion }) => served.find((one) => one.apiVersion === apiVersion))
+      const [[only, all] = []] = versions
+      if (versions.size === 1 || all === undefined)
+        await unlessGone(client.deleteCollection(only ?? preferred, namespace === undefined ? {} : { namespace }))
+      else
+        for (const [resource = preferred, some] of versions)
+          for (const { metadata } of some) await unlessGone(client.delete(resource, metadata))
+    }
     if (storage.list(objects).length === 0) return
     await new Promise<void>((resolve) => {
       const off = storage.subscribe(
@@ -177,6 +185,12 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
     for (const off of offs) off()
     for (const timer of working.values()) timer?.cancel()
   }
+}
+
+async function unlessGone(deletion: Promise<unknown>): Promise<void> {
+  await deletion.catch((err: unknown) => {
+    if (!isNotFound(err)) throw err
+  })
 }
 
 const isWaiting = ({ metadata }: Definition): boolean =>

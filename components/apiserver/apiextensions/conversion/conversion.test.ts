@@ -302,3 +302,44 @@ describe("the storage version", () => {
     await call("DELETE", at)
   })
 })
+
+describe("a definition whose conversion webhook is gone is deleted with its objects", () => {
+  const untilGone = async (name: string): Promise<void> => {
+    // Each read comes after the writes before it, so the last one is at the latest when the finalizer has let go.
+    while ((await call("GET", `${DEFINITIONS}/${name}`)).code !== 404) await Bun.sleep(5)
+  }
+  const gone: Reply = () => {
+    throw new Error("connection refused")
+  }
+
+  test("that are stored in a version that is not the preferred one", async () => {
+    // given objects of v1, while clients prefer v2
+    await call("POST", DEFINITIONS, definition("bars", "Bar"))
+    for (const name of ["a", "b"]) await call("POST", path("v1", "", "bars"), { ...foo("v1", name), kind: "Bar" })
+    reply = gone
+    // when
+    await call("DELETE", `${DEFINITIONS}/bars.${GROUP}`)
+    await untilGone(`bars.${GROUP}`)
+    // then
+    expect(asked).toEqual([])
+  })
+
+  test("that are stored in several versions", async () => {
+    // given an object of v1, and one of v2, which became the storage version
+    await call("POST", DEFINITIONS, definition("bazs", "Baz"))
+    await call("POST", path("v1", "", "bazs"), { ...foo("v1", "old"), kind: "Baz" })
+    const { spec } = JSON.parse((await call("GET", `${DEFINITIONS}/bazs.${GROUP}`)).text) as {
+      readonly spec: { readonly versions: readonly Loose[] }
+    }
+    const versions = spec.versions.map((one) => ({ ...one, storage: one["name"] === "v2" }))
+    await call("PATCH", `${DEFINITIONS}/bazs.${GROUP}`, { spec: { versions } }, "application/merge-patch+json")
+    expect((await call("POST", path("v2", "", "bazs"), { ...foo("v2", "new"), kind: "Baz" })).code).toBe(201)
+    reply = gone
+    asked = []
+    // when
+    await call("DELETE", `${DEFINITIONS}/bazs.${GROUP}`)
+    await untilGone(`bazs.${GROUP}`)
+    // then
+    expect(asked).toEqual([])
+  })
+})
