@@ -9,7 +9,7 @@ import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { startCluster, type Cluster } from "../../../components/cluster/testing/cluster.ts"
 import type { ClusterOptions } from "../../../components/cluster/testing/options/options.ts"
 import { boolean, value } from "../cli/flags.ts"
-import { reading } from "../cli/flag-type.ts"
+import { reading, word } from "../cli/flag-type.ts"
 import { featureGates } from "../cli/values.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { defineCommand } from "../cli/command.ts"
@@ -47,12 +47,19 @@ export default defineCommand({
       placeholder: "NAME=BOOL,…",
       defaultText: "as in Kubernetes 1.36",
     }),
+    control: boolean("Open a control channel for the command: time, faults, snapshots (docs/testing.md)"),
+    clock: value(word(["virtual", "real"]).optional(), "Whose time the cluster has", {
+      choices: ["virtual", "real"],
+      defaultText: "real; virtual with --control, which moves it",
+    }),
     debug: boolean("Show what the cluster does"),
   },
   positionals: { name: "COMMAND…", min: 0, max: Infinity },
   async run({ flags, args, print }) {
     if (flags["api-only"] && flags.nodes !== undefined)
       throw new UsageError("--api-only has no nodes: leave --nodes out, or --api-only")
+    if (flags.clock === "virtual" && !flags.control)
+      throw new UsageError("--clock virtual needs --control, by which time is moved")
     const log = createLogger({
       clock: realClock,
       format: "text",
@@ -60,29 +67,57 @@ export default defineCommand({
       write: (line) => void process.stderr.write(`${line}\n`),
     })
     const folder = mkdtempSync(join(tmpdir(), "k3ts-test-cluster-"))
-    let cluster: Cluster | undefined
+    const clock = flags.clock ?? (flags.control ? "virtual" : "real")
+    const options: ClusterOptions = {
+      clock,
+      ...(flags["api-only"] ? API_ONLY : { nodes: flags.nodes ?? 1 }),
+      features: flags["feature-gates"],
+      log,
+      history: "10m",
+      // On virtual time the seed makes the history, so it is that of K3TS_SEED or one that is told.
+      ...(clock === "real" ? { seed: Math.floor(systemRandom.next() * 2 ** 31) } : {}),
+    }
+    let running: Running | undefined
     try {
       const stopped = untilSignal()
-      cluster = await startCluster({
-        clock: "real",
-        ...(flags["api-only"] ? API_ONLY : { nodes: flags.nodes ?? 1 }),
-        features: flags["feature-gates"],
-        log,
-        history: "10m",
-        seed: Math.floor(systemRandom.next() * 2 ** 31),
-      })
+      const cluster = await startCluster(options)
+      running = await (flags.control ? controlled : alone)(cluster, folder, options)
       compileAsUsual()
-      const kubeconfig = join(folder, "kubeconfig.yaml")
-      writeFileSync(kubeconfig, (await cluster.listen()).kubeconfig, { mode: 0o600 })
-      if (args.length > 0) return await runCommand(args, kubeconfig, stopped)
-      print(`${kubeconfig}\n`)
+      const { variables } = running
+      if (args.length > 0) return await runCommand(args, variables, stopped)
+      const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`)
+      print(flags.control ? lines.join("") : `${variables.KUBECONFIG}\n`)
       return codeOf(await stopped.first)
     } finally {
-      await cluster?.stop().catch((err: unknown) => log.debug("The cluster ended with faults", { err }))
+      await running?.stop().catch((err: unknown) => log.debug("The cluster ended with faults", { err }))
       rmSync(folder, { recursive: true, force: true })
     }
   },
 })
+
+/** A cluster, or several, beside which the command runs. */
+interface Running {
+  /** What the command gets. */
+  readonly variables: Readonly<Record<string, string>> & { readonly KUBECONFIG: string }
+  stop(): Promise<void>
+}
+
+async function alone(cluster: Cluster, folder: string): Promise<Running> {
+  const kubeconfig = join(folder, "kubeconfig.yaml")
+  writeFileSync(kubeconfig, (await cluster.listen()).kubeconfig, { mode: 0o600 })
+  return { variables: { KUBECONFIG: kubeconfig }, stop: () => cluster.stop() }
+}
+
+async function controlled(cluster: Cluster, folder: string, options: ClusterOptions): Promise<Running> {
+  const { ControlledClusters } = await import("../control/controlled-clusters.ts")
+  const clusters = new ControlledClusters(folder, options)
+  const kubeconfig = await clusters.start(cluster)
+  const { url, token } = clusters
+  return {
+    variables: { KUBECONFIG: kubeconfig, K3TS_CONTROL_URL: url, K3TS_CONTROL_TOKEN: token },
+    stop: () => clusters.stop(),
+  }
+}
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 type SignalName = (typeof SIGNALS)[number]
@@ -106,12 +141,13 @@ function untilSignal(): Signals {
 }
 
 /** Resolves with the exit code of the command. Signals are passed to the command, which decides what to do. */
-function runCommand([program = "", ...args]: readonly string[], kubeconfig: string, signals: Signals): Promise<number> {
+function runCommand(
+  [program = "", ...args]: readonly string[],
+  variables: Running["variables"],
+  signals: Signals,
+): Promise<number> {
   return new Promise((resolve) => {
-    const child: ChildProcess = spawn(program, args, {
-      stdio: "inherit",
-      env: { ...process.env, KUBECONFIG: kubeconfig },
-    })
+    const child: ChildProcess = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...variables } })
     signals.onSignal((name) => child.kill(name))
     child.once("error", (err) => {
       process.stderr.write(`k3ts: cannot run ${program}: ${err.message}\n`)

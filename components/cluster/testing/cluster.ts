@@ -233,6 +233,17 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     this.images.set(image, behaviour)
   }
 
+  /**
+   * Returns a snapshot of the cluster as it is now, from which `startCluster({ snapshot })` starts another one: with
+   * all objects, at this time, and nodes of the same names. Containers begin anew there.
+   */
+  snapshot(): Promise<Uint8Array> {
+    return this.called(async () => {
+      const { takeSnapshot } = await import("./snapshot.ts")
+      return takeSnapshot(this.#parts.assembly.apiServer, this.#parts.clock.now())
+    })
+  }
+
   /** Serves the API to other programs: TLS on loopback. They use `kubeconfig`. */
   async listen({ port = 0 }: { readonly port?: number } = {}): Promise<Listening> {
     return this.called(async () => {

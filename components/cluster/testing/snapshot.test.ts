@@ -45,6 +45,32 @@ describe("a cluster that starts from a snapshot", () => {
     expect(await run()).toEqual(await run())
   })
 
+  test("can be started from a test cluster, and then goes a way of its own", async () => {
+    // given a cluster in the middle of its work
+    await using first = await startCluster({ nodes: 2 })
+    await first.apply({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web" },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { app: "web" } },
+        template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "web:1" }] } },
+      },
+    })
+    await first.advance("3d")
+    // when
+    await using second = await startCluster({ snapshot: await first.snapshot() })
+    // then it begins with the same nodes, objects and time
+    expect(second.now.getTime() - first.now.getTime()).toBeLessThan(60_000)
+    expect(second.nodes.toSorted()).toEqual(first.nodes.toSorted())
+    await second.eventually(Pod, { labels: "app=web" }, (pods) => pods.length === 2 && pods.every(isPodReady))
+    // and what it does later is its own
+    await second.scale(Deployment, "web", 5)
+    await second.eventually(Pod, { labels: "app=web" }, (pods) => pods.length === 5)
+    expect(await first.list(Pod, { labels: "app=web" })).toHaveLength(2)
+  })
+
   test.each<{ title: string; options: () => Promise<ClusterOptions>; wants: RegExp }>([
     {
       title: "a file that is no snapshot",

@@ -7,6 +7,8 @@ import { ServiceCIDR } from "../../../pkg/api/networking/v1/servicecidr.ts"
 import type { SnapshotObject } from "../../../pkg/snapshot/records.ts"
 import { isSealed, opened, type ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
 import type { Beginning } from "../../../pkg/storage/memory.ts"
+import type { ApiServer } from "../../apiserver/apiserver.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
 import { parseStored } from "../../apiserver/store/parse-stored.ts"
 import { TestClusterError } from "./caller.ts"
 import { nodeSpec, type NodeSpec } from "./options/node-spec.ts"
@@ -63,6 +65,23 @@ async function read(input: SnapshotInput): Promise<ClusterSnapshot> {
     nodes: nodes.map((node) => ({ spec: specOf(node), ips: ipsOf(node) })),
     serviceCidrs: cidr?.spec?.cidrs ?? [],
   }
+}
+
+/** The name that a snapshot of a test cluster gives as the machine that took it. */
+const TAKEN_BY = "k3ts-testing"
+
+/** Takes a snapshot of what an API server has stored; `time` is the cluster's. */
+export async function takeSnapshot(apiServer: Pick<ApiServer, "image">, time: number): Promise<Uint8Array> {
+  const { objects, revision, cluster } = apiServer.image()
+  const [{ packSnapshot }, { inOrder }, { version }] = await Promise.all([
+    import("../../../pkg/snapshot/pack.ts"),
+    import("../../../pkg/snapshot/in-order.ts"),
+    import("../../../pkg/version/version.ts"),
+  ])
+  const info = { revision, time, version, node: TAKEN_BY, cluster }
+  // The turns between which objects are encoded are the process's own: virtual time stands still meanwhile.
+  const contents = { info, files: [], objects: inOrder(objects, realClock) }
+  return Buffer.concat(await Array.fromAsync(packSnapshot(contents, "none")))
 }
 
 /** Decrypts what is encrypted, with the keys that the snapshot has. */
