@@ -49,11 +49,13 @@ export interface HttpsSender {
 export function createHttpsSender({ config, userAgent, keepAliveMs }: HttpsTransportOptions): HttpsSender {
   const base = new URL(config.server)
   const secure = base.protocol === "https:"
-  const tls = {
-    ...config.certificate,
-    ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : trusting(config.ca)),
-    ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
-  }
+  const tls = secure
+    ? {
+        ...config.certificate,
+        ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : trusting(config.ca)),
+        ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
+      }
+    : {}
   const agent = secure ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true })
   const headers = () => {
     const token = config.tokenFile === undefined ? config.token : readFileSync(config.tokenFile, "utf8").trim()

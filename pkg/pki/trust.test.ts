@@ -71,6 +71,8 @@ describe("a process", () => {
   test.each([
     [{ SSL_CERT_FILE: "company.pem" }, "hello"],
     [{ SSL_CERT_DIR: "." }, "hello"],
+    [{ NODE_EXTRA_CA_CERTS: "company.pem" }, "hello"],
+    [{ SSL_CERT_FILE: "missing.pem", NODE_EXTRA_CA_CERTS: "company.pem" }, "hello"],
     [{ SSL_CERT_FILE: "missing.pem", SSL_CERT_DIR: "missing" }, "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
     [{}, "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
   ])("with %p trusts what that names where no authorities are given", async (named, said) => {

@@ -71,13 +71,16 @@ let known: string[] | undefined
 
 /**
  * Returns the system's authorities. Differs from upstream: where a system has none and no variable names any, as in an
- * empty image, those built into the runtime are trusted.
+ * empty image, those built into the runtime are trusted; and those of the file NODE_EXTRA_CA_CERTS are trusted too, as
+ * users of JavaScript expect.
  */
 function systemAuthorities(): string[] {
   if (known !== undefined) return known
-  const { SSL_CERT_FILE = "", SSL_CERT_DIR = "" } = process.env
+  const { SSL_CERT_FILE = "", SSL_CERT_DIR = "", NODE_EXTRA_CA_CERTS = "" } = process.env
   const read = readStore(systemStore(process.env))
-  known = read.length === 0 && `${SSL_CERT_FILE}${SSL_CERT_DIR}` === "" ? [...tls.rootCertificates] : read
+  const found = read.length === 0 && `${SSL_CERT_FILE}${SSL_CERT_DIR}` === "" ? tls.rootCertificates : read
+  const extra = NODE_EXTRA_CA_CERTS === "" ? [] : readStore({ files: [NODE_EXTRA_CA_CERTS], folders: [] })
+  known = [...found, ...extra]
   return known
 }
 
