@@ -2,7 +2,8 @@ import { joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice, portOf, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { isGlobalUnicast } from "../../pkg/apimachinery/addresses/global-unicast.ts"
-import type { Index, Informers, Key } from "../../pkg/client/informer.ts"
+import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import type { Index, Informer, Key } from "../../pkg/client/informer.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Picked } from "./proxy/backend-parts.ts"
 import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
@@ -21,8 +22,13 @@ interface Backend {
   next: number
 }
 
+/** The Services and EndpointSlices that a node knows, and how their changes are followed. */
+export interface BackendObjects {
+  of<T extends KubeObject>(resource: Resource<T>): Pick<Informer<T>, "get" | "by" | "on">
+}
+
 export interface BackendsParts {
-  readonly informers: Informers
+  readonly informers: BackendObjects
   readonly random: Random
   /**
    * Whether an address and port of this machine belong to the API server or the proxy itself, to which no request may

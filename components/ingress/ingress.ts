@@ -24,7 +24,18 @@ export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "access
   readonly ownPorts?: Pick<OwnPorts, "set">
   /** How Gateways are served; without it they are not. */
   readonly gateway?: GatewayConfig
+  /**
+   * Returns what serves requests, once Secrets are known; by default listeners on the ports of this machine. `changed`
+   * is to be called when a Secret has changed.
+   */
+  readonly openPlane?: (changed: () => void) => Promise<Plane>
 }
+
+/** What serves the requests to the sites. */
+export type Plane = Pick<
+  DataPlane,
+  "certificates" | "update" | "listen" | "portProblems" | "portOf" | "openPorts" | "stop"
+>
 
 export interface IngressComponent extends Component {
   /** The open ports for Ingresses: first HTTP, then TLS. Undefined while there is no Ingress. */
@@ -62,7 +73,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   const sources: Source[] = []
   if (config.ingresses !== false) sources.push(new IngressSource(context, { ...config, turn }))
   if (config.gateway !== undefined) sources.push(new GatewaySource(context, { ...config.gateway, turn, ingressPorts }))
-  let plane: DataPlane | undefined
+  let plane: Plane | undefined
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
   /** Why nothing is served although nothing failed; undefined between start and stop. */
@@ -105,7 +116,8 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     return routedAt - beganAt + (clock.monotonic() - openAt)
   }
 
-  async function openPlane(): Promise<DataPlane> {
+  async function openPlane(): Promise<Plane> {
+    if (config.openPlane !== undefined) return config.openPlane(request)
     // Loaded late: a cluster without Ingresses and Gateways does not need this code.
     const [{ DataPlane }, { IngressMetrics }] = await Promise.all([import("./data-plane.ts"), import("./metrics.ts")])
     const metrics = new IngressMetrics(registry)
@@ -127,7 +139,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     closeLog?.()
   }
 
-  async function openPorts(open: DataPlane): Promise<ReadonlyMap<number, string>> {
+  async function openPorts(open: Plane): Promise<ReadonlyMap<number, string>> {
     const errors = await open.listen()
     config.ownPorts?.set(
       "ingress",

@@ -39,7 +39,7 @@ export interface AssemblyOptions {
   readonly rules: RequestRules
   readonly historyMs: number
   readonly frozen: Frozen
-  readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks" | "extensionServers">
+  readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks" | "extensionServers" | "network">
   readonly features: Features
   /** Addresses of pods. */
   readonly addresses: ClusterAddresses
@@ -84,6 +84,7 @@ export class Assembly implements ControlPlane {
         nodePorts: { first: 30_000, last: 32_767 },
         clusterDomain: CLUSTER_DOMAIN,
         localStorage: true,
+        ingress: options.options.network === "real",
         advertiseAddress: addresses.advertiseAddress,
         storage,
         files: testServingFiles(),

@@ -22,7 +22,7 @@ import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
 import type { ControlPlane } from "./control-plane.ts"
 import { copyTo } from "./consensus/copy-to.ts"
-import { Servers } from "./servers/servers.ts"
+import { Servers, TEST_MACHINE } from "./servers/servers.ts"
 import { ClusterNetwork } from "./network/cluster-network.ts"
 import { addressesWith } from "./network/network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
@@ -189,7 +189,9 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     nodes: () => nodes.names,
     ipsOf: (node) => nodes.simulated.get(node)?.spec.ips ?? [],
     network: nodes.network,
+    clients: () => assembly.clientsOn(TEST_MACHINE),
     isReal: isRealNetwork(options.network),
+    isAsked: Object.values(options.images ?? {}).some(({ run, http }) => run !== undefined || http !== undefined),
   })
   const faults: Faults = new Faults({
     clock,

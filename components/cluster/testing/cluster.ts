@@ -91,8 +91,9 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
 
   /** @internal Called by `startCluster`. */
   async start(preload: ClusterOptions["preload"]): Promise<void> {
-    const { assembly, driver, servers } = this.#parts
+    const { assembly, driver, servers, network } = this.#parts
     const { components } = assembly
+    await network.prepare()
     const serving = components.apiserver.start()
     // Several servers agree over a network, which takes time.
     await (servers === undefined ? serving : driver.ended(() => "startCluster waits for the servers to start", serving))
@@ -102,6 +103,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
       this.#parts.nodes.start(this.#parts.specs),
     ])
     await driver.ended(() => "startCluster waits for components and nodes to start", starting)
+    await driver.ended(() => "startCluster waits for the network to start", network.start())
     await this.#settle()
     this.#parts.started()
     if (preload !== undefined) await this.apply(preload)
@@ -189,9 +191,9 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
 
   /**
    * Sends a request as a pod would: to the address of a pod, `http://10.42.0.3:8080/healthz`, or to a Service by its
-   * name or address, `http://web/`, `http://web.team.svc:8080/`. `from` says who sends it, to whom NetworkPolicies
-   * apply. Redirects are not followed. @throws ConnectionError with the `code` that a client on Linux gets, or what the
-   * image throws
+   * name or address, `http://web/`, `http://web.team.svc:8080/`, or to a host of an Ingress or a Gateway. `from` says
+   * who sends it, to whom NetworkPolicies apply. Redirects are not followed. @throws ConnectionError with the `code`
+   * that a client on Linux gets, or what the image throws
    */
   fetch(url: string | URL | Request, options: FetchOptions = {}): Promise<Response> {
     return this.called(() => fetchAsPod(this.#parts, url, options))

@@ -63,6 +63,7 @@ export async function startProxy({
       return found && { ...found, since: "" }
     },
     findName: () => undefined,
+    names: () => false,
   }
   const sites = new SiteRouter([
     { address: undefined, port: 0, protocol: "http", router, mend: "" },

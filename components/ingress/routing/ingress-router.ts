@@ -61,6 +61,12 @@ class IngressRouter implements Router {
     }
     return UNKNOWN_NAME
   }
+
+  names(host: string): boolean {
+    const dot = host.indexOf(".")
+    const { owners } = this.#compiled
+    return host !== "" && (owners.has(host) || (dot > 0 && owners.has(`*${host.slice(dot)}`)))
+  }
 }
 
 /** Returns the certificates by host. A host whose Secret cannot be used has none. */

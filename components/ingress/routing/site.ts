@@ -33,6 +33,8 @@ export interface Router {
   /** `path` is normalized by `normalPath`. */
   find(request: IncomingRequest, path: string): Found | undefined
   findName(name: string): FoundName | undefined
+  /** Whether a rule names the host, itself or by a pattern. */
+  names(host: string): boolean
 }
 
 /** A port at one or all addresses, with the router of its requests. */
@@ -69,6 +71,10 @@ export class SiteRouter {
 
   findName(address: string, name: string): FoundName | undefined {
     return best(this.#at(address), (router) => router.findName(name))
+  }
+
+  names(address: string, host: string): boolean {
+    return this.#at(address).some((router) => router.names(host))
   }
 
   #at(address: string): readonly Router[] {

@@ -1,5 +1,7 @@
+import { CustomResourceDefinition } from "../../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
 import { NetworkPolicy } from "../../../../pkg/api/networking/v1/networkpolicy.ts"
 import { joinHostPort, parseAddress } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
@@ -12,6 +14,9 @@ import type { PodClients, SendingPod } from "../../../kubelet/runtime/simulated/
 import { podFacts } from "../../../network-policy/pod-facts.ts"
 import { addressesOfName } from "./name-lookup.ts"
 import type { ClusterAddresses } from "./network.ts"
+import type { Clients } from "../../clients.ts"
+import type { Entry } from "./ingress/client-side.ts"
+import type { SimulatedIngress } from "./ingress/simulated-ingress.ts"
 import { forbidden, type Party } from "./policy-verdict.ts"
 import { ownAddress, senderFrom, senderOf, type From, type Sender, type SenderContext } from "./sender.ts"
 import { ServiceProxy, type Destination } from "./service-destination.ts"
@@ -28,8 +33,12 @@ export interface ClusterNetworkOptions {
   /** Returns the addresses of a node. */
   ipsOf(node: string): readonly string[]
   readonly network: SimulatedNetwork
+  /** Returns the clients for what serves Ingresses and Gateways. */
+  clients(): Clients
   /** Whether nodes hear of changes as late as real ones. */
   readonly isReal: boolean
+  /** Whether some containers may send requests. */
+  readonly isAsked: boolean
 }
 
 /** How long a sender waits for its answer, and what ends the wait. */
@@ -43,6 +52,7 @@ export const TIMEOUT_MS = 30_000
 /** The longest time for a name: two attempts of five seconds. Source: resolv.conf(5), `timeout` and `attempts`. */
 const LOOKUP_MS = 10_000
 const DNS_PORT = 53
+const GATEWAYS = "gateways.gateway.networking.k8s.io"
 /** What NetworkPolicies see of the cluster's DNS: that of network-policy.ts. */
 const DNS_POD: NonNullable<Party["pod"]> = {
   namespace: "kube-system",
@@ -55,6 +65,7 @@ export class ClusterNetwork implements PodClients {
   readonly #options: ClusterNetworkOptions
   readonly #proxy: ServiceProxy
   readonly #random
+  #ingress: SimulatedIngress | undefined
   #views: NodeViews | undefined
 
   constructor(options: ClusterNetworkOptions) {
@@ -65,6 +76,36 @@ export class ClusterNetwork implements PodClients {
     this.#proxy = new ServiceProxy({ random: this.#random, clock })
     network.clients = this
     if (isReal) this.#followed()
+  }
+
+  /** Loads the proxy of Ingresses and Gateways where containers may ask it. To be called before time moves. */
+  async prepare(): Promise<void> {
+    const { isReal, isAsked } = this.#options
+    if (isReal || isAsked) await this.loadIngress()
+  }
+
+  /** Starts what runs from the beginning of the cluster. */
+  async start(): Promise<void> {
+    if (this.#options.isReal) await this.#ingress!.start()
+  }
+
+  /** Whether requests need code that is not loaded yet. */
+  get needsLoading(): boolean {
+    return this.#ingress === undefined && this.#hasRoutes
+  }
+
+  /** Loads the code of the proxy, which most tests do not need. Takes real time. */
+  async loadIngress(): Promise<SimulatedIngress> {
+    const { SimulatedIngress: Loaded } = await import("./ingress/simulated-ingress.ts")
+    const { clock, network, clients, nodes, ipsOf } = this.#options
+    return (this.#ingress ??= new Loaded({
+      clock,
+      random: this.#random,
+      network,
+      clients,
+      nodeIps: () => nodes().flatMap((node) => ipsOf(node)),
+      knownTo: (node) => this.#followed().knownTo(node),
+    }))
   }
 
   fetch(pod: SendingPod, request: Request): Promise<Response> {
@@ -103,7 +144,8 @@ export class ClusterNetwork implements PodClients {
     return this.#followed().delay(node, ms)
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
+    await this.#ingress?.stop()
     this.#views?.stop()
   }
 
@@ -130,7 +172,7 @@ export class ClusterNetwork implements PodClients {
       throw new ConnectionError("EAI_AGAIN", `${words}: i/o timeout (${why})`)
     }
     const known = isCluster ? this.#followed().knownTo(sender.node) : undefined
-    const found = await addressesOfName(name, sender.dns, { known, outside: async () => [] })
+    const found = await addressesOfName(name, sender.dns, { known, outside: (host) => this.#outside(host) })
     if (found.length === 0) throw new ConnectionError("ENOTFOUND", `${words}: no such host`)
     return this.#shuffled(found)
   }
@@ -156,6 +198,13 @@ export class ClusterNetwork implements PodClients {
     }
     const { destination, node } = this.#destination(sender, host, port)
     if (destination.kind !== "to") return fails(destination.kind, destination.why)
+    const entry = destination.through === undefined ? await this.#entry(sender, request, host, port) : undefined
+    if (entry !== undefined) {
+      const why = this.#forbidden(partyOf(sender, host), this.#partyAt(host), port, "TCP")
+      if (why !== undefined || (sender.node !== undefined && !network.reaches(sender.node, entry.node)))
+        return fails("dropped", why ?? `node ${entry.node} cannot be reached`)
+      return this.#throughIngress(request, entry, { timeoutMs, signal })
+    }
     const { host: ip, port: number, through } = destination
     const from =
       through?.isMasqueraded === true && node !== undefined
@@ -172,6 +221,57 @@ export class ClusterNetwork implements PodClients {
       if (!(err instanceof ConnectionError) || through === undefined) throw err
       throw new ConnectionError(err.code, `${err.message} (${joinHostPort(ip, number)} of ${through.service})`)
     }
+  }
+
+  /** Returns the address of a node for a host that an Ingress or a Gateway names, as the world's DNS would; or none. */
+  async #outside(host: string): Promise<readonly string[]> {
+    if (!this.#hasRoutes) return []
+    const ingress = await this.#startedIngress()
+    if (!ingress.names(host)) return []
+    const { nodes, ipsOf, network } = this.#options
+    // A load balancer sends nothing to nodes that are lost.
+    const up = nodes().filter((node) => ipsOf(node).length > 0 && network.reaches(undefined, node))
+    return up.length === 0 ? [] : [ipsOf(up[Math.floor(this.#random.next() * up.length)]!)[0]!]
+  }
+
+  async #startedIngress(): Promise<SimulatedIngress> {
+    const ingress = this.#ingress ?? (await this.loadIngress())
+    await ingress.start()
+    return ingress
+  }
+
+  /** Returns where a connection comes to the proxy of Ingresses and Gateways; undefined when it goes elsewhere. */
+  async #entry(sender: Sender, request: Request, address: string, port: number): Promise<Entry | undefined> {
+    const owner = this.#options.network.ownerOf(address)
+    if (owner === undefined || owner.pod !== undefined || owner.listener(port) !== undefined || !this.#hasRoutes)
+      return undefined
+    const isSecure = new URL(request.url).protocol === "https:"
+    const ingress = await this.#startedIngress()
+    if (!ingress.isOpen({ isSecure, port })) return undefined
+    return { node: owner.node, address, port, isSecure, client: ownAddress(sender, address) }
+  }
+
+  /** Sends a request through the proxy of Ingresses and Gateways, for a client that waits for the head of its answer. */
+  async #throughIngress(request: Request, entry: Entry, { timeoutMs, signal }: Patience): Promise<Response> {
+    const late = new ConnectionError(
+      "ETIMEDOUT",
+      `Get "${request.url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    )
+    const waiting = new AbortController()
+    const timer = this.#options.clock.setTimeout(() => waiting.abort(late), timeoutMs)
+    const until = signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal])
+    try {
+      return await this.#ingress!.serve(request, entry, until)
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Whether there is an Ingress, or a definition of Gateway API. */
+  get #hasRoutes(): boolean {
+    const { storage } = this.#options
+    const gateways = new StoredKind(storage, CustomResourceDefinition).get({ name: GATEWAYS })
+    return gateways !== undefined || new StoredKind(storage, Ingress).list().length > 0
   }
 
   /** Returns where a connection goes, and the node from which it goes there. */

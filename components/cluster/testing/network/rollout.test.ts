@@ -31,14 +31,14 @@ async function start(options: ClusterOptions, lifecycle?: object): Promise<Clust
   return cluster
 }
 
-/** Sends a request every 20 ms for 20 seconds, and returns the codes of those that failed. */
+/** Sends a request every 40 ms for ten seconds, and returns the codes of those that failed. */
 async function failures(cluster: Cluster): Promise<readonly string[]> {
   const codes: string[] = []
-  for (let i = 0; i < 1000; i++) {
+  for (let i = 0; i < 250; i++) {
     await cluster
       .fetch("http://web/")
       .catch((err: unknown) => codes.push(err instanceof ConnectionError ? err.code : String(err)))
-    await cluster.advance(20)
+    await cluster.advance(40)
   }
   return codes
 }
@@ -54,7 +54,7 @@ describe("during a rollout on a real network", () => {
       seen.push(await failures(cluster))
     }
     // then
-    expect(seen[0]!.length).toBeGreaterThan(3)
+    expect(seen[0]!.length).toBeGreaterThan(1)
     expect([...new Set(seen[0])]).toEqual(["ECONNREFUSED"])
     expect(seen[1]).toEqual(seen[0]!)
   })

@@ -33,8 +33,9 @@ export interface ClusterOptions {
    */
   readonly ipFamilies?: readonly Family[]
   /**
-   * How soon nodes hear of changes: with `ideal`, the default, kube-proxy and DNS of every node know what has changed at
-   * once; with `real` as late as on real nodes, and each at its own time.
+   * How soon nodes hear of changes: with `ideal`, the default, kube-proxy, DNS and the proxy of Ingresses of every node
+   * know what has changed at once; with `real` as late as on real nodes, and each at its own time. With `real` the
+   * proxy of Ingresses and Gateways runs from the beginning, and writes their statuses.
    */
   readonly network?: "ideal" | "real"
   /** The same seed makes the same history. By default `K3TS_SEED`, or one drawn for the process. */

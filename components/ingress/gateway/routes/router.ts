@@ -69,4 +69,11 @@ export class GatewayRouter implements Router {
     // Without a route there is no backend for the connection: an empty list of backends closes it.
     return { host, since, passthrough: hosts.find(name)?.[1].passthrough ?? { backends: [] } }
   }
+
+  names(host: string): boolean {
+    const found = this.#listeners.find(host)
+    if (found === undefined) return false
+    const [hostname, { hosts }] = found
+    return hostname !== "" || (hosts.find(host)?.[0] ?? "") !== ""
+  }
 }
