@@ -38,12 +38,17 @@ export class Project implements Disposable {
     rmSync(join(this.folder, path), { recursive: true })
   }
 
-  run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Outcome {
+  run(
+    program: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    timeout = 100_000,
+  ): Outcome {
     const { status, stdout, stderr, error } = spawnSync(program, args, {
       cwd: this.folder,
       encoding: "utf8",
       env: { ...process.env, NO_COLOR: "1", K3TS_FROZEN: "", ...env },
-      timeout: 100_000,
+      timeout,
     })
     return { status, output: `${stdout}${stderr}${error === undefined ? "" : String(error)}` }
   }

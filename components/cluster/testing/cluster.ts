@@ -7,6 +7,7 @@ import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError, type TestClusterReason } from "./caller.ts"
 import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
 import { checkImage, checkNode } from "./options/known-names.ts"
+import { isGroups, machineProblem, type ContextOptions } from "./context-options.ts"
 import { endCluster } from "./end/end-cluster.ts"
 import { tellSuppressed } from "./end/suppressed.ts"
 import type { Waiting } from "./verbs/eventually.ts"
@@ -199,13 +200,17 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     return this.called(() => fetchAsPod(this.#parts, url, options))
   }
 
-  /** Runs a controller of the test as `user`, until the cluster ends. */
+  /** Runs a controller of the test as `user`, until the cluster ends; with `machine` as `contextFor` has it. */
   async run<T extends KubeObject>(
     controller: Controller<T>,
-    { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {},
+    {
+      user = ADMIN.name,
+      groups = ADMIN.groups,
+      machine,
+    }: { readonly user?: string; readonly groups?: readonly string[]; readonly machine?: string } = {},
   ): Promise<void> {
     await this.called(async () => {
-      const context = this.contextFor(user, groups)
+      const context = this.contextFor(user, groups, machine === undefined ? {} : { machine })
       await runController(controller, { ...this.#parts, context, user, stops: this.#stops })
       await this.#settle()
     })
@@ -213,17 +218,22 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
 
   /**
    * Returns the context for a component of the test, which acts as `user`. Its informers end with the cluster; the test
-   * must stop the component. `fieldSelectors`, by kind, restrict the informers of a user who may not see all objects,
-   * such as a kubelet.
+   * must stop the component. The groups may be left out: `contextFor("operator", { machine: "node-1" })`.
+   * @throws TestClusterError for an unknown machine
    */
   contextFor(
     user: string = ADMIN.name,
-    groups: readonly string[] = user === ADMIN.name ? ADMIN.groups : [],
-    options: { readonly fieldSelectors?: ReadonlyMap<Resource, string> } = {},
+    groupsOrOptions: readonly string[] | ContextOptions = [],
+    options: ContextOptions = isGroups(groupsOrOptions) ? {} : groupsOrOptions,
   ): ComponentContext {
     this.alive()
-    const clients = this.#parts.assembly.clientsOn(TEST_MACHINE)
-    const context = clients.contextOf(this.#parts.assembly.givenClientFor(user, groups), options)
+    const { machine = TEST_MACHINE } = options
+    const problem = machine === TEST_MACHINE ? undefined : machineProblem(machine, this.#parts)
+    if (problem !== undefined) throw at(callerOf(), problem)
+    const given = isGroups(groupsOrOptions) ? groupsOrOptions : []
+    const groups = given.length === 0 && user === ADMIN.name ? ADMIN.groups : given
+    const clients = this.#parts.assembly.clientsOn(machine)
+    const context = clients.contextOf(this.#parts.assembly.givenClientFor(user, groups, machine), options)
     this.#stops.push(() => clients.release(context))
     return { ...context, log: this.#parts.ownErrors.noting(context.log) }
   }

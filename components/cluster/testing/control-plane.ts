@@ -29,8 +29,11 @@ export interface ControlPlane {
   toolsOn(machine: string): Tools
   /** Returns a client for a component of the cluster. */
   clientFor(name: string, groups?: readonly string[]): Client
-  /** Returns a client for code that the test runs in the background, such as its own controller. */
-  givenClientFor(name: string, groups: readonly string[]): Client
+  /**
+   * Returns a client for code that the test runs in the background, such as its own controller, on a machine: on that
+   * of the test unless given.
+   */
+  givenClientFor(name: string, groups: readonly string[], machine?: string): Client
   /**
    * Returns a client for the test itself: virtual time advances while a call is awaited. With `server` it knows that
    * server only.

@@ -12,6 +12,7 @@
  */
 import "../../../pkg/version/check-runtime.ts"
 export { startCluster, type Cluster } from "./cluster.ts"
+export type { ContextOptions } from "./context-options.ts"
 export type { Listening } from "./network/listening.ts"
 export { TestClusterError, type TestClusterReason } from "./caller.ts"
 export type { NodeOptions } from "./options/node-spec.ts"

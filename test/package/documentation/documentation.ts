@@ -35,8 +35,8 @@ export function testDocumentation(project: Project): void {
       for (const block of outputs) project.write(fileOf(block), printing(block, entryFor(PRINTED, block), exports))
       project.write("blocks/tsconfig.json", CONFIG)
       types = project.run(BUN, [TSC, "-p", "blocks"]).output
-      runs = project.run(BUN, ["test", "--timeout", "60000", "./blocks"]).output
-    }, 120_000)
+      runs = project.run(BUN, ["test", "--timeout", "60000", "./blocks"], {}, 500_000).output
+    }, 600_000)
     afterAll(() => project.remove("blocks"))
 
     test.each(blocks.map((block) => [block.name, block] as const))("%s has no type error", (_name, block) => {

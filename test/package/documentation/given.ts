@@ -96,6 +96,16 @@ await done
 expect(led).toBe(true)`,
   },
   {
+    block: `clockSkewed("node-1", "-1h")`,
+    given: `const sharing = ${NOTHING_TO_DO}
+const ending = new AbortController()
+const { signal } = ending
+const election = { name: "operator", namespace: "default" }`,
+    after: `expect((await cluster.get(Lease, "operator")).spec.holderIdentity).toBe("node-1")
+ending.abort()
+await cluster.advance("1m")`,
+  },
+  {
     block: `pods.every(isReady)`,
     given: `await using cluster = await startCluster({ nodes: 3 })
 await cluster.apply(["chart/", "manifests/nightly.yaml"])

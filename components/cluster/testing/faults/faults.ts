@@ -87,16 +87,20 @@ export class Faults {
    */
   async nodeLost(name: string): Promise<Fault> {
     const node = this.#node(name)
-    const { network } = this.#context
+    const { network, servers } = this.#context
     let informed: (() => void) | undefined
+    let reconnect: (() => void) | undefined
     return this.#begin(
       `node ${name} is lost`,
       () => {
         informed = network.delay(name, Infinity)
+        // What the test runs on this machine stays in memory, and reaches nothing.
+        reconnect = servers?.links.isolate(name)
         return node.powerOff()
       },
       () => {
         informed?.()
+        reconnect?.()
         return node.powerOn()
       },
     )

@@ -152,8 +152,8 @@ export class Servers implements ControlPlane {
     return newClient(this.#transportFor(TEST_MACHINE, asUser({ name, groups })))
   }
 
-  givenClientFor(name: string, groups: readonly string[]): Client {
-    return newClient(this.#apart(this.#transportFor(TEST_MACHINE, asUser({ name, groups }))))
+  givenClientFor(name: string, groups: readonly string[], machine = TEST_MACHINE): Client {
+    return newClient(this.#apart(this.#transportFor(machine, asUser({ name, groups }))))
   }
 
   drivenClientFor(
