@@ -5,6 +5,7 @@ import type { Controller } from "../../pkg/controller/controller.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
 import type { LegacyTokenRequest } from "../../pkg/jwt/legacy-token.ts"
+import { attachDetachController } from "./attachdetach/attachdetach.ts"
 import { certificateApprover } from "./certificates/approver.ts"
 import { certificateCleaner } from "./certificates/cleaner.ts"
 import { certificateSigner, type Certify } from "./certificates/signer.ts"
@@ -187,6 +188,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("persistent-volume-binder", claimBinder),
     entry("persistent-volume-binder", volumePhases),
     entry("expand-controller", volumeExpander),
+    entry("attachdetach-controller", attachDetachController()),
     entry("ephemeral-volume-controller", ephemeralVolumes),
     entry("resource-claim-controller", claimsOfPods),
     entry("resource-claim-controller", claimReservations),

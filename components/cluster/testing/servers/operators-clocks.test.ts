@@ -76,8 +76,8 @@ describe("two leaders whose clocks are two hours apart", () => {
     const cutAt = cluster.now.getTime()
     const cut = await cluster.faults.nodePartitioned("node-0")
     await cluster.advance("1m")
-    // then it stops within the renew deadline of 10 s, and the other leads 15 s after it has seen the last renewal: it looks
-    // every 2 to 4.4 s
+    // then it stops within the renew deadline of 10 s, and the other leads 15 s after it has seen the last renewal, for
+    // which it looks every 2 to 4.4 s
     const [, stopped, led] = candidates.changes
     expect([stopped?.who, stopped?.leads, led?.who, led?.leads]).toEqual(["node-0", false, "node-1", true])
     expect(stopped!.at - cutAt).toBeLessThanOrEqual(10_000)

@@ -1,0 +1,102 @@
+import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
+import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { attachmentName } from "../../../pkg/pods/csi-volumes.ts"
+import type { Attachments, OwnAttachment } from "./attachments.ts"
+import { isShared, podsUsing, type WantedVolume } from "./desired.ts"
+import { reportAttached } from "./report-attached.ts"
+
+interface Attaching {
+  readonly node: Node
+  readonly wanted: ReadonlyMap<string, WantedVolume>
+  readonly own: readonly OwnAttachment[]
+  readonly attachments: Attachments
+  readonly context: ReconcileContext
+}
+
+/** Begins to attach the volumes that the pods of a node need, and tells node and pods of those that are attached. */
+export async function attachWanted({ node, wanted, own, attachments, context }: Attaching): Promise<void> {
+  const key = node.metadata.name!
+  const told = attachments.told.get(key)
+  for (const name of told ?? []) if (!wanted.has(name)) told!.delete(name)
+  for (const volume of wanted.values()) {
+    const attachment = own.find(({ name }) => name === volume.name)?.attachment
+    if (attachment === undefined) await beginAttach(volume, key, attachments, context)
+    else tellProgress(volume, attachment, node, attachments, context)
+  }
+  await reportAttached(node, own, context)
+}
+
+async function beginAttach(
+  { name, csi, volume, pods }: WantedVolume,
+  node: string,
+  attachments: Attachments,
+  context: ReconcileContext,
+): Promise<void> {
+  const others = isShared(volume) ? [] : attachments.othersWith(name, node, context.informers)
+  if (others.length > 0) {
+    const told = attachments.told.get(node) ?? new Set()
+    attachments.told.set(node, told)
+    if (!told.has(name)) tellMultiAttach({ name, csi, volume, pods }, others, context)
+    told.add(name)
+    return
+  }
+  const metadata = { name: attachmentName(csi, node) }
+  const source = { persistentVolumeName: volume.metadata.name! }
+  attachments.made(metadata.name, csi, node)
+  await context.client
+    .create(VolumeAttachment, { metadata, spec: { attacher: csi.driver, nodeName: node, source } })
+    .catch((err: unknown) => {
+      if (!isAlreadyExists(err)) throw err
+    })
+}
+
+/** Tells pods once that their volume is attached, or why it is not. */
+function tellProgress(
+  { name, volume, pods }: WantedVolume,
+  { metadata, status }: VolumeAttachment,
+  node: Node,
+  { errors }: Attachments,
+  { events }: ReconcileContext,
+): void {
+  const about = `for volume ${JSON.stringify(volume.metadata.name)}`
+  const error = status.attachError?.message
+  if (metadata.deletionTimestamp !== undefined) return
+  if (status.attached) {
+    errors.delete(metadata.name!)
+    if (node.status.volumesAttached?.some((attached) => attached.name === name) === true) return
+    for (const pod of pods)
+      events.event(pod, "Normal", "SuccessfulAttachVolume", `AttachVolume.Attach succeeded ${about} `)
+  } else if (error !== undefined && errors.get(metadata.name!) !== error) {
+    errors.set(metadata.name!, error)
+    for (const pod of pods)
+      events.event(pod, "Warning", "FailedAttachVolume", `AttachVolume.Attach failed ${about} : ${error}`)
+  }
+}
+
+/**
+ * Tells pods that another node has their volume, and which pods there. The names of pods in other namespaces are not
+ * told. Source: reportMultiAttachError in pkg/controller/volume/attachdetach/reconciler.
+ */
+function tellMultiAttach(
+  { volume, pods }: WantedVolume,
+  others: readonly string[],
+  { events, informers }: ReconcileContext,
+): void {
+  const users = podsUsing(volume, informers).filter(({ spec }) => others.includes(spec.nodeName ?? ""))
+  for (const pod of pods) {
+    const message = `Multi-Attach error for volume ${JSON.stringify(volume.metadata.name)} ${inTheWay(users, pod)}`
+    events.event(pod, "Warning", "FailedAttachVolume", message)
+  }
+}
+
+function inTheWay(users: readonly Pod[], { metadata: { namespace } }: Pod): string {
+  if (users.length === 0) return "Volume is already exclusively attached to one node and can't be attached to another"
+  const near = users.filter(({ metadata }) => metadata.namespace === namespace).map(({ metadata }) => metadata.name!)
+  const far = users.length - near.length
+  const elsewhere = `${far} pod(s) in different namespaces`
+  if (near.length === 0) return `Volume is already used by ${elsewhere}`
+  return `Volume is already used by pod(s) ${near.join(", ")}${far > 0 ? ` and ${elsewhere}` : ""}`
+}
