@@ -162,7 +162,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
       ),
     ),
     entry("node-controller", taintEvictionController()),
-    entry("deployment-controller", deploymentController),
+    entry("deployment-controller", deploymentController(config.features)),
     entry("replicaset-controller", replicaSetController(config.features)),
     entry("replication-controller", replicationController(config.features)),
     entry("daemon-set-controller", daemonSetController()),

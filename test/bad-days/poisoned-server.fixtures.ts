@@ -1,12 +1,17 @@
 /** `k3ts server`, of which one controller ends the process by some Deployments: those that have 13 replicas. */
-import { deploymentController } from "../../components/controller-manager/deployment/deployment.ts"
-import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
+import { plugin } from "bun"
 
-const { reconcile } = deploymentController
-Object.assign(deploymentController, {
-  reconcile: ((key, context) => {
-    if (context.informers.of(Deployment).get(key)?.spec.replicas === 13) process.kill(process.pid, "SIGKILL")
-    return reconcile(key, context)
-  }) satisfies typeof reconcile,
+const FOUND = "if (deployment === undefined) return\n"
+const POISON = `if (deployment.spec.replicas === 13) process.kill(process.pid, "SIGKILL")\n`
+
+plugin({
+  name: "poison",
+  setup(build) {
+    build.onLoad({ filter: /controller-manager\/deployment\/deployment\.ts$/ }, async ({ path }) => {
+      const source = await Bun.file(path).text()
+      if (!source.includes(FOUND)) throw new Error(`${path} has no place for the poison`)
+      return { loader: "ts", contents: source.replace(FOUND, FOUND + POISON) }
+    })
+  },
 })
 await import("../../cmd/k3ts/main.ts")

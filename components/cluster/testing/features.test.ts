@@ -164,6 +164,21 @@ describe("a feature that is off", () => {
     }
   })
 
+  test("DeploymentReplicaSetTerminatingReplicas: a Deployment without counts fails at its deadline", async () => {
+    // given a Deployment whose ReplicaSet nobody reconciles
+    const features = { DeploymentReplicaSetTerminatingReplicas: false }
+    const components = { controllers: { disabled: ["replicaset-controller"] } }
+    await using cluster = await startCluster({ nodes: 1, features, components })
+    const stuck = web(1)
+    await cluster.apply({ ...stuck, spec: { ...stuck.spec, progressDeadlineSeconds: 10 } })
+    // when
+    await cluster.advance("1m")
+    // then
+    const [{ status }] = (await cluster.list(Deployment)) as [Deployment]
+    expect(status).not.toHaveProperty("terminatingReplicas")
+    expect(status.conditions?.find(({ type }) => type === "Progressing")?.reason).toBe("ProgressDeadlineExceeded")
+  })
+
   test("WatchList: a watch with sendInitialEvents is refused", async () => {
     await using cluster = await startCluster({ features: { WatchList: false } })
     const watch = () =>

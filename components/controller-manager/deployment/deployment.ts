@@ -6,7 +6,13 @@ import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { splitKey } from "../../../pkg/client/informer.ts"
-import { defineController, watching, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
+import {
+  defineController,
+  watching,
+  type Controller,
+  type ReconcileContext,
+} from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { scaleProportionally, wasScaled } from "./proportional.ts"
@@ -21,76 +27,79 @@ import {
   withCondition,
   withProgress,
   type DeploymentStatus,
+  type RolloutContext,
 } from "./status.ts"
 
 /**
  * Rolls pods from one template to the next through ReplicaSets. Source:
  * pkg/controller/deployment/deployment_controller.go.
  */
-export const deploymentController = defineController<Deployment>({
-  name: "deployment-controller",
-  reconciles: Deployment,
-  watches: [
-    owned(ReplicaSet, Deployment, (rs, { informers }) =>
-      informers
-        .of(Deployment)
-        .list(rs.metadata.namespace)
-        .filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels))
-        .map(keyOfDeployment),
-    ),
-    // A Recreate rollout continues when the last old pod is gone.
-    watching(Pod, (pod, { informers }, _old, deleted) => {
-      const owner = controllerOf(pod)
-      if (owner?.kind !== "ReplicaSet" || !(deleted || isPodTerminal(pod))) return []
-      const rs = informers.of(ReplicaSet).get(`${pod.metadata.namespace}/${owner.name}`)
-      const deployment = rs === undefined ? undefined : controllerOf(rs)
-      return deployment?.kind === "Deployment" ? [`${pod.metadata.namespace}/${deployment.name}`] : []
-    }),
-  ],
-  async reconcile(key, context) {
-    const { informers, client, clock } = context
-    const deployment = informers.of(Deployment).get(key)
-    if (deployment === undefined) return
-    const selector = fromLabelSelector(deployment.spec.selector)
-    if (selector.everything) {
-      context.events.event(
-        deployment,
-        "Warning",
-        "SelectingAll",
-        "This deployment is selecting all pods. A non-empty selector is required.",
+export const deploymentController = (features: Features = DEFAULT_FEATURES): Controller<Deployment> =>
+  defineController<Deployment>({
+    name: "deployment-controller",
+    reconciles: Deployment,
+    watches: [
+      owned(ReplicaSet, Deployment, (rs, { informers }) =>
+        informers
+          .of(Deployment)
+          .list(rs.metadata.namespace)
+          .filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels))
+          .map(keyOfDeployment),
+      ),
+      // A Recreate rollout continues when the last old pod is gone.
+      watching(Pod, (pod, { informers }, _old, deleted) => {
+        const owner = controllerOf(pod)
+        if (owner?.kind !== "ReplicaSet" || !(deleted || isPodTerminal(pod))) return []
+        const rs = informers.of(ReplicaSet).get(`${pod.metadata.namespace}/${owner.name}`)
+        const deployment = rs === undefined ? undefined : controllerOf(rs)
+        return deployment?.kind === "Deployment" ? [`${pod.metadata.namespace}/${deployment.name}`] : []
+      }),
+    ],
+    async reconcile(key, given) {
+      const context = { ...given, countsTerminating: features.DeploymentReplicaSetTerminatingReplicas }
+      const { informers, client, clock } = context
+      const deployment = informers.of(Deployment).get(key)
+      if (deployment === undefined) return
+      const selector = fromLabelSelector(deployment.spec.selector)
+      if (selector.everything) {
+        context.events.event(
+          deployment,
+          "Warning",
+          "SelectingAll",
+          "This deployment is selecting all pods. A non-empty selector is required.",
+        )
+        return
+      }
+      const candidates = [
+        ...informers.of(ReplicaSet).controlledBy(deployment),
+        ...informers.of(ReplicaSet).by(orphans, splitKey(key).namespace ?? ""),
+      ]
+      const owned = await claim(
+        {
+          owner: deployment,
+          ownerResource: Deployment,
+          resource: ReplicaSet,
+          matches: (rs) => selector.matches(rs.metadata.labels),
+          candidates,
+        },
+        context,
       )
-      return
-    }
-    const candidates = [
-      ...informers.of(ReplicaSet).controlledBy(deployment),
-      ...informers.of(ReplicaSet).by(orphans, splitKey(key).namespace ?? ""),
-    ]
-    const owned = await claim(
-      {
-        owner: deployment,
-        ownerResource: Deployment,
-        resource: ReplicaSet,
-        matches: (rs) => selector.matches(rs.metadata.labels),
-        candidates,
-      },
-      context,
-    )
-    const sets = sortOut(deployment, owned)
-    if (deployment.metadata.deletionTimestamp !== undefined)
-      return writeStatus(deployment, statusOf(deployment, sets, clock), context)
-    const pausedOrResumed = pausedCondition(deployment, clock)
-    if (pausedOrResumed !== undefined) {
-      await client.updateStatus(Deployment, {
-        ...deployment,
-        status: { ...deployment.status, conditions: pausedOrResumed },
-      })
-      return // that change starts another reconcile
-    }
-    return deployment.spec.paused === true || wasScaled(deployment, sets)
-      ? scaleOnly(deployment, sets, context)
-      : rollOut(deployment, sets, context)
-  },
-})
+      const sets = sortOut(deployment, owned)
+      if (deployment.metadata.deletionTimestamp !== undefined)
+        return writeStatus(deployment, statusOf(deployment, sets, context), context)
+      const pausedOrResumed = pausedCondition(deployment, clock)
+      if (pausedOrResumed !== undefined) {
+        await client.updateStatus(Deployment, {
+          ...deployment,
+          status: { ...deployment.status, conditions: pausedOrResumed },
+        })
+        return // that change starts another reconcile
+      }
+      return deployment.spec.paused === true || wasScaled(deployment, sets)
+        ? scaleOnly(deployment, sets, context)
+        : rollOut(deployment, sets, context)
+    },
+  })
 
 const keyOfDeployment = ({ metadata }: Deployment): string => `${metadata.namespace}/${metadata.name}`
 
@@ -98,18 +107,18 @@ const keyOfDeployment = ({ metadata }: Deployment): string => `${metadata.namesp
 async function scaleOnly(
   deployment: Deployment,
   sets: ReplicaSets,
-  context: ReconcileContext,
+  context: RolloutContext,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const synced = await syncRevision(deployment, sets, false, context)
   await scaleProportionally(synced.deployment, synced.sets, context)
   if (deployment.spec.paused === true) await cleanUp(synced.deployment, synced.sets, context)
-  return writeStatus(synced.deployment, statusOf(synced.deployment, synced.sets, context.clock), context)
+  return writeStatus(synced.deployment, statusOf(synced.deployment, synced.sets, context), context)
 }
 
 async function rollOut(
   before: Deployment,
   found: ReplicaSets,
-  context: ReconcileContext,
+  context: RolloutContext,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const recreate = before.spec.strategy.type === "Recreate"
   if (recreate && found.current === undefined && (await makeRoom(before, found, context)))
@@ -121,7 +130,7 @@ async function rollOut(
       (sets.current !== undefined &&
         (await scaleReplicaSet(deployment, sets.current, deployment.spec.replicas, context)))
     : await rollingStep(deployment, sets, context)
-  const status = statusOf(deployment, sets, context.clock)
+  const status = statusOf(deployment, sets, context)
   if (!scaled && isComplete(deployment, status)) await cleanUp(deployment, sets, context)
   return progress(deployment, sets, context, hadCurrent)
 }
@@ -143,11 +152,11 @@ async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: Reco
 function progress(
   deployment: Deployment,
   sets: ReplicaSets,
-  context: ReconcileContext,
+  context: RolloutContext,
   hadCurrent = true,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock } = context
-  const status = statusOf(deployment, sets, clock)
+  const status = statusOf(deployment, sets, context)
   const name = sets.current?.metadata.name
   const first =
     name !== undefined &&

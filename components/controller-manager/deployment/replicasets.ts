@@ -40,7 +40,7 @@ export const availableReplicas = (sets: readonly ReplicaSet[]): number =>
 
 /**
  * Returns the number of pods that are ending; undefined when a ReplicaSet was reconciled without counting its own, as
- * all are while feature DeploymentReplicaSetTerminatingReplicas is off. Source:
+ * all were while feature DeploymentReplicaSetTerminatingReplicas was off. Source:
  * GetTerminatingReplicaCountForReplicaSets.
  */
 export function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {

@@ -1,14 +1,24 @@
 import type { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
+import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { all, availableReplicas, bounds, terminatingReplicas, type ReplicaSets } from "./replicasets.ts"
 
 export type DeploymentStatus = Deployment["status"]
 export type DeploymentCondition = NonNullable<DeploymentStatus["conditions"]>[number]
 
+export interface RolloutContext extends ReconcileContext {
+  /** Whether the status has `terminatingReplicas`. */
+  readonly countsTerminating: boolean
+}
+
 /** Source of this file: pkg/controller/deployment/sync.go calculateStatus, progress.go, util/deployment_util.go. */
 
-export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock): DeploymentStatus {
+export function statusOf(
+  deployment: Deployment,
+  sets: ReplicaSets,
+  { clock, countsTerminating }: Pick<RolloutContext, "clock" | "countsTerminating">,
+): DeploymentStatus {
   const everything = all(sets)
   const sum = (of: (rs: ReplicaSet) => number | undefined) => everything.reduce((total, rs) => total + (of(rs) ?? 0), 0)
   const replicas = sum((rs) => rs.status.replicas)
@@ -22,7 +32,7 @@ export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock
     availableReplicas: available,
     // While pods are being deleted, more can briefly be available than the ReplicaSets want.
     unavailableReplicas: Math.max(0, sum((rs) => rs.spec.replicas) - available),
-    terminatingReplicas: terminatingReplicas(everything),
+    terminatingReplicas: countsTerminating ? terminatingReplicas(everything) : undefined,
     collisionCount: deployment.status.collisionCount,
     conditions: withCondition(
       deployment.status.conditions ?? [],
