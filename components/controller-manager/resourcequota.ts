@@ -6,7 +6,7 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
-import { keyFrom, type Key } from "../../pkg/client/informer.ts"
+import { keyFrom, splitKey, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 import { DEVICES_OF_CLASS, isOfPodsAndClaims } from "../../pkg/quota/device-usage.ts"
 import { firstClaims } from "../../pkg/quota/first-claims.ts"
@@ -102,12 +102,11 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       enqueue = add
       watched.clear()
       tallies = new QuotaTallies(knownTo(context))
-      context.informers.of(ResourceQuota).on({ deleted: ({ metadata }) => tallies.forget(metadata) })
     },
     async reconcile(key, context) {
       const { informers, client } = context
       const quota = informers.of(ResourceQuota).get(key)
-      if (quota === undefined) return
+      if (quota === undefined) return tallies.forget(splitKey(key))
       const { namespace } = quota.metadata
       const hard = quota.spec.hard ?? {}
       const counted = [...new Set(Object.keys(hard).flatMap((entry) => countedBy(entry, resources())))]
