@@ -45,6 +45,7 @@ import { ephemeralVolumes } from "./volume/ephemeral-volume.ts"
 import { claimBinder } from "./persistentvolume/claims.ts"
 import { volumeExpander } from "./persistentvolume/expander.ts"
 import { volumePhases } from "./persistentvolume/volumes.ts"
+import { volumesOfDeletedNodes } from "./persistentvolume/volumes-of-deleted-nodes.ts"
 import { provisioner } from "../../pkg/provisioner/provisioner.ts"
 import { reclaimer } from "../../pkg/provisioner/reclaimer.ts"
 import { resizer } from "../../pkg/provisioner/resizer.ts"
@@ -187,6 +188,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("resourcequota-controller", resourceQuotaController(config.resources)),
     entry("persistent-volume-binder", claimBinder),
     entry("persistent-volume-binder", volumePhases),
+    entry("persistent-volume-binder", volumesOfDeletedNodes()),
     entry("expand-controller", volumeExpander),
     entry("attachdetach-controller", attachDetachController()),
     entry("ephemeral-volume-controller", ephemeralVolumes),
