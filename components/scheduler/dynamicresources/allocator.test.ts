@@ -1,5 +1,6 @@
 /** Which devices claims get. The cases follow those of upstream's structured/internal/allocatortesting. */
 import { describe, expect, test } from "bun:test"
+import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import {
   DRIVER,
   NODES,
@@ -21,11 +22,28 @@ import {
 } from "./allocator.fixtures.ts"
 import { NodeAllocationError } from "./allocator.ts"
 
+/** The API server shares equal parts of objects with one owner, such as the slices of a node. */
+const alike = (first: ResourceSlice, second: ResourceSlice): readonly ResourceSlice[] => [
+  first,
+  { ...second, spec: { ...second.spec, devices: first.spec.devices } },
+]
+
 const rows: readonly Row[] = [
   { title: "one device", slices: [slice(["a", "b"])], wants: [["r=a"]] },
   { title: "no device on a node that can reach none", slices: [slice(["a"])], on: NODES[1]!, wants: undefined },
   { title: "the next device if one is in use", slices: [slice(["a", "b"])], allocated: ["a"], wants: [["r=b"]] },
   { title: "no device if all are in use", slices: [slice(["a"])], allocated: ["a"], wants: undefined },
+  {
+    title: "a device of its driver, where another driver has devices that are alike and share their objects",
+    slices: alike(slice(["a", "b"], { driver: "other.example", nodeName: "one" }), slice(["a", "b"])),
+    wants: [["r=a"]],
+  },
+  {
+    title: "several devices of its driver, where another driver has devices that are alike and share their objects",
+    claims: [claim({ requests: [request("r", { count: 2 })] })],
+    slices: alike(slice(["a", "b"], { driver: "other.example", nodeName: "one" }), slice(["a", "b"])),
+    wants: [["r=a", "r=b"]],
+  },
   {
     title: "the number of devices that it requests",
     claims: [claim({ requests: [request("r", { count: 2 })] })],

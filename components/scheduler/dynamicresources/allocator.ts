@@ -33,8 +33,11 @@ export class NodeAllocationError extends AllocationError {
  */
 export class Allocator {
   readonly #input: AllocatorInput
-  /** Whether devices meet the selectors of what is asked for, which is the same for each node. */
-  readonly #selected = new Map<Asked, Map<Device, boolean>>()
+  /**
+   * Whether devices meet the selectors of what is asked for, which is the same for each node, by driver and device:
+   * drivers whose devices are alike share their objects.
+   */
+  readonly #selected = new Map<Asked, Map<string, Map<Device, boolean>>>()
 
   constructor(input: AllocatorInput) {
     this.#input = input
@@ -56,8 +59,10 @@ export class Allocator {
   }
 
   #isSelected(asked: Asked, driver: string, device: Device): boolean {
-    let known = this.#selected.get(asked)
-    if (known === undefined) this.#selected.set(asked, (known = new Map<Device, boolean>()))
+    let byDriver = this.#selected.get(asked)
+    if (byDriver === undefined) this.#selected.set(asked, (byDriver = new Map<string, Map<Device, boolean>>()))
+    let known = byDriver.get(driver)
+    if (known === undefined) byDriver.set(driver, (known = new Map<Device, boolean>()))
     let selected = known.get(device)
     if (selected === undefined) known.set(device, (selected = this.#select(asked, driver, device)))
     return selected
@@ -100,7 +105,7 @@ interface Step {
   readonly chosen?: Alternative
   readonly at?: number
   /** The device that the request got before; it gets none that come earlier. */
-  readonly after?: Device
+  readonly after?: Candidate
 }
 
 /** `too-many`: no other device helps, since the claim would get more than it can hold. */
@@ -178,13 +183,13 @@ class Search {
   }
 
   /** The devices, or those that come after one of them. */
-  *#candidates(after?: Device): Generator<Candidate> {
+  *#candidates(after?: Candidate): Generator<Candidate> {
     let isLater = after === undefined
     for (const pool of this.#pools)
       for (const slice of pool.slices)
         for (const device of slice.spec.devices ?? []) {
           if (isLater) yield { pool, slice, device }
-          else isLater = device === after
+          else isLater = slice === after?.slice && device === after.device
         }
   }
 
@@ -223,7 +228,7 @@ class Search {
       if (all === undefined && !this.#fits(asked, candidate)) continue
       const giveBack = this.#take(asked, claim, candidate, all !== undefined)
       if (giveBack === undefined) continue
-      const outcome = this.#next({ claim, request, chosen, at: at + 1, after: candidate.device })
+      const outcome = this.#next({ claim, request, chosen, at: at + 1, after: candidate })
       if (outcome === "done") return outcome
       giveBack()
       if (outcome === "too-many") return outcome
