@@ -190,6 +190,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     ipsOf: (node) => nodes.simulated.get(node)?.spec.ips ?? [],
     network: nodes.network,
     clients: () => assembly.clientsOn(TEST_MACHINE),
+    overNetwork: assembly.overNetwork,
     isReal: isRealNetwork(options.network),
     isAsked: Object.values(options.images ?? {}).some(({ run, http }) => run !== undefined || http !== undefined),
   })

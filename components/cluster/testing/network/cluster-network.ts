@@ -35,6 +35,8 @@ export interface ClusterNetworkOptions {
   readonly network: SimulatedNetwork
   /** Returns the clients for what serves Ingresses and Gateways. */
   clients(): Clients
+  /** Whether requests to the API take time. */
+  readonly overNetwork: boolean
   /** Whether nodes hear of changes as late as real ones. */
   readonly isReal: boolean
   /** Whether some containers may send requests. */
@@ -97,12 +99,13 @@ export class ClusterNetwork implements PodClients {
   /** Loads the code of the proxy, which most tests do not need. Takes real time. */
   async loadIngress(): Promise<SimulatedIngress> {
     const { SimulatedIngress: Loaded } = await import("./ingress/simulated-ingress.ts")
-    const { clock, network, clients, nodes, ipsOf } = this.#options
+    const { clock, network, clients, overNetwork, nodes, ipsOf } = this.#options
     return (this.#ingress ??= new Loaded({
       clock,
       random: this.#random,
       network,
       clients,
+      overNetwork,
       nodeIps: () => nodes().flatMap((node) => ipsOf(node)),
       knownTo: (node) => this.#followed().knownTo(node),
     }))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { DEFINITIONS } from "../../../../../pkg/gateway-api/definitions.ts"
-import { Ingress, Pod, startCluster, type Cluster, type ClusterOptions } from "../../testing.ts"
+import { Ingress, Pod, Service, startCluster, type Cluster, type ClusterOptions } from "../../testing.ts"
 import { outcome, podOf, serviceOf } from "../traffic.fixtures.ts"
 
 const images: NonNullable<ClusterOptions["images"]> = {
@@ -110,6 +110,21 @@ describe("fetch reaches an Ingress", () => {
     expect(status.loadBalancer?.ingress?.map(({ ip }) => ip)).toEqual(["192.168.0.2", "192.168.0.3"])
     expect(await outcome(cluster.fetch("http://shop.example.com/"))).toBe("shop GET / shop.example.com")
   })
+})
+
+test("fetch reaches Services and Ingresses where servers share a log, but not across a parted network", async () => {
+  await using cluster = await startCluster({ servers: 3, nodes: 2, images })
+  const shop = podOf("shop", "echo", { nodeName: "node-1" })
+  await cluster.apply([ingressClass, shop, serviceOf("shop"), ingressOf("shop.example.com", "shop")])
+  await cluster.advance("10s")
+  expect(await outcome(cluster.fetch("http://shop/"))).toBe("shop GET / null")
+  expect(await outcome(cluster.fetch("http://shop.example.com/"))).toBe("shop GET / shop.example.com")
+  await using _parted = await cluster.faults.partitioned(["node-0"], ["node-1"])
+  expect(await outcome(cluster.fetch("http://shop/", { timeout: "5s" }))).toBe("ETIMEDOUT")
+  const { spec } = await cluster.get(Service, "shop")
+  expect(await outcome(cluster.fetch(`http://${spec.clusterIP}/`, { from: { node: "node-1" } }))).toBe(
+    "shop GET / null",
+  )
 })
 
 test("fetch reaches the routes of a Gateway by their hosts, with their filters", async () => {

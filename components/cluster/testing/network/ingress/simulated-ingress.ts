@@ -14,6 +14,8 @@ import { SimulatedPlane, type SimulatedPlaneParts } from "./simulated-plane.ts"
 
 export interface SimulatedIngressOptions extends Omit<SimulatedPlaneParts, "httpsPort"> {
   clients(): Clients
+  /** Whether requests to the API take time. */
+  readonly overNetwork: boolean
   /** Returns the addresses of all nodes. */
   nodeIps(): readonly string[]
 }
@@ -21,6 +23,8 @@ export interface SimulatedIngressOptions extends Omit<SimulatedPlaneParts, "http
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
 const API_PORT = 6443
+/** Longer than the lists of all kinds take over the network between servers, in milliseconds. */
+const NETWORK_MS = 500
 
 /** The ingress proxy of a test cluster: the real component, which serves requests in memory on every node. */
 export class SimulatedIngress {
@@ -63,7 +67,7 @@ export class SimulatedIngress {
   }
 
   async #start(): Promise<void> {
-    const { clients, nodeIps, clock } = this.#options
+    const { clients, nodeIps, clock, overNetwork } = this.#options
     const fieldSelectors = new Map([[Secret as Resource, "type=kubernetes.io/tls"]])
     const context = clients().contextFor(systemAccount("k3ts-ingress"), { fieldSelectors })
     const component = createIngress(context, {
@@ -81,7 +85,7 @@ export class SimulatedIngress {
     })
     this.#running = { component, context }
     await component.start(new AbortController().signal)
-    // The routes are worked out in the background, at this instant.
-    await sleep(clock, 1)
+    // The routes are worked out in the background: at this instant, or when servers have answered over a network.
+    await sleep(clock, overNetwork ? NETWORK_MS : 1)
   }
 }
