@@ -27,6 +27,12 @@ const LIBRARIES = `/// <reference lib="esnext.disposable" />\n`
 /** The module of the web's own types in the package. */
 const WEB = "web.ts"
 const WEB_TYPES = ["AbortSignal", "Request", "Response", "URL"]
+/** What `new Request` takes, which has no value by which a library can be recognized. */
+const REQUEST_INIT = `type OwnRequestInit = typeof globalThis extends { Request: new (input: never, init?: infer T) => unknown }
+  ? NonNullable<T>
+  : { method?: string; headers?: Record<string, string>; body?: string | Uint8Array; signal?: OwnAbortSignal }
+export type { OwnRequestInit as RequestInit }
+`
 
 /**
  * The web's types without a library that a program may not have: those of its DOM library, of its runtime's types, or
@@ -37,7 +43,7 @@ const webModule = (): string =>
     (name) =>
       `type Own${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : unknown\n` +
       `export type { Own${name} as ${name} }\n`,
-  ).join("")
+  ).join("") + REQUEST_INIT
 
 /** A statement that the public API consists of. */
 export interface PublicStatement {
@@ -169,7 +175,7 @@ export class PublicDeclarations {
         const what = name === as ? name : `${name} as ${as}`
         return `import type { ${what} } from "${this.#specifier(at, target)}"\n`
       })
-    for (const name of WEB_TYPES)
+    for (const name of [...WEB_TYPES, "RequestInit"])
       if (used.has(name)) heads.push(`import type { ${name} } from "${this.#specifier(at, WEB)}"\n`)
     const bodies = statements.map(({ text }) =>
       text.replace(INLINE_IMPORT, (_whole, from: string, name: string) => {
