@@ -41,6 +41,45 @@ export function* bombsOf(place: Place): Generator<Draft> {
     }
 }
 
+/**
+ * Returns the bomb of a kind in which every list and map is long that its sample can have outside of other lists: what
+ * multiplies two of them, however far apart they are, shows.
+ */
+export function pairsOf(resource: Resource): Draft {
+  const title = `${resource.kind} every list`
+  const place: Place = { resource, path: [], spec: NO_SPEC, message: resource.schema }
+  return {
+    resource,
+    title,
+    make: () =>
+      largestBy(
+        place,
+        title,
+        (n, filler) => longEverywhere(filler, resource.schema, sampleOf(resource) as Values, n),
+        2,
+      ),
+  }
+}
+
+/** A place that is the whole object has none. */
+const NO_SPEC = {} as FieldSpec
+/** The server's own, and status, which is written otherwise. */
+const NOT_OF_CREATION: ReadonlySet<string> = new Set(["managedFields", "status", "apiVersion", "kind"])
+
+function longEverywhere(filler: Filler, message: Message, given: Values, n: number): Values {
+  const made = Object.entries(message.fields).flatMap(([name, { spec }]): [string, unknown][] => {
+    if (NOT_OF_CREATION.has(name) || spec.disabled === true || filler.leavesOut(spec)) return []
+    const base = given[name]
+    if (spec.type.kind === "message")
+      return base === undefined ? [] : [[name, longEverywhere(filler, spec.type.message(), base as Values, n)]]
+    if (spec.type.kind !== "list" && spec.type.kind !== "map") return []
+    const more = many(filler, { spec, path: [name] }, n)
+    if (Array.isArray(more)) return [[name, [...((base as unknown[] | undefined) ?? []), ...more]]]
+    return [[name, { ...(base as Values | undefined), ...(more as Values) }]]
+  })
+  return { ...given, ...Object.fromEntries(made) }
+}
+
 function* draftsOf(place: Place): Generator<Draft> {
   const { resource, path, spec } = place
   const title = `${resource.kind} ${path.join(".")}`
@@ -260,17 +299,25 @@ function* one(place: Place, title: string, leaf: Leaf, least = 2): Generator<Dra
 }
 
 /** Returns the object with the largest leaf; undefined if the server takes none. */
-function largestOf(place: Place, title: string, leaf: Leaf, least: number): Bomb | undefined {
+const largestOf = (place: Place, title: string, leaf: Leaf, least: number): Bomb | undefined =>
+  largestBy(place, title, (n, filler) => whole(place, filler, (base) => leaf(n, base, filler)), least)
+
+function largestBy(
+  place: Place,
+  title: string,
+  make: (n: number, filler: Filler) => object,
+  least: number,
+): Bomb | undefined {
   const { resource } = place
   const filler = new Filler()
   for (let guess = 0; guess < MOST_GUESSES; guess++) {
-    const make = (n: number) => whole(place, filler, (base) => leaf(n, base, filler))
-    const faults = faultsAt(place, make(least))
+    const sized = (n: number) => make(n, filler)
+    const faults = faultsAt(place, sized(least))
     if (faults.length === 0) {
-      const size = largest(resource, make, least, (object) => faultsAt(place, object))
+      const size = largest(resource, sized, least, (object) => faultsAt(place, object))
       return size === undefined || size === least
         ? undefined
-        : { resource, title: `${title}: ${size}`, object: make(size) }
+        : { resource, title: `${title}: ${size}`, object: sized(size) }
     }
     if (!filler.learn(resource.schema, faults)) return undefined
   }
@@ -292,6 +339,9 @@ function admitted(place: Place, leaf: (base: unknown, filler: Filler) => unknown
   }
   return undefined
 }
+
+/** Returns the sample of the kind with a value at the place. */
+export const objectAt = (place: Place, filler: Filler, value: unknown): object => whole(place, filler, () => value)
 
 /** Returns the sample of the kind with another value at the place, made of the sample's own or a filled one. */
 function whole({ resource, path }: Place, filler: Filler, leaf: (base: unknown) => unknown): object {

@@ -1,12 +1,12 @@
 /**
  * `npm run bombs`: sends the largest objects that the server takes, for each field of each kind, to a whole cluster and
  * prints the longest turns of its event loop and the largest growths of its heap. `-- --kind Pod --title volumes` only
- * those; `--statuses`: the fields of statuses instead, by who writes them; `--everywhere`: shared fields in each kind.
+ * those; `--pairs`: one object of each kind in which all lists are long; `--statuses`: the fields of statuses instead, by who writes them; `--everywhere`: shared fields in each kind.
  */
 import { parseArgs } from "node:util"
 import { appendFileSync } from "node:fs"
 import { RESOURCES } from "../../../pkg/api/resources.ts"
-import { bombsOf, type Bomb } from "./bombs.ts"
+import { bombsOf, pairsOf, type Bomb } from "./bombs.ts"
 import { ClusterProcess } from "./cluster-process.ts"
 import { measure, prepare, type Effect } from "./measure.ts"
 import { everyPlace, everyStatusPlace } from "./places.ts"
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     title: { type: "string" },
     texts: { type: "boolean", default: true },
     not: { type: "string" },
+    pairs: { type: "boolean", default: false },
     statuses: { type: "boolean", default: false },
     everywhere: { type: "boolean", default: false },
     out: { type: "string" },
@@ -83,9 +84,14 @@ function keep(effect: Effect): void {
   if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(effect)}\n`)
 }
 
+const isWanted = ({ kind }: { readonly kind: string }) =>
+  values.kind === undefined || values.kind.split(",").includes(kind)
+const drafts = values.pairs
+  ? [RESOURCES.filter((resource) => hasSample(resource) && isWanted(resource)).map(pairsOf)]
+  : Iterator.from(places).map(bombsOf)
 const waiting: Bomb[] = []
-for (const place of places)
-  for (const draft of bombsOf(place)) {
+for (const some of drafts)
+  for (const draft of some) {
     if (values.title !== undefined && !draft.title.includes(values.title)) continue
     if (values.not !== undefined && new RegExp(values.not).test(draft.title)) continue
     const bomb = draft.make()

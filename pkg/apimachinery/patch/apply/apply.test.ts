@@ -281,6 +281,27 @@ describe("applyConfiguration", () => {
     expect(isWithoutEffect(live, again)).toBe(true)
     const changed = { ...again, spec: { ...again.spec, replicas: 4 } }
     expect(isWithoutEffect(live, changed)).toBe(false)
+    // and so it is with as many managers as an object can have, in another order
+    const managed = (manager: string, n: number, time: string) => ({
+      ...live,
+      metadata: {
+        ...live.metadata,
+        managedFields: Array.from({ length: n }, (_, i) => ({
+          ...live.metadata.managedFields![0]!,
+          manager: `${manager}${i}`,
+          time,
+        })),
+      },
+    })
+    const crowd = managed("m", 200, "2026-01-01T00:00:00Z")
+    const later = managed("m", 200, "2026-02-01T00:00:00Z")
+    expect(
+      isWithoutEffect(crowd, {
+        ...later,
+        metadata: { ...later.metadata, managedFields: later.metadata.managedFields.toReversed() },
+      }),
+    ).toBe(true)
+    expect(isWithoutEffect(crowd, managed("n", 200, "2026-01-01T00:00:00Z"))).toBe(false)
   })
 })
 

@@ -236,11 +236,17 @@ export function isWithoutEffect(old: KubeObject, object: KubeObject): boolean {
   const { managedFields: before } = old.metadata
   const { managedFields: after } = object.metadata
   if (before === undefined || after === undefined || before === after) return before === after
+  if (before.length !== after.length) return false
   // Entries are also sorted by time, so the order of the two lists may differ.
-  return (
-    before.length === after.length && after.every((entry) => before.some((other) => equalBeside(entry, other, TIME)))
-  )
+  if (before.length <= FEW_MANAGERS)
+    return after.every((entry) => before.some((other) => equalBeside(entry, other, TIME)))
+  const known = new Set(before.map(textBesideTime))
+  return after.every((entry) => known.has(textBesideTime(entry)))
 }
+
+/** More entries are not compared with each other: a client can send 8,000. */
+const FEW_MANAGERS = 50
+const textBesideTime = ({ time: _time, ...entry }: ManagedFieldsEntry): string => JSON.stringify(entry)
 
 /**
  * Returns the manager under which a request's changes are recorded: its fieldManager, else the first part of the user

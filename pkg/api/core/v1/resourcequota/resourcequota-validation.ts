@@ -51,16 +51,44 @@ function amountsFaults(amounts: Readonly<Record<string, string>> | undefined, pa
   return causes
 }
 
-/** Returns the resources of a quota that may not be counted with the scope. */
-const misfits = (scope: string, hard: ResourceQuotaSpec["hard"]): readonly string[] =>
-  Object.keys(hard ?? {}).filter((name) => isQuotaResource(name) && RESOURCES[scope]?.includes(name) === false)
+/**
+ * Returns a function that returns the resources of a quota that may not be counted with a scope. Each scope is compared
+ * with all resources once, however often a quota names it.
+ */
+function misfitsOf(hard: ResourceQuotaSpec["hard"] = {}): (scope: string) => readonly string[] {
+  const known = new Map<string, readonly string[]>()
+  return (scope) => {
+    const allowed = RESOURCES[scope]
+    if (allowed === undefined) return []
+    let found = known.get(scope)
+    if (found === undefined) {
+      found = Object.keys(hard).filter((name) => isQuotaResource(name) && !allowed.includes(name))
+      known.set(scope, found)
+    }
+    return found
+  }
+}
+
+/**
+ * Returns a function that makes faults which quote a whole value. Each is made once, however many items have it: their
+ * texts together would grow with the square of the value.
+ */
+function quoting(field: string, value: () => unknown): (why: string) => Cause {
+  const known = new Map<string, Cause>()
+  return (why) => {
+    let made = known.get(why)
+    if (made === undefined) known.set(why, (made = invalidValue(field, value(), why)))
+    return made
+  }
+}
 
 function scopesFaults({ hard, scopes = [] }: ResourceQuotaSpec): readonly Cause[] {
-  const wrong = (why: string) => invalidValue("spec.scopes", scopes, why)
+  const wrong = quoting("spec.scopes", () => scopes)
+  const misfits = misfitsOf(hard)
   return [
     ...scopes.flatMap((scope) => [
       ...(QUOTA_SCOPES.includes(scope) ? [] : [wrong("unsupported scope")]),
-      ...misfits(scope, hard).map(() => wrong("unsupported scope applied to resource")),
+      ...misfits(scope).map(() => wrong("unsupported scope applied to resource")),
     ]),
     ...conflicts(scopes).map(() => wrong("conflicting scopes")),
   ]
@@ -74,11 +102,12 @@ function selectorFaults({ hard, scopes = [], scopeSelector }: ResourceQuotaSpec)
   const conditions = scopeSelector?.matchExpressions ?? []
   const path = "spec.scopeSelector.matchExpressions"
   const causes: Cause[] = []
+  const misfits = misfitsOf(hard)
   const wrong = (field: string, value: unknown, why: string) => void causes.push(invalidValue(field, value, why))
+  const wrongAsWhole = quoting(path, () => goForm(ScopeSelector, scopeSelector!))
   for (const { scopeName, operator, values = [] } of conditions) {
     if (!QUOTA_SCOPES.includes(scopeName)) wrong(at(path, "scopeName"), scopeName, "unsupported scope")
-    for (const _ of misfits(scopeName, hard))
-      wrong(path, goForm(ScopeSelector, scopeSelector!), "unsupported scope applied to resource")
+    for (const _ of misfits(scopeName)) causes.push(wrongAsWhole("unsupported scope applied to resource"))
     if (RESOURCES[scopeName] !== undefined && !WITH_VALUES.includes(scopeName) && operator !== "Exists")
       wrong(
         at(path, "operator"),
