@@ -32,21 +32,25 @@ const hasScopes = ({ group, plural }: Resource): boolean =>
 const isClaims = ({ group, plural }: Resource): boolean =>
   group === ResourceClaim.group && plural === ResourceClaim.plural
 
-/** Returns which of the kinds an entry of a quota's `hard` counts. */
-function countedBy(entry: string, resources: readonly Resource[]): readonly Resource[] {
-  const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(entry)
-  if (counted !== null)
-    return resources.filter(({ group, plural }) => plural === counted[1] && group === (counted[2] ?? ""))
-  const core = (name: string): readonly Resource[] =>
-    resources.filter(({ group, plural }) => group === "" && plural === name)
-  if (entry.startsWith("services.")) return core("services")
+/**
+ * Returns a function that returns which of the kinds an entry of a quota's `hard` counts. A quota can have 50,000
+ * entries, and a cluster thousands of kinds, so the kinds are found by name.
+ */
+function countingAmong(resources: readonly Resource[]): (entry: string) => readonly Resource[] {
+  const byName = Map.groupBy(resources, ({ group, plural }) => (group === "" ? plural : `${plural}.${group}`))
+  const named = (name: string): readonly Resource[] => byName.get(name) ?? []
   const claims = resources.filter(isClaims)
-  if (entry.endsWith(DEVICES_OF_CLASS)) return claims
-  if (isOfPodsAndClaims(entry)) return [...core("pods"), ...claims]
-  if (entry === "requests.storage" || entry.includes(".storageclass.storage.k8s.io/"))
-    return core("persistentvolumeclaims")
-  const plain = core(entry)
-  return plain.length > 0 ? plain : core("pods")
+  return (entry) => {
+    const counted = /^count\/([^.]+(?:\..+)?)$/.exec(entry)
+    if (counted !== null) return named(counted[1]!)
+    if (entry.startsWith("services.")) return named("services")
+    if (entry.endsWith(DEVICES_OF_CLASS)) return claims
+    if (isOfPodsAndClaims(entry)) return [...named("pods"), ...claims]
+    if (entry === "requests.storage" || entry.includes(".storageclass.storage.k8s.io/"))
+      return named("persistentvolumeclaims")
+    const plain = entry.includes(".") ? [] : named(entry)
+    return plain.length > 0 ? plain : named("pods")
+  }
 }
 
 /**
@@ -109,7 +113,7 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       if (quota === undefined) return tallies.forget(splitKey(key))
       const { namespace } = quota.metadata
       const hard = quota.spec.hard ?? {}
-      const counted = [...new Set(Object.keys(hard).flatMap((entry) => countedBy(entry, resources())))]
+      const counted = [...new Set(Object.keys(hard).flatMap(countingAmong(resources())))]
       for (const resource of counted) {
         watch(resource, context)
         const needed = isClaims(resource) ? [resource, Pod as Resource, DeviceClass as Resource] : [resource]

@@ -1,7 +1,8 @@
 /**
  * `npm run bombs`: sends the largest objects that the server takes, for each field of each kind, to a whole cluster and
- * prints the longest turns of its event loop and the largest growths of its heap. `-- --kind Pod --title volumes` only
- * those; `--pairs`: one object of each kind in which all lists are long; `--statuses`: the fields of statuses instead, by who writes them; `--everywhere`: shared fields in each kind.
+ * prints the longest turns of its event loop and the largest growths of its heap. `-- --kind Pod --title volumes`: only
+ * those; `--pairs`: one object of each kind in which all lists are long; `--statuses`: the fields of statuses, by who
+ * writes them; `--everywhere`: shared fields in each kind that has them; `--no-texts`: without texts.
  */
 import { parseArgs } from "node:util"
 import { appendFileSync } from "node:fs"
