@@ -7,6 +7,7 @@ import { certificateReports, type CertificateReport } from "../../pkg/pki/certif
 import { AUTHORITIES } from "../../pkg/pki/cluster-pki.ts"
 import { authorityProblems } from "../../pkg/pki/new-authority.ts"
 import { readPair, writePair } from "../../pkg/pki/pair-files.ts"
+import { pushAll } from "../../pkg/lists/push-all.ts"
 
 /** The certificates of each service, by k3s' names. All other parts run in the server and have none. */
 export const SERVICES = {
@@ -88,8 +89,8 @@ export function newAuthorities(dataDir: string, path: string, now: number): NewA
       continue
     }
     const problems = authorityProblems(name, readPair(to, name).certPem ?? "", { certPem, keyPem }, now)
-    unusable.push(...problems.unusable)
-    untrusted.push(...problems.untrusted)
+    pushAll(unusable, problems.unusable)
+    pushAll(untrusted, problems.untrusted)
     writes.push({ file: `${name}.crt`, write: () => writePair(to, name, { certPem, keyPem }, { sync: true }) })
   }
   const keys = readIfExists(join(from, "service.key"))

@@ -2,6 +2,7 @@ import { canonicalAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import { smallest } from "../../pkg/lists/extremes.ts"
 
 /** An open port, and how its owner can choose another one. */
 export interface ServedPort {
@@ -72,7 +73,7 @@ export class PortHolders {
     this.#timer?.cancel()
     this.#timer = undefined
     const waiting = [...since.values()].map(({ at }) => at + STANDS_MS - now).filter((ms) => ms > 0)
-    if (waiting.length > 0) this.#timer = this.#clock.setTimeout(this.#again, Math.min(...waiting))
+    if (waiting.length > 0) this.#timer = this.#clock.setTimeout(this.#again, smallest(waiting))
     return [...since.values()].filter(({ at }) => at + STANDS_MS <= now).map(({ fault }) => fault)
   }
 

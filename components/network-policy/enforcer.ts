@@ -243,7 +243,7 @@ export class Enforcer {
       for (const { resolve } of waiting) resolve()
     } catch (err) {
       this.#isWritten = false
-      this.#waiting.unshift(...waiting)
+      this.#waiting = [...waiting, ...this.#waiting]
       throw err
     } finally {
       this.#parts.refusals.set(this.#refused.size)

@@ -5,6 +5,8 @@
  * this gives the order in `changes`. All commands are one transaction, which the kernel applies as a whole or not at
  * all.
  */
+import { pushAll } from "../../pkg/lists/push-all.ts"
+
 export class NftTable {
   readonly #name: string
   readonly #sets = new Map<string, NftSet>()
@@ -85,7 +87,7 @@ export class NftTable {
       if (old === undefined) text.push(this.#addChain(name, wanted))
       else text.push(`flush chain ${this.#name} ${name}`)
     }
-    for (const [name] of changed) text.push(...this.#rules(name))
+    for (const [name] of changed) pushAll(text, this.#rules(name))
     for (const [set, olds] of elements) {
       if (!this.#sets.has(set)) continue // removing a set removes its elements
       const now = this.elements(set)
@@ -109,7 +111,7 @@ export class NftTable {
     const text = [`add table ${this.#name}`, `delete table ${this.#name}`, `add table ${this.#name}`]
     for (const name of this.#sets.keys()) text.push(this.#addSet(name))
     for (const [name, chain] of this.#chains) text.push(this.#addChain(name, chain))
-    for (const name of this.#chains.keys()) text.push(...this.#rules(name))
+    for (const name of this.#chains.keys()) pushAll(text, this.#rules(name))
     for (const [set, { elements }] of this.#sets)
       if (elements.size > 0)
         text.push(`add element ${this.#name} ${set} { ${[...elements].map((one) => entry(...one)).join(", ")} }`)

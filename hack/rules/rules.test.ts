@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
 import { handleViolations } from "./handles.ts"
+import { spreadViolations } from "./spreads.ts"
 import { importViolations } from "./imports.ts"
 import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
@@ -294,4 +295,30 @@ describe("trustViolations", () => {
   ])("allow other uses of the word in %s: %s", (path, text) => {
     expect(faults(path, text)).toEqual([])
   })
+})
+
+describe("spreadViolations", () => {
+  const spreads = (text: string, path = "components/a.ts") => spreadViolations([new SourceFile(path, text)]).length
+
+  test.each([
+    "into.push(...list)",
+    "into.push(first, ...list)",
+    "into.push(\n  ...(await listOf({ a: [1] })),\n)",
+    "this.#waiting.unshift(...waiting)",
+    "items.splice(0, 1, ...more)",
+    "const most = Math.max(0, ...list.map(({ size }) => size))",
+    "const least = isOne ? Math.min(...list) : 0",
+    "String.fromCharCode(...bytes)",
+  ])("refuses %s", (text) => expect(spreads(text)).toBe(1))
+
+  test.each([
+    "into.push({ ...one, a: 1 })",
+    "into.push([...list])",
+    "into.push(f(...labels))",
+    'into.push("(...")',
+    "Math.max(largest(list), 0)",
+    "items.splice(0, 1)",
+  ])("allows %s", (text) => expect(spreads(text)).toBe(0))
+
+  test("allows tests to spread as they like", () => expect(spreads("a.push(...b)", "pkg/a.test.ts")).toBe(0))
 })

@@ -11,6 +11,7 @@ import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
 import { SourceFile, type Violation } from "./source.ts"
+import { spreadViolations } from "./spreads.ts"
 import { trustViolations } from "./trust.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -40,6 +41,7 @@ export function ruleViolations(files: readonly SourceFile[]): Violation[] {
     ...trustViolations(code),
     ...memberViolations(code),
     ...joinedKeyViolations(code),
+    ...spreadViolations(code),
     ...lineViolations(files),
   ]
 }
@@ -53,7 +55,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of imports, time, chance, open files, members, keys and lines hold in ${files.length} files`
+      ? `The rules of imports, time, chance, open files, members, keys, spreads and lines hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

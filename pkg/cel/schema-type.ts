@@ -14,6 +14,7 @@ import {
   type CelType,
   type ListSemantics,
 } from "./type.ts"
+import { largest } from "../lists/extremes.ts"
 
 /** A structural OpenAPI v3 schema as plain JSON, without keywords that expressions do not use. */
 export interface Schema {
@@ -140,7 +141,7 @@ function textType({ format, maxLength, enum: allowed = [] }: Schema): CelType {
   if (maxLength !== undefined) return { ...STRING, maxElements: bytesOf(maxLength) }
   if (allowed.length === 0) return { ...STRING, maxElements: LARGEST_REQUEST - 2 }
   const lengths = allowed.map((value) => (typeof value === "string" ? new TextEncoder().encode(value).length : 0))
-  return { ...STRING, maxElements: Math.max(...lengths) }
+  return { ...STRING, maxElements: largest(lengths) }
 }
 
 /** A character has up to four bytes. */

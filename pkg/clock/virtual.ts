@@ -367,7 +367,8 @@ class Heap {
     // Many timers are cancelled long before they are due: their marked items must not accumulate.
     if (this.items.length > 2 * this.size + MOST_CANCELLED) {
       const left = this.items.filter(({ state }) => state === "set").sort((a, b) => (before(a, b) ? -1 : 1))
-      this.items.splice(0, this.items.length, ...left)
+      this.items.length = 0
+      for (const item of left) this.items.push(item)
     }
   }
 

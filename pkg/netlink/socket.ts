@@ -1,5 +1,6 @@
 import { getSystemErrorMap } from "node:util"
 import { DONE, numberedAs, repliesIn, wantsAck, type Reply } from "./message.ts"
+import { pushAll } from "../lists/push-all.ts"
 
 /** A netlink socket that another process may hold. Operations may overlap, and run in the order of their calls. */
 export interface NetlinkFile {
@@ -42,7 +43,7 @@ export async function request(file: NetlinkFile, messages: readonly Buffer[]): P
       while ((await file.receive()) !== undefined) continue
       throw kernelError("netlink", failure.errno!)
     }
-    replies.push(...repliesIn(datagram))
+    pushAll(replies, repliesIn(datagram))
     if (replies.at(-1)?.sequence === last) break
   }
   return replies.filter(({ errno }) => errno === undefined)
@@ -53,7 +54,7 @@ export async function list(file: NetlinkFile, message: Uint8Array): Promise<read
   await file.send(message)
   const replies: Reply[] = []
   for (let next = await file.receive(); next !== undefined; next = await file.receive())
-    replies.push(...repliesIn(next))
+    pushAll(replies, repliesIn(next))
   const failure = replies.find(({ errno = 0 }) => errno > 0)
   if (failure !== undefined) throw kernelError("netlink", failure.errno!)
   return replies.filter(({ type }) => type !== DONE)

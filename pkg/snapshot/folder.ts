@@ -10,6 +10,7 @@ import { SnapshotError, type SnapshotSource } from "./format.ts"
 import { isSnapshotName, timeInName } from "./names.ts"
 import { withFile } from "./sources.ts"
 import type { ListedSnapshot, SnapshotStore } from "./store.ts"
+import { largest } from "../lists/extremes.ts"
 
 /** The name of a file that is being written: `.<name>.<pid>.part`. */
 const PART = /^\..*\.(\d+)\.part$/
@@ -85,7 +86,7 @@ export class SnapshotFolder implements SnapshotStore {
    */
   async newestOf(base: string, node: string): Promise<number | undefined> {
     const times = (await this.#entries()).flatMap(({ name }) => timeInName(name, base, node) ?? [])
-    return times.length === 0 ? undefined : Math.max(...times)
+    return times.length === 0 ? undefined : largest(times)
   }
 
   async delete(name: string): Promise<boolean> {

@@ -9,7 +9,7 @@ const OBJECTS = 1200
 const OBJECT_BYTES = 20_000
 const CLIENTS = 20
 /** What the server may take for all the clients of a row, in MB: to buffer their answers would take 480. */
-const MOST_MB = 150
+const MOST_MB = 240
 
 let server: TestServer
 /** Its memory before the first row: a process seldom gives back what it had. */

@@ -1,4 +1,5 @@
 import { defaultOf, variableOf, type Flag, type FlagShape } from "./flags.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 interface Described {
   readonly summary: string
@@ -69,7 +70,7 @@ export function overview(
 }
 
 function table(rows: readonly (readonly [left: string, right: string])[]): string {
-  const width = Math.min(46, Math.max(...rows.map(([left]) => left.length)))
+  const width = Math.min(46, largest(rows.map(([left]) => left.length)))
   return rows
     .map(([left, right]) =>
       left.length > width ? `  ${left}\n  ${" ".repeat(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`,

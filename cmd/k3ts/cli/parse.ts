@@ -3,6 +3,7 @@ import { variablesOf, type Flag, type FlagShape, type FlagsOf } from "./flags.ts
 import { foreignFlag, NO_FOREIGN_FLAGS, type ForeignFlags } from "./foreign-flags.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "./usage-error.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** A command line, split but not parsed. */
 export interface Written {
@@ -31,7 +32,7 @@ export function splitArguments(
   for (let i = 0; i < argv.length; i++) {
     const arg = argv[i]!
     if (arg === "--") {
-      positionals.push(...argv.slice(i + 1))
+      pushAll(positionals, argv.slice(i + 1))
       break
     }
     if (arg === "--help" || arg === "-h") {

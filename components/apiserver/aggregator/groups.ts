@@ -4,6 +4,7 @@ import { compareVersions } from "../../../pkg/apimachinery/scalars/compare-versi
 import { isRemote, type ApiServices, type RemoteService } from "./api-services.ts"
 import type { RemoteDiscovery, RemoteVersion } from "./discovery.ts"
 import { BUILTIN_PRIORITIES, CUSTOM_PRIORITY, type Priority } from "./priorities.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 /** A group as discovery shows it, with its versions in order of preference; the core group's name is empty. */
 export interface ListedGroup {
@@ -80,7 +81,7 @@ const ownPriority = (group: string, version: string): Priority =>
 const byPreference = (a: Entry, b: Entry): number =>
   b.priority.version - a.priority.version || compareVersions(a.version, b.version)
 
-const highest = (entries: readonly Entry[]): number => Math.max(...entries.map(({ priority }) => priority.group))
+const highest = (entries: readonly Entry[]): number => largest(entries.map(({ priority }) => priority.group))
 
 /** Returns the name of the APIService that decides the order of a group among groups of equal priority. */
 const firstService = (group: string, entries: readonly Entry[]): string => {

@@ -4,6 +4,7 @@ import type { Logger } from "../../../pkg/log/log.ts"
 import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
 import { isRace } from "../store/is-race.ts"
 import { keepingOf, storagePrefix } from "./view.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 export interface ExpiryOptions {
   readonly storage: Storage
@@ -120,5 +121,5 @@ function timesOf(storage: Storage, prefix: string): (stored: Stored) => number {
 function writtenAt({ creationTimestamp, managedFields = [] }: KubeObject["metadata"]): number | undefined {
   const times = [creationTimestamp, ...managedFields.map(({ time }) => time)].map((time) => Date.parse(time ?? ""))
   const told = times.filter((time) => !Number.isNaN(time))
-  return told.length === 0 ? undefined : Math.max(...told)
+  return told.length === 0 ? undefined : largest(told)
 }

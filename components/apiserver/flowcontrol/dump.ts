@@ -6,6 +6,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { FlowControl } from "./flow-control.ts"
 import type { FlowRequest } from "./flow-request.ts"
 import type { Place } from "./fair-queuing/queue-set.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 type Row = readonly (string | number | boolean)[]
 
@@ -118,7 +119,7 @@ const LEAST_WIDTH = 8
 /** Aligns columns and separates them by commas. Source: Go's text/tabwriter. */
 function table(rows: readonly Row[]): string {
   const cells = rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? String(cell) : `${cell},`)))
-  const widths = rows[0]!.map((_, i) => Math.max(LEAST_WIDTH, ...cells.map((row) => row[i]!.length + 1)))
+  const widths = rows[0]!.map((_, i) => Math.max(LEAST_WIDTH, largest(cells.map((row) => row[i]!.length + 1))))
   return cells
     .map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join("") + "\n")
     .join("")

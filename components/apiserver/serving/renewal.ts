@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { renewalTime } from "../../../pkg/pki/verify.ts"
 import type { ServingFiles } from "./serving.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 export interface RenewalOptions {
   readonly clock: Clock
@@ -38,7 +39,7 @@ export function keepCertificates({ clock, log, files, reopen, renewed }: Renewal
   }
   const waitFor = ({ serving, admin, pki }: ServingFiles): void => {
     const times = [serving, admin, ...Object.values(pki.authorities)].map(({ certPem }) => renewalTime(certPem))
-    wait(Math.min(...times) - clock.now())
+    wait(smallest(times) - clock.now())
   }
   const renew = (): void => {
     try {

@@ -6,6 +6,7 @@ import { CRI_NAMESPACE } from "../../../pkg/cri/containerd-events.ts"
 import { withOpenFile } from "../../../pkg/files/owned-file.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { run, type RunOptions } from "../../../pkg/process/run.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** Matches the names of archives that are imported at start. */
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst)$/
@@ -34,7 +35,7 @@ export async function importImages(
         input,
         ...(signal && { signal }),
       })
-      names.push(...importedNames(output))
+      pushAll(names, importedNames(output))
     } catch (err) {
       const name = typeof archive === "string" ? archive : "the archive"
       throw new Error(`Cannot import ${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })

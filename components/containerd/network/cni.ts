@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { ContainerdPaths } from "../paths.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 import { hasPlugins, PLUGIN } from "./plugin/install-plugins.ts"
 
 export interface PodNetwork {
@@ -82,7 +83,7 @@ export function uplinkMtu(): number {
   const mtus = defaultDevices(readIfThere("/proc/net/route") ?? "", readIfThere("/proc/net/ipv6_route") ?? "")
     .map((device) => Number(readIfThere(`/sys/class/net/${device}/mtu`)))
     .filter((mtu) => mtu > 0)
-  return mtus.length > 0 ? Math.min(...mtus) : ETHERNET_MTU
+  return mtus.length > 0 ? smallest(mtus) : ETHERNET_MTU
 }
 
 /**

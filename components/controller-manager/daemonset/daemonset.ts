@@ -24,6 +24,7 @@ import { byAge, planPods } from "./manage.ts"
 import type { Daemons, Plan } from "./plan.ts"
 import { nodeOf, placementOn, templateFor } from "./placement.ts"
 import { hashOf, planUpdate } from "./rolling.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** Most pods created or deleted at once. Source: BurstReplicas in pkg/controller/daemon. */
 const BURST = 250
@@ -145,7 +146,7 @@ async function sync(
     plan.retryIn,
     ...(minReady === 0 ? [] : pods.map((pod) => untilAvailable(pod, minReady, clock.now()))),
   ].filter((wait) => wait !== undefined)
-  return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
+  return waits.length === 0 ? undefined : { requeueAfter: smallest(waits) }
 }
 
 function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {

@@ -6,6 +6,7 @@ import type { FailedPodBackoff } from "./failed-pods.ts"
 import { placementOn } from "./placement.ts"
 import { hashOf, surges } from "./rolling.ts"
 import type { Plan, Daemons } from "./plan.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /**
  * Sorts pods on a node before pods without one, and each of these groups by age, the oldest first. Source:
@@ -35,7 +36,7 @@ export function planPods(
     const pods = podsOn.get(name)
     const going = (pods ?? []).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     if (run && pods === undefined) create.push(name)
-    else if (!stay) remove.push(...going)
+    else if (!stay) pushAll(remove, going)
     else {
       let held = false
       const running = going.filter(({ status: { phase } }) => phase !== "Failed" && phase !== "Succeeded")
@@ -48,19 +49,22 @@ export function planPods(
           remove.push(pod)
         }
       }
-      if (!surges(set)) remove.push(...running.toSorted(byAge).slice(1))
+      if (!surges(set)) pushAll(remove, running.toSorted(byAge).slice(1))
       else if (running.length === 0 && run) {
         // Differs from upstream: while a failed pod waits to be replaced, no other pod is created for its node, because
         // that pod would fail too.
         if (!held) create.push(name)
-      } else remove.push(...surplus(set, running.toSorted(byAge), hash, context.clock.now()))
+      } else pushAll(remove, surplus(set, running.toSorted(byAge), hash, context.clock.now()))
     }
   }
   // The scheduler would wait for ever for a deleted node.
   const known = new Set(nodes.map(({ metadata }) => metadata.name))
   for (const [name, pods] of podsOn)
     if (!known.has(name))
-      remove.push(...pods.filter(({ spec, metadata }) => !spec.nodeName && metadata.deletionTimestamp === undefined))
+      pushAll(
+        remove,
+        pods.filter(({ spec, metadata }) => !spec.nodeName && metadata.deletionTimestamp === undefined),
+      )
   return { remove, create, retryIn }
 }
 

@@ -12,6 +12,7 @@ import { keyFrom } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { expectationOf } from "./expected.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** How long a granted eviction may take until the pod is deleted. Source: DeletionTimeout. */
 const EVICTION_TIMEOUT_MS = 120_000
@@ -127,7 +128,7 @@ async function sync(
     },
     context,
   )
-  return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
+  return waits.length === 0 ? undefined : { requeueAfter: smallest(waits) }
 }
 
 /** Allows no eviction when the pods cannot be counted. */

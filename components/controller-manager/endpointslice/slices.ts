@@ -5,6 +5,7 @@ import type { Endpoint } from "../../../pkg/api/discovery/v1/endpoint.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 import type { ResolvedPort } from "./endpoint-ports.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** Source: k8s.io/endpointslice/reconciler.go. */
 
@@ -96,7 +97,7 @@ function changesOf(plan: SlicePlan): SliceChanges & { readonly removed: readonly
     })
     byPorts.delete(key)
     const waiting = [...left.values()]
-    for (const { endpoints } of kept) endpoints.push(...waiting.splice(0, maxEndpoints - endpoints.length))
+    for (const { endpoints } of kept) pushAll(endpoints, waiting.splice(0, maxEndpoints - endpoints.length))
     const keepOneEmpty = all.size === 0
     for (const [i, { slice, endpoints }] of kept.entries()) {
       if (endpoints.length === 0 && !(keepOneEmpty && i === 0)) removed.push(slice)
@@ -110,7 +111,7 @@ function changesOf(plan: SlicePlan): SliceChanges & { readonly removed: readonly
     if (keepOneEmpty && kept.length === 0) created.push({ ports, endpoints: [] })
     while (waiting.length > 0) created.push({ ports, endpoints: waiting.splice(0, maxEndpoints) })
   }
-  removed.push(...[...byPorts.values()].flat())
+  pushAll(removed, [...byPorts.values()].flat())
   return { created, updated, unchanged, removed }
 }
 

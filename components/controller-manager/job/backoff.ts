@@ -1,5 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { finishedAt } from "./job-pods.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 /** Source: pkg/controller/job/{job_controller,backoff_utils}.go. */
 const FIRST_MS = 10_000
@@ -15,10 +16,10 @@ export const NO_BACKOFF: Backoff = { failures: 0, lastFailure: 0 }
 
 /** Returns the backoff after more pods have ended; a success resets it, and later failures count from there. */
 export function nextBackoff(before: Backoff, succeeded: readonly Pod[], failed: readonly Pod[]): Backoff {
-  const since = succeeded.length === 0 ? undefined : Math.max(...succeeded.map(finishedAt))
+  const since = succeeded.length === 0 ? undefined : largest(succeeded.map(finishedAt))
   const start = since === undefined ? before : NO_BACKOFF
   const ends = failed.map(finishedAt).filter((end) => since === undefined || end > since)
-  return ends.length === 0 ? start : { failures: start.failures + ends.length, lastFailure: Math.max(...ends) }
+  return ends.length === 0 ? start : { failures: start.failures + ends.length, lastFailure: largest(ends) }
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Index } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 /**
  * What the Job controller reads of a pod. Source:
@@ -85,7 +86,7 @@ export function finishedAt(pod: Pod): number {
     ({ state }) => state?.terminated?.finishedAt,
   )
   if (ends.length > 0 && ends.every((end) => typeof end === "string"))
-    return Math.max(...ends.map((end) => Date.parse(end)))
+    return largest(ends.map((end) => Date.parse(end)))
   const notReady = conditions.find(({ type, status }) => type === "Ready" && status === "False")?.lastTransitionTime
   if (notReady) return Date.parse(notReady)
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, creationTimestamp } = pod.metadata

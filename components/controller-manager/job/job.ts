@@ -22,6 +22,7 @@ import { isSuspended, tracked, TRACKING } from "./job-pods.ts"
 import { managePods, remove, untrack, type Managed } from "./manage.ts"
 import { survey, type Survey } from "./survey.ts"
 import { COMPLETIONS_REACHED, untilDeadline, verdictOn } from "./verdict.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** Jobs whose managedBy names another controller are left alone. */
 const OWN_NAME = "kubernetes.io/job-controller"
@@ -171,7 +172,7 @@ async function run(
   const waits = [retryIn, verdict === undefined ? untilDeadline(job, clock.now()) : undefined].filter(
     (wait) => wait !== undefined,
   )
-  return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
+  return waits.length === 0 ? undefined : { requeueAfter: smallest(waits) }
 }
 
 /** Returns the conditions when the Job was suspended or resumed since they were written; else undefined. */

@@ -2,6 +2,7 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { NodeCondition } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { TAINT } from "../../../pkg/api/core/v1/node/taints.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** The taints that this controller manages; it leaves other taints alone. */
 const MANAGED = new Set<string>([
@@ -46,7 +47,10 @@ export function wantedTaints(node: Node, now: string, evicts: () => boolean): re
   if (node.spec.unschedulable === true) wanted.push({ key: TAINT.unschedulable, effect: "NoSchedule" })
   // A node that has not reported yet has not-ready:NoSchedule from its registration, and keeps it until it reports.
   if (!conditions.some(({ type }) => type === "Ready"))
-    wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
+    pushAll(
+      wanted,
+      present.filter(({ key }) => key === TAINT.notReady),
+    )
   if (wanted.length === 0 && present.length === 0) return undefined
 
   const same = (

@@ -1,5 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodReady, podCondition } from "../../../pkg/pods/pod-state.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 const COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -40,7 +41,7 @@ export function leastWorthKeepingFirst(
 }
 
 const restarts = (pod: Pod): number =>
-  Math.max(0, ...(pod.status.containerStatuses ?? []).map(({ restartCount }) => restartCount))
+  Math.max(0, largest((pod.status.containerStatuses ?? []).map(({ restartCount }) => restartCount)))
 
 /**
  * Ages on a logarithmic scale, so that between pods of about the same age chance decides, not milliseconds (KEP-2185).

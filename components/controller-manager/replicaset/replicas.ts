@@ -19,6 +19,7 @@ import { claim } from "../pod-control/claim.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
 import { leastWorthKeepingFirst } from "../pod-control/rank.ts"
 import { Censuses, censusOf, type Census, type CensusLabels } from "./census.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /**
  * Most pods created or deleted at once; the rest follow when the informer shows these. Source: replicaset
@@ -225,5 +226,5 @@ function nextAvailable({ list }: OwnPods, minReadySeconds: number, now: number):
   const waits = list()
     .map((pod) => untilAvailable(pod, minReadySeconds, now))
     .filter((wait) => wait !== undefined)
-  return waits.length === 0 ? undefined : Math.min(...waits)
+  return waits.length === 0 ? undefined : smallest(waits)
 }

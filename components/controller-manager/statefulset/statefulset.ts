@@ -15,6 +15,7 @@ import { claim } from "../pod-control/claim.ts"
 import { type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
 import { isInRange, ordinalOf, revisionOf } from "./identity.ts"
 import { takeSteps, type Round } from "./steps.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** The label and names are upstream's: pods of a StatefulSet name their revision. */
 const REVISIONS: RevisionKind<StatefulSet> = {
@@ -182,5 +183,5 @@ function nextLook(
     ...(retryIn > 0 ? [retryIn] : []),
     ...(minReadySeconds === 0 ? [] : pods.map((pod) => untilAvailable(pod, minReadySeconds, clock.now()))),
   ].filter((wait) => wait !== undefined)
-  return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
+  return waits.length === 0 ? undefined : { requeueAfter: smallest(waits) }
 }

@@ -1,4 +1,6 @@
 /** A line of a Corefile: a plugin, or an option of a plugin, with the options in its own block. */
+import { pushAll } from "../../../pkg/lists/push-all.ts"
+
 export interface Directive {
   readonly name: string
   readonly args: readonly string[]
@@ -44,7 +46,10 @@ export function parseServers(text: string): readonly ServerBlock[] {
       const tokens = lines[at]
       if (tokens === undefined) throw new CorefileError(`line ${line}: "${zones.join(" ")}" is not followed by "{"`)
       opened = opens(tokens)
-      zones.push(...(opened ? tokens.slice(0, -1) : tokens).map((token) => token.text.replace(/,$/, "")))
+      pushAll(
+        zones,
+        (opened ? tokens.slice(0, -1) : tokens).map((token) => token.text.replace(/,$/, "")),
+      )
     }
     if (zones.length === 0) throw new CorefileError(`line ${line}: a block must begin with the name of a zone`)
     const block = readBlock(lines, at, 1)

@@ -15,6 +15,7 @@ import {
   type Rewrite,
   type Zone,
 } from "./zone.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 /** Sources: CoreDNS plugin/cache/README.md, plugin/forward/README.md, plugin/hosts/README.md. */
 export const CACHE_DEFAULTS: CacheOptions = {
   success: { capacity: 9984, ttl: 3600, minTtl: 5 },
@@ -66,8 +67,8 @@ export function readZone(before: Zone, directives: readonly Directive[]): ZoneRe
     else if (directive.name === "autopath") zone = readAutopath(zone, directive, complain)
     else if (directive.name === "hosts") zone = { ...zone, hosts: readHosts(directive, complain) }
     else if (directive.name === "cache") zone = { ...zone, cache: readCache(directive, complain) }
-    else if (directive.name === "rewrite") added.rewrites.push(...readRewrite(directive, complain))
-    else if (directive.name === "forward") added.forwards.push(...readForward(directive, complain))
+    else if (directive.name === "rewrite") pushAll(added.rewrites, readRewrite(directive, complain))
+    else if (directive.name === "forward") pushAll(added.forwards, readForward(directive, complain))
     else complain("this plugin is not supported")
   }
   zone = {
@@ -148,7 +149,11 @@ function readForward({ args, options }: Directive, complain: Complain): readonly
     const [value = ""] = option.args
     if (option.name === "prefer_udp") protocol = protocol === "tcp" ? "tcp" : "udp"
     else if (option.name === "force_tcp") protocol = "tcp"
-    else if (option.name === "except") except.push(...option.args.flatMap((name) => zoneName(name) ?? []))
+    else if (option.name === "except")
+      pushAll(
+        except,
+        option.args.flatMap((name) => zoneName(name) ?? []),
+      )
     else if (option.name === "max_fails") maxFails = readNumber(option, 0, 1000, complain) ?? maxFails
     else if (option.name === "max_concurrent")
       maxConcurrent = readNumber(option, 1, MOST_CONCURRENT, complain) ?? maxConcurrent

@@ -2,6 +2,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { CacheOptions } from "../config/zone.ts"
 import { layoutOf, TYPE } from "../wire/layout.ts"
 import { FLAG, RCODE } from "../wire/query.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** How long an expired answer may be served while no server answers. Source: RFC 8767 5. */
 const STALE_MS = 3_600_000
@@ -93,7 +94,7 @@ function lifetime(message: Buffer): { readonly kind: Kind; readonly ttl: number 
   const records = layoutOf(message).records.filter(({ type }) => type !== TYPE.OPT)
   const ttlOf = ({ ttlAt }: { readonly ttlAt: number }) => message.readInt32BE(ttlAt)
   if (rcode === RCODE.noError && records.some(({ section }) => section === "answer"))
-    return { kind: "success", ttl: Math.max(0, Math.min(...records.map(ttlOf))) }
+    return { kind: "success", ttl: Math.max(0, smallest(records.map(ttlOf))) }
   const soa = records.find(({ section, type }) => section === "authority" && type === TYPE.SOA)
   if (soa === undefined || soa.end - soa.dataAt < 4) return undefined
   // The last four bytes of the SOA data are `minimum`, the TTL of negative answers.

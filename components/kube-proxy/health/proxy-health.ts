@@ -1,6 +1,7 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { FAMILIES, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import { largest } from "../../../pkg/lists/extremes.ts"
 
 /**
  * Milliseconds that a change may wait for its rules before the proxy is unhealthy: twice the default of
@@ -74,7 +75,7 @@ export class ProxyHealth {
     const families = FAMILIES.filter((family) => this.#updatedAt.has(family))
     const healthy = families.every((family) => this.#isInTime(family))
     const isWell = healthy && isWanted
-    const last = Math.max(...this.#updatedAt.values())
+    const last = largest(this.#updatedAt.values())
     const report: ProxyHealthReport = {
       // A healthy proxy has the rules of now, even where nothing has changed for a long time.
       lastUpdated: isWell ? timeText(now) : last === -Infinity ? NEVER : timeText(last),

@@ -3,6 +3,7 @@ import { joinHostPort, type Family } from "../../../pkg/apimachinery/addresses/c
 import type { OwnPort } from "../../../pkg/component/own-ports.ts"
 import { endpointsOf, type ServicePort } from "../service-ports.ts"
 import type { Endpoint } from "../topology.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** The chains of one table, each with its rules as iptables-restore reads them, without `-A CHAIN`. */
 export type Chains = Map<string, string[]>
@@ -90,16 +91,15 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
   const toOutside: string[] = []
   for (const port of ports) addPort(port, config, { nat, filter, toOutside })
   addStrays(ports, config, filter)
-  nat
-    .get("KUBE-SERVICES")!
-    .push(
-      ...toOutside,
-      ...ofNodePorts(config).map(
-        (destination) =>
-          `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} ` +
-          `${destination} -j KUBE-NODEPORTS`,
-      ),
-    )
+  pushAll(
+    nat.get("KUBE-SERVICES")!,
+    toOutside,
+    ofNodePorts(config).map(
+      (destination) =>
+        `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} ` +
+        `${destination} -j KUBE-NODEPORTS`,
+    ),
+  )
   return { nat, filter }
 }
 

@@ -12,6 +12,7 @@ import { ContainerAllocation } from "./device-plugin-service.ts"
 import { DevicePlugins, type DeviceAmounts } from "./device-plugins.ts"
 import { openPluginSocket } from "./plugin-socket.ts"
 import { PodDevices } from "./pod-devices.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 export interface DeviceManagerOptions extends Pick<ComponentContext, "clock" | "log" | "spawn"> {
   /** Absent on a machine without plugins. */
@@ -268,7 +269,7 @@ export class DeviceManager {
       const endpoint = plugins.endpoint(resource)
       const preferred = (await endpoint?.preferred([...available, ...chosen], chosen, count)) ?? new Set()
       const sorted = [...available.filter((id) => preferred.has(id)), ...available.filter((id) => !preferred.has(id))]
-      chosen.push(...sorted.slice(0, missing))
+      pushAll(chosen, sorted.slice(0, missing))
     }
     const pending = this.#pending.get(resource) ?? new Set()
     this.#pending.set(resource, pending)

@@ -4,6 +4,7 @@ import type { KubeletContext } from "../context.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 import { tuningOf, type KubeletTuning } from "../tuning.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** First interval between checks of a log; it doubles while the log does not grow. */
 const SHORTEST_MS = 10_000
@@ -72,7 +73,7 @@ export class LogRotation {
       this.#watched.set(id, { ...watched, at: Infinity })
       spawn("log rotation", () => this.#check(id))
     }
-    const next = Math.min(...[...this.#watched.values()].map(({ at }) => at))
+    const next = smallest([...this.#watched.values()].map(({ at }) => at))
     if (next < Infinity) this.#arm(next)
   }
 

@@ -4,6 +4,7 @@ import { isSidecar, type AnyContainer, type ContainerType } from "../container/c
 import { containerHash } from "./labels.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
 import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** The results of the probes of running containers. */
 export interface ProbeResults {
@@ -112,8 +113,8 @@ function planInSandbox(
   })
 
   const init = planInit(pod, runtime, sandbox, probes)
-  kill.push(...init.kill)
-  start.push(...init.start)
+  pushAll(kill, init.kill)
+  pushAll(start, init.start)
   if (init.state === "failed") return plan({ killPod: true, kill: [], start: [] })
   if (init.state === "waiting") return plan()
 

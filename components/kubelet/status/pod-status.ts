@@ -19,6 +19,7 @@ import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
 import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"
 import { withEnds } from "./never-ran.ts"
 import { phaseOf, type Phase } from "./phase.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /**
  * The longest sum of a pod's termination messages, in bytes. Source: kubecontainer.MaxPodTerminationMessageLogLength.
@@ -128,7 +129,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     hasSandbox: sandbox !== undefined,
   })
   if (verdict?.condition !== undefined) found.push(verdict.condition)
-  if (!terminal) found.push(...(request.more ?? []))
+  if (!terminal) pushAll(found, request.more ?? [])
   const why: Pick<PodStatus, "reason" | "message"> = verdict ?? (phase === "Failed" ? before : {})
   return {
     observedGeneration: pod.metadata.generation,

@@ -25,6 +25,7 @@ import { keyOf, neededBy, type Need } from "./needed-objects.ts"
 import type { Reference } from "./references.ts"
 import type { TokenHolder, TokenRenewals } from "./token-renewals.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 export interface PodVolumesParts {
   readonly context: KubeletContext
@@ -358,7 +359,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   }
 
   get nextRenewal(): number {
-    return this.#stopped ? Infinity : Math.min(...this.#renewals.map(({ at }) => at))
+    return this.#stopped ? Infinity : smallest(this.#renewals.map(({ at }) => at))
   }
 
   renewDue(now: number): void {

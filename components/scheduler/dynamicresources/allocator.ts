@@ -11,6 +11,7 @@ import { SelectorError } from "./device-selectors.ts"
 import { deviceId, isReachedBy, poolsFor, type Pool } from "./pools.ts"
 import { alternativesOf, type Asked } from "./requests.ts"
 import type { AllocatorInput } from "./allocator-input.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** Devices that one claim can get. Source: resource/v1 AllocationResultsMaxSize. */
 const MOST_DEVICES = 32
@@ -159,7 +160,7 @@ class Search {
         this.#alternative({ ...asked, claim: `${metadata.namespace}/${metadata.name}` }),
       ),
     )
-    const least = requests.reduce((sum, all) => sum + Math.min(...all.map(({ count }) => count)), 0)
+    const least = requests.reduce((sum, all) => sum + smallest(all.map(({ count }) => count)), 0)
     if (least > MOST_DEVICES)
       throw new AllocationError(
         `claim ${metadata.namespace}/${metadata.name}: number of requested devices ${least} exceeds the claim limit ` +

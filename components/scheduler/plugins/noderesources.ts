@@ -1,4 +1,4 @@
-import { MAX_SCORE, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
+import { MAX_SCORE, SUCCESS, type Plugin } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
 import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import { extendedResourcesOf } from "../dynamicresources/extended-resources.ts"
@@ -49,7 +49,9 @@ export const nodeResourcesFit = (hasClass: (resource: string) => boolean): Plugi
       if (total > 0 || !mayBeClaimed(name) || !hasClass(name))
         check(name, wanted, requested.scalar.get(name) ?? 0, total)
     }
-    return reasons.length === 0 ? SUCCESS : hopeless ? unresolvable(...reasons) : unschedulable(...reasons)
+    return reasons.length === 0
+      ? SUCCESS
+      : { code: hopeless ? "UnschedulableAndUnresolvable" : "Unschedulable", reasons }
   },
   score(_state, pod, node) {
     const { cpu, memory } = fractions(requestsOf(pod).scored, node)

@@ -6,6 +6,7 @@ import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts
 import { bounds, MAX_SCORE, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
 import { controllerUid, type NodeInfo } from "../node-info.ts"
 import { PerNode, RecentGroups } from "../per-node.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 
 const NAME = "PodTopologySpread"
 const SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -53,7 +54,7 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
     for (const { topologyKey, maxSkew, minDomains, matchesItself, places } of state.get(NAME) as readonly Counted[]) {
       const value = node.metadata.labels?.[topologyKey]
       if (value === undefined) return unresolvable(`${SPREAD} (missing required label)`)
-      const least = places.size < minDomains ? 0 : Math.min(...places.values())
+      const least = places.size < minDomains ? 0 : smallest(places.values())
       if ((places.get(value) ?? 0) + (matchesItself ? 1 : 0) - least > maxSkew) return unschedulable(SPREAD)
     }
     return SUCCESS

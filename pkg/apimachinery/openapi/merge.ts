@@ -1,6 +1,7 @@
 import { deepEqual } from "../json/equal.ts"
 import { isJsonObject } from "../json/json-value.ts"
 import type { Schema } from "./schema.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /** A document of another server, and the prefix of the paths to take from it. */
 export interface Addition {
@@ -49,7 +50,7 @@ function definitionsBelow(value: unknown, definitions: Schema): ReadonlySet<stri
   const waiting: unknown[] = [value]
   while (waiting.length > 0) {
     const next = waiting.pop()
-    if (Array.isArray(next)) waiting.push(...(next as unknown[]))
+    if (Array.isArray(next)) pushAll(waiting, next as unknown[])
     else if (isJsonObject(next)) {
       const { $ref } = next
       if (typeof $ref === "string" && $ref.startsWith(PREFIX)) {
@@ -59,7 +60,7 @@ function definitionsBelow(value: unknown, definitions: Schema): ReadonlySet<stri
           waiting.push(definitions[name])
         }
       }
-      waiting.push(...Object.values(next))
+      pushAll(waiting, Object.values(next))
     }
   }
   return found

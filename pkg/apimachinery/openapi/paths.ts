@@ -1,6 +1,7 @@
 import type { KubeObject, Resource, Verb } from "../resource.ts"
 import { markersOf } from "./markers.ts"
 import type { GroupVersionKind } from "./schema.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /**
  * The paths of a kind and their operations, the same for OpenAPI v2 and v3. kubectl finds here which parameters the
@@ -191,7 +192,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
         },
       ],
     })
-  if (verbs.includes("watch")) paths.push(...watchPaths(resource, id))
+  if (verbs.includes("watch")) pushAll(paths, watchPaths(resource, id))
   for (const [name, of, subVerbs] of subresourcesOf(resource)) {
     const suffix = `${scope}${kind}${capital(name)}`
     const sub = { ...base, kind: of }

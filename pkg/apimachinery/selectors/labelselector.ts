@@ -3,6 +3,7 @@ import { at, forbiddenField, invalidValue, invalidValues, required } from "../va
 import type { LabelSelector, LabelSelectorRequirement } from "../meta.ts"
 import { isLabelValue, isQualifiedName } from "../validation/names.ts"
 import { validateLabels } from "../validation/objectmeta.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /**
  * Returns the faults of a label selector at a path. Source: apimachinery pkg/apis/meta/v1/validation
@@ -28,9 +29,9 @@ export function requirementFaults(
   takesAnyOperator = false,
 ): readonly Cause[] {
   const causes: Cause[] = [...operatorFaults(here, operator, values, takesAnyOperator)]
-  causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
+  pushAll(causes, invalidValues(at(here, "key"), key, isQualifiedName(key)))
   for (const [j, value] of values.entries())
-    causes.push(...invalidValues(at(here, "values", j), value, isLabelValue(value)))
+    pushAll(causes, invalidValues(at(here, "values", j), value, isLabelValue(value)))
   return causes
 }
 

@@ -5,6 +5,7 @@ import { invalidValue } from "../validation/field-errors.ts"
 import { isJsonObject } from "../json/json-value.ts"
 import { ObjectMeta } from "../meta.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /**
  * Makes a custom object from plain JSON: drops and reports fields that the schema does not declare, drops nulls where
@@ -121,7 +122,10 @@ function coerced(root: Node, value: unknown, cursor: Cursor, old: unknown, fills
   const object = new Walk(cursor, fills).object(root, input, 0, oldFields, root.keepsUnknown)
   // Upstream reports unknown fields of the metadata first, then the others in the order of their paths.
   if (cursor.unknown.length > afterMetadata)
-    cursor.unknown.push(...cursor.unknown.splice(afterMetadata).sort((a, b) => (a < b ? -1 : 1)))
+    pushAll(
+      cursor.unknown,
+      cursor.unknown.splice(afterMetadata).sort((a, b) => (a < b ? -1 : 1)),
+    )
   if (first === cursor.unknown.length && metadata === input["metadata"]) return object
   return { ...object, metadata }
 }

@@ -6,6 +6,7 @@ import { ObjectMeta } from "../meta.ts"
 import { isDNS1035Label, isPathSegmentName, oneProblem } from "../validation/names.ts"
 import { validateObjectMeta } from "../validation/objectmeta.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "./json-schema.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /**
  * Returns the faults of apiVersion, kind and metadata of embedded resources. Source: apiextensions-apiserver
@@ -37,7 +38,7 @@ function within(schema: JsonSchema, value: unknown, path: string, causes: Cause[
     return
   }
   if (schema["x-kubernetes-embedded-resource"] === true)
-    causes.push(...resourceFaults(value as Readonly<Record<string, unknown>>, path))
+    pushAll(causes, resourceFaults(value as Readonly<Record<string, unknown>>, path))
   const { properties = {} } = schema
   const members = membersOf(schema)
   for (const [name, inner] of Object.entries(value))
@@ -73,7 +74,7 @@ export function resourceFaults(resource: Readonly<Record<string, unknown>>, path
         ),
       )
   }
-  if (metadata !== undefined) causes.push(...metadataFaults(metadata, at(path, "metadata")))
+  if (metadata !== undefined) pushAll(causes, metadataFaults(metadata, at(path, "metadata")))
   return causes
 }
 

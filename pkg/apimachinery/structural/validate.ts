@@ -7,6 +7,7 @@ import { isValid } from "./is-valid.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /**
  * Returns the faults of a value by its schema, with the API server's messages. `path` is the path of the value
@@ -41,7 +42,7 @@ const valid = (matches: number): Result => ({ errors: [], matches })
 const failed = (fault: Fault): Result => ({ errors: [fault], matches: 0 })
 function merge(into: Result, ...others: readonly Result[]): void {
   for (const { errors, matches } of others) {
-    into.errors.push(...errors)
+    pushAll(into.errors, errors)
     into.matches += matches
   }
 }

@@ -22,6 +22,7 @@ import {
   isQualifiedName,
   type Problem,
 } from "./names.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /** Source of this file: apimachinery pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation/validation.go. */
 
@@ -111,10 +112,10 @@ export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, 
     return causes
   }
   const causes: Cause[] = [...named(isPathSegmentName), ...common, ...formed]
-  for (let i = 0; i < 1 + metadataUpdate; i++) causes.push(...changed, ...common, ...(i === 0 ? NO_CAUSES : qualified))
+  for (let i = 0; i < 1 + metadataUpdate; i++) pushAll(causes, changed, common, i === 0 ? NO_CAUSES : qualified)
   if (wholeMetadata > 0) {
     const ofKind = resource.upstreamChecks?.generateName === false ? NO_CAUSES : named(nameCheckOf(resource))
-    for (let i = 0; i < wholeMetadata; i++) causes.push(...ofKind, ...common, ...formed, ...qualified)
+    for (let i = 0; i < wholeMetadata; i++) pushAll(causes, ofKind, common, formed, qualified)
   }
   return ofMetadata(causes)
 }
@@ -231,7 +232,7 @@ function putFinalizers(causes: Cause[], finalizers: readonly string[], path: str
 }
 
 function put(causes: Cause[], path: string, value: string, problem: Problem | undefined): void {
-  if (problem !== undefined) causes.push(...invalidValues(path, value, problem))
+  if (problem !== undefined) pushAll(causes, invalidValues(path, value, problem))
 }
 
 function putLabels(causes: Cause[], labels: Readonly<Record<string, string>> | undefined, path: string): void {
@@ -308,7 +309,7 @@ function validateManagedFields({
     causes.push(invalidValue("operation", operation, "must be `Apply` or `Update`"))
   if (fieldsType !== "" && fieldsType !== "FieldsV1")
     causes.push(invalidValue("fieldsType", fieldsType, "must be `FieldsV1`"))
-  if (manager !== undefined) causes.push(...validateFieldManager(manager, "manager"))
+  if (manager !== undefined) pushAll(causes, validateFieldManager(manager, "manager"))
   if (subresource.length > LONGEST_SUBRESOURCE / 4 && Buffer.byteLength(subresource) > LONGEST_SUBRESOURCE)
     causes.push(tooLong("subresource", LONGEST_SUBRESOURCE))
   return causes

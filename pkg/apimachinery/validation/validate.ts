@@ -8,6 +8,7 @@ import { isPathSegmentName } from "./names.ts"
 import { validateObjectMeta, validateObjectMetaUpdate } from "./objectmeta.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../resource.ts"
 import { withZeros } from "./zeros.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /**
  * Returns the faults of a new object: of its metadata, then of single fields in the order of declaration, then those of
@@ -370,7 +371,7 @@ function changed(watched: readonly Immutable[], value: Values, old: Values, path
     const before = old[name]
     if (now === before) continue
     const field = path === "" ? name : `${path}.${name}`
-    if (inner !== undefined) causes.push(...changed(inner, (now ?? {}) as Values, (before ?? {}) as Values, field))
+    if (inner !== undefined) pushAll(causes, changed(inner, (now ?? {}) as Values, (before ?? {}) as Values, field))
     else if (!deepEqual(now, before)) causes.push(invalidValue(field, now, "field is immutable"))
   }
   return causes

@@ -1,4 +1,5 @@
 /** Unquotes literals. Source: cel-go parser/unescape.go. */
+import { pushAll } from "../../lists/push-all.ts"
 
 const NAMED: Readonly<Record<string, number>> = {
   a: 7,
@@ -59,13 +60,13 @@ export function unescapeBytes(token: string): { readonly bytes: Uint8Array } | {
       at++
       continue
     }
-    bytes.push(...encoder.encode(body.slice(plain, at)))
+    pushAll(bytes, encoder.encode(body.slice(plain, at)))
     const { code, length } = escapeAt(body, at)
     if (/[uU]/.test(body[at + 1]!)) return { fault: "unable to unescape string" }
     bytes.push(code)
     at += length
     plain = at
   }
-  bytes.push(...encoder.encode(body.slice(plain)))
+  pushAll(bytes, encoder.encode(body.slice(plain)))
   return { bytes: Uint8Array.from(bytes) }
 }

@@ -5,6 +5,7 @@
  * a `Reflect` polyfill and signs asynchronously, while this makes a whole certificate authority in well under a
  * millisecond. `node:crypto` reads and verifies certificates.
  */
+import { pushAll } from "../../lists/push-all.ts"
 
 export const TAG = {
   boolean: 0x01,
@@ -60,7 +61,7 @@ export function oid(dotted: string): Buffer {
     const base128 = [arc & 0x7f]
     for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128))
       base128.unshift((left & 0x7f) | 0x80)
-    octets.push(...base128)
+    pushAll(octets, base128)
   }
   return tlv(TAG.oid, Buffer.from(octets))
 }

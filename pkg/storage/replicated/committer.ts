@@ -8,6 +8,7 @@ import { storageErrorOf } from "./problems.ts"
 import type { Replica } from "./replica.ts"
 import type { SharedObjects } from "./shared-object.ts"
 import { SharedLogError, type SharedLog } from "./shared-log.ts"
+import { largest } from "../../lists/extremes.ts"
 
 /** How long the committer tries to find out the outcome of a commit whose answer was lost, in milliseconds. */
 const FOLLOW_UP_MS = 10_000
@@ -57,7 +58,7 @@ export class Committer {
       try {
         const revisions = await this.#send(staged)
         if (revisions !== undefined) {
-          await replica.reached(Math.max(...revisions))
+          await replica.reached(largest(revisions))
           return this.#results(writes, staged, revisions)
         }
       } finally {
@@ -131,7 +132,7 @@ export class Committer {
     }
     const written = staged.filter(({ value }) => value !== undefined)
     const arrived = written.flatMap(({ arrivedAt }) => arrivedAt ?? [])
-    if (arrived.length > 0) return staged.map(({ arrivedAt }) => arrivedAt ?? Math.max(...arrived))
+    if (arrived.length > 0) return staged.map(({ arrivedAt }) => arrivedAt ?? largest(arrived))
     if (staged.every(({ key, expected }) => (replica.live.get(key)?.revision ?? 0) === expected)) return "again"
     // Another server may have deleted these objects, or this commit has.
     if (written.length === 0) throw unknown(staged, cause)

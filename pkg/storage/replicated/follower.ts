@@ -3,6 +3,7 @@ import { FatalError } from "../../failure/fatal-error.ts"
 import type { StorageEvent } from "../storage.ts"
 import type { Replica } from "./replica.ts"
 import { SharedLogError, type SharedEntry, type SharedLog } from "./shared-log.ts"
+import { pushAll } from "../../lists/push-all.ts"
 
 /** The first and the longest pause before the next attempt to follow the log, in milliseconds. */
 const FIRST_PAUSE_MS = 50
@@ -87,7 +88,7 @@ export class Follower {
   async #readAgain(): Promise<void> {
     const { log, replica, tell } = this.#options
     const entries: SharedEntry[] = []
-    const revision = await log.read((page) => entries.push(...page))
+    const revision = await log.read((page) => pushAll(entries, page))
     if (this.#closed) return
     const events = applied(() => replica.jump(entries, revision))
     try {

@@ -1,4 +1,6 @@
 /** A priority level that gets a part of the seats. */
+import { largest, smallest } from "../../../../pkg/lists/extremes.ts"
+
 export interface Claim {
   /** The seats that it should get in proportion to the others; at least `lowerBound`. */
   readonly target: number
@@ -37,12 +39,12 @@ export function allocate(sum: number, claims: readonly Claim[]): Allocation | un
   if (lowest - sum > -EPSILON)
     return {
       seats: claims.map(({ lowerBound }) => lowerBound),
-      fairProportion: Math.min(...relative.map(({ lower }) => lower)),
+      fairProportion: smallest(relative.map(({ lower }) => lower)),
     }
   if (sum - highest > -EPSILON)
     return {
       seats: claims.map(({ upperBound }) => upperBound),
-      fairProportion: Math.max(...relative.map(({ upper }) => upper)),
+      fairProportion: largest(relative.map(({ upper }) => upper)),
     }
   const fairProportion = proportionOf(sum, lowest, relative)
   const seats = claims.map(({ lowerBound, upperBound }, i) =>

@@ -2,6 +2,7 @@ import { TestClusterError } from "../caller.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
 import { orphans } from "./end-checks.ts"
 import { replay } from "../options/seed.ts"
+import { pushAll } from "../../../../pkg/lists/push-all.ts"
 
 export interface EndOptions {
   /** Whether controllers ran, so that an object without its owner is an error. */
@@ -34,7 +35,7 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
   const problems: string[] = []
   if (!isEndless()) await driver.move((clock) => clock.settle())
   if (hasControllers && virtual !== undefined && !virtual.exact)
-    problems.push(...orphans(storage, assembly.apiServer.scheme.resources))
+    pushAll(problems, orphans(storage, assembly.apiServer.scheme.resources))
   await network.stop()
   ending.abort(new Error("the cluster is being stopped"))
   rules.clear()
@@ -43,16 +44,20 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
   await assembly.components.scheduler.crash()
   await assembly.components["controller-manager"].crash()
   nodes.close()
-  problems.push(...assembly.openWatches.map((watch) => `a watch was left open: ${watch}`))
+  pushAll(
+    problems,
+    assembly.openWatches.map((watch) => `a watch was left open: ${watch}`),
+  )
   await assembly.components.apiserver.crash()
   servers?.close()
   await virtual?.quiet()
   const { pending = 0 } = virtual ?? {}
   if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)
-  problems.push(
-    ...endRevisions(),
-    ...thrown.map(({ message }) => message),
-    ...assembly.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`),
+  pushAll(
+    problems,
+    endRevisions(),
+    thrown.map(({ message }) => message),
+    assembly.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`),
   )
   storage.close()
   // An endless instant was already reported to the test, and faults after it are its consequences.

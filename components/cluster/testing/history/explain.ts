@@ -3,6 +3,7 @@ import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Client } from "../../../../pkg/client/client.ts"
 import type { Diagnosis } from "../../../scheduler/framework.ts"
+import { pushAll } from "../../../../pkg/lists/push-all.ts"
 
 /** Why a pod is not running and ready. */
 export interface Explanation {
@@ -87,7 +88,7 @@ function reasonsOf(
   } else if ((status.containerStatuses ?? []).length === 0 && status.phase !== "Failed" && status.phase !== "Succeeded")
     reasons.push(`the kubelet of node ${spec.nodeName} has not taken it up`)
   for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
-    reasons.push(...containerReasons(container))
+    pushAll(reasons, containerReasons(container))
   return reasons
 }
 

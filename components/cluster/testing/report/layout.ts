@@ -1,4 +1,6 @@
 import type { Moment } from "./moment.ts"
+import { pushAll } from "../../../../pkg/lists/push-all.ts"
+import { largest } from "../../../../pkg/lists/extremes.ts"
 
 /** How many similar moments of one instant are told as one. */
 const FEWEST_ALIKE = 4
@@ -14,7 +16,7 @@ export function folded(moments: readonly Moment[]): readonly Moment[] {
     const first = moments[at]!
     let end = at + 1
     while (isAlike(first, moments[end])) end++
-    if (end - at < FEWEST_ALIKE) result.push(...moments.slice(at, end))
+    if (end - at < FEWEST_ALIKE) pushAll(result, moments.slice(at, end))
     else result.push({ ...first, what: `${first.alike}: ${end - at} times` })
     at = end
   }
@@ -62,7 +64,8 @@ export function aligned(moments: readonly Moment[], began: number, width = Infin
     who,
     what,
   }))
-  const widthOf = (of: (row: (typeof rows)[number]) => string) => Math.max(0, ...rows.map((row) => of(row).length))
+  const widthOf = (of: (row: (typeof rows)[number]) => string) =>
+    Math.max(0, largest(rows.map((row) => of(row).length)))
   const [times, names] = [
     widthOf(({ at }) => at),
     Math.min(

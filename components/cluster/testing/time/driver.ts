@@ -3,6 +3,7 @@ import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import { realClock } from "../../../../pkg/clock/real.ts"
 import { EndlessInstantError, type VirtualClock } from "../../../../pkg/clock/virtual.ts"
 import { TestClusterError } from "../caller.ts"
+import { smallest } from "../../../../pkg/lists/extremes.ts"
 
 export interface DriverOptions {
   readonly clock: Clock
@@ -164,7 +165,7 @@ export class Driver {
     await clock.settle()
     if (idle()) return
     const times = this.#open().map(({ outerWorldMs }) => outerWorldMs)
-    const ms = times.includes(OUTER_WORLD_MS) ? OUTER_WORLD_MS : Math.min(...times)
+    const ms = times.includes(OUTER_WORLD_MS) ? OUTER_WORLD_MS : smallest(times)
     if (ms > 0) {
       await this.#outerWorld(ms, idle)
       for (const waiting of this.#open()) if (waiting.outerWorldMs <= ms) waiting.outerWorldMs = 0
@@ -172,7 +173,7 @@ export class Driver {
     }
     const due = clock.nextDue ?? Infinity
     // The wall clock may have jumped since the wait began.
-    const left = Math.min(...this.#open().map(({ deadline }) => deadline)) - clock.monotonic()
+    const left = smallest(this.#open().map(({ deadline }) => deadline)) - clock.monotonic()
     const first = clock.now() + left
     await clock.advanceTo(Math.min(due, first))
     if (due < first) return

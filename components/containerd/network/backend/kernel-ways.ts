@@ -11,6 +11,7 @@ import {
 import { listRoutes, removeRoute, routeIn, setRoute, type Route } from "../../../../pkg/netlink/routes.ts"
 import { list, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import type { Ways } from "./backend.ts"
+import { pushAll } from "../../../../pkg/lists/push-all.ts"
 
 /**
  * The protocol number that marks routes of k3ts in the kernel (`proto 107` in `ip route`). Other programs use other
@@ -71,7 +72,7 @@ export async function waysIn(socket: NetlinkFile, device: number | undefined): P
       const route = routeIn(reply, ROUTE_PROTOCOL)
       if (route !== undefined) routes.push(route)
     }
-    if (device !== undefined) neighbors.push(...(await neighborsOf(socket, device, family)))
+    if (device !== undefined) pushAll(neighbors, await neighborsOf(socket, device, family))
   }
   return { routes, neighbors, forwarding: device === undefined ? [] : await neighborsOf(socket, device, "forwarding") }
 }

@@ -12,6 +12,7 @@ import { changesBetween, NO_WAYS, waysIn } from "./kernel-ways.ts"
 import { PortGuard, removeGuard } from "./port-guard.ts"
 import { removeDevices, removeWays } from "./remove-ways.ts"
 import { uplinkOf } from "./uplink.ts"
+import { pushAll } from "../../../../pkg/lists/push-all.ts"
 
 /** The interval of checks, in milliseconds: another program may have removed our entries from the kernel. */
 const CHECK_MS = 30_000
@@ -142,7 +143,7 @@ export class NodeRoutes {
         return NO_WAYS
       }
     })
-    problems.push(...((await backend.connect?.(reached, self, index)) ?? []))
+    pushAll(problems, (await backend.connect?.(reached, self, index)) ?? [])
     const found = await waysIn(socket, backend.device === undefined ? undefined : index)
     const changes = changesBetween(found, joined(ways))
     for (const { what, message } of changes)

@@ -1,4 +1,5 @@
 import type { HPAScalingRules } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
+import { largest, smallest } from "../../../../pkg/lists/extremes.ts"
 
 /**
  * The reasons why an autoscaler does not follow its metrics at once: stabilization windows, and limits on the change
@@ -52,7 +53,7 @@ export function rememberChange(
   { from, to, now }: { readonly from: number; readonly to: number; readonly now: number },
   rules: { readonly up: HPAScalingRules; readonly down: HPAScalingRules },
 ): History {
-  const longest = Math.max(0, ...[rules.up, rules.down].flatMap(({ policies = [] }) => policies.map(periodMs)))
+  const longest = Math.max(0, largest([rules.up, rules.down].flatMap(({ policies = [] }) => policies.map(periodMs))))
   const recent = (changes: readonly Change[]) => changes.filter(({ at }) => at >= now - longest)
   const change = { by: Math.abs(to - from), at: now }
   return {
@@ -65,7 +66,7 @@ export function rememberChange(
 /** Returns the highest recommendation of the last five minutes. Source: stabilizeRecommendation. */
 export function stabilized(history: History, { desired, now }: Wish): Limited & { readonly history: History } {
   const next = remember(history, desired, now, DOWNSCALE_WINDOW_MS)
-  const replicas = Math.max(...next.recommendations.map(({ replicas }) => replicas))
+  const replicas = largest(next.recommendations.map(({ replicas }) => replicas))
   return { replicas, ...STABILIZED_DOWN, history: next }
 }
 const STABILIZED_DOWN = {
@@ -151,7 +152,7 @@ function fastestUp(history: History, current: number, rules: HPAScalingRules, no
     const before = atPeriodStart(history, current, now - periodMs(policy))
     return policy.type === "Pods" ? before + policy.value : Math.ceil(before * (1 + policy.value / 100))
   })
-  return selectPolicy === "Min" ? Math.min(...proposed) : Math.max(...proposed)
+  return selectPolicy === "Min" ? smallest(proposed) : largest(proposed)
 }
 
 /** Source: calculateScaleDownLimitWithBehaviors. */
@@ -162,7 +163,7 @@ function fastestDown(history: History, current: number, rules: HPAScalingRules, 
     const before = atPeriodStart(history, current, now - periodMs(policy))
     return policy.type === "Pods" ? before - policy.value : Math.trunc(before * (1 - policy.value / 100))
   })
-  return selectPolicy === "Min" ? Math.max(...proposed) : Math.min(...proposed)
+  return selectPolicy === "Min" ? largest(proposed) : smallest(proposed)
 }
 
 /** Returns the number of replicas at the start of a period. */

@@ -1,5 +1,6 @@
 import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import { CriError } from "../../../../pkg/cri/errors.ts"
+import { largest } from "../../../../pkg/lists/extremes.ts"
 
 /** A call of the runtime that takes time. */
 interface Work {
@@ -52,7 +53,7 @@ export class NodeFaults {
    * largest factor of all causes applies.
    */
   get slowness(): number {
-    return Math.max(1, ...this.#slowness)
+    return Math.max(1, largest(this.#slowness))
   }
   get shortage(): { readonly memory: boolean; readonly disk: boolean } {
     return { memory: this.#shortages.includes("memory"), disk: this.#shortages.includes("disk") }

@@ -5,6 +5,7 @@ import { podSums } from "../../pod/resources/qos.ts"
 import { ownershipFor } from "../ownership.ts"
 import { volumeFolder } from "../volume-paths.ts"
 import type { VolumeMounter } from "../volume-setup.ts"
+import { smallest } from "../../../../pkg/lists/extremes.ts"
 
 /** Mounts an empty folder: on the node's disk, or with medium Memory on its own tmpfs. Source: pkg/volume/emptydir. */
 export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
@@ -33,5 +34,5 @@ export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
 export function memoryBytes(pod: Pod, sizeLimit: string | undefined, nodeBytes: number): number {
   const { memoryLimit } = podSums(pod)
   const wanted = sizeLimit === undefined ? 0 : unitsOf(sizeLimit)
-  return Math.min(nodeBytes, ...[memoryLimit, wanted].filter((bytes) => bytes > 0))
+  return Math.min(nodeBytes, smallest([memoryLimit, wanted].filter((bytes) => bytes > 0)))
 }

@@ -26,6 +26,7 @@ import type {
   Variable,
 } from "./validatingadmissionpolicyspec.ts"
 import { conditionsFaults } from "./webhook.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: validateValidatingAdmissionPolicySpec in pkg/apis/admissionregistration/validation. */
 
@@ -111,14 +112,13 @@ function validationFaults(path: string, validation: Validation, scope: Expressio
   const { expression, message = "", messageExpression = "", reason } = validation
   const causes: Cause[] = []
   if (expression.trim() === "") causes.push(required(at(path, "expression"), "expression is not specified"))
-  else causes.push(...expressionFaults(at(path, "expression"), expression, scope, [BOOL]))
+  else pushAll(causes, expressionFaults(at(path, "expression"), expression, scope, [BOOL]))
   if (messageExpression !== "" && messageExpression.trim() === "")
     causes.push(invalidValue(at(path, "messageExpression"), messageExpression, "must be non-empty if specified"))
   else if (messageExpression !== "")
-    causes.push(
-      ...expressionFaults(at(path, "messageExpression"), messageExpression, { ...scope, hasAuthorizer: false }, [
-        STRING,
-      ]),
+    pushAll(
+      causes,
+      expressionFaults(at(path, "messageExpression"), messageExpression, { ...scope, hasAuthorizer: false }, [STRING]),
     )
   if (message !== "" && message.trim() === "")
     causes.push(invalidValue(at(path, "message"), message, "must be non-empty if specified"))
@@ -141,12 +141,12 @@ function annotationsFaults(
   for (const [i, { key, valueExpression }] of annotations.entries()) {
     const here = at(path, i)
     if (policy === "") causes.push(invalidValue(at(here, "key"), key, "requires metadata.name be non-empty"))
-    else causes.push(...invalidValues(at(here, "key"), `${policy}/${key}`, isQualifiedName(`${policy}/${key}`)))
+    else pushAll(causes, invalidValues(at(here, "key"), `${policy}/${key}`, isQualifiedName(`${policy}/${key}`)))
     const trimmed = valueExpression.trim()
     if (trimmed === "") causes.push(required(at(here, "valueExpression"), "valueExpression is not specified"))
     else if (trimmed.length > LONGEST_VALUE_EXPRESSION)
       causes.push(required(at(here, "valueExpression"), `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`))
-    else causes.push(...expressionFaults(at(here, "valueExpression"), trimmed, scope, [STRING, NULL]))
+    else pushAll(causes, expressionFaults(at(here, "valueExpression"), trimmed, scope, [STRING, NULL]))
     if (twins.has(i)) causes.push(duplicate(at(here, "key"), key))
   }
   return causes

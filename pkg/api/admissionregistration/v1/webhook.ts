@@ -23,6 +23,7 @@ import { expressionFaults, type ExpressionScope } from "./expressions.ts"
 import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
 import { RuleWithOperations, ruleFaults } from "./rules.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * The fields that validating and mutating webhooks have in common. Source: k8s.io/api
@@ -184,10 +185,10 @@ export function conditionsFaults(
   for (const [i, { name, expression }] of conditions.entries()) {
     const trimmed = expression.trim()
     if (trimmed === "") causes.push(required(at(path, i, "expression")))
-    else causes.push(...expressionFaults(at(path, i, "expression"), trimmed, scope, [BOOL]))
+    else pushAll(causes, expressionFaults(at(path, i, "expression"), trimmed, scope, [BOOL]))
     if (name === "") causes.push(required(at(path, i, "name")))
     else {
-      causes.push(...invalidValues(at(path, i, "name"), name, isQualifiedName(name)))
+      pushAll(causes, invalidValues(at(path, i, "name"), name, isQualifiedName(name)))
       if (twins.has(i)) causes.push(duplicate(at(path, i, "name"), name))
     }
   }

@@ -14,6 +14,7 @@ import {
   isPortNumber,
 } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Source: kube-aggregator pkg/apis/apiregistration/{v1/types.go,validation/validation.go}, pkg/registry/apiservice.
@@ -138,8 +139,8 @@ function specFaults(spec: APIServiceSpec): readonly Cause[] {
   const causes: Cause[] = []
   if (group === "" && version !== "v1")
     causes.push(required(path("group"), "only v1 may have an empty group and it better be legacy kube"))
-  if (group !== "") causes.push(...invalidValues(path("group"), group, isDNS1123Subdomain(group)))
-  causes.push(...invalidValues(path("version"), version, isDNS1035Label(version)))
+  if (group !== "") pushAll(causes, invalidValues(path("group"), group, isDNS1123Subdomain(group)))
+  pushAll(causes, invalidValues(path("version"), version, isDNS1035Label(version)))
   if (groupPriorityMinimum <= 0 || groupPriorityMinimum > 20_000)
     causes.push(
       invalidValue(path("groupPriorityMinimum"), groupPriorityMinimum, "must be positive and less than 20000"),

@@ -25,6 +25,7 @@ import {
 } from "../../core/v1/podtemplate/template-validation.ts"
 import type { StatefulSetSpec } from "./statefulsetspec.ts"
 import { RollingUpdateStatefulSetStrategy, StatefulSetUpdateStrategy } from "./strategies.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Validates stateful sets. Source: ValidateStatefulSetSpec in pkg/apis/apps/validation/validation.go. */
 
@@ -43,15 +44,15 @@ export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSet
   if (old === undefined) {
     for (const [i, claim] of volumeClaimTemplates.entries())
       within(causes, claimSpecFaults(claim.spec), at("spec.volumeClaimTemplates", i, "spec"))
-    if (serviceName !== "") causes.push(...invalidValues("spec.serviceName", serviceName, isDNS1123Label(serviceName)))
+    if (serviceName !== "") pushAll(causes, invalidValues("spec.serviceName", serviceName, isDNS1123Label(serviceName)))
   }
-  causes.push(...validateSelector(selector, "statefulset", "spec.selector"))
+  pushAll(causes, validateSelector(selector, "statefulset", "spec.selector"))
   const matcher = matcherFor(selector)
   if (matcher === undefined) causes.push(invalidValue("spec.selector", selector, ""))
   else {
-    causes.push(...validateMatches(matcher, template, "spec.template"))
-    if (old === undefined || oldFaults(old).length === 0) causes.push(...statefulSetTemplateFaults(spec))
-    causes.push(...templateMetadataFaults(template, "spec.template"))
+    pushAll(causes, validateMatches(matcher, template, "spec.template"))
+    if (old === undefined || oldFaults(old).length === 0) pushAll(causes, statefulSetTemplateFaults(spec))
+    pushAll(causes, templateMetadataFaults(template, "spec.template"))
   }
   return [...causes, ...validateEndless(template, "StatefulSet", "spec.template")]
 }

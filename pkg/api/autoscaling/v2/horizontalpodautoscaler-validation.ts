@@ -26,6 +26,7 @@ import {
   type ObjectMetricSource,
   type ResourceMetricSource,
 } from "./metrics.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: pkg/apis/autoscaling/validation, validationOptionsForHorizontalPodAutoscaler. */
 
@@ -167,7 +168,7 @@ function sourceFaults(metric: MetricSpec, source: (typeof SOURCES)[number], obje
 function objectFaults(source: ObjectMetricSource, references: References): readonly Cause[] {
   const causes: Cause[] = []
   within(causes, referenceFaults(source.describedObject, references), "describedObject")
-  causes.push(...identified(source), ...eitherValue(source.target, "must set either a target value or averageValue"))
+  pushAll(causes, identified(source), eitherValue(source.target, "must set either a target value or averageValue"))
   return causes
 }
 
@@ -197,7 +198,7 @@ function containerResourceFaults({ name, container, target }: ContainerResourceM
   if (name === "") causes.push(required("name", "must specify a resource name"))
   else within(causes, containerResourceNameFaults(name), "name")
   if (container === "") causes.push(required("container", "must specify a container"))
-  else causes.push(...invalidValues("container", container, isDNS1123Label(container)))
+  else pushAll(causes, invalidValues("container", container, isDNS1123Label(container)))
   return [...causes, ...useFaults(target)]
 }
 

@@ -5,6 +5,7 @@ import { parseZonedCron } from "../../../cron/schedule.ts"
 import { isTimeZone } from "../../../cron/zone.ts"
 import type { CronJobSpec } from "./cronjobspec.ts"
 import { validateJobSpec } from "./job-validation.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Rules of cron jobs. Source: validateCronJobSpec in pkg/apis/batch/validation/validation.go. */
 
@@ -24,8 +25,8 @@ export const validateNewCronJob = ({ metadata: { name = "" } }: CronJobView): re
 export function validateCronJob({ spec }: CronJobView, old: CronJobSpec | undefined): readonly Cause[] {
   const { timeZone, jobTemplate } = spec
   const causes: Cause[] = [...scheduleFaults(spec, old)]
-  if (timeZone !== undefined && timeZone !== old?.timeZone) causes.push(...timeZoneFaults(timeZone))
-  causes.push(...validateJobSpec(jobTemplate.spec, "spec.jobTemplate.spec"))
+  if (timeZone !== undefined && timeZone !== old?.timeZone) pushAll(causes, timeZoneFaults(timeZone))
+  pushAll(causes, validateJobSpec(jobTemplate.spec, "spec.jobTemplate.spec"))
   if (jobTemplate.spec.selector !== undefined)
     causes.push(
       invalidValue("spec.jobTemplate.spec.selector", jobTemplate.spec.selector, "`selector` will be auto-generated"),

@@ -6,6 +6,7 @@ import type { Container } from "../../core/v1/container/container.ts"
 import { PodSpec } from "../../core/v1/pod/podspec.ts"
 import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplatespec.ts"
 import { PodFailurePolicy, SuccessPolicy, type JobSpec, type JobStatus } from "./jobspec.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Checks which fields of a Job an update may change. Source: ValidateJobSpecUpdate in pkg/apis/batch/validation/validation.go. */
 interface JobView {
@@ -19,7 +20,7 @@ export function validateJobChange({ spec }: JobView, { spec: old, status }: JobV
     if (!deepEqual(spec[field], old[field])) causes.push(invalidValue(`spec.${field}`, shown, "field is immutable"))
   }
   fixed("selector", spec.selector)
-  causes.push(...templateFaults(spec.template, old, status))
+  pushAll(causes, templateFaults(spec.template, old, status))
   fixed("completionMode", spec.completionMode)
   fixed("podFailurePolicy", spec.podFailurePolicy && goForm(PodFailurePolicy, spec.podFailurePolicy))
   fixed("backoffLimitPerIndex", spec.backoffLimitPerIndex)

@@ -13,6 +13,7 @@ import {
 import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { countIndexes } from "./job-indexes.ts"
 import type { JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule } from "./jobspec.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Validates the rules for the early failure or success of a job. Source: validatePodFailurePolicy and
@@ -44,9 +45,9 @@ export function validateFailurePolicy(
     if (action === "FailIndex") {
       if (backoffLimitPerIndex === undefined)
         causes.push(invalidValue(at(here, "action"), action, "requires the backoffLimitPerIndex to be set"))
-    } else causes.push(...oneOf(at(here, "action"), action, ACTIONS))
-    if (onExitCodes !== undefined) causes.push(...validateExitCodes(onExitCodes, at(here, "onExitCodes"), containers))
-    causes.push(...validateConditions(onPodConditions, at(here, "onPodConditions")))
+    } else pushAll(causes, oneOf(at(here, "action"), action, ACTIONS))
+    if (onExitCodes !== undefined) pushAll(causes, validateExitCodes(onExitCodes, at(here, "onExitCodes"), containers))
+    pushAll(causes, validateConditions(onPodConditions, at(here, "onPodConditions")))
     if (onExitCodes !== undefined && onPodConditions.length > 0)
       causes.push(invalidWithoutValue(here, "specifying both OnExitCodes and OnPodConditions is not supported"))
     if (onExitCodes === undefined && onPodConditions.length === 0)
@@ -68,9 +69,10 @@ function validateConditions(
 ): readonly Cause[] {
   const causes: Cause[] = patterns.length > MOST_CONDITIONS ? [tooMany(path, patterns.length, MOST_CONDITIONS)] : []
   for (const [i, { type = "", status }] of patterns.entries())
-    causes.push(
-      ...invalidValues(at(path, i, "type"), type, isQualifiedName(type)),
-      ...oneOf(at(path, i, "status"), status, CONDITION_STATUSES),
+    pushAll(
+      causes,
+      invalidValues(at(path, i, "type"), type, isQualifiedName(type)),
+      oneOf(at(path, i, "status"), status, CONDITION_STATUSES),
     )
   return causes
 }

@@ -11,6 +11,7 @@ import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { parseTime } from "../../../apimachinery/scalars/time.ts"
 import { countIndexes, overlapOfIndexes } from "./job-indexes.ts"
 import { UncountedTerminatedPods, type JobSpec, type JobStatus } from "./jobspec.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 interface JobView {
   readonly spec: JobSpec
@@ -103,7 +104,7 @@ export function jobStatusFaults(job: JobView, old: JobView): readonly Cause[] {
         "must be empty for finished job",
       ),
     )
-  causes.push(...indexFaults(job, changed("completedIndexes"), changed("failedIndexes")))
+  pushAll(causes, indexFaults(job, changed("completedIndexes"), changed("failedIndexes")))
   value(
     (finishedChanged || changed("terminating")) && (status.terminating ?? 0) > 0 && now.finished,
     "terminating",

@@ -15,6 +15,7 @@ import { matcherFor, validateMatches, validateTemplate } from "../../core/v1/pod
 import { validateFailurePolicy, validateSuccessPolicy } from "./job-policy-validation.ts"
 import { SuccessPolicy, type JobSpec } from "./jobspec.ts"
 import { goForm } from "../../../apimachinery/go/go-form.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Rules of jobs. Source: ValidateJob in pkg/apis/batch/validation/validation.go and pkg/registry/batch/job/strategy.go.
@@ -35,7 +36,7 @@ export function validateJob({ spec }: JobView): readonly Cause[] {
   const { selector, template } = spec
   const causes: Cause[] = [...validateJobSpec(spec, "spec")]
   if (selector === undefined) causes.push(required("spec.selector"))
-  else causes.push(...labelSelectorFaults("spec.selector", selector))
+  else pushAll(causes, labelSelectorFaults("spec.selector", selector))
   return [...causes, ...validateMatches(matcherFor(selector), template, "spec.template")]
 }
 
@@ -91,11 +92,12 @@ export function validateJobSpec(spec: JobSpec, path: string): readonly Cause[] {
   if (maxFailedIndexes !== undefined && backoffLimitPerIndex === undefined)
     causes.push(required(at(path, "backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
   if (managedBy !== undefined)
-    causes.push(
-      ...domainPathFaults(at(path, "managedBy"), managedBy),
-      ...(managedBy.length > LONGEST_MANAGER ? [tooLong(at(path, "managedBy"), LONGEST_MANAGER)] : []),
+    pushAll(
+      causes,
+      domainPathFaults(at(path, "managedBy"), managedBy),
+      managedBy.length > LONGEST_MANAGER ? [tooLong(at(path, "managedBy"), LONGEST_MANAGER)] : [],
     )
-  if (completionMode === "Indexed") causes.push(...validateIndexed(spec, path))
+  if (completionMode === "Indexed") pushAll(causes, validateIndexed(spec, path))
   else if (completionMode === undefined || completionMode === "NonIndexed") {
     if (backoffLimitPerIndex !== undefined)
       causes.push(
@@ -104,10 +106,12 @@ export function validateJobSpec(spec: JobSpec, path: string): readonly Cause[] {
     if (maxFailedIndexes !== undefined)
       causes.push(invalidValue(at(path, "maxFailedIndexes"), maxFailedIndexes, "requires indexed completion mode"))
   }
-  if (podFailurePolicy !== undefined) causes.push(...validateFailurePolicy(spec, at(path, "podFailurePolicy", "rules")))
+  if (podFailurePolicy !== undefined)
+    pushAll(causes, validateFailurePolicy(spec, at(path, "podFailurePolicy", "rules")))
   if (spec.successPolicy !== undefined)
-    causes.push(
-      ...(completionMode === "Indexed"
+    pushAll(
+      causes,
+      completionMode === "Indexed"
         ? validateSuccessPolicy(spec, at(path, "successPolicy", "rules"))
         : [
             invalidValue(
@@ -115,11 +119,11 @@ export function validateJobSpec(spec: JobSpec, path: string): readonly Cause[] {
               goForm(SuccessPolicy, spec.successPolicy),
               "requires indexed completion mode",
             ),
-          ]),
+          ],
     )
-  causes.push(...validateReplacement(spec, at(path, "podReplacementPolicy")))
-  causes.push(...validateTemplate(template, at(path, "template")))
-  causes.push(...validateRestart(spec, at(path, "template", "spec", "restartPolicy")))
+  pushAll(causes, validateReplacement(spec, at(path, "podReplacementPolicy")))
+  pushAll(causes, validateTemplate(template, at(path, "template")))
+  pushAll(causes, validateRestart(spec, at(path, "template", "spec", "restartPolicy")))
   return causes
 }
 

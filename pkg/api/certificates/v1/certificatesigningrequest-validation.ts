@@ -20,6 +20,7 @@ import type {
   CertificateSigningRequestSpec,
   CertificateSigningRequestStatus,
 } from "./certificatesigningrequestspec.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: pkg/apis/certificates/validation/validation.go. */
 
@@ -49,7 +50,7 @@ export function specFaults({ spec }: RequestView): readonly Cause[] {
     causes.push(
       invalidValue("spec.signerName", signerName, "the legacy signerName is not allowed via this API version"),
     )
-  else causes.push(...signerNameFaults("spec.signerName", signerName))
+  else pushAll(causes, signerNameFaults("spec.signerName", signerName))
   if (expirationSeconds !== undefined && expirationSeconds < SHORTEST_SECONDS)
     causes.push(
       invalidValue(

@@ -22,6 +22,7 @@ import {
 import { validateLabels } from "../../../apimachinery/validation/objectmeta.ts"
 import { endpointAddressFaults } from "../../core/v1/service/endpointaddress.ts"
 import type { Endpoint, EndpointPort } from "./endpoint.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Validates endpoint slices. Source: pkg/apis/discovery/validation/validation.go and
@@ -72,15 +73,15 @@ function endpointFaults(endpoint: Endpoint, addressType: Slice["addressType"]): 
   if (addresses.length === 0) causes.push(required("addresses", "must contain at least 1 address"))
   else if (addresses.length > MAX_ADDRESSES) causes.push(tooMany("addresses", addresses.length, MAX_ADDRESSES))
   for (let i = 0; i < addresses.length; i++)
-    causes.push(...addressFaults(addresses[i]!, at("addresses", i), addressType))
-  if (nodeName !== undefined) causes.push(...invalidValues("nodeName", nodeName, isDNS1123Subdomain(nodeName)))
+    pushAll(causes, addressFaults(addresses[i]!, at("addresses", i), addressType))
+  if (nodeName !== undefined) pushAll(causes, invalidValues("nodeName", nodeName, isDNS1123Subdomain(nodeName)))
   if (topology !== undefined) {
     const count = Object.keys(topology).length
     if (count > MAX_TOPOLOGY) causes.push(tooMany("deprecatedTopology", count, MAX_TOPOLOGY))
-    causes.push(...validateLabels(topology, "deprecatedTopology"))
+    pushAll(causes, validateLabels(topology, "deprecatedTopology"))
   }
-  if (hostname !== undefined) causes.push(...invalidValues("hostname", hostname, isDNS1123Label(hostname)))
-  if (hints !== undefined) causes.push(...hintsFaults(hints))
+  if (hostname !== undefined) pushAll(causes, invalidValues("hostname", hostname, isDNS1123Label(hostname)))
+  if (hints !== undefined) pushAll(causes, hintsFaults(hints))
   return causes
 }
 
@@ -125,11 +126,11 @@ export function portListFaults(ports: readonly EndpointPort[]): readonly Cause[]
   const names = new Set<string>()
   return ports.flatMap(({ name, appProtocol }, i) => {
     const causes: Cause[] = []
-    if (name !== "") causes.push(...invalidValues(at("ports", i, "name"), name, isDNS1123Label(name)))
+    if (name !== "") pushAll(causes, invalidValues(at("ports", i, "name"), name, isDNS1123Label(name)))
     if (names.has(name)) causes.push(duplicate(at("ports", i, "name"), name))
     names.add(name)
     if (appProtocol !== undefined)
-      causes.push(...invalidValues(at("ports", i, "appProtocol"), appProtocol, isQualifiedName(appProtocol)))
+      pushAll(causes, invalidValues(at("ports", i, "appProtocol"), appProtocol, isQualifiedName(appProtocol)))
     return causes
   })
 }

@@ -21,6 +21,7 @@ import {
   type ResourcePolicyRule,
   type Subject,
 } from "./flowschemaspec.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: pkg/apis/flowcontrol/validation/validation.go, for FlowSchemas. */
 
@@ -54,7 +55,7 @@ function specFaults(name: string, spec: FlowSchemaSpec): readonly Cause[] {
   if (method !== undefined && !METHODS.includes(method.type))
     causes.push(notSupported("distinguisherMethod.type", goForm(FlowDistinguisherMethod, method), METHODS))
   if (level.name === "") causes.push(required("priorityLevelConfiguration.name", "must reference a priority level"))
-  else causes.push(...invalidValues("priorityLevelConfiguration.name", level.name, isDNS1123Subdomain(level.name)))
+  else pushAll(causes, invalidValues("priorityLevelConfiguration.name", level.name, isDNS1123Subdomain(level.name)))
   for (const [i, rule] of (spec.rules ?? []).entries()) within(causes, ruleFaults(rule), "rules", i)
   return causes
 }

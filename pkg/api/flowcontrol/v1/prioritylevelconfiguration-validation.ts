@@ -17,6 +17,7 @@ import {
   type LimitResponse,
   type QueuingConfiguration,
 } from "./prioritylevelconfigurationspec.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: pkg/apis/flowcontrol/validation/validation.go, for PriorityLevelConfigurations. */
 
@@ -84,7 +85,7 @@ function limitedFaults(limited: LimitedPriorityLevelConfiguration): readonly Cau
   const { borrowingLimitPercent: borrowing } = limited
   const causes: Cause[] = [...sharesFaults(limited.nominalConcurrencyShares)]
   within(causes, responseFaults(limited.limitResponse), "limitResponse")
-  causes.push(...lendableFaults(limited.lendablePercent))
+  pushAll(causes, lendableFaults(limited.lendablePercent))
   if (borrowing !== undefined && borrowing < 0)
     causes.push(invalidValue("borrowingLimitPercent", borrowing, "if specified, must be a non-negative integer"))
   return causes

@@ -20,6 +20,7 @@ import {
 } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Source: k8s.io/api networking/v1/types.go, pkg/registry/networking/ingress/strategy.go, ValidateIngress in
@@ -182,21 +183,21 @@ function specFaults(spec: IngressSpec): readonly Cause[] {
   const causes: Cause[] = []
   if (rules.length === 0 && defaultBackend === undefined)
     causes.push(invalidValue("spec", spec.rules, "either `defaultBackend` or `rules` must be specified"))
-  if (defaultBackend !== undefined) causes.push(...backendFaults(defaultBackend, "spec.defaultBackend"))
+  if (defaultBackend !== undefined) pushAll(causes, backendFaults(defaultBackend, "spec.defaultBackend"))
   for (const [i, { host, http }] of rules.entries()) {
     const field = at("spec.rules", i, "host")
     if (host && isIP(host) !== 0) causes.push(invalidValue(field, host, "must be a DNS name, not an IP address"))
-    if (host) causes.push(...hostFaults(field, host))
+    if (host) pushAll(causes, hostFaults(field, host))
     for (const [j, path] of (http?.paths ?? []).entries())
-      causes.push(...pathFaults(path, at("spec.rules", i, "http", "paths", j)))
+      pushAll(causes, pathFaults(path, at("spec.rules", i, "http", "paths", j)))
   }
   for (const [i, { hosts = [], secretName = "" }] of tls.entries()) {
-    for (const [j, host] of hosts.entries()) causes.push(...hostFaults(at("spec.tls", i, "hosts", j), host))
+    for (const [j, host] of hosts.entries()) pushAll(causes, hostFaults(at("spec.tls", i, "hosts", j), host))
     if (secretName !== "")
-      causes.push(...invalidValues(at("spec.tls", i, "secretName"), secretName, isDNS1123Subdomain(secretName)))
+      pushAll(causes, invalidValues(at("spec.tls", i, "secretName"), secretName, isDNS1123Subdomain(secretName)))
   }
   if (ingressClassName !== undefined)
-    causes.push(...invalidValues("spec.ingressClassName", ingressClassName, isDNS1123Subdomain(ingressClassName)))
+    pushAll(causes, invalidValues("spec.ingressClassName", ingressClassName, isDNS1123Subdomain(ingressClassName)))
   return causes
 }
 

@@ -14,6 +14,7 @@ import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselect
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { inRange, isCIDR, isPortName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Source: k8s.io/api networking/v1/types.go, SetDefaults_NetworkPolicy, ValidateNetworkPolicy in
@@ -150,16 +151,16 @@ function portFaults({ port, endPort }: NetworkPolicyPort, here: string): readonl
         `may not be specified when \`port\` is ${port === undefined ? "not specified" : "non-numeric"}`,
       ),
     )
-  if (port !== undefined) causes.push(...invalidValues(at(here, "port"), port, isPortName(port)))
+  if (port !== undefined) pushAll(causes, invalidValues(at(here, "port"), port, isPortName(port)))
   return causes
 }
 
 function peerFaults({ podSelector, namespaceSelector, ipBlock }: NetworkPolicyPeer, here: string): readonly Cause[] {
   const causes: Cause[] = []
-  if (podSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "podSelector"), podSelector))
+  if (podSelector !== undefined) pushAll(causes, labelSelectorFaults(at(here, "podSelector"), podSelector))
   if (namespaceSelector !== undefined)
-    causes.push(...labelSelectorFaults(at(here, "namespaceSelector"), namespaceSelector))
-  if (ipBlock !== undefined) causes.push(...blockFaults(ipBlock, at(here, "ipBlock")))
+    pushAll(causes, labelSelectorFaults(at(here, "namespaceSelector"), namespaceSelector))
+  if (ipBlock !== undefined) pushAll(causes, blockFaults(ipBlock, at(here, "ipBlock")))
   if (podSelector === undefined && namespaceSelector === undefined && ipBlock === undefined)
     causes.push(required(here, "must specify a peer"))
   if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined))

@@ -7,6 +7,7 @@ import { conditionFaults } from "../../../apimachinery/validation/conditions.ts"
 import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { validateCount, validatePart } from "../../core/v1/podtemplate/template-validation.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 export const PodDisruptionBudgetSpec = message(
   "policy.v1.PodDisruptionBudgetSpec",
@@ -88,11 +89,12 @@ export const PodDisruptionBudget = defineResource(
             "minAvailable and maxUnavailable cannot be both set",
           ),
         )
-      causes.push(
-        ...validateCount(minAvailable, "spec.minAvailable"),
-        ...validatePart(minAvailable, "spec.minAvailable"),
-        ...validateCount(maxUnavailable, "spec.maxUnavailable"),
-        ...validatePart(maxUnavailable, "spec.maxUnavailable"),
+      pushAll(
+        causes,
+        validateCount(minAvailable, "spec.minAvailable"),
+        validatePart(minAvailable, "spec.minAvailable"),
+        validateCount(maxUnavailable, "spec.maxUnavailable"),
+        validatePart(maxUnavailable, "spec.maxUnavailable"),
       )
       return selector === undefined ? causes : [...causes, ...labelSelectorFaults("spec.selector", selector)]
     },

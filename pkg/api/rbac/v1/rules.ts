@@ -8,6 +8,7 @@ import {
 } from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * The fields of roles and bindings. Source: k8s.io/api rbac/v1/types.go, pkg/apis/rbac/v1/defaults.go,
@@ -132,7 +133,7 @@ function subjectFaults(
   const causes: Cause[] = []
   if (name === "") causes.push(required(at(here, "name")))
   if (kind === "ServiceAccount") {
-    if (name !== "") causes.push(...invalidValues(at(here, "name"), name, isDNS1123Subdomain(name)))
+    if (name !== "") pushAll(causes, invalidValues(at(here, "name"), name, isDNS1123Subdomain(name)))
     if (apiGroup !== "") causes.push(notSupported(at(here, "apiGroup"), apiGroup, [""]))
     if (namespace === "" && !namespaced) causes.push(required(at(here, "namespace")))
   } else if (kind === "User" || kind === "Group") {

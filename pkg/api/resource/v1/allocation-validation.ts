@@ -32,6 +32,7 @@ import {
 } from "./deviceclaim-validation.ts"
 import { nodeSelectorFaults } from "./node-selector.ts"
 import { bindingFaults, driverFaults, labelName, listFaults, poolNameFaults, shareFaults } from "./names.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: validateResourceClaimStatusUpdate in pkg/apis/resource/validation. */
 
@@ -156,8 +157,9 @@ function networkFaults({ interfaceName = "", hardwareAddress = "", ips = [] }: N
   if (interfaceName.length > LONGEST_INTERFACE) causes.push(tooLong("interfaceName", LONGEST_INTERFACE))
   if (hardwareAddress.length > LONGEST_HARDWARE_ADDRESS)
     causes.push(tooLong("hardwareAddress", LONGEST_HARDWARE_ADDRESS))
-  causes.push(
-    ...listFaults("ips", ips, {
+  pushAll(
+    causes,
+    listFaults("ips", ips, {
       most: MOST_ADDRESSES,
       faults: (address) => invalidValues("", address, interfaceAddressProblem(address)),
       keyOf: (address) => address,

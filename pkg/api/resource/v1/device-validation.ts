@@ -37,6 +37,7 @@ import {
   poolNameFaults,
   qualifiedLabel,
 } from "./names.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: validateResourceSliceSpec in pkg/apis/resource/validation. */
 
@@ -66,14 +67,15 @@ export function sliceFaults(spec: ResourceSliceSpec, old: ResourceSliceSpec | un
     if (driver !== old.driver) causes.push(invalidValue("driver", driver, "field is immutable"))
     if (spec.nodeName !== old.nodeName) causes.push(invalidValue("nodeName", spec.nodeName, "field is immutable"))
   }
-  causes.push(...placeFaults(spec))
+  pushAll(causes, placeFaults(spec))
   if (spec.sharedCounters !== undefined && spec.devices !== undefined)
     causes.push(invalidValue("", "", "only one of `sharedCounters` or `devices` is allowed"))
   const inDepth = devices.some(
     ({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0,
   )
-  causes.push(
-    ...listFaults("devices", devices, {
+  pushAll(
+    causes,
+    listFaults("devices", devices, {
       most: inDepth ? MOST_DEVICES_IN_DEPTH : MOST_DEVICES,
       faults: (device) =>
         deviceFaults(
@@ -83,7 +85,7 @@ export function sliceFaults(spec: ResourceSliceSpec, old: ResourceSliceSpec | un
         ),
       keyOf: ({ name }) => name,
     }),
-    ...listFaults("sharedCounters", sharedCounters, {
+    listFaults("sharedCounters", sharedCounters, {
       most: MOST_COUNTER_SETS,
       faults: ({ name, counters }) => [...counterNameFaults("name", name), ...countersFaults(counters)],
       keyOf: ({ name }) => name,
@@ -106,11 +108,11 @@ function placeFaults({
     causes.push(invalidValue("nodeName", nodeName, "must be either unset or set to a non-empty string"))
   else if (nodeName !== undefined) {
     given.push("`nodeName`")
-    causes.push(...invalidValues("nodeName", nodeName, isDNS1123Subdomain(nodeName)))
+    pushAll(causes, invalidValues("nodeName", nodeName, isDNS1123Subdomain(nodeName)))
   }
   if (nodeSelector !== undefined) {
     given.push("`nodeSelector`")
-    causes.push(...nodeSelectorFaults(nodeSelector))
+    pushAll(causes, nodeSelectorFaults(nodeSelector))
     if ((nodeSelector as Partial<typeof nodeSelector>).nodeSelectorTerms?.length !== 1)
       causes.push(
         invalidValue(
@@ -137,17 +139,18 @@ function deviceFaults(device: Device, old: Device | undefined, saysPlace: boolea
   if (names > MOST_NAMES)
     causes.push(invalidValue("", names, `the total number of attributes and capacities must not exceed ${MOST_NAMES}`))
   for (const [name, attribute] of Object.entries(attributes)) {
-    causes.push(...attributeNameFaults("attributes", name))
+    pushAll(causes, attributeNameFaults("attributes", name))
     within(causes, attributeFaults(attribute), atKey("attributes", name))
   }
   for (const [name, amount] of Object.entries(capacity)) {
-    causes.push(...attributeNameFaults("capacity", name))
+    pushAll(causes, attributeNameFaults("capacity", name))
     within(causes, capacityFaults(amount, device.allowMultipleAllocations === true), atKey("capacity", name))
   }
   if (old === undefined || !deepEqual(taints, old.taints ?? []))
-    causes.push(...listFaults("taints", taints, { most: MOST_TAINTS, faults: taintFaults }))
-  causes.push(
-    ...listFaults("consumesCounters", consumesCounters, {
+    pushAll(causes, listFaults("taints", taints, { most: MOST_TAINTS, faults: taintFaults }))
+  pushAll(
+    causes,
+    listFaults("consumesCounters", consumesCounters, {
       most: MOST_CONSUMPTIONS,
       faults: ({ counterSet, counters }) => [
         ...counterNameFaults("counterSet", counterSet),
@@ -155,8 +158,8 @@ function deviceFaults(device: Device, old: Device | undefined, saysPlace: boolea
       ],
       keyOf: ({ counterSet }) => counterSet,
     }),
-    ...devicePlaceFaults(device, saysPlace),
-    ...bindingFaults(device),
+    devicePlaceFaults(device, saysPlace),
+    bindingFaults(device),
   )
   return causes
 }
@@ -176,11 +179,11 @@ function devicePlaceFaults({ nodeName, nodeSelector, allNodes }: Device, saysPla
   if (nodeName === "") causes.push(invalidValue("nodeName", nodeName, "must not be empty"))
   else if (nodeName !== undefined) {
     given.push("`nodeName`")
-    causes.push(...invalidValues("nodeName", nodeName, isDNS1123Subdomain(nodeName)))
+    pushAll(causes, invalidValues("nodeName", nodeName, isDNS1123Subdomain(nodeName)))
   }
   if (nodeSelector !== undefined) {
     given.push("`nodeSelector`")
-    causes.push(...nodeSelectorFaults(nodeSelector))
+    pushAll(causes, nodeSelectorFaults(nodeSelector))
   }
   if (allNodes === true) given.push("`allNodes`")
   else if (allNodes === false) causes.push(invalidValue("allNodes", allNodes, SET_TO_TRUE))

@@ -29,6 +29,7 @@ import {
   listFaults,
   qualifiedLabel,
 } from "./names.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: pkg/apis/resource/validation/validation.go. */
 
@@ -81,8 +82,9 @@ function requestFaults({ name, exactly, firstAvailable = [] }: DeviceRequest): r
     causes.push(invalidWithoutValue("", `${ONE_FORM}, but multiple fields are set`))
   else if (exactly !== undefined) within(causes, exactFaults(exactly), "exactly")
   else
-    causes.push(
-      ...listFaults("firstAvailable", firstAvailable, {
+    pushAll(
+      causes,
+      listFaults("firstAvailable", firstAvailable, {
         most: MOST_ALTERNATIVES,
         faults: (one) => [...labelName("name", one.name), ...exactFaults(one)],
         keyOf: (one) => one.name,
@@ -127,9 +129,9 @@ function constraintFaults(
   names: RequestNames,
 ): readonly Cause[] {
   const causes: Cause[] = [...requestReferenceFaults("requests", requests, names)]
-  if (matchAttribute !== undefined) causes.push(...fullAttributeNameFaults("matchAttribute", matchAttribute))
+  if (matchAttribute !== undefined) pushAll(causes, fullAttributeNameFaults("matchAttribute", matchAttribute))
   else if (distinctAttribute !== undefined)
-    causes.push(...fullAttributeNameFaults("distinctAttribute", distinctAttribute))
+    pushAll(causes, fullAttributeNameFaults("distinctAttribute", distinctAttribute))
   else
     causes.push(
       required("", 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'),
@@ -186,7 +188,7 @@ export function tolerationFaults({ key = "", operator, value = "", effect }: Dev
   const given: string = operator
   if (given === "Exists") {
     if (value !== "") causes.push(invalidValue("value", value, "must be empty for operator `Exists`"))
-  } else if (given === "Equal") causes.push(...labelValue("value", value))
+  } else if (given === "Equal") pushAll(causes, labelValue("value", value))
   else causes.push(notSupported("operator", given, ["Equal", "Exists"]))
   if (effect !== undefined && !EFFECTS.includes(effect)) causes.push(notSupported("effect", effect, EFFECTS))
   return causes

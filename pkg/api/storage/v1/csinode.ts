@@ -14,6 +14,7 @@ import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { driverName } from "../../core/v1/path-validation.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, ValidateCSINode in pkg/apis/storage/validation. */
 
@@ -91,7 +92,7 @@ function driverFaults({ name, nodeID, topologyKeys: keys }: CSINodeDriver): read
   for (const [i, key] of topologyKeys.entries()) {
     if (key === "") causes.push(required(""))
     if (again.has(i)) causes.push(duplicate("", key))
-    causes.push(...invalidValues("", key, isQualifiedName(key)))
+    pushAll(causes, invalidValues("", key, isQualifiedName(key)))
   }
   return causes
 }

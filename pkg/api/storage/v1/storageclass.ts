@@ -15,6 +15,7 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /**
  * Source: k8s.io/api storage/v1/types.go, pkg/apis/storage/v1/defaults.go, ValidateStorageClass in
@@ -165,7 +166,7 @@ function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[
       const { key, values: listed = [] } = expression
       const here = at("", i, "matchLabelExpressions", j)
       for (const k of repeated(listed, (value) => value)) causes.push(duplicate(at(here, "values", k), listed[k]!))
-      causes.push(...invalidValues(at(here, "key"), key, isQualifiedName(key)))
+      pushAll(causes, invalidValues(at(here, "key"), key, isQualifiedName(key)))
       if (values.has(key)) causes.push(duplicate(at(here, "key"), key))
       values.set(key, JSON.stringify([...new Set(listed)].sort()))
     }

@@ -11,6 +11,7 @@ import { Leases } from "./leases.ts"
 import { Numbering } from "./numbering.ts"
 import { readRevisionBase } from "./revision-base.ts"
 import { outcomesOf, txnOf } from "./transaction.ts"
+import { largest } from "../../../lists/extremes.ts"
 
 /** The number of objects in the first page that a server reads at its start, and the most objects of a page. */
 const FIRST_PAGE = 100
@@ -144,8 +145,7 @@ export class EtcdLog implements SharedLog {
     const ttls = commits.flat().flatMap(({ value, ttlSeconds }) => (value === undefined ? [] : (ttlSeconds ?? [])))
     let attempts = this.#etcd.members
     for (let hasNewLease = false; ;) {
-      const lease =
-        ttls.length === 0 ? undefined : await this.#leases.of(Math.max(...ttls), ttls.length).catch(failRead)
+      const lease = ttls.length === 0 ? undefined : await this.#leases.of(largest(ttls), ttls.length).catch(failRead)
       try {
         const txn = txnOf(commits, this.#numbering, lease)
         return outcomesOf(commits, await this.#etcd.call(RPC.txn, txn, COMMIT_TIMEOUT_MS), this.#numbering)

@@ -4,6 +4,7 @@ import { SharedLogError, type SharedChange, type SharedLogObserver } from "../sh
 import { readFailure } from "./failures.ts"
 import type { Keys } from "./keys.ts"
 import { placeOf } from "./numbering.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 
 /** Turns the events of an etcd watch into changes of the log. */
 export class EtcdWatch {
@@ -36,7 +37,7 @@ export class EtcdWatch {
       const error = new SharedLogError("compacted", `changes up to revision ${compactRevision} are gone`)
       return this.#observer.ended(compactRevision > 0 ? error : readFailure(new EtcdError("Unavailable", reason)))
     }
-    this.#parts.push(...events)
+    pushAll(this.#parts, events)
     if (fragment || this.#parts.length === 0) return
     const all = this.#parts
     this.#parts = []

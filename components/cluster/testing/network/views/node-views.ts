@@ -9,6 +9,7 @@ import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
 import { KeptKind } from "./kept-kind.ts"
 import { drawn, NO_LAG, type Lag } from "./lag.ts"
+import { largest, smallest } from "../../../../../pkg/lists/extremes.ts"
 
 export interface NodeViewsOptions {
   readonly storage: MemoryStorage
@@ -138,9 +139,9 @@ export class NodeViews {
   /** Forgets the changes that every node knows. */
   #forgetKnown(now: number): void {
     const places = [...this.#places.keys()].map((node) => this.#place(node))
-    const longest = Math.max(0, ...[...this.#delays].map(({ node, ms }) => (node === undefined ? ms : 0)))
+    const longest = Math.max(0, largest([...this.#delays].map(({ node, ms }) => (node === undefined ? ms : 0))))
     const byOthers = this.#changes.findLast(({ at }) => at < now - longest - PATIENCE_MS)?.revision ?? this.#base
-    const known = Math.min(byOthers, ...places.map(({ ruled, informed }) => Math.min(ruled, informed)))
+    const known = Math.min(byOthers, smallest(places.map(({ ruled, informed }) => Math.min(ruled, informed))))
     this.#base = Math.max(this.#base, known)
     this.#changes = this.#changes.filter(({ revision }) => revision > this.#base)
     for (const kind of this.#kinds.values()) kind.forget(this.#base)
@@ -193,7 +194,7 @@ export class NodeViews {
   #arrival(node: string, { revision, at }: Change): number {
     const { lag, seed } = this.#options
     const delays = [...this.#delays].filter((delay) => (delay.node ?? node) === node && delay.since <= at)
-    const ms = Math.max(0, ...delays.map((delay) => delay.ms))
+    const ms = Math.max(0, largest(delays.map((delay) => delay.ms)))
     return at + ms + drawn(lag.watchMs, seed, `watches ${node} ${revision}`)
   }
 }

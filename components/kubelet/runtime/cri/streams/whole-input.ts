@@ -3,6 +3,7 @@ import type { Clock, Timer } from "../../../../../pkg/clock/clock.ts"
 import type { RemoteCommandClient } from "../../../../../pkg/streaming/remote-command-client.ts"
 import { failureStatus, type CommandStatus } from "../../../../../pkg/streaming/status.ts"
 import type { HeldOutput } from "./held-outputs.ts"
+import { largest, smallest } from "../../../../../pkg/lists/extremes.ts"
 
 /** How long the input waits for the outputs to be held, in milliseconds: mostly it is a few. */
 const LONGEST_WAIT_MS = 1000
@@ -73,7 +74,7 @@ export function withWholeInput(command: RemoteCommandClient, output: HeldOutput,
     status: command.status.then(async (status): Promise<CommandStatus> => {
       if (status.status !== "Success" || !hasInput || (await ready.promise)) return status
       const at = await Promise.all(ends)
-      return Math.max(...at) - Math.min(...at) > TOGETHER_MS ? failureStatus(LOST) : status
+      return largest(at) - smallest(at) > TOGETHER_MS ? failureStatus(LOST) : status
     }),
   }
 }

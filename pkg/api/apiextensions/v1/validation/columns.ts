@@ -15,6 +15,7 @@ import { fieldAt } from "../../../../apimachinery/structural/field-path.ts"
 import { type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import type { CustomResourceColumnDefinition } from "../customresourcedefinitionspec.ts"
 import { simplePathFaults } from "./subresources.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 const COLUMN_TYPES = ["boolean", "date", "integer", "number", "string"]
 const COLUMN_FORMATS = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"]
@@ -34,7 +35,7 @@ export function columnFaults(
     if (format !== "" && !COLUMN_FORMATS.includes(format))
       causes.push(invalidValue(at(where, "format"), format, oneOf(COLUMN_FORMATS)))
     if (jsonPath === "") causes.push(required(at(where, "JSONPath")))
-    else causes.push(...simplePathFaults(jsonPath, at(where, "JSONPath")))
+    else pushAll(causes, simplePathFaults(jsonPath, at(where, "JSONPath")))
     return causes
   })
 }

@@ -9,6 +9,7 @@ import {
 import { isDNS1035Label, isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
 import type { DefinitionView } from "./definition-view.ts"
 import type { CustomResourceDefinitionSpec, WebhookClientConfig } from "../customresourcedefinitionspec.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 const UNDERSTOOD: readonly string[] = ["v1", "v1beta1"]
 const PATH = "spec.conversion"
@@ -33,7 +34,7 @@ export function conversionFaults(
   }
   if (webhook?.clientConfig === undefined)
     causes.push(required(at(PATH, "webhookClientConfig"), "required when strategy is set to Webhook"))
-  else causes.push(...clientFaults(webhook.clientConfig))
+  else pushAll(causes, clientFaults(webhook.clientConfig))
   const before = old?.spec.conversion?.webhook?.conversionReviewVersions ?? []
   const mustBeUnderstood = before.length === 0 || before.some((version) => UNDERSTOOD.includes(version))
   return [...causes, ...reviewVersionFaults(versions, mustBeUnderstood)]

@@ -6,6 +6,7 @@ import { embeddedFaults } from "../../../../apimachinery/structural/embedded.ts"
 import { itemsOf, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import { ruleFaults } from "../rules/rule-faults.ts"
 import { schemaFaults } from "../../../../apimachinery/structural/validate.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Returns faults of defaults that are not valid by their own schemas, or have undeclared fields. Defaults in the
@@ -15,13 +16,13 @@ import { schemaFaults } from "../../../../apimachinery/structural/validate.ts"
 export function defaultFaults(schema: JsonSchema, path: string, isRoot = true): readonly Cause[] {
   const causes: Cause[] = []
   const { default: value, properties = {} } = schema
-  if (value !== undefined && value !== null) causes.push(...ownFaults(schema, value, at(path, "default")))
+  if (value !== undefined && value !== null) pushAll(causes, ownFaults(schema, value, at(path, "default")))
   const items = itemsOf(schema)
-  if (items !== undefined) causes.push(...defaultFaults(items, at(path, "items"), false))
+  if (items !== undefined) pushAll(causes, defaultFaults(items, at(path, "items"), false))
   const isResource = isRoot || schema["x-kubernetes-embedded-resource"] === true
   for (const [name, property] of Object.entries(properties))
     if (!isResource || !["metadata", "apiVersion", "kind"].includes(name))
-      causes.push(...defaultFaults(property, atKey(at(path, "properties"), name), false))
+      pushAll(causes, defaultFaults(property, atKey(at(path, "properties"), name), false))
   return causes
 }
 
@@ -36,7 +37,7 @@ function ownFaults(schema: JsonSchema, value: unknown, path: string): readonly C
   const embedded = embeddedFaults(schema, value)
   if (embedded.length > 0)
     return [...causes, ...embedded.map((cause) => ({ ...cause, field: at(path, cause.field ?? "") }))]
-  causes.push(...schemaFaults(schema, value, path))
+  pushAll(causes, schemaFaults(schema, value, path))
   if (causes.length > 0) return causes
   // A default is validated like a new value, without an old one.
   return ruleFaults(schema, value, undefined).map((cause) => ({

@@ -14,6 +14,7 @@ import { nameFaults } from "./names.ts"
 import { isAtomicItem, listItemFaults, type SchemaOptions } from "./schema.ts"
 import { hasStatus, subresourceFaults } from "./subresources.ts"
 import { isUnchangedIn, validationFaults, versionFaults } from "./version.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /** Source of this file: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go. */
 
@@ -108,8 +109,9 @@ function specFaults(spec: CustomResourceDefinitionSpec, old: DefinitionView | un
     const path = `spec.versions[${i}]`
     const problem = isDNS1035Label(version.name)
     if (problem !== undefined) causes.push(invalidValue(at(path, "name"), version.name, oneProblem(problem, ",")))
-    causes.push(
-      ...versionFaults(version, path, hasStatus(version.subresources ?? whole.subresources), options, old?.spec),
+    pushAll(
+      causes,
+      versionFaults(version, path, hasStatus(version.subresources ?? whole.subresources), options, old?.spec),
     )
   }
   if (new Set(spec.versions.map(({ name }) => name)).size < spec.versions.length)
@@ -123,25 +125,27 @@ function specFaults(spec: CustomResourceDefinitionSpec, old: DefinitionView | un
   if (problem !== undefined) causes.push(invalidValue("spec.version", first, oneProblem(problem, ",")))
   for (const name of ["plural", "singular", "kind", "listKind"] as const)
     if ((spec.names[name] ?? "") === "") causes.push(required(`spec.names.${name}`))
-  causes.push(...nameFaults(spec.names, "spec.names"))
+  pushAll(causes, nameFaults(spec.names, "spec.names"))
   const anyStatus = hasStatus(whole.subresources) || whole.versions.some((version) => hasStatus(version.subresources))
-  causes.push(
-    ...validationFaults(
+  pushAll(
+    causes,
+    validationFaults(
       whole.schema?.openAPIV3Schema,
       anyStatus,
       "spec.validation.openAPIV3Schema",
       options,
       isUnchangedIn(old?.spec, first, whole.schema?.openAPIV3Schema),
     ),
-    ...subresourceFaults(whole.subresources, "spec.subresources"),
-    ...columnFaults(whole.additionalPrinterColumns, "spec.additionalPrinterColumns"),
+    subresourceFaults(whole.subresources, "spec.subresources"),
+    columnFaults(whole.additionalPrinterColumns, "spec.additionalPrinterColumns"),
   )
   if (whole.selectableFields !== undefined) {
     if (whole.schema?.openAPIV3Schema === undefined)
       causes.push(invalidValue("spec.selectableFields", "", "may only be set when validations.schema is included"))
     else
-      causes.push(
-        ...selectableFaults(
+      pushAll(
+        causes,
+        selectableFaults(
           whole.selectableFields,
           whole.schema.openAPIV3Schema,
           "spec.selectableFields",

@@ -14,6 +14,7 @@ import {
   type JsonSchema,
   type ValidationRule,
 } from "../../../../apimachinery/structural/json-schema.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /** Which checks are relaxed for a schema that was accepted under older rules. */
 export interface SchemaOptions {
@@ -43,7 +44,7 @@ const META: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion"])
 function faults(schema: JsonSchema, path: string, place: Place, options: SchemaOptions): readonly Cause[] {
   const causes: Cause[] = [...keywordFaults(schema, path, place, options)]
   const inside = (inner: JsonSchema, where: string, at: Place = { ...place, isRoot: false }): void => {
-    causes.push(...faults(inner, where, at, options))
+    pushAll(causes, faults(inner, where, at, options))
   }
   if (schema.uniqueItems === true)
     causes.push(
@@ -85,9 +86,9 @@ function faults(schema: JsonSchema, path: string, place: Place, options: SchemaO
     for (const [i, each] of (schema.items as readonly JsonSchema[]).entries()) inside(each, at(path, "items", i))
   for (const [name, each] of Object.entries(schema.dependencies ?? {}))
     if (!Array.isArray(each)) inside(each as JsonSchema, atKey(at(path, "dependencies"), name))
-  causes.push(...mergeFaults(schema, path, options))
+  pushAll(causes, mergeFaults(schema, path, options))
   for (const [i, rule] of (schema["x-kubernetes-validations"] ?? []).entries())
-    causes.push(...ruleFaults(schema, rule, at(path, "x-kubernetes-validations", i)))
+    pushAll(causes, ruleFaults(schema, rule, at(path, "x-kubernetes-validations", i)))
   return causes
 }
 
@@ -142,7 +143,7 @@ function mergeFaults(schema: JsonSchema, path: string, options: SchemaOptions): 
     causes.push(notSupported(at(path, "x-kubernetes-map-type"), mapType, ["atomic", "granular"]))
   if (listType !== undefined && type !== "array") needType("array", "x-kubernetes-list-type")
   else if (options.requireAtomicSets && listType === "set" && items !== undefined)
-    causes.push(...setItemFaults(items, at(path, "items")))
+    pushAll(causes, setItemFaults(items, at(path, "items")))
   if (listType !== undefined && !["atomic", "set", "map"].includes(listType))
     causes.push(notSupported(at(path, "x-kubernetes-list-type"), listType, ["atomic", "set", "map"]))
   if (keys.length > 0 && listType !== "map") {
@@ -150,7 +151,7 @@ function mergeFaults(schema: JsonSchema, path: string, options: SchemaOptions): 
     const field = at(path, "x-kubernetes-list-type")
     causes.push(listType === undefined ? required(field, detail) : invalidValue(field, listType, detail))
   }
-  if (listType === "map") causes.push(...keyFaults(schema, keys, path))
+  if (listType === "map") pushAll(causes, keyFaults(schema, keys, path))
   return options.requireListKeys ? [...causes, ...listItemFaults(schema, path)] : causes
 }
 

@@ -3,6 +3,7 @@ import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, atKey, forbiddenField, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import { patternProblem } from "../../../../apimachinery/structural/pattern.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Returns why a schema is not structural: each value must have one type that is declared outside of anyOf, allOf, oneOf
@@ -63,13 +64,13 @@ function invariantFaults(schema: JsonSchema, level: Level, path: string): readon
   const isEmbedded = schema["x-kubernetes-embedded-resource"] === true
   const keeps = schema["x-kubernetes-preserve-unknown-fields"] === true
   const isIntOrString = schema["x-kubernetes-int-or-string"] === true
-  if (items !== undefined) causes.push(...invariantFaults(items, "item", at(path, "items")))
+  if (items !== undefined) pushAll(causes, invariantFaults(items, "item", at(path, "items")))
   else if (type === "array") causes.push(required(at(path, "items"), "must be specified"))
   for (const [name, property] of Object.entries(properties))
-    causes.push(...invariantFaults(property, "field", propertyAt(path, name)))
+    pushAll(causes, invariantFaults(property, "field", propertyAt(path, name)))
   if (additionalProperties !== undefined) {
     if (level === "root") causes.push(forbiddenField(at(path, "additionalProperties"), "must not be used at the root"))
-    if (members !== undefined) causes.push(...invariantFaults(members, "field", at(path, "additionalProperties")))
+    if (members !== undefined) pushAll(causes, invariantFaults(members, "field", at(path, "additionalProperties")))
   }
   if (isIntOrString && keeps)
     causes.push(
@@ -87,7 +88,7 @@ function invariantFaults(schema: JsonSchema, level: Level, path: string): readon
         "must be false if x-kubernetes-int-or-string is true",
       ),
     )
-  causes.push(...valueFaults(schema, path, isAnyOfPattern(schema), isAllOfPattern(schema)))
+  pushAll(causes, valueFaults(schema, path, isAnyOfPattern(schema), isAllOfPattern(schema)))
   if (isEmbedded && type !== "object") {
     const detail = "must be object if x-kubernetes-embedded-resource is true"
     causes.push(type === "" ? required(at(path, "type"), detail) : invalidValue(at(path, "type"), type, detail))
@@ -106,7 +107,7 @@ function invariantFaults(schema: JsonSchema, level: Level, path: string): readon
         causes.push(invalidValue(at(propertyAt(path, name), "type"), property.type ?? "", "must be string"))
     }
   if (Object.hasOwn(properties, "metadata"))
-    causes.push(...metadataFaults(properties["metadata"]!, isResource, level, propertyAt(path, "metadata")))
+    pushAll(causes, metadataFaults(properties["metadata"]!, isResource, level, propertyAt(path, "metadata")))
   if (isEmbedded && !keeps && Object.keys(properties).length === 0)
     causes.push(
       required(
@@ -147,11 +148,11 @@ function valueFaults(
   skipsFirstAllOf: boolean,
 ): readonly Cause[] {
   const causes: Cause[] = []
-  if (!skipsAnyOf) for (const [i, each] of anyOf.entries()) causes.push(...nestedFaults(each, at(path, "anyOf", i)))
+  if (!skipsAnyOf) for (const [i, each] of anyOf.entries()) pushAll(causes, nestedFaults(each, at(path, "anyOf", i)))
   for (const [i, each] of allOf.entries())
-    causes.push(...nestedFaults(each, at(path, "allOf", i), skipsFirstAllOf && i === 0))
-  for (const [i, each] of oneOf.entries()) causes.push(...nestedFaults(each, at(path, "oneOf", i)))
-  if (not !== undefined) causes.push(...nestedFaults(not, at(path, "not")))
+    pushAll(causes, nestedFaults(each, at(path, "allOf", i), skipsFirstAllOf && i === 0))
+  for (const [i, each] of oneOf.entries()) pushAll(causes, nestedFaults(each, at(path, "oneOf", i)))
+  if (not !== undefined) pushAll(causes, nestedFaults(not, at(path, "not")))
   const problem = pattern === "" ? undefined : patternProblem(pattern)
   if (problem !== undefined)
     causes.push(invalidValue(at(path, "pattern"), pattern, `must be a valid regular expression, but isn't: ${problem}`))
@@ -163,9 +164,9 @@ const MUST_BE = (what: string): string => `must be ${what} to be structural`
 function nestedFaults(schema: JsonSchema, path: string, skipsAnyOf = false): readonly Cause[] {
   const causes: Cause[] = [...valueFaults(schema, path, skipsAnyOf, false)]
   const items = itemsOf(schema)
-  if (items !== undefined) causes.push(...nestedFaults(items, at(path, "items")))
+  if (items !== undefined) pushAll(causes, nestedFaults(items, at(path, "items")))
   for (const [name, property] of Object.entries(schema.properties ?? {}))
-    causes.push(...nestedFaults(property, propertyAt(path, name)))
+    pushAll(causes, nestedFaults(property, propertyAt(path, name)))
   const forbid = (name: keyof JsonSchema, is: boolean, what: string): void => {
     if (is) causes.push(forbiddenField(at(path, name), MUST_BE(what)))
   }

@@ -5,6 +5,7 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
 import type { CustomResourceDefinitionVersion } from "../customresourcedefinitionspec.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 export type Subresources = CustomResourceDefinitionVersion["subresources"]
 
@@ -19,7 +20,7 @@ export function subresourceFaults(subresources: Subresources, path: string): rea
   const under = (name: string, value: string, roots: readonly string[], detail: string): void => {
     const field = at(path, "scale", name)
     const problems = simplePathFaults(value, field)
-    causes.push(...problems)
+    pushAll(causes, problems)
     if (problems.length === 0 && !roots.some((root) => value.startsWith(root)))
       causes.push(invalidValue(field, value, detail))
   }

@@ -14,6 +14,7 @@ import { openApiFaults, type SchemaOptions } from "./schema.ts"
 import { expressionFaults } from "./rule-costs.ts"
 import { structuralFaults, unsupported } from "./structurality.ts"
 import { subresourceFaults } from "./subresources.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /** Whether an older definition has the same schema for a version. */
 export const isUnchangedIn = (
@@ -35,16 +36,17 @@ export function versionFaults(
   const { deprecated = false, deprecationWarning, schema, subresources, additionalPrinterColumns } = version
   for (const problem of warningProblems(deprecated, deprecationWarning))
     causes.push(invalidValue(at(path, "deprecationWarning"), deprecationWarning, problem))
-  causes.push(
-    ...validationFaults(
+  pushAll(
+    causes,
+    validationFaults(
       schema?.openAPIV3Schema,
       statusEnabled,
       at(path, "schema", "openAPIV3Schema"),
       options,
       isUnchangedIn(old, version.name, schema?.openAPIV3Schema),
     ),
-    ...subresourceFaults(subresources, at(path, "subresources")),
-    ...columnFaults(additionalPrinterColumns, at(path, "additionalPrinterColumns")),
+    subresourceFaults(subresources, at(path, "subresources")),
+    columnFaults(additionalPrinterColumns, at(path, "additionalPrinterColumns")),
   )
   if (version.selectableFields === undefined) return causes
   const field = at(path, "selectableFields")
@@ -143,7 +145,7 @@ export function validationFaults(
   const structural = cannotBe === undefined ? structuralFaults(schema, path) : []
   const ofDefaults = cannotBe === undefined && structural.length === 0 ? defaultFaults(schema, path) : []
   const ofOpenApi = openApiFaults(schema, path, options)
-  causes.push(...structural, ...ofDefaults, ...ofOpenApi)
+  pushAll(causes, structural, ofDefaults, ofOpenApi)
   if (cannotBe !== undefined) return causes.length > 0 ? causes : [invalidValue(path, "", cannotBe)]
   // The types of expressions come from the schema, so it must be structural and its defaults valid.
   if (structural.length > 0 || ofDefaults.length > 0) return causes

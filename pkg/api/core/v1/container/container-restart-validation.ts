@@ -8,6 +8,7 @@ import {
   tooMany,
 } from "../../../../apimachinery/validation/field-errors.ts"
 import type { Container, EphemeralContainer } from "./container.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates when a container is started again. Source: validateContainerRestartPolicy and validateResizePolicy in
@@ -66,7 +67,7 @@ export function resizePolicyFaults(
     const causes: Cause[] = []
     if (seen.has(resourceName)) causes.push(duplicate(at("resizePolicy", i), resourceName))
     seen.add(resourceName)
-    causes.push(...oneOf(resourceName, RESOURCES), ...oneOf(restartPolicy, POLICIES))
+    pushAll(causes, oneOf(resourceName, RESOURCES), oneOf(restartPolicy, POLICIES))
     if (podRestartPolicy === "Never" && restartPolicy !== "NotRequired")
       causes.push(
         invalidValue("resizePolicy", restartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"),

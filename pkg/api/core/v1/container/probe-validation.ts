@@ -21,6 +21,7 @@ import {
   type TCPSocketAction,
 } from "./probe.ts"
 import { checked } from "../path-validation.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates probes and lifecycle handlers. Source: validateProbe, validateLifecycle, validateHandler in
@@ -63,7 +64,7 @@ export function validateLifecycle(
   const causes: Cause[] = []
   if (postStart !== undefined) within(causes, validateHandler(postStart, gracePeriod), "postStart")
   if (preStop !== undefined) within(causes, validateHandler(preStop, gracePeriod), "preStop")
-  if (stopSignal !== undefined) causes.push(...stopSignalFaults(stopSignal, osName))
+  if (stopSignal !== undefined) pushAll(causes, stopSignalFaults(stopSignal, osName))
   return causes
 }
 

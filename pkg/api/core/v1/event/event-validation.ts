@@ -5,6 +5,7 @@ import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import { isDNS1123Subdomain, isQualifiedName } from "../../../../apimachinery/validation/names.ts"
 import { ObjectReference } from "../reference.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /** The fields of a core Event that its rules read. */
 interface EventLike {
@@ -53,7 +54,7 @@ function newFormFaults(event: EventLike, reporter: string): readonly Cause[] {
     if (text.length > most) causes.push(invalidValue(field, "", `can have at most ${most} characters`))
   }
   if (reportingComponent === "") causes.push(required(reporter))
-  causes.push(...invalidValues(reporter, reportingComponent, isQualifiedName(reportingComponent)))
+  pushAll(causes, invalidValues(reporter, reportingComponent, isQualifiedName(reportingComponent)))
   if (reportingInstance === "") causes.push(required("reportingInstance"))
   long("reportingInstance", reportingInstance, 128)
   if (action === "") causes.push(required("action"))

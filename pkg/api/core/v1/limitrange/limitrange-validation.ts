@@ -14,6 +14,7 @@ import { compareQuantities, quantity, type Quantity } from "../../../../apimachi
 import type { LimitRangeItem } from "./limitrangespec.ts"
 import { checked } from "../path-validation.ts"
 import { containerResourceNameFaults, mayOvercommit, resourceNameFaults } from "../resources/resource-names.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /** Validates limit ranges. Source: ValidateLimitRange in pkg/apis/core/validation/validation.go. */
 
@@ -43,14 +44,14 @@ function itemFaults(item: LimitRangeItem): readonly Cause[] {
   const isPod = item.type === "Pod"
   const nameFaults = isPod || item.type === "Container" ? containerResourceNameFaults : resourceNameFaults
   for (const list of LISTS) {
-    if (list === "maxLimitRequestRatio" && item.type === "PersistentVolumeClaim") causes.push(...storageFaults(item))
+    if (list === "maxLimitRequestRatio" && item.type === "PersistentVolumeClaim") pushAll(causes, storageFaults(item))
     const names = Object.keys(item[list] ?? {})
     if (isPod && (list === "default" || list === "defaultRequest")) {
       if (names.length > 0) causes.push(forbiddenField(list, "may not be specified when `type` is 'Pod'"))
     } else for (const name of names) within(causes, nameFaults(name), atKey(list, name))
   }
   for (const name of new Set(LISTS.flatMap((list) => Object.keys(item[list] ?? {}))))
-    causes.push(...amountFaults(item, name, isPod))
+    pushAll(causes, amountFaults(item, name, isPod))
   return causes
 }
 
@@ -79,7 +80,7 @@ function amountFaults(item: LimitRangeItem, name: string, isPod: boolean): reado
   order(request, limit, "default request/default limit", "defaultRequest")
   order(min, limit, "min/default", "default")
   order(limit, max, "default/max", "default", max)
-  if (ratio !== undefined) causes.push(...ratioFaults(atKey("maxLimitRequestRatio", name), ratio, min, max))
+  if (ratio !== undefined) pushAll(causes, ratioFaults(atKey("maxLimitRequestRatio", name), ratio, min, max))
   if (!mayOvercommit(name) && limit !== undefined && request !== undefined && compare(limit, request) !== 0)
     causes.push(
       invalidValue(

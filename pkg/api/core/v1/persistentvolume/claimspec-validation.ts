@@ -16,6 +16,7 @@ import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
 import { partFaults } from "../../../../apimachinery/validation/validate.ts"
 import { ACCESS_MODES } from "./accessmodes.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimTemplate } from "./volumeclaim.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates the spec of a claim. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go.
@@ -32,13 +33,13 @@ function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentV
   const { accessModes = [], selector, resources, storageClassName, dataSource, dataSourceRef } = spec
   const causes: Cause[] = []
   if (accessModes.length === 0) causes.push(required("accessModes", "at least 1 access mode is required"))
-  if (selector !== undefined) causes.push(...labelSelectorFaults("selector", selector))
-  causes.push(...accessModeFaults(accessModes))
+  if (selector !== undefined) pushAll(causes, labelSelectorFaults("selector", selector))
+  pushAll(causes, accessModeFaults(accessModes))
   const size = resources.requests?.["storage"]
   if (size === undefined) causes.push(required("resources[storage]"))
   else if (quantity(size).nano <= 0n) causes.push(invalidValue("resources[storage]", size, "must be greater than zero"))
   if (storageClassName)
-    causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
+    pushAll(causes, invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
   // An invalid API group that is stored already may stay.
   const anyGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup ?? undefined) !== undefined
   if (dataSource !== undefined) within(causes, sourceFaults(dataSource, anyGroup), "dataSource")
@@ -52,7 +53,8 @@ function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentV
     else if (!same) causes.push(invalidValue("", {}, "must match dataSourceRef"))
   }
   const { volumeAttributesClassName: attributes } = spec
-  if (attributes) causes.push(...invalidValues("volumeAttributesClassName", attributes, isDNS1123Subdomain(attributes)))
+  if (attributes)
+    pushAll(causes, invalidValues("volumeAttributesClassName", attributes, isDNS1123Subdomain(attributes)))
   return causes
 }
 
@@ -78,8 +80,8 @@ function sourceFaults({ apiGroup: group, kind, namespace = "" }: DataSource, any
   const causes: Cause[] = []
   if (apiGroup === "" && kind !== "PersistentVolumeClaim")
     causes.push(invalidValue("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
-  if (apiGroup !== "" && !anyGroup) causes.push(...invalidValues("apiGroup", apiGroup, isDNS1123Subdomain(apiGroup)))
-  if (namespace !== "") causes.push(...invalidValues("namespace", namespace, isDNS1123Label(namespace)))
+  if (apiGroup !== "" && !anyGroup) pushAll(causes, invalidValues("apiGroup", apiGroup, isDNS1123Subdomain(apiGroup)))
+  if (namespace !== "") pushAll(causes, invalidValues("namespace", namespace, isDNS1123Label(namespace)))
   return causes
 }
 

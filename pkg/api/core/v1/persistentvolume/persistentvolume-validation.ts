@@ -34,6 +34,7 @@ import {
   TOO_LONG_FOR_ISCSI,
   validateISCSI,
 } from "../volume/volume-cloud-validation.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates PersistentVolumes. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in
@@ -52,17 +53,17 @@ function clusterVolumeFaults(spec: PersistentVolumeSpec, name: string): readonly
     causes.push(notSupported("capacity", spec.capacity, ["storage"]))
   for (const [resource, amount] of Object.entries(capacity)) {
     const here = atKey("capacity", resource)
-    causes.push(...sizeFaults(here, amount))
+    pushAll(causes, sizeFaults(here, amount))
     if (quantity(amount).nano <= 0n) causes.push(invalidValue(here, amount, "must be greater than zero"))
   }
   if (policy !== undefined && !POLICIES.includes(policy))
     causes.push(notSupported("persistentVolumeReclaimPolicy", policy, POLICIES))
   if (spec.nodeAffinity !== undefined) within(causes, affinityFaults(spec.nodeAffinity), "nodeAffinity")
-  causes.push(...onlySourceFaults(spec, name))
+  pushAll(causes, onlySourceFaults(spec, name))
   if (spec.hostPath !== undefined && posix.normalize(spec.hostPath.path) === "/" && policy === "Recycle")
     causes.push(forbiddenField("persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
   if (storageClassName)
-    causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
+    pushAll(causes, invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
   if (volumeMode !== undefined && !MODES.includes(volumeMode))
     causes.push(notSupported("volumeMode", volumeMode, MODES))
   return [...causes, ...attributesClassFaults(spec)]
@@ -85,11 +86,11 @@ function inlineVolumeFaults(spec: PersistentVolumeSpec): readonly Cause[] {
   if (spec.claimRef !== undefined) forbid("claimRef")
   if (Object.keys(spec.capacity ?? {}).length > 0) forbid("capacity")
   if (spec.csi === undefined) causes.push(required("csi", "has to be specified in the context of inline volumes"))
-  causes.push(...modeFaults(spec))
+  pushAll(causes, modeFaults(spec))
   if (policy !== undefined && policy !== "Retain")
     causes.push(forbiddenField("persistentVolumeReclaimPolicy", "may only be Retain in the context of inline volumes"))
   if (spec.nodeAffinity !== undefined) forbid("nodeAffinity")
-  causes.push(...onlySourceFaults(spec, ""))
+  pushAll(causes, onlySourceFaults(spec, ""))
   if (spec.storageClassName) forbid("storageClassName")
   if (volumeMode !== undefined && volumeMode !== "Filesystem")
     causes.push(
@@ -132,7 +133,7 @@ function sourceFaults(spec: PersistentVolumeSpec, source: PersistentVolumeSource
           ),
         )
       else if (namespace !== undefined)
-        causes.push(...invalidValues("glusterfs.endpointsNamespace", namespace, isDNS1123Label(namespace)))
+        pushAll(causes, invalidValues("glusterfs.endpointsNamespace", namespace, isDNS1123Label(namespace)))
       return causes
     }
     case "iscsi": {

@@ -16,6 +16,7 @@ import { compareQuantities, quantity } from "../../../../apimachinery/scalars/qu
 import { unifiedDiff } from "../../../../apimachinery/go/unified-diff.ts"
 import { isNativeResource } from "../resources/resource-names.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimStatus } from "./volumeclaim.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates changes of claims. Source: ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate
@@ -128,9 +129,9 @@ export function claimStatusFaults(
   const causes: Cause[] = []
   if ((spec.accessModes ?? []).length === 0) causes.push(required("Spec.accessModes"))
   for (const [name, amount] of Object.entries(capacity))
-    causes.push(...sizeFaults(atKey("status.capacity", name), amount))
+    pushAll(causes, sizeFaults(atKey("status.capacity", name), amount))
   for (const [name, state] of Object.entries(statuses)) {
-    causes.push(...nameFaults("status.allocatedResourceStatuses", name))
+    pushAll(causes, nameFaults("status.allocatedResourceStatuses", name))
     // Upstream shows the resource instead of its state.
     if (!RESIZE_STATUSES.includes(state))
       causes.push(notSupported("status.allocatedResourceStatuses", name, RESIZE_STATUSES))
@@ -138,7 +139,7 @@ export function claimStatusFaults(
   for (const [name, amount] of Object.entries(allocatedResources)) {
     const wrong = nameFaults("status.allocatedResources", name)
     const here = atKey("status.allocatedResources", name)
-    causes.push(...(wrong.length > 0 ? wrong : sizeFaults(here, amount)))
+    pushAll(causes, wrong.length > 0 ? wrong : sizeFaults(here, amount))
   }
   return causes
 }

@@ -9,6 +9,7 @@ import {
 import type { PodSpec } from "./podspec.ts"
 import type { PodView } from "./pod-view.ts"
 import { APPARMOR_PREFIX, apparmorFaults, SECCOMP_POD, SECCOMP_PREFIX, seccompFaults } from "./profile-annotations.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 /** The annotation of a mirror pod: the object in the API that shows a static pod. */
@@ -26,7 +27,7 @@ export function validatePodAnnotations({ metadata: { annotations }, spec }: PodV
   const before = old?.metadata.annotations
   if (annotations === undefined && before === undefined) return NO_CAUSES
   const causes: Cause[] = []
-  if (old !== undefined) causes.push(...changeFaults(annotations ?? {}, before ?? {}))
+  if (old !== undefined) pushAll(causes, changeFaults(annotations ?? {}, before ?? {}))
   if (annotations !== undefined) within(causes, annotationFaults(annotations, spec), "metadata.annotations")
   return causes
 }

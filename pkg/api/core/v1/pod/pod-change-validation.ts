@@ -17,6 +17,7 @@ import { isEmptyTerm, requiredTerms } from "./scheduling/node-selection.ts"
 import type { PodSpec } from "./podspec.ts"
 import { validateToleration } from "./scheduling/scheduling-validation.ts"
 import type { Toleration } from "./scheduling/tolerations.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * The parts of a pod that the rules of its changes read. Source: ValidatePodUpdate in
@@ -60,7 +61,7 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
     causes.push(
       invalidValue("spec.activeDeadlineSeconds", undefined, "must not update from a positive integer to nil value"),
     )
-  causes.push(...onlyAddedTolerations(spec.tolerations ?? [], old.tolerations ?? []), ...onlyRemovedGates(spec, old))
+  pushAll(causes, onlyAddedTolerations(spec.tolerations ?? [], old.tolerations ?? []), onlyRemovedGates(spec, old))
 
   const gated = (old.schedulingGates ?? []).length > 0
   if (gated && !containsAll(spec.nodeSelector ?? {}, old.nodeSelector ?? {}))
@@ -71,7 +72,7 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
         "only additions to spec.nodeSelector are allowed (no mutations or deletions)",
       ),
     )
-  if (gated) causes.push(...nodeAffinityFaults(spec, old))
+  if (gated) pushAll(causes, nodeAffinityFaults(spec, old))
   const withOldImages = (list: readonly Container[] | undefined, from: readonly Container[] | undefined) =>
     list?.map((container, i) => ({ ...container, image: from![i]!.image }))
   const rest: PodSpec = {

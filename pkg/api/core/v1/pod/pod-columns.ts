@@ -3,6 +3,7 @@ import { humanDuration, parseTime } from "../../../../apimachinery/scalars/time.
 import type { Container } from "../container/container.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { ContainerStatus, PodStatus } from "./podstatus.ts"
+import { largest } from "../../../../lists/extremes.ts"
 
 /** The parts of a pod that its columns show. */
 export interface PodView {
@@ -111,7 +112,7 @@ function restartsOf(statuses: readonly ContainerStatus[]): {
   const ends = statuses.flatMap(({ lastState }) => parseTime(lastState.terminated?.finishedAt ?? "") ?? [])
   return {
     count: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
-    last: ends.length === 0 ? undefined : Math.max(...ends),
+    last: ends.length === 0 ? undefined : largest(ends),
   }
 }
 

@@ -40,6 +40,7 @@ import { validatePodSecurityContext } from "../container/securitycontext-validat
 import { validateVolumes, type CheckedVolumes } from "../volume/volume-validation.ts"
 import { preemptionPolicyFaults } from "./scheduling/preemption-policy.ts"
 import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Returns the faults of a pod spec, in a pod or in a template. Rules of single fields are in their declarations.
@@ -62,7 +63,7 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined, old?
   if (resourceClaims !== undefined) within(causes, validateResourceClaims(resourceClaims), "resourceClaims")
   within(causes, validateContainers(spec, checkedVolumes.usable), "")
   within(causes, validatePodResources(spec), "resources")
-  if (spec.hostNetwork === true) causes.push(...validateHostPorts(spec, podName !== undefined))
+  if (spec.hostNetwork === true) pushAll(causes, validateHostPorts(spec, podName !== undefined))
   within(causes, validateLabels(spec.nodeSelector, "nodeSelector"), "")
   within(causes, validatePodSecurityContext(spec.securityContext, spec, old), "securityContext")
   if (spec.affinity !== undefined) within(causes, validateAffinity(spec.affinity), "affinity")
@@ -71,20 +72,20 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined, old?
   if (schedulingGates !== undefined) within(causes, validateSchedulingGates(schedulingGates), "schedulingGates")
   if (topologySpreadConstraints !== undefined)
     within(causes, validateTopologySpread(topologySpreadConstraints), "topologySpreadConstraints")
-  causes.push(...hostProcessFaults(spec))
-  if (spec.hostUsers === false) causes.push(...userNamespaceFaults(spec))
-  causes.push(...validateHostnameOverride(spec))
+  pushAll(causes, hostProcessFaults(spec))
+  if (spec.hostUsers === false) pushAll(causes, userNamespaceFaults(spec))
+  pushAll(causes, validateHostnameOverride(spec))
   for (const field of SUBDOMAINS) within(causes, checked(field, spec[field] || undefined, isDNS1123Subdomain), "")
   const wrongDeadline = deadline === undefined ? undefined : inRange(deadline, 1, 2 ** 31 - 1)
   if (wrongDeadline !== undefined) causes.push(invalidValue("activeDeadlineSeconds", deadline, wrongDeadline))
   if (spec.preemptionPolicy !== undefined)
-    causes.push(...preemptionPolicyFaults("preemptionPolicy", spec.preemptionPolicy))
+    pushAll(causes, preemptionPolicyFaults("preemptionPolicy", spec.preemptionPolicy))
   for (const field of LABELS) within(causes, checked(field, spec[field] || undefined, isDNS1123Label), "")
   eachWithin(causes, spec.tolerations, "tolerations", validateToleration)
   eachWithin(causes, hostAliases, "hostAliases", validateHostAlias)
   if (spec.overhead !== undefined) within(causes, validateOverhead(spec.overhead), "overhead")
-  if (spec.os !== undefined) causes.push(...validateOS(spec.os.name), ...osFaults(spec))
-  causes.push(...fileVolumeFaults(spec))
+  if (spec.os !== undefined) pushAll(causes, validateOS(spec.os.name), osFaults(spec))
+  pushAll(causes, fileVolumeFaults(spec))
   return causes
 }
 const NO_VOLUMES: CheckedVolumes = { causes: [], usable: new Map() }
@@ -232,7 +233,10 @@ function validateDNSConfig(config: PodDNSConfig | undefined, policy: string): re
   const causes: Cause[] = []
   if (nameservers.length > MOST_NAMESERVERS)
     causes.push(invalidValue("nameservers", nameservers, `must not have more than ${MOST_NAMESERVERS} nameservers`))
-  causes.push(...nameservers.flatMap((server, i) => checked(at("nameservers", i), server, isIPAddress)))
+  pushAll(
+    causes,
+    nameservers.flatMap((server, i) => checked(at("nameservers", i), server, isIPAddress)),
+  )
   if (searches.length > MOST_SEARCHES)
     causes.push(invalidValue("searches", searches, `must not have more than ${MOST_SEARCHES} search paths`))
   if (searches.join(" ").length > LONGEST_SEARCH_LIST)
@@ -243,8 +247,9 @@ function validateDNSConfig(config: PodDNSConfig | undefined, policy: string): re
         `must not have more than ${LONGEST_SEARCH_LIST} characters (including spaces) in the search list`,
       ),
     )
-  causes.push(
-    ...searches.flatMap((search, i) =>
+  pushAll(
+    causes,
+    searches.flatMap((search, i) =>
       search === "." ? [] : checked(at("searches", i), search.replace(/\.$/, ""), isSearchDomain),
     ),
   )

@@ -17,6 +17,7 @@ import {
   SECCOMP_PREFIX,
 } from "./profile-annotations.ts"
 import { deepEqual } from "../../../../apimachinery/json/equal.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Returns warnings about values of pods that are valid but probably not what the author meant. Source:
@@ -50,7 +51,7 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
     const deprecation = deprecationOf(label)
     if (deprecation !== undefined) warnings.push(`${here}.nodeSelector[${label}]: ${deprecation}`)
   }
-  if (spec.affinity !== undefined) warnings.push(...affinityWarnings(spec.affinity, `${here}.affinity`))
+  if (spec.affinity !== undefined) pushAll(warnings, affinityWarnings(spec.affinity, `${here}.affinity`))
   if (spec.topologySpreadConstraints !== undefined)
     for (const [i, { topologyKey, labelSelector }] of spec.topologySpreadConstraints.entries()) {
       const constraint = `${here}.topologySpreadConstraints[${i}]`
@@ -58,8 +59,8 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
       if (deprecation !== undefined) warnings.push(`${constraint}.topologyKey: ${topologyKey} is ${deprecation}`)
       if (labelSelector === undefined) warnings.push(`${constraint}.labelSelector: ${NULL_SELECTOR}`)
     }
-  if (annotations !== undefined) warnings.push(...annotationWarnings({ metadata, spec }, path))
-  if (spec.volumes !== undefined) warnings.push(...volumeWarnings(`${here}.volumes`, spec.volumes))
+  if (annotations !== undefined) pushAll(warnings, annotationWarnings({ metadata, spec }, path))
+  if (spec.volumes !== undefined) pushAll(warnings, volumeWarnings(`${here}.volumes`, spec.volumes))
   const { hostAliases, imagePullSecrets } = spec
   if (hostAliases !== undefined)
     for (const i of repeated(hostAliases, ({ ip }) => ip))
@@ -70,25 +71,25 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
     for (const [i, { name = "" }] of imagePullSecrets.entries())
       if (name === "") warnings.push(`${here}.imagePullSecrets[${i}].name: invalid empty name ""`)
   }
-  if (spec.overhead !== undefined) warnings.push(...fractionWarnings(`${here}.overhead`, spec.overhead, OF_BYTES))
+  if (spec.overhead !== undefined) pushAll(warnings, fractionWarnings(`${here}.overhead`, spec.overhead, OF_BYTES))
   const containers = containersOf(spec, here)
   for (const [{ resources, env }, field] of containers) {
     for (const list of LISTS)
       if (resources?.[list] !== undefined)
-        warnings.push(...fractionWarnings(`${field}.resources.${list}`, resources[list], OF_BYTES))
-    if (env !== undefined && env.length > 1) warnings.push(...envWarnings(`${field}.env`, env))
+        pushAll(warnings, fractionWarnings(`${field}.resources.${list}`, resources[list], OF_BYTES))
+    if (env !== undefined && env.length > 1) pushAll(warnings, envWarnings(`${field}.env`, env))
   }
-  warnings.push(...portWarnings(containers))
+  pushAll(warnings, portWarnings(containers))
   if (spec.terminationGracePeriodSeconds < 0)
     warnings.push(
       `${here}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
     )
   if (spec.dnsConfig?.nameservers !== undefined)
     for (const [i, server] of spec.dnsConfig.nameservers.entries())
-      warnings.push(...addressWarnings(`${here}.dnsConfig.nameservers[${i}]`, server))
+      pushAll(warnings, addressWarnings(`${here}.dnsConfig.nameservers[${i}]`, server))
   if (hostAliases !== undefined)
     for (const [i, { ip }] of hostAliases.entries())
-      warnings.push(...addressWarnings(`${here}.hostAliases[${i}].ip`, ip))
+      pushAll(warnings, addressWarnings(`${here}.hostAliases[${i}].ip`, ip))
   return warnings
 }
 
@@ -107,11 +108,11 @@ function affinityWarnings({ nodeAffinity, ...others }: Affinity, path: string): 
   const warnings: string[] = []
   const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const needed = `${path}.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
-  for (const [i, term] of terms.entries()) warnings.push(...termWarnings(`${needed}[${i}]`, term, false))
+  for (const [i, term] of terms.entries()) pushAll(warnings, termWarnings(`${needed}[${i}]`, term, false))
   const wishes = nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
   const wished = `${path}.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`
   for (const [i, { preference }] of wishes.entries())
-    warnings.push(...termWarnings(`${wished}[${i}].preference`, preference, true))
+    pushAll(warnings, termWarnings(`${wished}[${i}].preference`, preference, true))
   for (const kind of ["podAffinity", "podAntiAffinity"] as const) {
     const { requiredDuringSchedulingIgnoredDuringExecution: rules = [] } = others[kind] ?? {}
     const { preferredDuringSchedulingIgnoredDuringExecution: hopes = [] } = others[kind] ?? {}

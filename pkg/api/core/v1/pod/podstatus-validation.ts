@@ -35,6 +35,7 @@ import {
   type ResourceHealth,
   type ResourceStatus,
 } from "./podstatus.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * The parts of a pod that the rules of its status read. Source: ValidatePodStatusUpdate in
@@ -53,7 +54,7 @@ export function validatePodStatusChange({ spec, status }: PodView, old: PodView)
   const { conditions = [], nominatedNodeName: nominated = "", observedGeneration = 0 } = status
   within(causes, conditionFaults(conditions), "conditions")
   if (nominated !== "" && nominated !== old.status.nominatedNodeName) {
-    causes.push(...checked("nominatedNodeName", nominated, isDNS1123Subdomain))
+    pushAll(causes, checked("nominatedNodeName", nominated, isDNS1123Subdomain))
     if ((old.spec.nodeName ?? "") !== "")
       causes.push(forbiddenField("nominatedNodeName", "may not be set on pods that are already bound to a node"))
   }
@@ -155,7 +156,7 @@ function extendedClaimFaults(
         ),
       )
     // Upstream gives the path of the status instead of that of the mapping.
-    causes.push(...checked("requestName", requestName, isDNS1123Label))
+    pushAll(causes, checked("requestName", requestName, isDNS1123Label))
     const key = JSON.stringify([containerName, resourceName, requestName])
     if (seen.has(key))
       causes.push(
@@ -166,7 +167,7 @@ function extendedClaimFaults(
     seen.add(key)
   }
   if (resourceClaimName === "") causes.push(required("resourceClaimName"))
-  else causes.push(...checked("resourceClaimName", resourceClaimName, isDNS1123Subdomain))
+  else pushAll(causes, checked("resourceClaimName", resourceClaimName, isDNS1123Subdomain))
   return causes
 }
 
@@ -190,7 +191,7 @@ function containerFaults(status: ContainerStatus, list: StatusList, spec: PodSpe
         ["gid", gid],
         ...supplementalGroups.map((group, i) => [at("supplementalGroups", i), group] as const),
       ] as const)
-        causes.push(...invalidValues(at("user.linux", field), id, isUserOrGroupID(id)))
+        pushAll(causes, invalidValues(at("user.linux", field), id, isUserOrGroupID(id)))
     }
   }
   if (list === "ephemeralContainerStatuses") {

@@ -4,6 +4,7 @@ import { at, atKey, forbiddenField, invalidValue, NO_CAUSES } from "../../../../
 import { localPath } from "../path-validation.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { SecurityContext } from "../container/securitycontext.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates the annotations that named security profiles before there were fields. They must be well formed and agree
@@ -59,8 +60,9 @@ export function profileFaults(annotations: Annotations | undefined, spec: PodSpe
     (spec[list] ?? []).map((container, i) => ({ container, path: at(list, i, "securityContext") })),
   )
   for (const { container, path } of containers)
-    causes.push(
-      ...mismatch(
+    pushAll(
+      causes,
+      mismatch(
         "seccomp",
         annotations[SECCOMP_PREFIX + container.name],
         container.securityContext?.seccompProfile,
@@ -69,8 +71,9 @@ export function profileFaults(annotations: Annotations | undefined, spec: PodSpe
     )
   if (!apparmor) return causes
   for (const { container, path } of containers)
-    causes.push(
-      ...mismatch(
+    pushAll(
+      causes,
+      mismatch(
         "apparmor",
         annotations[APPARMOR_PREFIX + container.name],
         container.securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile,

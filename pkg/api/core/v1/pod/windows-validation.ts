@@ -14,6 +14,7 @@ import type {
   SecurityContext,
   WindowsSecurityContextOptions,
 } from "../container/securitycontext.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Returns the faults of pods for Windows. k3ts validates them for nodes that other kubelets run. Source:
@@ -30,12 +31,15 @@ export function validateWindowsOptions({
   runAsUserName: user,
 }: WindowsSecurityContextOptions): readonly Cause[] {
   const causes: Cause[] = []
-  if (name !== undefined) causes.push(...invalidValues("gmsaCredentialSpecName", name, isDNS1123Subdomain(name)))
+  if (name !== undefined) pushAll(causes, invalidValues("gmsaCredentialSpecName", name, isDNS1123Subdomain(name)))
   if (spec === "") causes.push(invalidValue("gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"))
   else if (spec !== undefined && Buffer.byteLength(spec) > LARGEST_SPEC)
     causes.push(invalidValue("gmsaCredentialSpec", spec, "gmsaCredentialSpec size must be under 64 KiB"))
   if (user !== undefined)
-    causes.push(...userProblems(user).map((problem) => invalidValue("runAsUserName", user, `runAsUserName${problem}`)))
+    pushAll(
+      causes,
+      userProblems(user).map((problem) => invalidValue("runAsUserName", user, `runAsUserName${problem}`)),
+    )
   return causes
 }
 

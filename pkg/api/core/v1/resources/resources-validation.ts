@@ -20,6 +20,7 @@ import {
   mayOvercommit,
 } from "./resource-names.ts"
 import type { ResourceClaim, ResourceRequirements } from "./resources.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates requests and limits; by default those of a container, with other `nameFaults` those of another object.
@@ -81,7 +82,7 @@ function validateClaims(claims: readonly ResourceClaim[], podClaims: ReadonlySet
     const key = request === "" ? name : `${name}/${request}`
     if (used.has(name)) causes.push(duplicate(here, name))
     else {
-      if (request !== "") causes.push(...checked(at(here, "request"), request, isDNS1123Label))
+      if (request !== "") pushAll(causes, checked(at(here, "request"), request, isDNS1123Label))
       if (used.has(key)) causes.push(duplicate(here, key))
       else if (request === "") for (let i = byRequest.get(name) ?? 0; i > 0; i--) causes.push(duplicate(here, name))
       else byRequest.set(name, (byRequest.get(name) ?? 0) + 1)

@@ -15,6 +15,7 @@ import {
 import { defineResource, type ObjectFor } from "../../../../apimachinery/resource.ts"
 import { endpointAddressFaults } from "./endpointaddress.ts"
 import { ObjectReference } from "../reference.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Source: k8s.io/api core/v1/types.go, pkg/registry/core/endpoint/strategy.go, ValidateEndpoints in
@@ -111,7 +112,7 @@ function subsetFaults(subset: EndpointSubset, here: string): readonly Cause[] {
 function addressFaults(address: EndpointAddress, here: string): readonly Cause[] {
   const causes: Cause[] = []
   const fault = (field: string, value: string | undefined, wrong: Problem | undefined) =>
-    void causes.push(...invalidValues(at(here, field), value, wrong))
+    pushAll(causes, invalidValues(at(here, field), value, wrong))
   const ip = address.ip
   fault("ip", ip, isIPAddress(ip))
   if (address.hostname) fault("hostname", address.hostname, isDNS1123Label(address.hostname))
@@ -123,10 +124,10 @@ function portFaults(port: EndpointPort, here: string, named: boolean): readonly 
   const causes: Cause[] = []
   const name = port.name ?? ""
   if (named && name === "") causes.push(required(at(here, "name")))
-  else if (name !== "") causes.push(...invalidValues(at(here, "name"), name, isDNS1123Label(name)))
-  causes.push(...invalidValues(at(here, "port"), port.port, inRange(port.port, 1, 65535)))
+  else if (name !== "") pushAll(causes, invalidValues(at(here, "name"), name, isDNS1123Label(name)))
+  pushAll(causes, invalidValues(at(here, "port"), port.port, inRange(port.port, 1, 65535)))
   if (port.appProtocol !== undefined)
-    causes.push(...invalidValues(at(here, "appProtocol"), port.appProtocol, isQualifiedName(port.appProtocol)))
+    pushAll(causes, invalidValues(at(here, "appProtocol"), port.appProtocol, isQualifiedName(port.appProtocol)))
   return causes
 }
 

@@ -31,6 +31,7 @@ import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { endpointAddressFaults } from "./endpointaddress.ts"
 import type { LoadBalancerStatus } from "./loadbalancerstatus.ts"
 import { exposes, type ServicePort, type ServiceSpec } from "./servicespec.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 export const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 export const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
@@ -68,18 +69,18 @@ export function serviceFaults(
   if (ports.length === 0 && !headless && type !== "ExternalName") causes.push(required("spec.ports"))
   if (exposes(spec) && headless)
     causes.push(invalidValue("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`))
-  if (type === "ExternalName") causes.push(...aliasFaults(spec))
+  if (type === "ExternalName") pushAll(causes, aliasFaults(spec))
   const names = new Set<string>()
   for (const [i, port] of ports.entries())
-    causes.push(...portFaults(port, at("spec.ports", i), names, ports.length > 1))
-  causes.push(...validateLabels(spec.selector, "spec.selector"), ...affinityFaults(spec), ...clusterIPFaults(spec))
+    pushAll(causes, portFaults(port, at("spec.ports", i), names, ports.length > 1))
+  pushAll(causes, validateLabels(spec.selector, "spec.selector"), affinityFaults(spec), clusterIPFaults(spec))
   const allowed = new Set(old?.spec.externalIPs)
   for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
     const path = at("spec.externalIPs", i)
     const wrong = allowed.has(ip) ? undefined : isIPAddress(ip)
-    causes.push(...(wrong === undefined ? endpointAddressFaults(ip, path) : invalidValues(path, ip, wrong)))
+    pushAll(causes, wrong === undefined ? endpointAddressFaults(ip, path) : invalidValues(path, ip, wrong))
   }
-  causes.push(...repeatedPorts(spec), ...loadBalancerFaults(spec, annotations, old), ...trafficFaults(spec))
+  pushAll(causes, repeatedPorts(spec), loadBalancerFaults(spec, annotations, old), trafficFaults(spec))
   return causes
 }
 
@@ -111,7 +112,7 @@ function portFaults(
 ): readonly Cause[] {
   const causes: Cause[] = []
   const check = (field: string, value: unknown, wrong: Problem | undefined) =>
-    void causes.push(...invalidValues(at(here, field), value, wrong))
+    pushAll(causes, invalidValues(at(here, field), value, wrong))
   if (name === "") {
     if (mustBeNamed) causes.push(required(at(here, "name")))
   } else {
@@ -187,7 +188,7 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   const malformed = clusterIPs.flatMap((ip, i) => {
     return headless && i === 0 ? [] : invalidValues(at("spec.clusterIPs", i), ip, isIPAddress(ip))
   })
-  causes.push(...malformed)
+  pushAll(causes, malformed)
   if (clusterIPs.length > 2) wrong("may only hold up to 2 values")
   // The rules below expect valid addresses.
   if (malformed.length > 0 || headless) return causes
@@ -232,7 +233,7 @@ function loadBalancerFaults(
   const { type, loadBalancerSourceRanges: ranges = [], allocateLoadBalancerNodePorts } = spec
   const causes: Cause[] = []
   const isOne = type === "LoadBalancer"
-  const check = (field: string, range: string) => void causes.push(...invalidValues(field, range, isCIDR(range)))
+  const check = (field: string, range: string) => pushAll(causes, invalidValues(field, range, isCIDR(range)))
   const older = annotations[SOURCE_RANGES]
   if (ranges.length > 0) {
     const field = "spec.LoadBalancerSourceRanges" // upstream's spelling
@@ -307,10 +308,10 @@ export function serviceChangeFaults(service: ServiceView, before: ServiceView): 
   const causes: Cause[] = []
   const [spec, old] = [service.spec, before.spec]
   if (spec.type !== "ExternalName" && old.type !== "ExternalName")
-    causes.push(...addressChanges(spec, old), ...familyChanges(spec, old))
+    pushAll(causes, addressChanges(spec, old), familyChanges(spec, old))
   if (spec.type === "LoadBalancer" && old.type === "LoadBalancer" && old.loadBalancerClass !== spec.loadBalancerClass)
     causes.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set"))
-  causes.push(...classFaults(spec))
+  pushAll(causes, classFaults(spec))
   if (
     needsHealthPort(spec) &&
     needsHealthPort(old) &&

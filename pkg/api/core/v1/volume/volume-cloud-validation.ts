@@ -22,6 +22,7 @@ import type {
   QuobyteVolumeSource,
 } from "./volume-cloud.ts"
 import type { HostPathVolumeSource, NFSVolumeSource } from "./volume.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates the volume sources that pods and PersistentVolumes share. Most required fields are declared as such.
@@ -150,7 +151,7 @@ function validateFC({ targetWWNs = [], wwids = [], lun }: FCVolumeSource): reado
     causes.push(invalidValue("targetWWNs", targetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
   if (targetWWNs.length === 0) return causes
   if (lun === undefined) causes.push(required("lun", "lun is required if targetWWNs is specified"))
-  else causes.push(...invalidValues("lun", lun, inRange(lun, 0, LARGEST_LUN)))
+  else pushAll(causes, invalidValues("lun", lun, inRange(lun, 0, LARGEST_LUN)))
   return causes
 }
 
@@ -200,10 +201,10 @@ export function validateISCSI(
 ): readonly Cause[] {
   const { iqn, lun, chapAuthDiscovery, chapAuthSession, secretRef, initiatorName } = iscsi
   const causes: Cause[] = iqn === "" ? [] : [...validateISCSIName("iqn", iqn, otherForm)]
-  causes.push(...invalidValues("lun", lun, inRange(lun, 0, LARGEST_LUN)))
+  pushAll(causes, invalidValues("lun", lun, inRange(lun, 0, LARGEST_LUN)))
   if ((chapAuthDiscovery === true || chapAuthSession === true) && secretRef === undefined)
     causes.push(required("secretRef"))
-  if (initiatorName !== undefined) causes.push(...validateISCSIName("initiatorname", initiatorName, otherForm))
+  if (initiatorName !== undefined) pushAll(causes, validateISCSIName("initiatorname", initiatorName, otherForm))
   return causes
 }
 

@@ -18,6 +18,7 @@ import type {
   ProjectedVolumeSource,
   SecretProjection,
 } from "./volume-projected.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates volumes whose files are made from other objects. Source: validateProjectionSources and its neighbours in
@@ -83,7 +84,7 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
     if (serviceAccountToken !== undefined) {
       const { expirationSeconds, path: file } = serviceAccountToken
       const expiration = at("sources", i, "serviceAccountToken", "expirationSeconds")
-      causes.push(...invalidValues(expiration, expirationSeconds, expirationProblem(expirationSeconds)))
+      pushAll(causes, invalidValues(expiration, expirationSeconds, expirationProblem(expirationSeconds)))
       // upstream gives the path of the volume's source, and does not compare the token's path with others
       within(causes, file === "" ? [required("path")] : localFile("path", file), "")
     }

@@ -1,6 +1,7 @@
 import { claimSpecWarnings } from "../persistentvolume/claim-warnings.ts"
 import type { VolumeProjection } from "./volume-projected.ts"
 import type { Volume } from "./volume.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /** Source: pkg/api/pod/warnings.go. */
 
@@ -33,9 +34,9 @@ export function volumeWarnings(path: string, volumes: readonly Volume[]): readon
     }
     const claim = volume.ephemeral?.volumeClaimTemplate?.spec
     if (claim !== undefined)
-      warnings.push(...claimSpecWarnings(`${path}[${i}].ephemeral.volumeClaimTemplate.spec`, claim))
+      pushAll(warnings, claimSpecWarnings(`${path}[${i}].ephemeral.volumeClaimTemplate.spec`, claim))
   }
-  for (const volume of volumes) if (hasFiles(volume)) warnings.push(...fileWarnings(volume))
+  for (const volume of volumes) if (hasFiles(volume)) pushAll(warnings, fileWarnings(volume))
   return warnings
 }
 

@@ -10,6 +10,7 @@ import {
 import type { Container, EphemeralContainer, VolumeDevice, VolumeMount } from "../container/container.ts"
 import { localPath, withoutBacksteps } from "../path-validation.ts"
 import type { Volume } from "./volume.ts"
+import { pushAll } from "../../../../lists/push-all.ts"
 
 /**
  * Validates where volumes appear in a container. Source: ValidateVolumeMounts and ValidateVolumeDevices in
@@ -37,13 +38,13 @@ export function validateMounts(
     if (devices.some(({ devicePath }) => devicePath === mountPath))
       causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
     // upstream gives the path of the list instead of that of the item here
-    if (subPath !== "") causes.push(...localPath("subPath", subPath))
+    if (subPath !== "") pushAll(causes, localPath("subPath", subPath))
     if (subPathExpr !== "") {
       if (subPath !== "")
         causes.push(
           invalidValue(at("", i, "subPathExpr"), subPathExpr, "subPathExpr and subPath are mutually exclusive"),
         )
-      causes.push(...localPath("subPathExpr", subPathExpr))
+      pushAll(causes, localPath("subPathExpr", subPathExpr))
     }
     if (mountPropagation !== undefined && !PROPAGATIONS.includes(mountPropagation))
       causes.push(notSupported("mountPropagation", mountPropagation, PROPAGATIONS))
@@ -54,7 +55,7 @@ export function validateMounts(
           "Bidirectional mount propagation is available only to privileged containers",
         ),
       )
-    causes.push(...recursiveReadOnlyFaults(mounts[i]!))
+    pushAll(causes, recursiveReadOnlyFaults(mounts[i]!))
   }
   return causes
 }

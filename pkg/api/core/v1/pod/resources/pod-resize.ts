@@ -7,6 +7,7 @@ import { isSidecar } from "../pod-columns.ts"
 import { qosClassOf } from "./pod-qos.ts"
 import type { PodView } from "../pod-view.ts"
 import type { PodSpec } from "../podspec.ts"
+import { pushAll } from "../../../../../lists/push-all.ts"
 
 /**
  * Validates writes to the subresource `resize`. Source: dropNonResizeUpdates in pkg/registry/core/pod/strategy.go,
@@ -62,7 +63,7 @@ export function validateResize(pod: PodView, old: PodView): readonly Cause[] {
     causes.push(invalidValue("spec", pod.status.qosClass ?? "", "Pod QOS Class may not change as a result of resizing"))
   if (!supportsResize(old)) causes.push(forbiddenField("spec", "Pod running on node without support for resize"))
   if (hasAny(spec.resources) || hasAny(pod.spec.resources))
-    causes.push(...podResourcesFaults(pod.spec.resources, spec.resources))
+    pushAll(causes, podResourcesFaults(pod.spec.resources, spec.resources))
   const order = LISTS.flatMap((list) => orderFaults(list, pod.spec[list] ?? [], spec[list] ?? []))
   if (order.length > 0) return [...causes, ...order]
   return [...causes, ...removalFaults(pod.spec, spec), ...changeFaults(pod.spec, spec)]

@@ -20,6 +20,7 @@ import type { LabelSelector } from "../../../../../apimachinery/meta.ts"
 import type { Affinity, NodeSelector, NodeSelectorTerm, PodAffinityTerm } from "./affinity.ts"
 import { checked } from "../../path-validation.ts"
 import type { Toleration, TopologySpreadConstraint } from "./tolerations.ts"
+import { pushAll } from "../../../../../lists/push-all.ts"
 
 /**
  * Returns the faults of the fields that say where a pod may run. Source: validateAffinity, ValidateTolerations,
@@ -33,24 +34,25 @@ export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }:
     preferredDuringSchedulingIgnoredDuringExecution: wished = [],
   } = nodeAffinity ?? {}
   if (needed !== undefined)
-    causes.push(...validateNodeSelector(needed, at("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")))
+    pushAll(causes, validateNodeSelector(needed, at("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")))
   for (const [i, { weight, preference }] of wished.entries()) {
     const here = at("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", i)
-    causes.push(...validateWeight(weight, here), ...validateNodeSelectorTerm(preference, at(here, "preference"), false))
+    pushAll(causes, validateWeight(weight, here), validateNodeSelectorTerm(preference, at(here, "preference"), false))
   }
   for (const [name, group] of [
     ["podAffinity", podAffinity],
     ["podAntiAffinity", podAntiAffinity],
   ] as const) {
     for (const [i, term] of (group?.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries())
-      causes.push(...validatePodAffinityTerm(term, at(name, "requiredDuringSchedulingIgnoredDuringExecution", i)))
+      pushAll(causes, validatePodAffinityTerm(term, at(name, "requiredDuringSchedulingIgnoredDuringExecution", i)))
     for (const [i, { weight, podAffinityTerm }] of (
       group?.preferredDuringSchedulingIgnoredDuringExecution ?? []
     ).entries()) {
       const here = at(name, "preferredDuringSchedulingIgnoredDuringExecution", i)
-      causes.push(
-        ...validateWeight(weight, here),
-        ...validatePodAffinityTerm(podAffinityTerm, at(here, "podAffinityTerm")),
+      pushAll(
+        causes,
+        validateWeight(weight, here),
+        validatePodAffinityTerm(podAffinityTerm, at(here, "podAffinityTerm")),
       )
     }
   }
@@ -86,8 +88,12 @@ function validateNodeSelectorTerm(
       )
     if ((operator === "Gt" || operator === "Lt") && values.length !== 1)
       causes.push(required(at(here, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'"))
-    causes.push(...checked(at(here, "key"), key, isQualifiedName))
-    if (strict) causes.push(...values.flatMap((value, j) => checked(at(here, "values", j), value, isLabelValue)))
+    pushAll(causes, checked(at(here, "key"), key, isQualifiedName))
+    if (strict)
+      pushAll(
+        causes,
+        values.flatMap((value, j) => checked(at(here, "values", j), value, isLabelValue)),
+      )
   }
   for (const [i, { key, operator, values = [] }] of matchFields.entries()) {
     const here = at(path, "matchFields", i)
@@ -101,7 +107,11 @@ function validateNodeSelectorTerm(
         ),
       )
     if (key !== "metadata.name") causes.push(invalidValue(at(here, "key"), key, "not a valid field selector key"))
-    else causes.push(...values.flatMap((value, j) => checked(at(here, "values", j), value, isDNS1123Subdomain)))
+    else
+      pushAll(
+        causes,
+        values.flatMap((value, j) => checked(at(here, "values", j), value, isDNS1123Subdomain)),
+      )
   }
   return causes
 }
@@ -116,14 +126,18 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string): readonly 
     mismatchLabelKeys = [],
   } = term
   const causes: Cause[] = []
-  if (labelSelector !== undefined) causes.push(...labelSelectorFaults(at(path, "labelSelector"), labelSelector))
+  if (labelSelector !== undefined) pushAll(causes, labelSelectorFaults(at(path, "labelSelector"), labelSelector))
   if (namespaceSelector !== undefined)
-    causes.push(...labelSelectorFaults(at(path, "namespaceSelector"), namespaceSelector))
-  causes.push(...namespaces.flatMap((name) => checked(at(path, "namespace"), name, isDNS1123Label)))
-  causes.push(
-    ...validateLabelKeys(matchLabelKeys, labelSelector, at(path, "matchLabelKeys")),
-    ...validateLabelKeys(mismatchLabelKeys, labelSelector, at(path, "mismatchLabelKeys")),
-    ...selectedTwice(matchLabelKeys, labelSelector, path),
+    pushAll(causes, labelSelectorFaults(at(path, "namespaceSelector"), namespaceSelector))
+  pushAll(
+    causes,
+    namespaces.flatMap((name) => checked(at(path, "namespace"), name, isDNS1123Label)),
+  )
+  pushAll(
+    causes,
+    validateLabelKeys(matchLabelKeys, labelSelector, at(path, "matchLabelKeys")),
+    validateLabelKeys(mismatchLabelKeys, labelSelector, at(path, "mismatchLabelKeys")),
+    selectedTwice(matchLabelKeys, labelSelector, path),
   )
   const mismatched = new Set(mismatchLabelKeys)
   for (const [i, key] of matchLabelKeys.entries())
@@ -132,7 +146,7 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string): readonly 
         invalidValue(at(path, "matchLabelKeys", i), key, "exists in both matchLabelKeys and mismatchLabelKeys"),
       )
   if (topologyKey === "") causes.push(required(at(path, "topologyKey"), "can not be empty"))
-  causes.push(...checked(at(path, "topologyKey"), topologyKey, isQualifiedName))
+  pushAll(causes, checked(at(path, "topologyKey"), topologyKey, isQualifiedName))
   return causes
 }
 
@@ -234,11 +248,12 @@ export function validateTopologySpread(constraints: readonly TopologySpreadConst
             `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`,
           ),
         )
-      causes.push(
-        ...validateLabelKeys(matchLabelKeys, labelSelector, at(here, "matchLabelKeys")),
-        ...selectedTwice(matchLabelKeys, labelSelector, here),
+      pushAll(
+        causes,
+        validateLabelKeys(matchLabelKeys, labelSelector, at(here, "matchLabelKeys")),
+        selectedTwice(matchLabelKeys, labelSelector, here),
       )
-      if (labelSelector !== undefined) causes.push(...labelSelectorFaults(at(here, "labelSelector"), labelSelector))
+      if (labelSelector !== undefined) pushAll(causes, labelSelectorFaults(at(here, "labelSelector"), labelSelector))
       return causes
     },
   )
