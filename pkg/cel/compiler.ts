@@ -1,3 +1,5 @@
+import { PatternBudget } from "../re2/limits.ts"
+import { beginPatterns, endPatterns } from "./regex.ts"
 import { check } from "./check/checker.ts"
 import { validate } from "./check/validate.ts"
 import { estimateCost } from "./cost/estimate.ts"
@@ -26,9 +28,10 @@ export class PlannedProgram implements Program {
     this.#globals = globals
   }
 
-  evaluate(activation: Activation, { budget = PER_CALL_LIMIT }: EvaluationOptions = {}): Evaluated {
+  evaluate(activation: Activation, { budget = PER_CALL_LIMIT, patterns }: EvaluationOptions = {}): Evaluated {
     const limit = Math.min(budget, PER_CALL_LIMIT)
     const frame = new Frame(activation, this.#globals, this.#planned.slots, limit)
+    const before = beginPatterns(patterns ?? new PatternBudget())
     try {
       return { value: this.#planned.step(frame), cost: frame.cost, costExceeded: false }
     } catch (err) {
@@ -36,6 +39,8 @@ export class PlannedProgram implements Program {
       // RangeErrors of the JavaScript engine: too deep calls, too long strings.
       if (err instanceof RangeError) return { value: new CelError(err.message), cost: frame.cost, costExceeded: false }
       throw err
+    } finally {
+      endPatterns(before)
     }
   }
 }

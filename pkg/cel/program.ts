@@ -1,3 +1,4 @@
+import type { PatternBudget } from "../re2/limits.ts"
 import type { Activation } from "./plan/frame.ts"
 import type { CelIssue } from "./syntax/issue.ts"
 import type { CelType } from "./type.ts"
@@ -42,6 +43,8 @@ export interface Refused {
 export interface EvaluationOptions {
   /** The cost limit of the evaluation; PER_CALL_LIMIT by default and at most. */
   readonly budget?: number
+  /** What the patterns of several evaluations together may take; those of one unless given. */
+  readonly patterns?: PatternBudget
 }
 
 export interface Evaluated {

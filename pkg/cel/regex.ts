@@ -1,5 +1,11 @@
 import { RecentByText } from "../cache/recent-by-text.ts"
-import { compiledCharacters, countPattern, MOST_COMPILED_CHARACTERS } from "../re2/limits.ts"
+import {
+  compiledCharacters,
+  countPattern,
+  LONGEST,
+  MOST_COMPILED_CHARACTERS,
+  type PatternBudget,
+} from "../re2/limits.ts"
 import { compileRe2 } from "../re2/re2.ts"
 import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
@@ -27,11 +33,26 @@ const known = new RecentByText<{ readonly pattern: Pattern | string; readonly we
   weightOf: ({ weight }) => weight,
 })
 
+/** What the evaluation that runs now may compile. */
+let current: PatternBudget | undefined
+
+/** Lets an evaluation begin that may compile so much. Returns what ends it. */
+export function beginPatterns(budget: PatternBudget): PatternBudget | undefined {
+  const before = current
+  current = budget
+  return before
+}
+
+/** Goes back to what `beginPatterns` returned. */
+export const endPatterns = (before: PatternBudget | undefined): void => void (current = before)
+
 /**
  * Compiles a pattern; returns Go's message as a string when it is invalid. The last patterns are cached, since
  * expressions may compute the same patterns for every object.
+ * @throws CostExceeded when the patterns of the evaluation that runs now are too large together
  */
 export function compilePattern(source: string): Pattern | string {
+  if (source.length <= LONGEST && current?.takes(source) === false) throw new CostExceeded()
   const before = known.get(source)
   if (before !== undefined) return before.pattern
   const pattern = compileAnew(source)

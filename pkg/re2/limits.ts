@@ -6,7 +6,7 @@ import { programSize } from "./program-size.ts"
  */
 export const MOST_INSTRUCTIONS = 20_000
 /** Longer patterns are refused unread. */
-const LONGEST = 100_000
+export const LONGEST = 100_000
 /** What the repetitions of all patterns of one object may add to them, in instructions. */
 const MOST_OF_OBJECT = 40_000
 /** The most instructions of one character: `|` and `*` are two. */
@@ -33,6 +33,27 @@ export function sizeFault(source: string): string | undefined {
   return invalidRepeat === undefined
     ? fault("expression too large", source)
     : fault("invalid repeat count", invalidRepeat)
+}
+
+/** What all patterns of one evaluation may take, in instructions: some 250 ms to compile, and a cache holds them. */
+const MOST_OF_EVALUATION = 100_000
+
+/**
+ * What the patterns of an evaluation, or of several that belong together, have taken. Expressions may compute any
+ * number of patterns, of which each takes up to 50 ms to compile, and upstream charges nothing for that.
+ */
+export class PatternBudget {
+  #seen: Set<string> | undefined
+  #taken = 0
+
+  /** Counts a pattern, the same one once. Returns whether it may be compiled. */
+  takes(source: string): boolean {
+    if (this.#seen?.has(source) === true) return true
+    this.#taken += programSize(source).size
+    if (this.#taken > MOST_OF_EVALUATION) return false
+    this.#seen = (this.#seen ?? new Set()).add(source)
+    return true
+  }
 }
 
 /** What a pattern takes in a cache when it is compiled, in characters of two bytes. */

@@ -7,6 +7,8 @@ import { allocationOf, type Taken } from "./allocation.ts"
 import { consumptionOf, SharedCapacity, type Consumption } from "./capacity.ts"
 import { Constraint } from "./constraints.ts"
 import { Counters } from "./counters.ts"
+import type { DeviceSelector } from "../../../pkg/api/resource/v1/deviceclaim.ts"
+import { PatternBudget } from "../../../pkg/re2/limits.ts"
 import { SelectorError } from "./device-selectors.ts"
 import { deviceId, isReachedBy, poolsFor, type Pool } from "./pools.ts"
 import { alternativesOf, type Asked } from "./requests.ts"
@@ -39,6 +41,8 @@ export class Allocator {
    * drivers whose devices are alike share their objects.
    */
   readonly #selected = new Map<Asked, Map<string, Map<Device, boolean>>>()
+  /** What the patterns that the selectors compute for all devices may take, together for each claim and each class. */
+  readonly #patterns = new Map<string, PatternBudget>()
 
   constructor(input: AllocatorInput) {
     this.#input = input
@@ -72,14 +76,17 @@ export class Allocator {
   #select(asked: Asked, driver: string, device: Device): boolean {
     const { deviceClassName, selectors } = asked
     const ofClass = this.#input.deviceClass(deviceClassName)?.spec.selectors ?? []
-    if (!this.#matches(`class ${deviceClassName}`, () => this.#input.selectors.match(ofClass, driver, device)))
-      return false
-    return this.#matches(`claim ${asked.claim}`, () => this.#input.selectors.match(selectors, driver, device))
+    return (
+      this.#matches(`class ${deviceClassName}`, ofClass, driver, device) &&
+      this.#matches(`claim ${asked.claim}`, selectors, driver, device)
+    )
   }
 
-  #matches(whose: string, match: () => boolean): boolean {
+  #matches(whose: string, selectors: readonly DeviceSelector[], driver: string, device: Device): boolean {
+    let patterns = this.#patterns.get(whose)
+    if (patterns === undefined) this.#patterns.set(whose, (patterns = new PatternBudget()))
     try {
-      return match()
+      return this.#input.selectors.match(selectors, driver, device, patterns)
     } catch (err) {
       throw err instanceof SelectorError ? new AllocationError(`${whose}: ${err.message}`) : err
     }

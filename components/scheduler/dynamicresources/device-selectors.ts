@@ -2,6 +2,7 @@ import type { Device, DeviceAttribute } from "../../../pkg/api/resource/v1/devic
 import type { DeviceSelector } from "../../../pkg/api/resource/v1/deviceclaim.ts"
 import { compileDeviceExpression } from "../../../pkg/api/resource/v1/device-expression.ts"
 import { compile } from "../../../pkg/cel/compile.ts"
+import type { PatternBudget } from "../../../pkg/re2/limits.ts"
 import type { Program } from "../../../pkg/cel/program.ts"
 import { QUANTITY, SEMVER, STRING, type CelType } from "../../../pkg/cel/type.ts"
 import { CelError, MapValue, type Value } from "../../../pkg/cel/values/values.ts"
@@ -25,13 +26,13 @@ export class DeviceSelectors {
   readonly #semver = conversion("semver(text)", SEMVER)
   readonly #quantity = conversion("quantity(text)", QUANTITY)
 
-  /** Whether the device meets all of the selectors. @throws SelectorError */
-  match(selectors: readonly DeviceSelector[], driver: string, device: Device): boolean {
+  /** Whether the device meets all of the selectors. @throws SelectorError, also when `patterns` is used up */
+  match(selectors: readonly DeviceSelector[], driver: string, device: Device, patterns: PatternBudget): boolean {
     if (selectors.length === 0) return true
     const activation = { device: this.#valueOf(driver, device) }
     return selectors.every(({ cel }, i) => {
       const expression = cel?.expression ?? ""
-      const { value } = this.#programOf(expression, i).evaluate(activation, { budget: MOST_COST })
+      const { value } = this.#programOf(expression, i).evaluate(activation, { budget: MOST_COST, patterns })
       if (value instanceof CelError) throw new SelectorError(`selector #${i}: CEL runtime error: ${value.message}`)
       if (typeof value !== "boolean")
         throw new SelectorError(`selector #${i}: CEL runtime error: CEL expression did not evaluate to a boolean`)

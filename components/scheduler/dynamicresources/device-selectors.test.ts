@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test"
+import { PatternBudget } from "../../../pkg/re2/limits.ts"
+import { DeviceSelectors, SelectorError } from "./device-selectors.ts"
+
+const device = (model: string) => ({ name: model, attributes: { model: { string: model } } })
+const selector = (expression: string) => [{ cel: { expression } }]
+
+test("patterns that a claim computes for each device are bounded for all of them together", () => {
+  // given a pattern of some 10,000 instructions for each device
+  const computed = selector(`!"x".matches("(" + device.attributes["gpu.example"].model + "){900}")`)
+  const selectors = new DeviceSelectors()
+  const patterns = new PatternBudget()
+  let met = 0
+
+  // when
+  const all = () => {
+    for (let i = 0; i < 128; i++)
+      met += Number(selectors.match(computed, "gpu.example", device(`model-${1000 + i}`), patterns))
+  }
+
+  // then
+  expect(all).toThrow(
+    new SelectorError("selector #0: CEL runtime error: operation cancelled: actual cost limit exceeded"),
+  )
+  expect(met).toBeGreaterThan(2)
+  expect(met).toBeLessThan(15)
+})
+
+test("a constant pattern may be as large, and is compiled once for all devices", () => {
+  const constant = selector(`!device.attributes["gpu.example"].model.matches("(abcdefghij){900}")`)
+  const [selectors, patterns] = [new DeviceSelectors(), new PatternBudget()]
+  for (let i = 0; i < 128; i++) expect(selectors.match(constant, "gpu.example", device(`m${i}`), patterns)).toBe(true)
+})
