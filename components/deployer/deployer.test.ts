@@ -3,6 +3,10 @@ import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { builtinScheme } from "../../pkg/api/scheme.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { PAGE_BYTES } from "../../pkg/quarantine/in-hand.ts"
+import { Quarantine } from "../../pkg/quarantine/quarantine.ts"
+import { NOTHING_RECORDED } from "../../pkg/quarantine/record.ts"
 import { createLogger } from "../../pkg/log/log.ts"
 import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
 import { createDeployer, MANIFEST_ANNOTATION } from "./deployer.ts"
@@ -45,9 +49,10 @@ async function start(
   folder: ManifestFolder,
   embedded: Record<string, string> = {},
   besideOthers = false,
+  change: (context: ComponentContext) => ComponentContext = (context) => context,
 ) {
   const lines: string[] = []
-  const context = cluster.contextFor("system:k3ts-deployer", ["system:masters"])
+  const context = change(cluster.contextFor("system:k3ts-deployer", ["system:masters"]))
   const log = createLogger({
     clock: context.clock,
     format: "text",
@@ -263,4 +268,58 @@ describe("parseManifest", () => {
     ["apiVersion: v1", "document 1 has no kind"],
     ["apiVersion: v1\nkind: A", "document 1 (A) has no metadata.name"],
   ])("refuses %j", (text, message) => expect(() => parseManifest(text)).toThrow(message))
+})
+
+test("a manifest that has ended the process twice is skipped, and the others are applied; an edit frees it", async () => {
+  await using cluster = await startCluster()
+  const { folder, write } = memoryFolder({ "poison.yaml": configMap("poison"), "good.yaml": configMap("good") })
+  const page = new Uint8Array(PAGE_BYTES)
+  let record = NOTHING_RECORDED
+  let runs = 0
+  const ended: Quarantine[] = []
+  /** Starts a process that applying the poison ends, which the next one learns from the page. */
+  const run = async (isPoisonous: boolean) => {
+    const own = ++runs
+    const started = await start(cluster, folder, {}, false, (context) => {
+      const { clock, log } = context
+      const quarantine = new Quarantine({
+        page,
+        before: record,
+        boot: "b",
+        save(next) {
+          if (own === runs) record = next // a process that has ended writes nothing
+        },
+        clock,
+        log,
+      })
+      const patch: typeof context.client.patch = (resource, key, ...rest) =>
+        isPoisonous && key.name === "poison" ? new Promise(() => {}) : context.client.patch(resource, key, ...rest)
+      ended.push(quarantine)
+      return { ...context, quarantine, client: { ...context.client, patch } }
+    })
+    await cluster.advance(4000) // a suspect is tried after two seconds
+    return started
+  }
+  const has = async (name: string) =>
+    (await cluster.client.list(ConfigMap, { namespace: "default" })).items.some(
+      ({ metadata }) => metadata.name === name,
+    )
+
+  // when it is in hand at the ends of two processes
+  await run(true)
+  await run(true)
+  expect(await has("good")).toBe(true)
+
+  // then
+  const { deployer, lines } = await run(false)
+  expect(record.setAside).toMatchObject([{ place: "manifests", key: "poison.yaml" }])
+  expect(lines.join("")).toContain("Skipped a manifest")
+  expect(await has("poison")).toBe(false)
+
+  // and when it is edited
+  write("poison.yaml", configMap("poison", "2"))
+  await cluster.advance(10_000)
+  expect([await has("poison"), record.setAside]).toEqual([true, []])
+  await deployer.stop()
+  for (const quarantine of ended) quarantine.end()
 })

@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { NoRegularFile } from "../../pkg/files/regular-file.ts"
 import { WorkQueue } from "../../pkg/controller/workqueue.ts"
+import { WAIT_MS } from "../../pkg/quarantine/quarantine.ts"
 import { ManifestFault, parseManifest, type ManifestObject } from "./documents.ts"
 import type { ManifestFolder } from "./folder.ts"
 import { Inventory, sameObject, type Deployed } from "./inventory.ts"
@@ -34,6 +36,9 @@ const SETTLE_MS = 200
 const FIRST_RETRY_MS = 1000
 const LONGEST_RETRY_MS = 60_000
 
+const SET_ASIDE =
+  "work on it has ended the server twice, or kept it from everything else; edit it, or run k3ts quarantine free"
+
 /**
  * Keeps the cluster as the manifests say: applies them at start and when one changes, and removes what one had made and
  * does not name any more. A file `x.yaml.skip` beside `x.yaml` makes it be passed over: what it made stays. Source of
@@ -48,6 +53,7 @@ export function createDeployer(
 ): Component {
   const { client, clock } = context
   const log = context.log.child({ component: "deployer" })
+  const place = context.quarantine?.place("manifests")
   const inventory = new Inventory(client)
   const applied = new Map<string, string>()
   const retries = new Map<string, number>()
@@ -73,7 +79,12 @@ export function createDeployer(
     if (file === undefined) return
     let faults: readonly string[]
     try {
-      faults = await deploy(file)
+      const fate = place?.fate(file, () => editionOfFile(file)) ?? "go"
+      if (fate !== "go") {
+        current.done(file)
+        return skip(current, file, fate)
+      }
+      faults = await (place === undefined ? deploy(file) : place.during(file, () => deploy(file)))
     } catch (err) {
       faults = [messageOf(err)]
       if (err instanceof ManifestFault || err instanceof NoRegularFile) {
@@ -97,6 +108,21 @@ export function createDeployer(
     current.addAfter(file, wait)
   }
 
+  /** Leaves a file as it is that may have ended the process, or has. It is looked at again, as it may be freed. */
+  function skip(current: WorkQueue, file: string, fate: "wait" | "skip"): void {
+    current.addAfter(file, fate === "wait" ? WAIT_MS : LONGEST_RETRY_MS)
+    if (fate === "wait" || problems.get(file) === SET_ASIDE) return
+    problems.set(file, SET_ASIDE)
+    log.error("Skipped a manifest", { file, fault: SET_ASIDE })
+  }
+
+  const textOf = (file: string): string | undefined => folder.read(file) ?? embedded.get(file)
+
+  function editionOfFile(file: string): string | undefined {
+    const text = textOf(file)
+    return text === undefined ? undefined : createHash("sha256").update(text).digest("hex")
+  }
+
   /** Lists the files of the folder. Says which folders cannot be listed, once each. */
   function list(): void {
     const listing = folder.list()
@@ -110,7 +136,7 @@ export function createDeployer(
   /** Makes the cluster what the file says. Gives what went wrong. */
   async function deploy(file: string): Promise<readonly string[]> {
     if (files.includes(file + SKIP)) return []
-    const text = folder.read(file) ?? embedded.get(file)
+    const text = textOf(file)
     if (text !== undefined && applied.get(file) === text) return []
     const objects = text === undefined ? [] : parseManifest(text)
     // Asked for again at the end: a definition in the file says whether its objects are in namespaces.

@@ -215,4 +215,23 @@ describe("quarantine", () => {
     quarantine.end()
     expect(start().place("p").fate("s", edition("1"))).toBe("skip")
   })
+
+  test("forgets after a day what was slow once, in the same process and at a start", async () => {
+    // given
+    const { start, clock, record } = machine()
+    const quarantine = start()
+    const hours = (count: number) => clock.advance(count * 3_600_000)
+    quarantine.slow(item("s"), 2500)
+    await hours(23)
+    quarantine.slow(item("t"), 2500)
+    await hours(2)
+    // when it is slow again
+    quarantine.slow(item("s"), 2500)
+    // then that counts as the first time
+    expect([record().tooSlow, record().slow.map(({ key }) => key)]).toEqual([[], ["t", "s"]])
+    quarantine.end()
+    await hours(23)
+    start()
+    expect(record().slow.map(({ key }) => key)).toEqual(["s"])
+  })
 })

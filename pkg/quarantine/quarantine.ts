@@ -14,6 +14,7 @@ import {
   MOST_REMEMBERED,
   recordOfStart,
   sameItem,
+  stillSlow,
   without,
   type QuarantineRecord,
   type SetAside,
@@ -127,9 +128,13 @@ export class Quarantine {
   /** Called when an item has kept everything else waiting. */
   slow(item: Item, ms: number): void {
     if (ms < SLOW_MS) return
-    const { slow, tooSlow } = this.#record
-    this.#options.log.warn("Everything else waited for one step", { ...item, ms: Math.round(ms) })
-    if (!hasItem(slow, item)) this.#change({ slow: [...slow, item].slice(-MOST_REMEMBERED) })
+    const { clock, log } = this.#options
+    const now = clock.now()
+    const { tooSlow } = this.#record
+    const slow = stillSlow(this.#record.slow, now)
+    log.warn("Everything else waited for one step", { ...item, ms: Math.round(ms) })
+    if (!hasItem(slow, item))
+      this.#change({ slow: [...slow, { ...item, at: new Date(now).toISOString() }].slice(-MOST_REMEMBERED) })
     else if (!hasItem(tooSlow, item)) this.#change({ tooSlow: [...tooSlow, item] })
   }
 

@@ -10,6 +10,12 @@ export interface SetAside extends Item {
   readonly seen?: string
 }
 
+/** An item that kept everything else waiting. */
+export interface SlowItem extends Item {
+  /** When, as RFC 3339. Records of older versions have none. */
+  readonly at?: string
+}
+
 export interface QuarantineRecord {
   /** Whether a process runs with this record, or has ended without a word. */
   readonly running: boolean
@@ -21,8 +27,8 @@ export interface QuarantineRecord {
   readonly failedStarts: number
   /** Items that were in hand when the process ended, and have not been tried alone since. */
   readonly suspects: readonly Item[]
-  /** Items that once kept everything else waiting for seconds. */
-  readonly slow: readonly Item[]
+  /** Items that kept everything else waiting for seconds, once within `SLOW_REMEMBERED_MS`. */
+  readonly slow: readonly SlowItem[]
   /** Those that did so twice. */
   readonly tooSlow: readonly Item[]
   readonly setAside: readonly SetAside[]
@@ -41,11 +47,17 @@ export const NOTHING_RECORDED: QuarantineRecord = {
 
 /** Most suspects, and most slow items, that are remembered; the oldest are forgotten. Their objects may be gone. */
 export const MOST_REMEMBERED = 256
+/** A slow step is forgotten after a day: two that lie further apart were a matter of the machine. */
+export const SLOW_REMEMBERED_MS = 24 * 3600 * 1000
 
 /** After so many failed starts in a row the controllers of the next one begin late. */
 export const MOST_FAILED_STARTS = 3
 /** How late: time to delete or edit what ends the server. */
 export const CONTROLLERS_OFF_MS = 120_000
+
+/** Returns the slow items that are still remembered. */
+export const stillSlow = (slow: readonly SlowItem[], now: number): readonly SlowItem[] =>
+  slow.filter(({ at }) => at !== undefined && now - Date.parse(at) < SLOW_REMEMBERED_MS)
 
 export const sameItem = (a: Item, b: Item): boolean => a.place === b.place && a.key === b.key
 export const hasItem = (items: readonly Item[], item: Item): boolean => items.some((one) => sameItem(one, item))
@@ -81,7 +93,7 @@ export function recordOfStart(
     suspects: [...ended, ...before.suspects.filter((item) => !hasItem(ended, item))]
       .filter(isNew)
       .slice(0, MOST_REMEMBERED),
-    slow: before.slow.filter(isNew),
+    slow: stillSlow(before.slow, Date.parse(now)).filter(isNew),
     tooSlow: [],
     setAside,
   }
