@@ -149,7 +149,11 @@ function isUpkeep({ object, previous, type, author }: HistoryEntry): boolean {
     return type === "update" && previous !== undefined && withoutTimes(object) === withoutTimes(previous)
   if (object.kind !== "Event") return false
   const { message } = object as Event
-  return type === "delete" || author === "system:kube-scheduler" || /exceeded quota|already exists$/.test(message ?? "")
+  return (
+    type === "delete" ||
+    author === "system:kube-scheduler" ||
+    /exceeded quota|failed quota|already exists$/.test(message ?? "")
+  )
 }
 
 /** Returns a Node without the times of its heartbeats. */

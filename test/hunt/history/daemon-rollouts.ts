@@ -1,6 +1,7 @@
 import type { DaemonSet, Node, Pod } from "../../../components/cluster/testing/testing.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 import { isPodActive, isPodAvailable } from "../../../pkg/pods/pod-state.ts"
+import { keptOffBy } from "../fits.ts"
 import { nameOf } from "../world.ts"
 import { resolved } from "./rollouts.ts"
 import { isBy, type WriteInvariant } from "./write.ts"
@@ -31,8 +32,9 @@ export const keepsOneOnEachNode: WriteInvariant = (write, seen) => {
   // A pod on a node where the DaemonSet has no business any more goes in any case, as do all but one on a node.
   const nodes = seen.all<Node>("Node")
   const isWanted = nodes.some(
-    ({ metadata, spec }) =>
-      metadata.name === targetOf(pod) && (spec.taints ?? []).every(({ effect }) => effect !== "NoExecute"),
+    ({ metadata }) =>
+      metadata.name === targetOf(pod) &&
+      seen.recent<Node>("Node", metadata.uid).every((node) => keptOffBy(pod, node).length === 0),
   )
   const hasOther = pods.some(
     (one) => one.metadata.uid !== pod.metadata.uid && isPodActive(one) && targetOf(one) === targetOf(pod),
