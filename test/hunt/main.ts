@@ -1,7 +1,8 @@
 /**
  * `npm run hunt -- --seeds 1000`: random work with random faults, each seed in a cluster of its own, then quiet, then
  * the invariants. What fails is shortened and printed as a test. `--from 17` begins at another seed, `--jobs 2` says
- * how many run at a time, `--limit 60` how many seconds of the processor's time a seed may take.
+ * how many run at a time, `--limit 60` how many seconds of the processor's time a seed may take. With `--servers 3` each
+ * cluster has three servers that share a log.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     jobs: { type: "string", default: "2" },
     limit: { type: "string", default: "60" },
     shrink: { type: "string", default: "60" },
+    servers: { type: "string", default: "1" },
   },
 })
 const [count, from, jobs, limit, shrinkSeconds] = [
@@ -59,7 +61,7 @@ function someSeeds(): Promise<void> {
   return new Promise((resolve) => {
     const child: ChildProcess = spawn(
       process.execPath,
-      [fileURLToPath(new URL("worker.ts", import.meta.url)), String(shrinkSeconds)],
+      [fileURLToPath(new URL("worker.ts", import.meta.url)), String(shrinkSeconds), values.servers],
       { stdio: ["pipe", "pipe", "inherit"] },
     )
     let seed: number | undefined

@@ -97,6 +97,7 @@ export function asTest({ program, problems }: Shrunk): string {
     `    const problems = await run({`,
     `      seed: ${program.seed},`,
     `      nodes: ${JSON.stringify(program.nodes)},`,
+    ...(program.servers === undefined ? [] : [`      servers: ${program.servers},`]),
     `      steps: [`,
     steps.replaceAll(/^ {6}/gm, "        "),
     `      ],`,

@@ -20,11 +20,12 @@ export interface Verdict {
 
 const now = () => performance.now()
 const shrinkSeconds = Number(process.argv[2] ?? 60)
+const servers = Number(process.argv[3] ?? 1)
 
 for await (const line of createInterface({ input: process.stdin })) {
   const seed = Number(line)
   const began = now()
-  const program = generate(seed)
+  const program = { ...generate(seed), ...(servers > 1 ? { servers } : {}) }
   const faults = program.steps.filter(
     (step) =>
       step.do === "fault" || step.do === "dropWatches" || step.do === "clockJump" || step.do === "forgetHistory",
