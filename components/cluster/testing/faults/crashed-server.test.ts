@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ApiError, ConfigMap, startCluster, type Cluster } from "../testing.ts"
+import { ApiError, ConfigMap, Namespace, ServiceAccount, startCluster, type Cluster } from "../testing.ts"
 
 const REFUSAL = { reason: "ServiceUnavailable", message: "the API server is not running" }
 
@@ -67,4 +67,20 @@ test("a request that waits for a webhook when the API server crashes is not carr
   // then
   expect(await sent).toEqual(REFUSAL)
   expect(await cluster.find(ConfigMap, { namespace: "default", name: "late" })).toBeUndefined()
+})
+
+test("with several servers, the controllers run once after their API servers and they have crashed", async () => {
+  // given three servers whose API servers were started again, which their controllers did not notice
+  await using cluster = await startCluster({ servers: 3 })
+  await crash(cluster)
+  // when the controllers and the scheduler crash
+  for (const component of ["controller-manager", "scheduler"] as const) {
+    const fault = await cluster.faults.crashed(component)
+    await cluster.advance("1m")
+    await fault.end()
+  }
+  await cluster.advance("1m")
+  // then only one account is made, and nothing is left at the end
+  await cluster.client.create(Namespace, { metadata: { name: "team" } })
+  await cluster.eventually(ServiceAccount, { namespace: "team" }, (accounts) => accounts.length === 1)
 })

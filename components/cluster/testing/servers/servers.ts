@@ -96,9 +96,9 @@ export class Servers implements ControlPlane {
     const each = (work: (server: SimulatedServer) => Promise<void>) => async () => {
       await Promise.all(this.servers.map(work))
     }
-    const part = (name: ComponentName): Restartable => ({
+    const part = (name: "scheduler" | "controller-manager"): Restartable => ({
       start: each(async ({ assembly }) => assembly?.components[name].start()),
-      crash: each(async ({ assembly }) => assembly?.components[name].crash()),
+      crash: each((server) => server.crash(name)),
     })
     this.components = {
       apiserver: { start: each((server) => server.startApi()), crash: each((server) => server.stopApi()) },

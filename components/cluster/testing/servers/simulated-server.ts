@@ -128,9 +128,17 @@ export class SimulatedServer {
     this.#turnOn ??= links.isolate(name)
     consensus.crash(name)
     this.#running = false
-    await this.#assembly?.components.scheduler.crash()
-    await this.#assembly?.components["controller-manager"].crash()
+    await this.crash("scheduler")
+    await this.crash("controller-manager")
     await this.stopApi()
+  }
+
+  /**
+   * Stops a component at once. While only the API server was started again, the component is still that of an earlier
+   * assembly.
+   */
+  async crash(component: "scheduler" | "controller-manager"): Promise<void> {
+    for (const { components } of this.#assemblies) await components[component].crash()
   }
 
   /** Turns the machine on, and starts its programs. */
