@@ -31,10 +31,18 @@ export const keepsOneOnEachNode: WriteInvariant = (write, seen) => {
     isPodActive(one) && isPodAvailable(one, sets.at(-1)!.spec.minReadySeconds ?? 0, seen.now)
   // A pod on a node where the DaemonSet has no business any more goes in any case, as do all but one on a node.
   const nodes = seen.all<Node>("Node")
+  // What the next pod tolerates decides, with what the controller adds to every pod.
+  const added = (pod.spec.tolerations ?? []).filter(({ key = "" }) => key.startsWith("node.kubernetes.io/"))
+  const successors = sets.map(({ spec: { template } }): Pod => {
+    const tolerations = [...(template?.spec?.tolerations ?? []), ...added]
+    return { ...pod, spec: { ...pod.spec, tolerations } }
+  })
   const isWanted = nodes.some(
     ({ metadata }) =>
       metadata.name === targetOf(pod) &&
-      seen.recent<Node>("Node", metadata.uid).every((node) => keptOffBy(pod, node).length === 0),
+      seen
+        .recent<Node>("Node", metadata.uid)
+        .every((node) => successors.every((one) => keptOffBy(one, node).length === 0)),
   )
   const hasOther = pods.some(
     (one) => one.metadata.uid !== pod.metadata.uid && isPodActive(one) && targetOf(one) === targetOf(pod),
