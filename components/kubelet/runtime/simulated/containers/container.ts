@@ -9,6 +9,7 @@ import { ConnectionError } from "../machine/connection-error.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
 import type { PodClients, SendingPod } from "../machine/pod-clients.ts"
 import { Connections } from "./connections.ts"
+import { ProcessorTime } from "./processor-time.ts"
 import { environmentIn, programOf, type Program } from "./program.ts"
 import { shellResult, understood } from "./shell.ts"
 
@@ -71,10 +72,7 @@ export class SimulatedContainer implements ContainerHandle {
   exitCode = 0
   reason = ""
   memory = 0
-  /** Processor time, and until when it was counted. */
-  #nanoseconds = 0
-  #countedUntil = 0
-  #cpuFailed = false
+  #processorTime: ProcessorTime | undefined
   readonly #sandbox: SandboxOfContainer
   readonly #files: MemoryFiles
   readonly #network: SimulatedContainerOptions["network"]
@@ -222,41 +220,12 @@ export class SimulatedContainer implements ContainerHandle {
     if (this.running && this.#limit > 0 && bytes > this.#limit) this.#end(KILLED, "OOMKilled")
   }
 
-  /**
-   * Returns the processor time that the container has used, in nanoseconds. Between two calls the usage is taken to be
-   * what it is at the second call, so no timer is needed.
-   */
+  /** Returns the processor time that the container has used, in nanoseconds. */
   cpuNanoseconds(): number {
     const { cpu } = this.behaviour
-    if (cpu === undefined || !this.running) return this.#nanoseconds
-    const now = this.#clock.now()
-    const since = Math.max(this.#countedUntil, this.startedAt)
-    if (now > since) {
-      this.#nanoseconds += Math.round(this.#cores(cpu) * (now - since) * 1e6)
-      this.#countedUntil = now
-    }
-    return this.#nanoseconds
-  }
-
-  /**
-   * Returns how many cores the image's behaviour says are in use now; 0 when that function fails, which is reported
-   * once.
-   */
-  #cores(cpu: NonNullable<ImageBehaviour["cpu"]>): number {
-    try {
-      const cores: unknown = cpu(this)
-      if (typeof cores === "number" && cores >= 0 && cores < Infinity) return cores
-      throw new TypeError(`it returned ${String(cores)}, expected a number of cores, 0 or more, such as 0.25`)
-    } catch (err) {
-      if (!this.#cpuFailed) {
-        const { namespace, name } = this.pod
-        const why = err instanceof Error ? err.message : String(err)
-        const about = `The function "cpu" of image "${this.image}" failed for container "${this.name}" of pod`
-        this.#failed(new Error(`${about} ${namespace}/${name}: ${why}`, { cause: err }))
-      }
-      this.#cpuFailed = true
-      return 0
-    }
+    if (cpu === undefined || !this.running) return this.#processorTime?.nanoseconds ?? 0
+    this.#processorTime ??= new ProcessorTime(cpu, this.startedAt, this.#failed)
+    return this.#processorTime.count(this)
   }
 
   /** Sets the memory limit of a running container. */
