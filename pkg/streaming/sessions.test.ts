@@ -1,58 +1,27 @@
-/** Accepting, dialling and joining sessions over loopback, for every protocol that needs no real client. */
+/** Accepting and dialling sessions over loopback, for every protocol that needs no real client. */
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
-import { createServer, type IncomingMessage, type Server } from "node:http"
-import { createServer as createTcpServer, connect as connectTcp, type AddressInfo } from "node:net"
-import type { Duplex, Readable } from "node:stream"
-import { type RawData, WebSocket } from "ws"
+import { connect as connectTcp } from "node:net"
 import { UpgradeRefused } from "./dial.ts"
-import { forwardEach } from "./each-port.ts"
-import { joinPortForward, joinRemoteCommand } from "./join.ts"
 import { acceptPortForward, refuseForwarded } from "./port-forward.ts"
 import { connectPortForward } from "./port-forward-client.ts"
-import { acceptRemoteCommand, type CommandStreams, type RemoteCommandSession } from "./remote-command.ts"
+import { acceptRemoteCommand, type RemoteCommandSession } from "./remote-command.ts"
 import { connectRemoteCommand } from "./remote-command-client.ts"
 import { decodeStatus, encodeStatus, exitCodeOf, exitCodeStatus, failureStatus } from "./status.ts"
 import { refuseUpgrade } from "./upgrade.ts"
+import {
+  ALL,
+  closeServers,
+  dialWebSocket,
+  echoPort,
+  serve,
+  shout,
+  text,
+  TTY,
+  type Upgrade,
+} from "./sessions.fixtures.ts"
 
-const servers: { close(): unknown }[] = []
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close()
-})
-
-type Upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer) => void
-async function serve(onUpgrade: Upgrade): Promise<string> {
-  const server: Server = createServer()
-  server.on("upgrade", onUpgrade)
-  server.listen(0, "127.0.0.1")
-  servers.push(server)
-  await once(server, "listening")
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-async function echoPort(): Promise<number> {
-  const server = createTcpServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket)).listen(0, "127.0.0.1")
-  servers.push(server)
-  await once(server, "listening")
-  return (server.address() as AddressInfo).port
-}
-
-const ALL: CommandStreams = { stdin: true, stdout: true, stderr: true, tty: false }
-const TTY: CommandStreams = { stdin: true, stdout: true, stderr: false, tty: true }
-
-async function text(stream: Readable | undefined): Promise<string> {
-  let got = ""
-  for await (const chunk of stream ?? []) got += String(chunk)
-  return got
-}
-
-/** A command that says in capitals what it is told, complains once, and exits with 3. */
-async function shout(session: RemoteCommandSession | undefined): Promise<void> {
-  if (session === undefined) return
-  session.stderr?.write("complaint")
-  for await (const chunk of session.stdin ?? []) session.stdout?.write(String(chunk).toUpperCase())
-  await session.exit(exitCodeStatus(3))
-}
+afterEach(closeServers)
 
 describe("a remote command over SPDY", () => {
   test("has its streams, the end of its input and its exit code", async () => {
@@ -124,25 +93,6 @@ describe("a remote command over SPDY", () => {
     await expect(connectRemoteCommand({ url: "http://127.0.0.1:1/exec", streams: ALL })).rejects.toThrow()
   })
 })
-
-/** Messages of a WebSocket with the channel split off. */
-function dialWebSocket(host: string, path: string, protocols: string[]) {
-  const ws = new WebSocket(`ws://${host}${path}`, protocols)
-  const channels = new Map<number, Buffer>()
-  const add = (number: number, data: Buffer) =>
-    channels.set(number, Buffer.concat([channels.get(number) ?? Buffer.alloc(0), data]))
-  ws.on("message", (data: RawData) => {
-    const message = data as Buffer
-    if (ws.protocol.includes("base64")) add(message[0]! - 0x30, Buffer.from(message.toString().slice(1), "base64"))
-    else add(message[0]!, message.subarray(1))
-  })
-  const closed = new Promise<number>((resolve) => ws.on("close", resolve))
-  const open = new Promise<void>((resolve, reject) => {
-    ws.on("open", () => resolve())
-    ws.on("error", reject)
-  })
-  return { ws, channels, closed, open }
-}
 
 describe("a remote command over WebSocket", () => {
   test.each([
@@ -287,172 +237,6 @@ describe("port forwarding", () => {
     const host = await serve(forwardTo(1))
     await expect(dialWebSocket(host, "/portforward", ["v4.channel.k8s.io"]).open).rejects.toBeDefined()
     await expect(dialWebSocket(host, "/portforward?ports=70000", ["v4.channel.k8s.io"]).open).rejects.toBeDefined()
-  })
-})
-
-describe("joining two sessions", () => {
-  const behind = async (onUpgrade: Upgrade, streams = ALL) => {
-    const inner = await serve(onUpgrade)
-    const joined = Promise.withResolvers<void>()
-    const outer = await serve(async (req, socket, head) => {
-      if (req.url === "/portforward") {
-        const target = await forwardEach(() => connectPortForward({ url: `http://${inner}/portforward` }))
-        await joinPortForward((await acceptPortForward(req, socket, head))!, target)
-      } else {
-        const command = await connectRemoteCommand({ url: `http://${inner}/exec`, streams })
-        await joinRemoteCommand((await acceptRemoteCommand(req, socket, head, streams))!, command)
-      }
-      joined.resolve()
-    })
-    return { outer, joined: joined.promise }
-  }
-
-  test("forwards a command's streams, their ends, much data and the exit code", async () => {
-    const { outer, joined } = await behind(
-      (req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then(shout),
-    )
-    const command = await connectRemoteCommand({ url: `http://${outer}/exec`, streams: ALL })
-    command.stdin!.end("x".repeat(4 * 1024 * 1024))
-    const [out, err, status] = await Promise.all([text(command.stdout), text(command.stderr), command.status])
-    expect([out === "X".repeat(4 * 1024 * 1024), err, exitCodeOf(status)]).toEqual([true, "complaint", 3])
-    command.close()
-    await joined
-  })
-
-  test("lets a WebSocket v5 client end the input of a command over SPDY, and forwards sizes", async () => {
-    const { outer, joined } = await behind(async (req, socket, head) => {
-      const session = (await acceptRemoteCommand(req, socket, head, TTY))!
-      for await (const { width } of session.resize!) {
-        session.stdout!.write(`${width} `)
-        break
-      }
-      await shout(session)
-    }, TTY)
-    const { ws, channels, closed, open } = dialWebSocket(outer, "/exec", ["v5.channel.k8s.io"])
-    await open
-    ws.send(Buffer.from('\x04{"Width":132,"Height":50}\n'))
-    ws.send(Buffer.from("\0hello"))
-    ws.send(Buffer.from([255, 0]))
-    await Promise.all([closed, joined])
-    expect(channels.get(1)?.toString()).toBe("132 HELLO")
-  })
-
-  test("closes the command's session when the client disconnects", async () => {
-    const gone = Promise.withResolvers<void>()
-    const arrived = Promise.withResolvers<void>()
-    const { outer, joined } = await behind(async (req, socket, head) => {
-      const session = (await acceptRemoteCommand(req, socket, head, ALL))!
-      arrived.resolve()
-      await session.closed
-      gone.resolve()
-    })
-    const command = await connectRemoteCommand({ url: `http://${outer}/exec`, streams: ALL })
-    await arrived.promise
-    command.close()
-    await Promise.all([gone.promise, joined])
-  })
-
-  test("a connection that cannot be opened any more fails with the reason, and the session goes on", async () => {
-    const echo = await echoPort()
-    const inner = await serve(async (req, socket, head) => {
-      for await (const { data } of (await acceptPortForward(req, socket, head))!)
-        data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(data)
-    })
-    let isThere = true
-    const outer = await serve(async (req, socket, head) => {
-      const target = await forwardEach(async () => {
-        if (!isThere) throw new Error("sandbox is gone")
-        return connectPortForward({ url: `http://${inner}/portforward` })
-      })
-      await joinPortForward((await acceptPortForward(req, socket, head))!, target)
-    })
-    const client = await connectPortForward({ url: `http://${outer}/portforward` })
-    const first = client.open(80)
-    first.data.write("a")
-    await once(first.data, "readable")
-
-    isThere = false
-    const late = client.open(80)
-    late.data.write("lost")
-    expect(await late.error).toBe("error forwarding port 80: sandbox is gone")
-    first.data.end("b")
-    expect(await text(first.data)).toBe("ab")
-    client.close()
-    await client.closed
-  })
-
-  test("forwards port-forward connections and their errors", async () => {
-    const echo = await echoPort()
-    const { outer, joined } = await behind(async (req, socket, head) => {
-      for await (const connection of (await acceptPortForward(req, socket, head))!) {
-        if (connection.port === 81) refuseForwarded(connection, "p", "u", "connection refused")
-        else
-          connection.data.pipe(connectTcp({ port: echo, host: "127.0.0.1", allowHalfOpen: true })).pipe(connection.data)
-      }
-    })
-    const client = await connectPortForward({ url: `http://${outer}/portforward` })
-    const [good, bad] = [client.open(80), client.open(81)]
-    good.data.end("x".repeat(1024 * 1024))
-    bad.data.end()
-    expect((await text(good.data)).length).toBe(1024 * 1024)
-    expect(await bad.error).toContain("connection refused")
-    client.close()
-    await joined
-  })
-
-  test.each([
-    ["has ended while its client still sends", (data: Duplex) => void data.end("bye"), 4 * 1024 * 1024],
-    ["does not read", () => {}, 300 * 1024],
-  ])("a connection whose program %s holds up no other one of the session", async (_, program, size) => {
-    // given
-    const echo = await echoPort()
-    const { outer, joined } = await behind(async (req, socket, head) => {
-      const session = (await acceptPortForward(req, socket, head))!
-      for await (const { port, data } of session)
-        if (port === 80) data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(data)
-        else program(data)
-    })
-    const client = await connectPortForward({ url: `http://${outer}/portforward` })
-    client.open(81).data.write(Buffer.alloc(size))
-
-    // when
-    const good = client.open(80)
-    good.data.end("hello")
-
-    // then
-    expect(await text(good.data)).toBe("hello")
-
-    client.close()
-    await joined
-  })
-
-  test.each([
-    "failed to execute portforward in network namespace: read tcp4 127.0.0.1:1->127.0.0.1:9: read: connection reset by peer",
-    "failed to execute portforward in network namespace: write tcp4 127.0.0.1:1->127.0.0.1:9: write: broken pipe",
-  ])("ends only the connection that a program in the pod broke: %s", async (reason) => {
-    // given a runtime that reports it as containerd 1.6 does, after the program's last words
-    const echo = await echoPort()
-    const { outer, joined } = await behind(async (req, socket, head) => {
-      for await (const connection of (await acceptPortForward(req, socket, head))!) {
-        if (connection.port === 81) {
-          connection.data.write("bye")
-          refuseForwarded(connection, "p", "u", reason)
-        } else connection.data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(connection.data)
-      }
-    })
-    const client = await connectPortForward({ url: `http://${outer}/portforward` })
-
-    // when
-    const broken = client.open(81)
-
-    // then its client gets what was said, and no error, upon which kubectl would end everything
-    expect(await text(broken.data)).toBe("bye")
-    expect(await broken.error).toBe("")
-    const good = client.open(80)
-    good.data.end("hello")
-    expect(await text(good.data)).toBe("hello")
-    client.close()
-    await joined
   })
 })
 
