@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ApiError, ConfigMap, Namespace, ServiceAccount, startCluster, type Cluster } from "../testing.ts"
+import { ApiError, ConfigMap, Namespace, Pod, ServiceAccount, startCluster, type Cluster } from "../testing.ts"
 
 const REFUSAL = { reason: "ServiceUnavailable", message: "the API server is not running" }
 
@@ -70,7 +70,7 @@ test("a request that waits for a webhook when the API server crashes is not carr
 })
 
 test("with several servers, the controllers run once after their API servers and they have crashed", async () => {
-  // given three servers whose API servers were started again, which their controllers did not notice
+  // given three servers whose API servers were started again
   await using cluster = await startCluster({ servers: 3 })
   await crash(cluster)
   // when the controllers and the scheduler crash
@@ -83,4 +83,28 @@ test("with several servers, the controllers run once after their API servers and
   // then only one account is made, and nothing is left at the end
   await cluster.client.create(Namespace, { metadata: { name: "team" } })
   await cluster.eventually(ServiceAccount, { namespace: "team" }, (accounts) => accounts.length === 1)
+})
+
+test("with several servers, controllers and scheduler go on after a crash of their API servers", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, nodes: 1 })
+  // when
+  await using fault = await cluster.faults.crashed("apiserver")
+  await cluster.advance("500ms")
+  await fault.end()
+  // then
+  await cluster.apply({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace: "default" },
+    spec: {
+      selector: { matchLabels: { app: "web" } },
+      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main", image: "app" }] } },
+    },
+  })
+  await cluster.eventually(
+    Pod,
+    { labels: "app=web" },
+    (pods) => pods.length === 1 && pods[0]?.status.phase === "Running",
+  )
 })

@@ -97,7 +97,7 @@ export class Servers implements ControlPlane {
       await Promise.all(this.servers.map(work))
     }
     const part = (name: "scheduler" | "controller-manager"): Restartable => ({
-      start: each(async ({ assembly }) => assembly?.components[name].start()),
+      start: each((server) => server.start(name)),
       crash: each((server) => server.crash(name)),
     })
     this.components = {

@@ -11,6 +11,9 @@ import type { Links } from "./links.ts"
 /** The pause before a server is started again that could not start. Source: RestartSec of k3s's systemd unit, shortened. */
 const RESTART_MS = 1000
 
+/** A component that a fault can stop while its API server runs. */
+type Beside = "scheduler" | "controller-manager"
+
 export interface SimulatedServerOptions {
   /** The name of the machine. */
   readonly name: string
@@ -37,6 +40,8 @@ export class SimulatedServer {
   /** Answers that were given while the log could not be reached. */
   readonly #old = new WeakSet<object>()
   #running = false
+  /** The components that run, or would if the API server did. */
+  readonly #beside = new Set<Beside>()
   #starting: Promise<void> | undefined
   #stopping: AbortController | undefined
   #turnOn: (() => void) | undefined
@@ -92,11 +97,20 @@ export class SimulatedServer {
     return this.#old.has(answer)
   }
 
-  /** Starts the API server. @throws Error when it is stopped meanwhile */
-  startApi(): Promise<void> {
+  /**
+   * Starts the API server, and anew the components beside it: those from before know only the one before.
+   * @throws Error when it is stopped meanwhile
+   */
+  async startApi(): Promise<void> {
     const stopping = new AbortController()
     this.#stopping = stopping
-    return (this.#starting = this.#start(AbortSignal.any([this.#options.signal, stopping.signal])))
+    await (this.#starting = this.#start(AbortSignal.any([this.#options.signal, stopping.signal])))
+    const assembly = this.#assembly
+    for (const component of [...this.#beside]) {
+      for (const { components } of this.#past) await components[component].crash()
+      // Another fault may have stopped it, or the API server, in the meantime.
+      if (this.#beside.has(component) && this.#assembly === assembly) await assembly?.components[component].start()
+    }
   }
 
   async #start(signal: AbortSignal): Promise<void> {
@@ -133,11 +147,14 @@ export class SimulatedServer {
     await this.stopApi()
   }
 
-  /**
-   * Stops a component at once. While only the API server was started again, the component is still that of an earlier
-   * assembly.
-   */
-  async crash(component: "scheduler" | "controller-manager"): Promise<void> {
+  async start(component: Beside): Promise<void> {
+    this.#beside.add(component)
+    await this.#assembly?.components[component].start()
+  }
+
+  /** Stops a component at once, also one that an API server's restart has left behind. */
+  async crash(component: Beside): Promise<void> {
+    this.#beside.delete(component)
     for (const { components } of this.#assemblies) await components[component].crash()
   }
 
@@ -148,8 +165,8 @@ export class SimulatedServer {
     this.#turnOn = undefined
     consensus.restart(name)
     await this.startApi()
-    await this.#assembly?.components["controller-manager"].start()
-    await this.#assembly?.components.scheduler.start()
+    await this.start("controller-manager")
+    await this.start("scheduler")
   }
 
   /** Opens the store as soon as the log can be read: the machine's supervisor starts a server again that could not. */
