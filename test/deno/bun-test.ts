@@ -130,8 +130,12 @@ function matchers(is: unknown, negated: boolean) {
       else if (wanted instanceof RegExp) check("toThrow", err !== undefined && wanted.test(said), String(wanted))
       else check("toThrow", err instanceof wanted, wanted.name)
     },
-    toHaveProperty: (name: string, wanted: unknown) =>
-      check("toHaveProperty", equal(Object(is)[name], wanted), { [name]: wanted }),
+    toHaveProperty: (name: string, ...wanted: readonly unknown[]) =>
+      check(
+        "toHaveProperty",
+        name in Object(is) && (wanted.length === 0 || equal(Object(is)[name], wanted[0])),
+        wanted.length === 0 ? `property ${name}` : { [name]: wanted[0] },
+      ),
     toBeInstanceOf: (wanted: abstract new (...args: never[]) => unknown) =>
       check("toBeInstanceOf", is instanceof wanted, wanted.name),
     toBeGreaterThan: (wanted: number) => check("toBeGreaterThan", number > wanted, wanted),
