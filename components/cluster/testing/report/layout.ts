@@ -74,10 +74,18 @@ export function aligned(moments: readonly Moment[], began: number, width = Infin
     ),
   ]
   return rows.map(({ mark, at, who, what }) => {
-    const line = `${mark} ${at.padStart(times)}  ${who.padEnd(names)}  ${what.replaceAll(/\s*\n\s*/g, " ")}`
+    const line = `${mark} ${at.padStart(times)}  ${who.padEnd(names)}  ${inOneLine(what)}`
     return line.length > width ? `${line.slice(0, width - 1)}…` : line
   })
 }
+
+const inOneLine = (text: string): string =>
+  text.includes("\n")
+    ? text
+        .split("\n")
+        .map((line) => line.trim())
+        .join(" ")
+    : text
 
 /** As `aligned`, in the width of a console. */
 export const forConsole = (moments: readonly Moment[], began: number): readonly string[] =>

@@ -13,7 +13,7 @@ export class ReportFile {
   /** The file is named after the line that starts the cluster. Without a folder nothing is written. */
   constructor(caller: Caller, folder = process.env["K3TS_REPORTS"]) {
     this.#folder = folder === "" ? undefined : folder
-    const [, file = "cluster", line = "0"] = /([^/\\(]+):(\d+):\d+\)?$/m.exec(caller.stack) ?? []
+    const { file, line } = placeOf(caller.stack)
     const place = `${file}-${line}`
     const count = (started.get(place) ?? 0) + 1
     started.set(place, count)
@@ -34,3 +34,16 @@ export class ReportFile {
     return path
   }
 }
+
+/** Returns the file, without its folders, and the line of the innermost call of a stack. */
+function placeOf(stack: string): { readonly file: string; readonly line: string } {
+  for (const text of stack.split("\n")) {
+    const [line, column] = text.replace(")", "").split(":").slice(-2)
+    const path = text.slice(0, text.lastIndexOf(`:${line}:${column}`))
+    const file = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"), path.lastIndexOf("(")) + 1)
+    if (file !== "" && isNumber(line) && isNumber(column)) return { file, line: line! }
+  }
+  return { file: "cluster", line: "0" }
+}
+
+const isNumber = (text: string | undefined): boolean => text !== undefined && /^\d+$/.test(text)

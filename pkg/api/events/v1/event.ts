@@ -13,7 +13,7 @@ import { ObjectReference } from "../../core/v1/reference.ts"
 
 export const EventSeries = message("events.v1.EventSeries", "How often an event was seen.", {
   count: f.int32(1, "How often it was seen.").default(0).printZero(),
-  lastObservedTime: f.microTime(2, "When it was last seen.").required().ownRule(),
+  lastObservedTime: f.microTime(2, "When it was last seen.").required().ownRule().orNull(),
 })
 export interface EventSeries extends ObjectOf<typeof EventSeries> {}
 
@@ -184,7 +184,7 @@ function fromCore(event: CoreEvent): Event {
     eventTime: event.eventTime ?? null,
     ...(series === undefined
       ? {}
-      : { series: { count: series.count ?? 0, lastObservedTime: series.lastObservedTime ?? "" } }),
+      : { series: { count: series.count ?? 0, lastObservedTime: series.lastObservedTime ?? null } }),
     ...(note === undefined ? {} : { note }),
     deprecatedFirstTimestamp: firstTimestamp ?? null,
     deprecatedLastTimestamp: lastTimestamp ?? null,
