@@ -229,9 +229,11 @@ export function createServer(options: ServerOptions): Server {
   function fail(exchange: Exchange, thrown: unknown): void {
     const error = ApiError.from(thrown)
     const cause = error.cause ?? error
-    // A full disk is logged once, when the store begins to refuse writes, and not for each write.
+    // A full disk is logged once, when the store begins to refuse writes, and not for each write. An error without a
+    // cause is an answer that was decided on, as upstream's to an exec into a container that does not run.
     const isTold = cause instanceof StorageError && cause.code !== "damaged"
-    if (error.code >= 500 && error.reason === "InternalError" && !isTold) {
+    const isAnswer = thrown instanceof ApiError && thrown.cause === undefined
+    if (error.code >= 500 && error.reason === "InternalError" && !isTold && !isAnswer) {
       const { req, auditId: auditID } = exchange
       contain("request", cause, log, { method: req.method, url: req.url, auditID, error: error.message })
     }

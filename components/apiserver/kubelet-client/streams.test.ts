@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { connect } from "node:tls"
 import { WebSocket } from "ws"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { containedFailures } from "../../../pkg/failure/contain.ts"
 import { connectPortForward } from "../../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../../pkg/streaming/remote-command-client.ts"
 import { heardFrom, NO_STREAMS, POD, repeating, streamServer, TALKING_PORTS } from "./stream-server.fixtures.ts"
@@ -159,6 +161,24 @@ describe("streams of a pod", () => {
     expect(await heardFrom(forward, 8080, "hello")).toBe("port 8080 says hello")
     forward.close()
     unregister()
+  })
+
+  test.each([
+    ["an answer of the kubelet is no", new ApiError("InternalError", 'container not found ("c")'), 0],
+    ["anything else is a", new Error("the runtime has crashed"), 1],
+  ])("%s failure of the server, which it would log", async (_, err, failures) => {
+    // given
+    using _node = { [Symbol.dispose]: server.nodes.register("n1", { ...NO_STREAMS, exec: () => Promise.reject(err) }) }
+    const before = containedFailures().get("request") ?? 0
+    // when
+    const refused = await connectRemoteCommand({
+      ...server.dial(),
+      url: server.url(`${POD}/exec?command=ls&stdout=true`),
+      streams: { stdin: false, stdout: true, stderr: false, tty: false },
+    }).catch((thrown: unknown) => thrown)
+    // then
+    expect(refused).toMatchObject({ status: 500, body: expect.stringContaining(err.message.split(" (")[0]!) })
+    expect((containedFailures().get("request") ?? 0) - before).toBe(failures)
   })
 })
 
