@@ -167,6 +167,25 @@ describe("a webhook over HTTPS", () => {
     expect(messageOf(answer)).toContain(`Post "${location}": tls: failed to verify certificate`)
   })
 
+  test("that redirects elsewhere leaves no connection open there", async () => {
+    // given a server that would keep connections open
+    const closed = Promise.withResolvers<void>()
+    const server = createServer({ key: pair.keyPem, cert: pair.certPem + intermediate.certPem }, (_req, res) =>
+      res.end("{}"),
+    )
+    server.keepAliveTimeout = 0
+    server.on("secureConnection", (socket) => socket.on("close", () => closed.resolve()))
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const location = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    reply = () => ({ code: 303, body: "", headers: { location } })
+    // when
+    const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    // then
+    expect(messageOf(answer)).toContain("webhook response was absent")
+    await closed.promise
+    server.close()
+  })
+
   test.each([
     ["the eleventh redirect", "/again", 'Post "/again": stopped after 10 redirects'],
     ["a redirect to another scheme", "ftp://example.com/", 'unsupported protocol scheme "ftp"'],

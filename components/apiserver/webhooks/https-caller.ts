@@ -9,6 +9,7 @@ import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { BodyError } from "../http/codec/body-error.ts"
 import { connectionFailure } from "../http/connection-failure.ts"
 import { parseJson } from "../http/codec/json.ts"
+import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import { Agents } from "./agents.ts"
 import { MOST_REDIRECTS, redirectOf, type Hop } from "./redirect.ts"
 import { failedHop, failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
@@ -36,7 +37,7 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
   return {
     async call(config, review, timeoutMs) {
       const first: Hop = { url: webhookUrl(config, timeoutMs), method: "POST" }
-      const { service } = config
+      const { service, caBundle = "" } = config
       const body = Buffer.from(JSON.stringify(review))
       const traceparent = tracing?.traceparent()
       const until = clock.monotonic() + timeoutMs
@@ -57,7 +58,8 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
             ...serverName((service === undefined ? url : first.url).hostname),
             path: url.pathname + url.search,
             method,
-            agent: url.protocol === "https:" ? agent : false,
+            // A connection elsewhere is closed after its answer: the webhook chooses how many places it redirects to.
+            ...(url.origin === first.url.origin ? { agent } : { agent: false, ...trustingBundle(caBundle) }),
             headers: {
               host: url.host,
               accept: "application/json, */*",
@@ -72,7 +74,7 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
         )
       }
 
-      const place = { host: first.url.host, caBundle: config.caBundle ?? "" }
+      const place = { host: first.url.host, caBundle }
       const answered = await agents.use(place, async (agent) => {
         let hop = first
         for (let redirects = 0; ; redirects++) {
