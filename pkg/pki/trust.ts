@@ -12,7 +12,7 @@ import { splitPem } from "./verify.ts"
 
 /** The options of a TLS connection or listener that say whom it trusts. */
 export interface Trust {
-  readonly ca: string | string[]
+  readonly ca: string
   readonly allowPartialTrustChain: true
 }
 
@@ -66,21 +66,21 @@ export function readStore({ files, folders }: SystemStore): string[] {
   return [...found]
 }
 
-/** Read once in a process, as Go does. */
-let known: string[] | undefined
+/** Read once in a process, as Go does. One text: an agent would join a list for each request, to find a connection. */
+let known: string | undefined
 
 /**
  * Returns the system's authorities. Differs from upstream: where a system has none and no variable names any, as in an
  * empty image, those built into the runtime are trusted; and those of the file NODE_EXTRA_CA_CERTS are trusted too, as
  * users of JavaScript expect.
  */
-function systemAuthorities(): string[] {
+function systemAuthorities(): string {
   if (known !== undefined) return known
   const { SSL_CERT_FILE = "", SSL_CERT_DIR = "", NODE_EXTRA_CA_CERTS = "" } = process.env
   const read = readStore(systemStore(process.env))
   const found = read.length === 0 && `${SSL_CERT_FILE}${SSL_CERT_DIR}` === "" ? tls.rootCertificates : read
   const extra = NODE_EXTRA_CA_CERTS === "" ? [] : readStore({ files: [NODE_EXTRA_CA_CERTS], folders: [] })
-  known = [...found, ...extra]
+  known = [...new Set([...found, ...extra])].join("\n")
   return known
 }
 
