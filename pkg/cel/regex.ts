@@ -2,9 +2,9 @@ import { RecentByText } from "../cache/recent-by-text.ts"
 import {
   compiledCharacters,
   countPattern,
-  LONGEST,
   MOST_COMPILED_CHARACTERS,
   type PatternBudget,
+  sizeOfPattern,
 } from "../re2/limits.ts"
 import { compileRe2 } from "../re2/re2.ts"
 import { matchingCost } from "./cost/sizes.ts"
@@ -27,7 +27,14 @@ export interface Pattern {
  */
 const MOST_WORK = 20_000_000
 
-const known = new RecentByText<{ readonly pattern: Pattern | string; readonly weight: number }>({
+interface Known {
+  readonly pattern: Pattern | string
+  /** In instructions: every evaluation counts it, and to work it out takes longer than most evaluations. */
+  readonly size: number
+  readonly weight: number
+}
+
+const known = new RecentByText<Known>({
   entries: 1000,
   characters: MOST_COMPILED_CHARACTERS,
   weightOf: ({ weight }) => weight,
@@ -52,12 +59,14 @@ export const endPatterns = (before: PatternBudget | undefined): void => void (cu
  * @throws CostExceeded when the patterns of the evaluation that runs now are too large together
  */
 export function compilePattern(source: string): Pattern | string {
-  if (source.length <= LONGEST && current?.takes(source) === false) throw new CostExceeded()
   const before = known.get(source)
+  const size = before?.size ?? sizeOfPattern(source)
+  if (current?.takes(source, size) === false) throw new CostExceeded()
   if (before !== undefined) return before.pattern
   const pattern = compileAnew(source)
   known.set(source, {
     pattern,
+    size,
     weight: typeof pattern === "string" ? pattern.length : compiledCharacters(source),
   })
   return pattern

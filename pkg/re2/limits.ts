@@ -6,7 +6,7 @@ import { programSize } from "./program-size.ts"
  */
 export const MOST_INSTRUCTIONS = 20_000
 /** Longer patterns are refused unread. */
-export const LONGEST = 100_000
+const LONGEST = 100_000
 /** What the repetitions of all patterns of one object may add to them, in instructions. */
 const MOST_OF_OBJECT = 40_000
 /** The most instructions of one character: `|` and `*` are two. */
@@ -46,10 +46,10 @@ export class PatternBudget {
   #seen: Set<string> | undefined
   #taken = 0
 
-  /** Counts a pattern, the same one once. Returns whether it may be compiled. */
-  takes(source: string): boolean {
+  /** Counts a pattern and its size in instructions, the same one once. Returns whether it may be compiled. */
+  takes(source: string, size: number): boolean {
     if (this.#seen?.has(source) === true) return true
-    this.#taken += programSize(source).size
+    this.#taken += size
     if (this.#taken > MOST_OF_EVALUATION) return false
     this.#seen = (this.#seen ?? new Set()).add(source)
     return true
@@ -58,6 +58,9 @@ export class PatternBudget {
 
 /** What a pattern takes in a cache when it is compiled, in characters of two bytes. */
 export const compiledCharacters = (source: string): number => CHARACTERS_OF_INSTRUCTION * programSize(source).size
+
+/** The size of a pattern, in instructions; 0 for one that is refused unread. */
+export const sizeOfPattern = (source: string): number => (source.length > LONGEST ? 0 : programSize(source).size)
 
 /** What the repetitions of a pattern add to its text, in instructions. */
 export const expansionOf = (source: string): number =>
