@@ -13,8 +13,8 @@ beforeEach(async () => {
 afterEach(() => void spawnSync("rm", ["-rf", "--", base]))
 
 /** Makes folders within each other. No call takes a path so long, so each is moved into the next. */
-async function makeDeep(folder: string, levels: number): Promise<void> {
-  const name = "d".repeat(50)
+async function makeDeep(folder: string, levels: number, length = 50): Promise<void> {
+  const name = "d".repeat(length)
   await mkdir(join(base, "inner"))
   for (let i = 0; i < levels; i++) {
     await mkdir(join(base, "outer"))
@@ -39,6 +39,7 @@ test("a folder is removed with all in it, and what its links lead to stays", asy
 
 test.each([
   ["1,500 folders within each other", (folder: string) => makeDeep(folder, 1500)],
+  ["5,000 folders within each other with the longest names", (folder: string) => makeDeep(folder, 5000, 255)],
   [
     "300 folders beside each other",
     async (folder: string) => {

@@ -30,7 +30,7 @@ async function isSmall(path: string): Promise<boolean> {
   return true
 }
 
-/** Returns undefined for a folder that has too many names to read them. */
+/** Returns undefined for a folder that cannot be read, or has too many names for that. */
 async function foldersIn(path: string): Promise<readonly string[] | undefined> {
   try {
     const stats = await lstat(path)
@@ -38,7 +38,8 @@ async function foldersIn(path: string): Promise<readonly string[] | undefined> {
     if (stats.size > MOST_FOLDER_BYTES) return undefined
     const entries = await readdir(path, { withFileTypes: true })
     return entries.flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : []))
-  } catch {
-    return [] // it has gone, or its removal will say what is wrong
+  } catch (err) {
+    // It has gone; or nobody knows what is in it, such as one whose path is longer than a path may be.
+    return err instanceof Error && "code" in err && err.code === "ENOENT" ? [] : undefined
   }
 }
