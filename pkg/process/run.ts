@@ -12,7 +12,8 @@ export interface RunOptions {
 /**
  * Runs a program to its end. Returns what it wrote to its standard output. Texts of users come behind a `--`, or as the
  * value of an option, so that the program never takes one that begins with `-` as an option.
- * @throws Error that names the program, with what it wrote to its standard error; or the error of `input`
+ * @throws Error that names the program, with what it wrote to its standard error, and whose cause has its exit `code`
+ * and its `stdout`; or the error of `input`
  */
 export async function run(
   program: string,
@@ -27,7 +28,10 @@ export async function run(
       { signal, maxBuffer: 16 * 1024 * 1024, encoding: "utf8" },
       (err, stdout, stderr) => {
         if (err === null) resolve(stdout)
-        else reject(new Error(`${program} ${args.join(" ")} failed: ${stderr.trim() || err.message}`, { cause: err }))
+        else {
+          const message = `${program} ${args.join(" ")} failed: ${stderr.trim() || err.message}`
+          reject(new Error(message, { cause: Object.assign(err, { stdout }) }))
+        }
       },
     )
     // A program that ends before it has read all its input closes the pipe (EPIPE); its exit code then gives the

@@ -1,8 +1,21 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { link, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { folderUsage } from "./folder-usage.ts"
+
+/** Makes and removes files in a folder without end. */
+const CHURN = `
+const fs = require("node:fs")
+const folder = process.argv.at(-1)
+for (let turn = 0; ; turn++) {
+  for (let i = 0; i < 200; i++) fs.writeFileSync(folder + "/" + i, "")
+  if (turn === 0) process.stdout.write("ready")
+  for (let i = 0; i < 200; i++) fs.rmSync(folder + "/" + i)
+}
+`
 
 let folder: string
 beforeEach(async () => {
@@ -42,4 +55,25 @@ test("the usage of folders that are nested too deeply to be walked is counted to
   // then
   expect(usage!.bytes).toBeGreaterThanOrEqual(1_000_000)
   expect(usage!.inodes).toBe(302)
+})
+
+test("the usage of folders that are nested too deeply is counted while files come and go in them", async () => {
+  // given
+  const deep = join(folder, ...Array.from({ length: 300 }, () => "d"))
+  await mkdir(deep, { recursive: true })
+  await writeFile(join(deep, "file"), Buffer.alloc(1_000_000))
+  const churn = spawn(process.execPath, ["-e", CHURN, deep], { stdio: ["ignore", "pipe", "inherit"] })
+  try {
+    await once(churn.stdout, "data")
+    for (let i = 0; i < 10; i++) {
+      // when
+      const usage = await folderUsage(folder)
+      // then
+      expect(usage!.bytes).toBeGreaterThanOrEqual(1_000_000)
+      expect(usage!.inodes).toBeGreaterThanOrEqual(302)
+    }
+  } finally {
+    churn.kill("SIGKILL")
+    await once(churn, "exit")
+  }
 })

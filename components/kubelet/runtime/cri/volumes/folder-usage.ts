@@ -42,7 +42,15 @@ async function walked(folder: string, root: Stats): Promise<FolderUsage> {
 
 /** Lets the program `du` do it, which keeps no folder open. */
 async function counted(folder: string): Promise<FolderUsage> {
-  const sum = async (...args: readonly string[]) => Number.parseInt(await run("du", ["-sx", ...args, "--", folder]), 10)
+  const sum = async (...args: readonly string[]) => {
+    const text = await run("du", ["-sx", ...args, "--", folder]).catch((err: Error) => {
+      // It fails when a file disappears, which any pod can bring about, but it prints the sum of the others.
+      const { stdout = "" } = err.cause as { readonly stdout?: string }
+      if (stdout === "") throw err
+      return stdout
+    })
+    return Number.parseInt(text, 10)
+  }
   const [kilobytes, inodes] = await Promise.all([sum("-k"), sum("--inodes")])
   return { bytes: kilobytes * 1024, inodes }
 }
