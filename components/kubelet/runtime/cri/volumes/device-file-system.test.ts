@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
-import { readFile, statfs, writeFile } from "node:fs/promises"
+import { mkdir, readFile, statfs, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import { BlockDevices } from "./block-devices.ts"
+import { mountDevice } from "./device-file-system.ts"
 
 const MIB = 2 ** 20
 const HAS_ALL =
@@ -91,6 +92,24 @@ describe.skipIf(!HAS_ALL)("a local volume whose path is a block device", () => {
     )
     expect(await typeOf()).toBe("ext2")
     expect(existsSync(folder)).toBe(false)
+  })
+
+  test("keeps its table of partitions", async () => {
+    // given one partition of Linux from sector 1 on, and the signature of the master boot record
+    const table = Buffer.alloc(512)
+    table.set([0, 0, 2, 0, 0x83, 0, 3, 0, 1, 0, 0, 0, 100, 0, 0, 0], 446)
+    table.writeUInt16LE(0xaa55, 510)
+    await writeFile(path, table)
+    // when
+    await expect(mount("a")).rejects.toThrow(`${path}, which has unknown data, probably partitions at ${folder}`)
+    // then
+    expect((await readFile(path)).subarray(0, 512).equals(table)).toBe(true)
+  })
+
+  test("gets no file system while it cannot be read", async () => {
+    await mkdir(folder, { recursive: true })
+    const broken = mountDevice({ device: join(base, "broken"), folder, fsType: "ext4", options: [] })
+    await expect(broken).rejects.toThrow("ENOENT: no such file or directory, open")
   })
 
   test("gets no file system for a pod that may only read", async () => {

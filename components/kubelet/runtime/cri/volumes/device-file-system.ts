@@ -1,4 +1,5 @@
 import { rmdir } from "node:fs/promises"
+import { withOpenFile } from "../../../../../pkg/files/owned-file.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import { unlessMissing } from "./missing.ts"
 
@@ -47,18 +48,24 @@ export async function growFileSystem(device: string, folder: string): Promise<vo
     throw new Error(`resize of format ${found} is not supported for device ${device} mounted at ${folder}`)
 }
 
-/** Returns the type of the file system on a device, a text for a partition table, or undefined for an empty device. */
+/**
+ * Returns the type of the file system on a device, a text for a partition table, or undefined for an empty device.
+ * @throws Error for a device that cannot be read
+ */
 async function formatOf(device: string): Promise<string | undefined> {
   const args = ["-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", "--", device]
-  const output = await run("blkid", args).catch((err: Error) => {
-    if (exitCode(err) === NOTHING_FOUND) return ""
-    throw err
+  const output = await run("blkid", args).catch(async (err: Error) => {
+    if (exitCode(err) !== NOTHING_FOUND) throw err
+    await withOpenFile([device], (file) => file.fill(new Uint8Array(PROBED_BYTES), 0))
+    return ""
   })
   return /^PTTYPE=/m.test(output) ? "unknown data, probably partitions" : /^TYPE=(.*)$/m.exec(output)?.[1]
 }
 
-/** blkid(8) ends with this when a device has none of the tags. */
+/** blkid(8) ends with this when a device has none of the tags, and also when it cannot be read: what is on it then? */
 const NOTHING_FOUND = 2
+/** File systems and tables of partitions begin within so many bytes. */
+const PROBED_BYTES = 2 ** 20
 
 async function format(device: string, fsType: string, options: readonly string[]): Promise<void> {
   if (options.includes("ro"))
