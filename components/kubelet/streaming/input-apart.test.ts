@@ -28,12 +28,15 @@ function attachedTo({ inputEndsOutput = false } = {}) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()]
   const [output, input] = [session({ stdout }), session({ stdin })]
   const ended = Promise.withResolvers<boolean>()
-  const hasEnded = async (limitMs?: number) =>
-    limitMs === undefined ? ended.promise : Promise.race([ended.promise, false])
+  const asked: AbortSignal[] = []
+  const hasEnded = async (left: AbortSignal, limitMs?: number) => {
+    asked.push(left)
+    return limitMs === undefined ? ended.promise : Promise.race([ended.promise, false])
+  }
   const command = withInputApart(output.client, input.client, { inputEndsOutput, hasEnded })
   let status: CommandStatus | undefined
   void command.status.then((is) => (status = is))
-  return { command, stdin, stdout, output, input, ended, status: () => status }
+  return { command, stdin, stdout, output, input, ended, asked, status: () => status }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -62,6 +65,15 @@ describe("a container that had closed its outputs before it was attached to", ()
     ended.resolve(true)
     await turn()
     expect(status()).toEqual(SUCCESS)
+  })
+
+  test("is not followed any more when its client has left", async () => {
+    const { command, output, asked } = attachedTo()
+    output.status.resolve(SUCCESS)
+    await turn()
+    expect(asked.map(({ aborted }) => aborted)).toEqual([false])
+    command.close()
+    expect(asked[0]!.aborted).toBe(true)
   })
 })
 

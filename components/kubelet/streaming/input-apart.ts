@@ -5,8 +5,11 @@ import { SUCCESS, type CommandStatus } from "../../../pkg/streaming/status.ts"
 export interface InputApartOptions {
   /** Whether the client lets go of the output, too, when its input has ended. */
   readonly inputEndsOutput: boolean
-  /** Resolves when the container has ended: to true, or to false when it has not within `limitMs` milliseconds. */
-  hasEnded(limitMs?: number): Promise<boolean>
+  /**
+   * Resolves when the container has ended: to true, or to false when it has not within `limitMs` milliseconds or before
+   * `left` aborts.
+   */
+  hasEnded(left: AbortSignal, limitMs?: number): Promise<boolean>
 }
 
 /** How much later than the end of a container's streams the word of its own end may come, in milliseconds. */
@@ -25,6 +28,8 @@ export function withInputApart(
 ): RemoteCommandClient {
   const { stdin } = input
   if (stdin === undefined) return output
+  /** Aborts with the client's session: the container may run for ever. */
+  const left = new AbortController()
   const over = Promise.withResolvers<CommandStatus>()
   const end = (status: CommandStatus) => {
     over.resolve(status)
@@ -32,10 +37,10 @@ export function withInputApart(
   }
   // Input that is lost must not look like success, unless nobody was left to read it.
   const delivered = input.status.then(async (status): Promise<void> => {
-    if (status.status !== "Success" && !(await hasEnded(END_TOLD_MS))) end(status)
+    if (status.status !== "Success" && !(await hasEnded(left.signal, END_TOLD_MS))) end(status)
   })
   void output.status.then(async (status) => {
-    if (status.status === "Success") await Promise.race([delivered, hasEnded()])
+    if (status.status === "Success") await Promise.race([delivered, hasEnded(left.signal)])
     over.resolve(status)
   })
   const whole = new Writable({
@@ -60,6 +65,7 @@ export function withInputApart(
     status: over.promise,
     closed: Promise.all([output.closed, input.closed]).then(() => undefined),
     close() {
+      left.abort()
       input.close()
       output.close()
     },

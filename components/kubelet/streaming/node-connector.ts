@@ -75,20 +75,27 @@ export function nodeConnector({
 
   /**
    * Resolves to true when a container has ended, of which the runtime tells a little later than its streams end; to
-   * false when it has not within `limitMs` milliseconds.
+   * false when it has not within `limitMs` milliseconds, or before `left` aborts.
    */
-  async function hasEnded({ id, pod }: RuntimeContainer, limitMs?: number): Promise<boolean> {
+  async function hasEnded(
+    { id, pod }: RuntimeContainer,
+    { left, limitMs }: { readonly left?: AbortSignal; readonly limitMs?: number | undefined },
+  ): Promise<boolean> {
     const isOver = () => cache.container(id)?.state !== "running"
     if (isOver()) return true
+    if (left?.aborted === true) return false
     return new Promise((resolve) => {
       const settle = (ended: boolean) => {
         forget()
+        left?.removeEventListener("abort", leave)
         timer?.cancel()
         resolve(ended)
       }
       const forget = cache.on((uid) => {
         if (uid === pod.uid && isOver()) settle(true)
       })
+      const leave = () => settle(false)
+      left?.addEventListener("abort", leave)
       const timer = limitMs === undefined ? undefined : clock.setTimeout(() => settle(false), limitMs)
     })
   }
@@ -96,7 +103,7 @@ export function nodeConnector({
   /** Whether a run was over, with all that it printed, almost as soon as it began. */
   async function wasShort(run: RuntimeContainer): Promise<boolean> {
     if (clock.now() - run.startedAt > SHORT_MS || ((await runtime.files.size(run.logPath)) ?? 0) === 0) return false
-    return hasEnded(run, END_TOLD_MS)
+    return hasEnded(run, { limitMs: END_TOLD_MS })
   }
 
   /** Attaches to a container: to its input in a session of its own, see `withInputApart`. */
@@ -115,7 +122,10 @@ export function nodeConnector({
     const output = await connected({ ...wanted, stdin: false })
     try {
       const input = await connected({ ...wanted, stdout: false, stderr: false })
-      return withInputApart(output, input, { inputEndsOutput, hasEnded: (limitMs) => hasEnded(run, limitMs) })
+      return withInputApart(output, input, {
+        inputEndsOutput,
+        hasEnded: (left, limitMs) => hasEnded(run, { left, limitMs }),
+      })
     } catch (err) {
       output.close()
       throw err
