@@ -1,12 +1,12 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
-import type { ApiCall, Transport, WatchEvent } from "../../pkg/client/client.ts"
+import type { ApiCall, Transport, WatchEvent, WatchHandlers } from "../../pkg/client/client.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
-import type { WatchFrame } from "./cacher/frame.ts"
+import type { WatchBatch, WatchFrame } from "./cacher/frame.ts"
 import { authorize } from "./authorization/authorize.ts"
 import { attributesOf } from "./pipeline.ts"
 import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
-import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
+import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./request.ts"
 import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
 
 /** Returns the transport to extension API servers as a user. Its requests must be authorized before. */
@@ -50,13 +50,7 @@ export function inProcessTransport(
           return authorized({ verb: "watch", resource, namespace }).watch(resource, options, handlers)
         return pipeline.watch(
           { user, verb: "watch", resource: served(resource), namespace, options: rest, warn, inProcess: true },
-          {
-            send({ frames }) {
-              for (const frame of frames) handlers.onEvent(eventOf(frame))
-              return true
-            },
-            end: (error) => handlers.onEnd(error),
-          },
+          new HandlersSink(handlers),
         )
       } catch (err) {
         handlers.onEnd(ApiError.from(err))
@@ -124,6 +118,21 @@ export function inProcessTransport(
       signal,
       inProcess: true,
     }
+  }
+}
+
+/** Hands the events of a watch to its handlers. A class instead of closures, since a kubelet has a watch for each object. */
+class HandlersSink implements WatchSink {
+  readonly #handlers: WatchHandlers<KubeObject>
+  constructor(handlers: WatchHandlers<KubeObject>) {
+    this.#handlers = handlers
+  }
+  send({ frames }: WatchBatch): boolean {
+    for (const frame of frames) this.#handlers.onEvent(eventOf(frame))
+    return true
+  }
+  end(error: ApiError | undefined): void {
+    this.#handlers.onEnd(error)
   }
 }
 

@@ -15,6 +15,18 @@ export interface Selection {
 
 const EVERYTHING: Selection = { everything: true, name: undefined, matches: () => true }
 
+/** One object by its name: what kubelets watch, of which there may be tens of thousands. */
+class ByName implements Selection {
+  readonly everything = false
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+  matches({ metadata }: KubeObject): boolean {
+    return (metadata.name ?? "") === this.name
+  }
+}
+
 /**
  * Reads the selectors of a request.
  * @throws ApiError BadRequest for text that is no selector or a field that is not indexed.
@@ -28,6 +40,7 @@ export function selectionOf(
   const fields = parseFieldSelector(fieldSelector)
   for (const { path } of fields) if (!isSelectable(resource, path)) throw badRequest(unknownField(resource, path))
   const name = fields.find(({ path, operator }) => path === "metadata.name" && operator !== "!=")?.value
+  if (name !== undefined && fields.length === 1 && labels.everything) return new ByName(name)
   const hasFields = fieldConditions(fields)
   return {
     everything: false,

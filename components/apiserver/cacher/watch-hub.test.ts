@@ -69,6 +69,28 @@ function stage() {
 }
 
 describe("a watch", () => {
+  test("does not hold the objects with which it began", async () => {
+    // given watches that have sent what there was
+    const { storage, hub, put } = stage()
+    const began = new Map<string, WeakRef<object>>()
+    const sink = { send: () => true, end: () => undefined }
+    const request = { user: { name: "x", groups: [] }, verb: "watch", resource: ConfigMap, options: {} }
+    const open = () => watch({ storage, hub } as unknown as RegistryContext, request as unknown as ApiRequest, sink)
+    for (let i = 0; i < 20; i++) {
+      const { object } = await put(`c${i}`)
+      began.set(`c${i}`, new WeakRef(object))
+    }
+    const handles = Array.from({ length: 5 }, open)
+    // when each object is replaced, and the history that has the earlier ones is gone
+    for (const name of began.keys()) await put(name, { changed: "yes" })
+    storage.compact(storage.revision)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    Bun.gc(true)
+    // then all but a few, which the collector may take for referenced, are collected
+    expect([...began.values()].filter((ref) => ref.deref() !== undefined).length).toBeLessThan(5)
+    for (const handle of handles) handle.close()
+  })
+
   test("begins with the existing objects, or after a revision", async () => {
     const { put, open } = stage()
     await put("a")

@@ -43,15 +43,32 @@ export interface WatchRequest {
   readonly timeoutSeconds: number | undefined
 }
 
-interface Watcher {
+/** A class with `close`, and no closure beside it, since there may be tens of thousands. */
+class Watcher implements Watch {
   readonly request: WatchRequest
   readonly sink: WatchSink
-  /** Undefined selects everything in its group. */
-  readonly selection: Selection | undefined
   /** Set once the watch is open. */
   group: WatchGroup<Watcher> | undefined
   timer: Timer | undefined
   sentRevision: number
+  readonly #hub: Pick<WatchHub, "remove">
+
+  constructor(request: WatchRequest, sink: WatchSink, revision: number, hub: Pick<WatchHub, "remove">) {
+    this.request = request
+    this.sink = sink
+    this.sentRevision = revision
+    this.#hub = hub
+  }
+
+  /** Undefined selects everything in its group. */
+  get selection(): Selection | undefined {
+    const { selection } = this.request
+    return selection.everything ? undefined : selection
+  }
+
+  close(): void {
+    this.#hub.remove(this)
+  }
 }
 
 export interface WatchHubOptions {
@@ -91,44 +108,21 @@ export class WatchHub {
   watch(request: WatchRequest, sink: WatchSink): Watch {
     if (this.#closed)
       throw new ApiError("ServiceUnavailable", "the API server is shutting down", { retryAfterSeconds: 1 })
-    const { resource, namespace, selection } = request
+    const { resource, namespace } = request
     const view = viewOf(resource)
     const prefix = storagePrefix(resource, namespace)
-    const watcher: Watcher = {
-      request,
-      sink,
-      selection: selection.everything ? undefined : selection,
-      group: undefined,
-      timer: undefined,
-      sentRevision: this.#storage.revision,
-    }
+    const watcher = new Watcher(request, sink, this.#storage.revision, this)
     const missed = this.#missed(watcher, prefix)
     if (missed instanceof ApiError) {
       sink.end(missed)
-      return { close: () => undefined }
+      return watcher
     }
     const group = (watcher.group = this.#watchers.add(view, prefix, watcher))
     if (request.bookmarkEveryMs !== undefined) this.#bookmarks.add(watcher, request.bookmarkEveryMs)
-    if (request.timeoutSeconds !== undefined)
-      watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), request.timeoutSeconds * 1000)
-    const { sentRevision } = watcher
-    const begin = (shown: ShowsAtOnce): void => {
-      this.#alone(watcher, () => {
-        const first = firstFrames(request, missed, shown, sentRevision)
-        if (sink.sendFirst !== undefined) {
-          if (!isNothing(missed) || request.markInitialEnd) sink.sendFirst(first)
-          return true
-        }
-        const frames = [...first]
-        return frames.length === 0 || sink.send(new WatchBatch(frames))
-      })
-    }
-    if (view.atOnce !== undefined) begin(view.atOnce)
-    else
-      this.#lineOf(group).add(storedIn(missed), (shown) => {
-        if (group.watchers.has(watcher)) begin(shown)
-      })
-    return { close: () => void this.#remove(watcher) }
+    if (request.timeoutSeconds !== undefined) this.#endLater(watcher, request.timeoutSeconds)
+    if (view.atOnce !== undefined) this.#begin(watcher, missed, view.atOnce, watcher.sentRevision)
+    else this.#beginConverted(watcher, missed, group)
+    return watcher
   }
 
   /**
@@ -145,6 +139,33 @@ export class WatchHub {
     this.#closed = true
     this.#unsubscribe()
     for (const watcher of this.#watchers.all()) this.#end(watcher, undefined)
+  }
+
+  /** In a method of its own: a closure of `watch` would hold what was missed as long as the watch. */
+  #endLater(watcher: Watcher, seconds: number): void {
+    watcher.timer = this.#clock.setTimeout(() => this.#end(watcher, undefined), seconds * 1000)
+  }
+
+  /** Sends what a watch begins with. */
+  #begin(watcher: Watcher, missed: Missed, shown: ShowsAtOnce, sentRevision: number): void {
+    const { request, sink } = watcher
+    this.#alone(watcher, () => {
+      const first = firstFrames(request, missed, shown, sentRevision)
+      if (sink.sendFirst !== undefined) {
+        if (!isNothing(missed) || request.markInitialEnd) sink.sendFirst(first)
+        return true
+      }
+      const frames = [...first]
+      return frames.length === 0 || sink.send(new WatchBatch(frames))
+    })
+  }
+
+  /** As `#begin`, once a webhook has converted the objects. */
+  #beginConverted(watcher: Watcher, missed: Missed, group: WatchGroup<Watcher>): void {
+    const { sentRevision } = watcher
+    this.#lineOf(group).add(storedIn(missed), (shown) => {
+      if (group.watchers.has(watcher)) this.#begin(watcher, missed, shown, sentRevision)
+    })
   }
 
   /** Returns what a new watch begins with: the present objects, or the events since its revision. */
@@ -255,7 +276,7 @@ export class WatchHub {
   }
 
   #end(watcher: Watcher, error: ApiError | undefined): void {
-    if (!this.#remove(watcher)) return
+    if (!this.remove(watcher)) return
     try {
       watcher.sink.end(error)
     } catch (err) {
@@ -263,7 +284,8 @@ export class WatchHub {
     }
   }
 
-  #remove(watcher: Watcher): boolean {
+  /** Ends a watch without a word to its sink. Returns false when it was not open. */
+  remove(watcher: Watcher): boolean {
     if (watcher.group === undefined || !this.#watchers.remove(watcher.group, watcher)) return false
     watcher.timer?.cancel()
     if (watcher.group.watchers.size === 0) {

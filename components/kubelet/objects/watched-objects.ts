@@ -5,7 +5,7 @@
  */
 import { ApiError, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { Client, Watch, WatchEvent } from "../../../pkg/client/client.ts"
+import type { Client, Watch, WatchEvent, WatchHandlers } from "../../../pkg/client/client.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { TurnGate } from "../../../pkg/clock/turn-gate.ts"
 import { contain } from "../../../pkg/failure/contain.ts"
@@ -71,13 +71,18 @@ export class WatchedObjects {
     user: ObjectUser,
     about: string,
   ): ObjectUse<T> {
-    const key = `${resource.plural}/${namespace}/${name}`
+    const key = keyOf(resource, namespace, name)
     let followed = this.#followed.get(key) as Followed<T> | undefined
     if (followed === undefined) {
-      followed = new Followed(resource, namespace, name, this.#options, this.#gate, () => this.#followed.delete(key))
+      followed = new Followed(resource, namespace, name, this.#options, this.#gate, this)
       this.#followed.set(key, followed as unknown as Followed<KubeObject>)
     }
     return new Use(followed, user, about)
+  }
+
+  /** Called when the last use of an object has ended. */
+  unused(resource: Resource, namespace: string, name: string): void {
+    this.#followed.delete(keyOf(resource, namespace, name))
   }
 
   stop(): void {
@@ -85,6 +90,8 @@ export class WatchedObjects {
     this.#followed.clear()
   }
 }
+
+const keyOf = ({ plural }: Resource, namespace: string, name: string): string => `${plural}/${namespace}/${name}`
 
 /** A class instead of closures, since each pod has a few. A pod may use the same object twice. */
 class Use<T extends KubeObject> implements ObjectUse<T> {
@@ -96,7 +103,7 @@ class Use<T extends KubeObject> implements ObjectUse<T> {
     this.#followed = followed
     this.#user = user
     this.about = about
-    followed.uses.add(this)
+    followed.add(this)
   }
 
   tell(change: ObjectChange): void {
@@ -112,16 +119,17 @@ class Use<T extends KubeObject> implements ObjectUse<T> {
   }
 }
 
-class Followed<T extends KubeObject> {
-  readonly uses = new Set<Use<T>>()
+/** An object that is watched. Written so that it takes little memory: a pod can refer to 50,000, each of one use. */
+class Followed<T extends KubeObject> implements WatchHandlers<T> {
+  #use: Use<T> | undefined
+  /** Further uses than the first. */
+  #otherUses: Set<Use<T>> | undefined
   readonly #resource: Resource<T>
   readonly #namespace: string
   readonly #name: string
-  readonly #fieldSelector: string
   readonly #options: WatchedObjectsOptions
   readonly #gate: TurnGate
-  /** Called when the last use has ended. */
-  readonly #unused: () => void
+  readonly #all: Pick<WatchedObjects, "unused">
   #object: T | undefined
   #revision: string | undefined
   /** Resolves when it is known whether the object exists; rejects when the last attempt to read it failed. */
@@ -137,14 +145,13 @@ class Followed<T extends KubeObject> {
     name: string,
     options: WatchedObjectsOptions,
     gate: TurnGate,
-    unused: () => void,
+    all: Pick<WatchedObjects, "unused">,
   ) {
     this.#gate = gate
-    this.#unused = unused
+    this.#all = all
     this.#resource = resource
     this.#namespace = namespace
     this.#name = name
-    this.#fieldSelector = `metadata.name=${name}`
     this.#options = options
     this.#known = this.#list()
   }
@@ -154,10 +161,25 @@ class Followed<T extends KubeObject> {
     return this.#object
   }
 
+  add(use: Use<T>): void {
+    if (this.#use === undefined) this.#use = use
+    else (this.#otherUses ??= new Set()).add(use)
+  }
+
   release(use: Use<T>): void {
-    if (!this.uses.delete(use) || this.uses.size > 0) return
+    if (this.#use === use) this.#use = undefined
+    else if (this.#otherUses?.delete(use) !== true) return
+    if (this.#use !== undefined || (this.#otherUses?.size ?? 0) > 0) return
     this.stop()
-    this.#unused()
+    this.#all.unused(this.#resource as unknown as Resource, this.#namespace, this.#name)
+  }
+
+  get #uses(): readonly Use<T>[] {
+    return [...(this.#use === undefined ? [] : [this.#use]), ...(this.#otherUses ?? [])]
+  }
+
+  get #fieldSelector(): string {
+    return `metadata.name=${this.#name}`
   }
 
   stop(): void {
@@ -198,14 +220,11 @@ class Followed<T extends KubeObject> {
         allowWatchBookmarks: true,
         ...(this.#revision === undefined ? {} : { resourceVersion: this.#revision }),
       },
-      {
-        onEvent: (event) => this.#event(event),
-        onEnd: (error) => this.#ended(error),
-      },
+      this,
     )
   }
 
-  #event(event: WatchEvent<T>): void {
+  onEvent(event: WatchEvent<T>): void {
     if (this.#stopped || event.type === "ERROR") return
     this.#revision = event.object.metadata.resourceVersion
     this.#backoff = FIRST_BACKOFF_MS
@@ -223,7 +242,7 @@ class Followed<T extends KubeObject> {
   }
 
   #notify(existed: boolean): void {
-    for (const use of [...this.uses])
+    for (const use of this.#uses)
       try {
         use.tell({ exists: this.#object !== undefined, existed })
       } catch (err) {
@@ -231,7 +250,7 @@ class Followed<T extends KubeObject> {
       }
   }
 
-  #ended(error: ApiError | undefined): void {
+  onEnd(error: ApiError | undefined): void {
     this.#watch = undefined
     if (this.#stopped || isImmutable(this.#object)) return
     if (isReason(error, "Expired", "Gone")) this.#relist()
