@@ -115,6 +115,33 @@ describe("joining two sessions", () => {
     await client.closed
   })
 
+  test("ends the connection to the pod that the client resets, while the session goes on", async () => {
+    // given a connection to a program that neither reads nor ends
+    const gone = Promise.withResolvers<void>()
+    const echo = await echoPort()
+    const { outer, joined } = await behind(async (req, socket, head) => {
+      const session = (await acceptPortForward(req, socket, head))!
+      for await (const { port, data } of session)
+        if (port === 80) data.pipe(connectTcp({ port: echo, host: "127.0.0.1" })).pipe(data)
+        else {
+          data.write("ready")
+          void session.closed.then(gone.resolve)
+        }
+    })
+    const client = await connectPortForward({ url: `http://${outer}/portforward` })
+    const { data } = client.open(81)
+    await once(data, "readable")
+    // when
+    data.destroy()
+    // then
+    await gone.promise
+    const good = client.open(80)
+    good.data.end("hello")
+    expect(await text(good.data)).toBe("hello")
+    client.close()
+    await joined
+  })
+
   test("forwards port-forward connections and their errors", async () => {
     const echo = await echoPort()
     const { outer, joined } = await behind(async (req, socket, head) => {
