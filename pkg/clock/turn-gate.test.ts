@@ -29,3 +29,17 @@ test("a gate lets some callers pass at once, and the others in later turns, in o
   // and in a turn of its own the next caller passes at once
   expect(gate.pass()).toBeUndefined()
 })
+
+test("those who come in the turn of others that waited count with them, and wait behind those who still wait", async () => {
+  // given a gate for two in a turn, at which one waits
+  const turns: (() => void)[] = []
+  const gate = new TurnGate({ afterTurn: (run) => void turns.push(run) }, 2)
+  const comes = () => gate.pass() !== undefined
+  expect([comes(), comes(), comes()]).toEqual([false, false, true])
+  // when three come after it in its turn
+  turns.shift()!()
+  expect([comes(), comes(), comes()]).toEqual([false, true, true])
+  // and one after those two in theirs
+  turns.shift()!()
+  expect(comes()).toBe(true)
+})

@@ -16,7 +16,7 @@ export class TurnGate {
   /** Returns undefined to a caller that may pass at once; a promise that resolves in a later turn to others. */
   pass(): Promise<void> | undefined {
     this.#arm()
-    if (this.#passed < this.#most && this.#waiting.length === 0) {
+    if (this.#passed < this.#most) {
       this.#passed++
       return undefined
     }
