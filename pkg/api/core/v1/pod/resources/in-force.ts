@@ -1,4 +1,5 @@
 import { compareQuantities, quantity } from "../../../../../apimachinery/scalars/quantity.ts"
+import { byName } from "../../../../../cache/by-name.ts"
 import type { Container } from "../../container/container.ts"
 import type { Pod } from "../pod.ts"
 import type { ContainerStatus } from "../podstatus.ts"
@@ -17,11 +18,7 @@ type Texts = Readonly<Record<string, string>>
 
 /** Returns the resources that count of a container. */
 export function inForce({ status }: Pod, { name, resources }: Container, kind: Kind): Texts {
-  const statuses: readonly ContainerStatus[] = [
-    ...(status.containerStatuses ?? []),
-    ...(status.initContainerStatuses ?? []),
-  ]
-  const told = statuses.find((one) => one.name === name)
+  const told = byName(status.containerStatuses, name) ?? byName(status.initContainerStatuses, name)
   return largest(status, { wanted: resources[kind], told, kind })
 }
 
