@@ -11,24 +11,34 @@ const containersOf = ({ spec }: Pod) => [
 ]
 const volumesOf = ({ spec }: Pod): readonly Volume[] => spec.volumes ?? []
 
-/** The names of the objects to which a pod refers. */
-interface Names {
-  readonly secrets: ReadonlySet<string | undefined>
-  readonly configMaps: ReadonlySet<string | undefined>
-  readonly claims: ReadonlySet<string | undefined>
-}
+/** Called with each name; undefined where a place names nothing. */
+type Visit = (name: string | undefined) => void
 
 /** A pod with fewer volumes, sources and variables is searched. */
 const LONG = 100
-/** The names of long pods: a node that asks for each of 50,000 objects would be answered in time of their square. */
-const indexes = new WeakMap<Pod, Names>()
 
-/** Returns undefined for a pod that is to be searched. */
-function indexOf(pod: Pod): Names | undefined {
-  if (lengthOf(pod) < LONG) return undefined
-  let names = indexes.get(pod)
-  if (names === undefined) indexes.set(pod, (names = namesOf(pod)))
-  return names
+/**
+ * Returns a function that tells whether a pod refers to an object by one of the names that `visitNames` finds. Those of
+ * a long pod are kept: a node that asks for each of 50,000 objects would be answered in time of their square.
+ */
+function references(visitNames: (pod: Pod, visit: Visit) => void): (pod: Pod, name: string) => boolean {
+  const known = new WeakMap<Pod, ReadonlySet<string | undefined>>()
+  return (pod, name) => {
+    if (lengthOf(pod) < LONG) {
+      let isFound = false
+      visitNames(pod, (each) => {
+        if (each === name) isFound = true
+      })
+      return isFound
+    }
+    let names = known.get(pod)
+    if (names === undefined) {
+      const found = new Set<string | undefined>()
+      visitNames(pod, (each) => void found.add(each))
+      known.set(pod, (names = found))
+    }
+    return names.has(name)
+  }
 }
 
 function lengthOf(pod: Pod): number {
@@ -40,74 +50,44 @@ function lengthOf(pod: Pod): number {
   return length
 }
 
-function namesOf(pod: Pod): Names {
-  const secrets = new Set<string | undefined>()
-  const configMaps = new Set<string | undefined>()
-  const claims = new Set<string | undefined>()
-  for (const { name } of pod.spec.imagePullSecrets ?? []) secrets.add(name)
-  for (const volume of volumesOf(pod)) {
-    for (const secret of secretsOfVolume(volume)) secrets.add(secret)
-    configMaps.add(volume.configMap?.name)
-    for (const source of volume.projected?.sources ?? []) configMaps.add(source.configMap?.name)
-    claims.add(volume.persistentVolumeClaim?.claimName)
-    if (volume.ephemeral !== undefined) claims.add(`${pod.metadata.name ?? ""}-${volume.name}`)
-  }
-  for (const { env = [], envFrom = [] } of containersOf(pod)) {
-    for (const { valueFrom } of env) {
-      secrets.add(valueFrom?.secretKeyRef?.name)
-      configMaps.add(valueFrom?.configMapKeyRef?.name)
-    }
-    for (const { secretRef, configMapRef } of envFrom) {
-      secrets.add(secretRef?.name)
-      configMaps.add(configMapRef?.name)
-    }
-  }
-  return { secrets, configMaps, claims }
-}
-
 /** Source: pkg/api/v1/pod/util.go VisitPodSecretNames. */
-export const usesSecret = (pod: Pod, name: string): boolean =>
-  indexOf(pod)?.secrets.has(name) ??
-  (pod.spec.imagePullSecrets?.some((secret) => secret.name === name) === true ||
-    volumesOf(pod).some((volume) => secretsOfVolume(volume).includes(name)) ||
-    containersOf(pod).some(
-      ({ env, envFrom }) =>
-        env?.some(({ valueFrom }) => valueFrom?.secretKeyRef?.name === name) === true ||
-        envFrom?.some(({ secretRef }) => secretRef?.name === name) === true,
-    ))
+export const usesSecret = references((pod, visit) => {
+  for (const { name } of pod.spec.imagePullSecrets ?? []) visit(name)
+  for (const volume of volumesOf(pod)) visitSecrets(volume, visit)
+  for (const { env, envFrom } of containersOf(pod)) {
+    for (const { valueFrom } of env ?? []) visit(valueFrom?.secretKeyRef?.name)
+    for (const { secretRef } of envFrom ?? []) visit(secretRef?.name)
+  }
+})
 
-function secretsOfVolume(volume: Volume): readonly (string | undefined)[] {
+function visitSecrets(volume: Volume, visit: Visit): void {
   const { secret, projected, azureFile, cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos, csi } = volume
-  return [
-    secret?.secretName,
-    ...(projected?.sources ?? []).map((source) => source.secret?.name),
-    azureFile?.secretName,
-    ...[cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos].map((source) => source?.secretRef?.name),
-    csi?.nodePublishSecretRef?.name,
-  ]
+  visit(secret?.secretName)
+  for (const source of projected?.sources ?? []) visit(source.secret?.name)
+  visit(azureFile?.secretName)
+  for (const source of [cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos]) visit(source?.secretRef?.name)
+  visit(csi?.nodePublishSecretRef?.name)
 }
 
 /** Source: pkg/api/v1/pod/util.go VisitPodConfigmapNames. */
-export const usesConfigMap = (pod: Pod, name: string): boolean =>
-  indexOf(pod)?.configMaps.has(name) ??
-  (volumesOf(pod).some(
-    ({ configMap, projected }) =>
-      configMap?.name === name || projected?.sources?.some((source) => source.configMap?.name === name) === true,
-  ) ||
-    containersOf(pod).some(
-      ({ env, envFrom }) =>
-        env?.some(({ valueFrom }) => valueFrom?.configMapKeyRef?.name === name) === true ||
-        envFrom?.some(({ configMapRef }) => configMapRef?.name === name) === true,
-    ))
+export const usesConfigMap = references((pod, visit) => {
+  for (const { configMap, projected } of volumesOf(pod)) {
+    visit(configMap?.name)
+    for (const source of projected?.sources ?? []) visit(source.configMap?.name)
+  }
+  for (const { env, envFrom } of containersOf(pod)) {
+    for (const { valueFrom } of env ?? []) visit(valueFrom?.configMapKeyRef?.name)
+    for (const { configMapRef } of envFrom ?? []) visit(configMapRef?.name)
+  }
+})
 
 /** Whether the pod uses the claim. The claim of an ephemeral volume is named `<pod>-<volume>`. */
-export const usesClaim = (pod: Pod, name: string): boolean =>
-  indexOf(pod)?.claims.has(name) ??
-  volumesOf(pod).some(
-    ({ name: volume, persistentVolumeClaim, ephemeral }) =>
-      persistentVolumeClaim?.claimName === name ||
-      (ephemeral !== undefined && `${pod.metadata.name ?? ""}-${volume}` === name),
-  )
+export const usesClaim = references((pod, visit) => {
+  for (const { name, persistentVolumeClaim, ephemeral } of volumesOf(pod)) {
+    visit(persistentVolumeClaim?.claimName)
+    if (ephemeral !== undefined) visit(`${pod.metadata.name ?? ""}-${name}`)
+  }
+})
 
 /** Source: k8s.io/dynamic-resource-allocation resourceclaim Name. */
 export const usesResourceClaim = ({ spec, status }: Pod, name: string): boolean =>
