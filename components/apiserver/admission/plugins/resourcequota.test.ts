@@ -3,6 +3,7 @@ import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { MemoryStorage } from "../../../../pkg/storage/memory.ts"
+import type { StorageEvent } from "../../../../pkg/storage/storage.ts"
 import { Objects } from "../../cacher/objects.ts"
 import { handClock } from "../../cacher/hand-clock.fixtures.ts"
 import { storageKey } from "../../cacher/view.ts"
@@ -10,10 +11,12 @@ import type { AdmissionAttributes } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { resourceQuota } from "./resourcequota.ts"
 
-/** A namespace with a quota of ConfigMaps. */
-async function stage(room: number) {
+/** A namespace with a quota of ConfigMaps. The plugin sees the events of the store as `shown` returns them. */
+async function stage(room: number, shown = (event: StorageEvent) => event) {
   const { clock } = handClock()
   const storage = new MemoryStorage({ clock, frozen: true })
+  const subscribe = storage.subscribe.bind(storage)
+  storage.subscribe = (listener, prefixes) => subscribe((events) => listener(events.map(shown)), prefixes)
   const store = (resource: Resource, object: KubeObject) =>
     storage.write({ key: storageKey(resource, object.metadata), object, expected: 0, time: clock.now(), author: "u" })
   await store(
@@ -70,4 +73,27 @@ test("objects that were counted before are not read again for the next one", asy
   // then
   const lists = list.mock.calls.filter(([prefix]) => prefix === "/registry/core/configmaps/default/")
   expect(lists).toHaveLength(1)
+})
+
+test("an object that cannot be read when it is written counts as soon as it can be", async () => {
+  // given a quota that was counted
+  const unreadable = (event: StorageEvent): StorageEvent => ({
+    ...event,
+    stored: {
+      ...event.stored,
+      get object(): KubeObject {
+        throw new Error("encrypted with a key that is not here yet")
+      },
+    },
+  })
+  const { store, plugin, coming, admit } = await stage(1, (event) =>
+    event.key.endsWith("/b") ? unreadable(event) : event,
+  )
+  const first = coming("a")
+  await admit(first)
+  plugin.settled!(first, false)
+  // when
+  await store(ConfigMap as Resource, coming("b").object!)
+  // then
+  await expect(admit(coming("c"))).rejects.toThrow("used: configmaps=1, limited: configmaps=1")
 })

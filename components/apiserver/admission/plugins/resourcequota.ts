@@ -56,7 +56,13 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
   storage.subscribe((events) => {
     for (const { key, type, stored, previous } of events) {
       const place = key.slice(0, key.lastIndexOf("/") + 1)
-      if (tallies.follows(place)) tallies.change(place, previous?.object, type === "delete" ? undefined : stored.object)
+      if (tallies.follows(place))
+        try {
+          tallies.change(place, previous?.object, type === "delete" ? undefined : stored.object)
+        } catch {
+          // The object cannot be read: another server may have encrypted it with a key that is not here yet.
+          tallies.countAnew(place)
+        }
       if (type === "delete" && place.startsWith(quotas)) tallies.forget(stored.object.metadata)
     }
   })
