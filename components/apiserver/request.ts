@@ -99,9 +99,9 @@ export interface NonResourceRequest {
 export interface WatchSink {
   /**
    * Takes the frames with which the watch begins: what there is, or what the client has missed. Each is made when it is
-   * asked for. A sink without it gets them all at once by `send`.
+   * asked for; `failed` is called when that, or its encoding, throws. A sink without it gets all at once by `send`.
    */
-  sendFirst?(frames: Iterable<WatchFrame>): void
+  sendFirst?(frames: Iterable<WatchFrame>, failed: (err: unknown) => void): void
   /**
    * Takes frames in the order of their revisions. Returns false when the receiver is too far behind; the watch is
    * closed then. The batch is shared.

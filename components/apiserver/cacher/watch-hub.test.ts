@@ -126,6 +126,23 @@ describe("a watch", () => {
     expect(open({ resourceVersion: "1" }).seen).toEqual(["ADDED b@2"])
   })
 
+  test("that begins with an object that cannot be sent ends with an error", async () => {
+    // given
+    const { storage, hub, put } = stage()
+    await put("a")
+    const ends: unknown[] = []
+    const request = { user: { name: "x", groups: [] }, verb: "watch", resource: ConfigMap, options: {} }
+    // when
+    watch({ storage, hub } as unknown as RegistryContext, request as unknown as ApiRequest, {
+      sendFirst: (_frames, failed) => failed(new TypeError("a mistake in the encoder")),
+      send: () => true,
+      end: (error) => void ends.push(error),
+    })
+    // then
+    expect(ends).toMatchObject([{ code: 500, reason: "InternalError" }])
+    expect([...hub.counts().values()]).toEqual([])
+  })
+
   test("whose receiver throws at the end keeps no other from its end", () => {
     // given
     const { hub, open } = stage()

@@ -152,7 +152,7 @@ export class WatchHub {
     this.#alone(watcher, () => {
       const first = firstFrames(request, missed, shown, sentRevision)
       if (sink.sendFirst !== undefined) {
-        if (!isNothing(missed) || request.markInitialEnd) sink.sendFirst(first)
+        if (!isNothing(missed) || request.markInitialEnd) sink.sendFirst(first, (err) => this.#fail(watcher, err))
         return true
       }
       const frames = [...first]
@@ -269,10 +269,14 @@ export class WatchHub {
     try {
       if (!send()) this.#end(watcher, undefined)
     } catch (err) {
-      const { resource, namespace } = watcher.request
-      contain("watch", err, this.#log, { resource: resource.plural, namespace })
-      this.#end(watcher, ApiError.from(err))
+      this.#fail(watcher, err)
     }
+  }
+
+  #fail(watcher: Watcher, err: unknown): void {
+    const { resource, namespace } = watcher.request
+    contain("watch", err, this.#log, { resource: resource.plural, namespace })
+    this.#end(watcher, ApiError.from(err))
   }
 
   #end(watcher: Watcher, error: ApiError | undefined): void {

@@ -1,4 +1,3 @@
-import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { WatchBatch, type WatchFrame } from "../../cacher/frame.ts"
 
@@ -19,8 +18,10 @@ export interface Outlet {
   full(): Promise<void> | undefined
   /** Whether nothing can be written any more. */
   isOver(): boolean
-  /** Called once: all was written (and nothing waits), or the watch has to be cut off, maybe with an error. */
-  done(how: "written" | "cut", error?: ApiError): void
+  /** Called when an event cannot be made or encoded, and no other is written: the watch is to end with that error. */
+  failed(err: unknown): void
+  /** Called once: all was written (and nothing waits), or the watch has to be cut off. */
+  done(how: "written" | "cut"): void
 }
 
 /**
@@ -73,7 +74,8 @@ export class InitialEvents {
       if (part === undefined) return this.#finish("written")
       this.#outlet.write(part)
     } catch (err) {
-      return this.#finish("cut", ApiError.from(err))
+      this.#outlet.failed(err)
+      return this.#finish("written")
     }
     if (this.#isExhausted && this.#later.length === 0) return this.#finish("written")
     const read = this.#outlet.full()
@@ -103,10 +105,10 @@ export class InitialEvents {
     return later
   }
 
-  #finish(how: "written" | "cut", error?: ApiError): void {
+  #finish(how: "written" | "cut"): void {
     if (this.#isDone) return
     this.#isDone = true
     this.#later = []
-    this.#outlet.done(how, error)
+    this.#outlet.done(how)
   }
 }

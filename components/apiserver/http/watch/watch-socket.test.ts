@@ -31,7 +31,12 @@ test.each([
   const names = Array.from({ length: count }, (_, i) => `n${i}`)
   const pipeline: Pick<Pipeline, "watch"> = {
     watch(_request, sink) {
-      sink.sendFirst!(names.map((name) => frame(name, { a: "x".repeat(bytes) })))
+      sink.sendFirst!(
+        names.map((name) => frame(name, { a: "x".repeat(bytes) })),
+        (err) => {
+          throw err
+        },
+      )
       sink.send(frame("later").alone)
       return { close: () => undefined }
     },

@@ -46,13 +46,13 @@ export async function watchOverWebSocket(
     if (endError !== undefined) ws.send(encoder.error(endError), { binary: !encoder.text })
     ws.close(1000)
   }
-  const outlet: Outlet = {
+  const outlet: Omit<Outlet, "failed"> = {
     write,
     full: () => (socket.writableNeedDrain ? drained(socket) : undefined),
     isOver: () => ws?.readyState !== ws?.OPEN,
-    done(how, error) {
+    done(how) {
       first = undefined
-      if (how === "cut" || error !== undefined) ws?.terminate()
+      if (how === "cut") ws?.terminate()
       else if (isEnded) close()
     },
   }
@@ -61,8 +61,8 @@ export async function watchOverWebSocket(
     return ws === undefined ? early.push(batch) > 0 : write(batch)
   }
   const sink: WatchSink = {
-    sendFirst(frames) {
-      first = new InitialEvents(frames, outlet, clock)
+    sendFirst(frames, failed) {
+      first = new InitialEvents(frames, { ...outlet, failed }, clock)
       if (ws !== undefined) first.begin()
     },
     send,

@@ -19,6 +19,9 @@ const frame = (name: string): WatchFrame =>
     ),
   )
 const frames = (count: number) => Array.from({ length: count }, (_, i) => frame(`n${i}`))
+const fail = (err: unknown): never => {
+  throw err
+}
 const NAMES = Array.from({ length: 250 }, (_, i) => `n${i}`)
 
 /** A stream over a response that notes what is written, with turns that the test takes. */
@@ -67,7 +70,7 @@ test("many initial events are written in several turns, and later events after t
   // given
   const { stream, events, names, turn, turnsLeft } = opened()
   // when
-  stream.sendFirst(frames(250))
+  stream.sendFirst(frames(250), fail)
   expect(names()).toEqual(NAMES.slice(0, 100))
   expect(stream.send(frame("later").alone)).toBe(true)
   turn()
@@ -93,7 +96,7 @@ test("events of one commit are written at once, however many they are", () => {
 test("a watch that ends while initial events wait writes them before the reason", () => {
   // given
   const { stream, res, names, turn } = opened()
-  stream.sendFirst(frames(250))
+  stream.sendFirst(frames(250), fail)
   // when
   stream.end(new ApiError("Expired", "too old"))
   turn()
@@ -105,7 +108,7 @@ test("a watch that ends while initial events wait writes them before the reason"
 
 test("nothing more is written for a client that has gone", () => {
   const { stream, res, names, turn, turnsLeft } = opened()
-  stream.sendFirst(frames(250))
+  stream.sendFirst(frames(250), fail)
   res.destroyed = true
   turn()
   expect(names()).toHaveLength(100)
@@ -122,7 +125,7 @@ describe("a client that does not read its initial events", () => {
     }
     const client = opened()
     client.res.writableNeedDrain = true
-    client.stream.sendFirst(all())
+    client.stream.sendFirst(all(), fail)
     return { ...client, made: () => made }
   }
   const batch = (size: number) => frame(`later-${"x".repeat(size)}`).alone
@@ -170,16 +173,27 @@ describe("a client that does not read its initial events", () => {
   })
 })
 
-test("a watch ends alone if an object it begins with cannot be sent", () => {
-  const { stream, res, turn } = opened()
+test("a watch that begins with an object that cannot be sent gets those before it, and the reason", () => {
+  // given
+  const { stream, res, names, turn, turnsLeft } = opened()
+  const failed: unknown[] = []
   stream.sendFirst(
     (function* () {
-      yield* frames(150)
+      yield* frames(100)
       throw new Error("cannot be converted")
     })(),
+    (err) => {
+      failed.push(err)
+      stream.end(ApiError.from(err))
+    },
   )
+  stream.send(frame("later").alone)
+  // when
   turn()
-  expect(res.destroyed).toBe(true)
+  // then
+  expect(failed).toEqual([new Error("cannot be converted")])
+  expect(names()).toEqual([...NAMES.slice(0, 100), "InternalError"])
+  expect([res.writableEnded, turnsLeft()]).toEqual([true, 0])
 })
 
 test("a client may be behind by some megabytes of later events", () => {

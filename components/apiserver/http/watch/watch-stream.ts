@@ -53,7 +53,7 @@ export class WatchStream implements WatchSink {
     res.write("")
   }
 
-  sendFirst(frames: Iterable<WatchFrame>): void {
+  sendFirst(frames: Iterable<WatchFrame>, failed: (err: unknown) => void): void {
     let waiting: Promise<void> | undefined
     const outlet: Outlet = {
       write: (batch) => {
@@ -63,11 +63,11 @@ export class WatchStream implements WatchSink {
       },
       full: () => waiting,
       isOver: () => this.isOver(),
-      done: (how, error) => {
+      failed,
+      done: (how) => {
         this.first = undefined
         if (how === "cut") this.behind = true
-        if (error !== undefined && !this.isOver()) this.exchange.res.destroy()
-        else if (how === "cut" || this.ending !== undefined) this.finish(this.ending ?? undefined)
+        if (how === "cut" || this.ending !== undefined) this.finish(this.ending ?? undefined)
       },
     }
     this.first = new InitialEvents(frames, outlet, this.clock)
