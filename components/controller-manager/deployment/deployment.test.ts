@@ -99,4 +99,32 @@ describe("Deployment", () => {
     expect((await client.list(ReplicaSet)).items).toEqual([])
     expect((await client.list(Pod)).items).toEqual([])
   })
+
+  test("takes no more old pods while those that it took before are still there", async () => {
+    // given a rollout whose ReplicaSets are played by the test: two of four old pods are to go
+    const components = { controllers: { disabled: ["replicaset-controller"] }, scheduler: false }
+    await using cluster = await startCluster({ components })
+    const { client } = cluster
+    const setOf = async (image: string) =>
+      (await client.list(ReplicaSet)).items.find(({ spec }) => spec.template!.spec!.containers[0]!.image === image)!
+    const has = async (image: string, count: number) => {
+      const set = await setOf(image)
+      const observedGeneration = set.metadata.generation!
+      const status = { replicas: count, readyReplicas: count, availableReplicas: count, observedGeneration }
+      await client.updateStatus(ReplicaSet, { ...set, status })
+      await cluster.settle()
+    }
+    const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } }
+    await cluster.apply({ ...web(4, "web:1", { strategy }), apiVersion: "apps/v1", kind: "Deployment" })
+    await has("web:1", 4)
+    await cluster.apply({ ...web(4, "web:2", { strategy }), apiVersion: "apps/v1", kind: "Deployment" })
+    expect((await setOf("web:1")).spec.replicas).toBe(2)
+    // when a new pod is available, and no old one has gone
+    await has("web:2", 1)
+    // then the old ones stay: two must be available
+    expect((await setOf("web:1")).spec.replicas).toBe(2)
+    // and one goes when the two have gone
+    await has("web:1", 2)
+    expect((await setOf("web:1")).spec.replicas).toBe(1)
+  })
 })

@@ -42,7 +42,9 @@ function resizeCurrent(
 
 async function shrinkOld(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<boolean> {
   const old = sets.old.filter(isActive)
-  if (old.length === 0) return false
+  // Pods that a ReplicaSet has yet to take away count as available: what else may go is seen when they are gone.
+  const isShrinking = old.some(({ spec, status }) => (status.availableReplicas ?? 0) > spec.replicas)
+  if (old.length === 0 || isShrinking) return false
   const minAvailable = deployment.spec.replicas - bounds(deployment).maxUnavailable
   const currentUnavailable =
     sets.current === undefined ? 0 : sets.current.spec.replicas - (sets.current.status.availableReplicas ?? 0)
