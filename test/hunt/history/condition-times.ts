@@ -26,9 +26,11 @@ export const timesTransitions: WriteInvariant = ({ type, object, previous, time 
       const before = conditionsOf(previous).find((one) => one.type === condition.type)
       const [was, is] = [before?.lastTransitionTime, condition.lastTransitionTime]
       if (before === undefined || was === undefined || is === undefined) continue
-      // A sandbox that is made anew was away for a moment that a kubelet may not tell.
-      if (object.kind === "Pod" && condition.type === "PodReadyToStartContainers") continue
-      if (before.status === condition.status && was !== is && !(object.kind === "Pod" && hasOthers(object, previous)))
+      const mayDiffer =
+        object.kind === "Pod" &&
+        (hasOthers(object, previous) ||
+          (condition.type === "PodReadyToStartContainers" && hasOtherAddress(object, previous)))
+      if (before.status === condition.status && was !== is && !mayDiffer)
         problems.push(`is ${condition.type}=${condition.status} since ${was}, and then since ${is}`)
       // A clock that is set, and one that is slow, write earlier times.
       const now = Date.parse(time)
@@ -48,6 +50,12 @@ const hasOthers = (pod: KubeObject, before: KubeObject): boolean => {
     return JSON.stringify([containerStatuses, initContainerStatuses, phase])
   }
   return containersOf(pod) !== containersOf(before)
+}
+
+/** Whether the pod has another sandbox: the one before was away for a moment that a kubelet may not tell. */
+const hasOtherAddress = (pod: KubeObject, before: KubeObject): boolean => {
+  const addressOf = (object: KubeObject & { readonly status?: { readonly podIP?: string } }) => object.status?.podIP
+  return addressOf(pod) !== addressOf(before)
 }
 
 function conditionsOf({ status }: KubeObject & { readonly status?: unknown }): readonly Condition[] {

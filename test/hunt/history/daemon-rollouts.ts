@@ -19,9 +19,10 @@ export const keepsOneOnEachNode: WriteInvariant = (write, seen) => {
   const pods = seen.all<Pod>("Pod").filter((pod) => controllerOf(pod)?.uid === uid)
   const pod = object as Pod
   const name = nameOf(sets.at(-1)!)
+  const surges = sets.some(({ spec }) => resolved(spec.updateStrategy?.rollingUpdate?.maxSurge, 100, "up") > 0)
   if (type === "create") {
     const mine = pods.filter((one) => isPodActive(one) && targetOf(one) === targetOf(pod))
-    const most = sets.some(({ spec }) => resolved(spec.updateStrategy?.rollingUpdate?.maxSurge, 100, "up") > 0) ? 2 : 1
+    const most = surges ? 2 : 1
     return mine.length > most ? [`${name} has ${mine.length} pods on ${targetOf(pod)}`] : []
   }
   const before = previous as Pod | undefined
@@ -37,12 +38,14 @@ export const keepsOneOnEachNode: WriteInvariant = (write, seen) => {
     const tolerations = [...(template?.spec?.tolerations ?? []), ...added]
     return { ...pod, spec: { ...pod.spec, tolerations } }
   })
+  // NoSchedule is a reason only with maxSurge, where an old pod would wait for one that cannot come.
+  const isReason = (taint: string) => surges || taint.endsWith(":NoExecute")
   const isWanted = nodes.some(
     ({ metadata }) =>
       metadata.name === targetOf(pod) &&
       seen
         .recent<Node>("Node", metadata.uid)
-        .every((node) => successors.every((one) => keptOffBy(one, node).length === 0)),
+        .every((node) => successors.every((one) => !keptOffBy(one, node).some(isReason))),
   )
   const hasOther = pods.some(
     (one) => one.metadata.uid !== pod.metadata.uid && isPodActive(one) && targetOf(one) === targetOf(pod),

@@ -64,6 +64,14 @@ describe("an invariant of every write", () => {
     },
   ])
 
+  const sandbox = (second: number, podIP: string) => ({
+    object: pod("a", {
+      status: {
+        podIP,
+        conditions: [{ type: "PodReadyToStartContainers", status: "True", lastTransitionTime: at(second) }],
+      },
+    }),
+  })
   finds("timesTransitions", [
     {
       says: "is Available=True since 2026-01-01T00:00:00Z, and then since 2026-01-01T00:00:09Z",
@@ -74,6 +82,11 @@ describe("an invariant of every write", () => {
       says: "is Available=False since 2026-01-01T00:00:05Z, before 2026-01-01T00:00:09Z",
       broken: [{ object: deployment({}, since("True", 9)), after: 9 }, { object: deployment({}, since("False", 5)) }],
       sound: [{ object: deployment({}, since("True", 9)), after: 9 }, { object: deployment({}, since("False", 9)) }],
+    },
+    {
+      says: "is PodReadyToStartContainers=True since 2026-01-01T00:00:00Z, and then since 2026-01-01T00:00:09Z",
+      broken: [sandbox(0, "10.42.0.4"), { ...sandbox(9, "10.42.0.4"), after: 9 }],
+      sound: [sandbox(0, "10.42.0.4"), { ...sandbox(9, "10.42.0.7"), after: 9 }],
     },
   ])
 

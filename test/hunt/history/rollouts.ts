@@ -56,7 +56,6 @@ export const keepsTheRollout: WriteInvariant = (write, seen) => {
         : []),
     ]
   }
-  if (!seen.course.wasCalm(seen.now - 600_000, seen.now)) return []
   const least = Math.min(...deployments.map((one) => (one.spec.replicas ?? 1) - fencesOf(one).unavailable))
   // While a Deployment is scaled, all its ReplicaSets are scaled, and recreated ones are ended at once.
   const isScaled = deployments.some(

@@ -1,6 +1,6 @@
 /** The invariants of controllers, each with a history that breaks it. */
 import { describe } from "bun:test"
-import { at, by, finds, make, ownedBy, pod, READY, type Step } from "./broken.fixtures.ts"
+import { at, by, finds, make, ownedBy, pod, READY, START, type Step } from "./broken.fixtures.ts"
 
 const born = (name: string, kind: string, owner: string, controller: string, fields: object = {}): Step => ({
   object: pod(name, { metadata: ownedBy(kind, owner), spec: { nodeName: undefined }, ...fields }),
@@ -152,6 +152,12 @@ describe("an invariant of controllers", () => {
       sound: [web(ONE_MORE), scaled("old", 4, 4), scaled("new", 1), scaled("new", 1, 1), scaled("old", 3, 4)],
     },
     {
+      says: "lowers old by 1, and keeps 3 available pods of 4",
+      broken: [web(ONE_MORE), scaled("old", 4, 4), scaled("new", 1), scaled("old", 3, 4)],
+      sound: [web(ONE_MORE), scaled("old", 4, 4), scaled("new", 1), scaled("new", 1, 1), scaled("old", 3, 4)],
+      troubles: [{ from: START, to: START + 9000, is: "crashed" }],
+    },
+    {
       says: "is recreated, and starts new beside Pod default/a",
       broken: [web({}, "Recreate"), ready("a", "ReplicaSet", "old"), { ...scaled("old", 0) }, scaled("new", 4)],
       sound: [web({}, "Recreate"), scaled("old", 0), scaled("new", 4)],
@@ -162,6 +168,9 @@ describe("an invariant of controllers", () => {
     object: make("DaemonSet", "agent", { spec: { updateStrategy: { rollingUpdate } } }),
   })
   const NODES = ["node-0", "node-1", "node-2"].map((name): Step => ({ object: make("Node", name) }))
+  const tainted = (effect: string, name = "node-1"): Step => ({
+    object: make("Node", name, { spec: { taints: [{ key: "gpu", value: "yes", effect }] } }),
+  })
   const agent = (name: string, node: string) => ready(name, "DaemonSet", "agent", { spec: { nodeName: node } })
   const taken = (name: string, node: string) =>
     deleted(name, "DaemonSet", "agent", "daemon-set-controller", { spec: { nodeName: node } })
@@ -180,6 +189,19 @@ describe("an invariant of controllers", () => {
       says: "takes b away, and then 2 nodes have none, of at most 1",
       broken: [...NODES, daemons({ maxUnavailable: 1 }), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
       sound: [...NODES, daemons({ maxUnavailable: 2 }), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
+    },
+    {
+      says: "takes b away, and then 2 nodes have none, of at most 1",
+      broken: [...NODES, tainted("NoSchedule"), daemons({}), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
+      sound: [...NODES, tainted("NoExecute"), daemons({}), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
+    },
+    {
+      says: "takes b away, and then 2 nodes have none, of at most 0",
+      broken: [...NODES, daemons({ maxSurge: 1 }), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
+      sound: [
+        ...[...NODES, tainted("NoSchedule", "node-0"), tainted("NoSchedule"), daemons({ maxSurge: 1 })],
+        ...[...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
+      ],
     },
   ])
 
