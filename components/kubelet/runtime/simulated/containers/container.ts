@@ -10,6 +10,7 @@ import type { MemoryFiles } from "../machine/memory-files.ts"
 import type { PodClients, SendingPod } from "../machine/pod-clients.ts"
 import { Connections } from "./connections.ts"
 import { ProcessorTime } from "./processor-time.ts"
+import { statusOf, userOf } from "./container-status.ts"
 import { environmentIn, programOf, type Program } from "./program.ts"
 import { shellResult, understood } from "./shell.ts"
 
@@ -294,35 +295,7 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   status(): ContainerStatus {
-    const { config } = this
-    const nanos = (ms: number) => ms * 1e6
-    return {
-      id: this.id,
-      metadata: { name: this.name, attempt: this.attempt },
-      state: this.state,
-      createdAt: nanos(this.createdAt),
-      startedAt: nanos(this.startedAt),
-      finishedAt: nanos(this.finishedAt),
-      exitCode: this.exitCode,
-      image: {
-        image: this.image,
-        annotations: {},
-        userSpecifiedImage: config.image?.userSpecifiedImage ?? "",
-        runtimeHandler: "",
-        imageRef: this.#imageId,
-      },
-      imageRef: this.#imageId,
-      reason: this.reason,
-      message: "",
-      labels: config.labels ?? {},
-      annotations: config.annotations ?? {},
-      mounts: (config.mounts ?? []) as ContainerStatus["mounts"],
-      logPath: this.logPath,
-      resources: undefined,
-      imageId: this.#imageId,
-      user: this.#user,
-      stopSignal: config.stopSignal ?? "SIGNAL_RUNTIME_DEFAULT",
-    }
+    return statusOf(this, this.#imageId, this.#user)
   }
 
   #run(program: Program | undefined): void {
@@ -388,15 +361,6 @@ export class SimulatedContainer implements ContainerHandle {
     this.#toldToStop = true
     this.#stopping?.abort(STOPPED)
   }
-}
-
-/** The user of most containers. */
-const ROOT: ContainerStatus["user"] = { linux: { uid: 0, gid: 0, supplementalGroups: [] } }
-
-function userOf(security: NonNullable<ContainerConfig["linux"]>["securityContext"]): ContainerStatus["user"] {
-  const { runAsUser, runAsGroup, supplementalGroups = [] } = security ?? {}
-  const linux = { uid: runAsUser?.value ?? 0, gid: runAsGroup?.value ?? 0, supplementalGroups: [...supplementalGroups] }
-  return linux.uid === 0 && linux.gid === 0 && linux.supplementalGroups.length === 0 ? ROOT : { linux }
 }
 
 const answerOf = (answer: ExecAnswer): Exclude<ExecAnswer, number | string> =>
