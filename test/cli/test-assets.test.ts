@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn, type ChildProcess } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { get, request } from "node:https"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import { createCa, issueCertificate } from "../../pkg/pki/certificate.ts"
 import { freePort, k3ts } from "./k3ts.ts"
 
@@ -150,9 +150,27 @@ describe("the folder of test-assets", () => {
   })
 
   test("is made anew over what is there, and leaves other files", async () => {
+    // given a program that is a link to one of others
+    const others = join(root, "etcd-of-others")
+    writeFileSync(others, "theirs")
+    rmSync(join(assets, "etcd"))
+    symlinkSync(others, join(assets, "etcd"))
     writeFileSync(join(assets, "other"), "mine")
+    // when
     expect((await k3ts(["test-assets", "make", assets])).code).toBe(0)
+    // then
     expect(readFileSync(join(assets, "other"), "utf8")).toBe("mine")
+    expect(readFileSync(others, "utf8")).toBe("theirs")
+    expect(readFileSync(join(assets, "etcd"), "utf8")).toStartWith("#!/bin/sh\n")
+    expect(statSync(join(assets, "etcd")).mode & 0o777).toBe(0o755)
+  })
+
+  test("has the kubectl of the PATH, also where the PATH names its folder from here", async () => {
+    const bin = mkdtempSync(join(root, "bin-"))
+    writeFileSync(join(bin, "kubectl"), "#!/bin/sh\n", { mode: 0o755 })
+    const made = mkdtempSync(join(root, "own-"))
+    expect((await k3ts(["test-assets", "make", made], { PATH: relative(process.cwd(), bin) })).code).toBe(0)
+    expect(readFileSync(join(made, "kubectl"), "utf8")).toBe("#!/bin/sh\n")
   })
 })
 

@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs"
+import { delimiter, join, resolve } from "node:path"
+import { replaceFile } from "../../../pkg/files/files.ts"
 import { defineCommand, type CommandGroup } from "../cli/command.ts"
 import { kubeApiServer } from "../test-assets/api-server.ts"
 import { etcd } from "../test-assets/etcd.ts"
@@ -23,12 +24,9 @@ const make = defineCommand({
     const folder = read.value
     mkdirSync(folder, { recursive: true })
     for (const program of PROGRAMS) {
-      const path = join(folder, program)
-      // Whatever is there may be a link to a program that others use.
-      rmSync(path, { force: true })
       const words = [...ownProgram(), "test-assets", program].map(quoted).join(" ")
-      writeFileSync(path, `#!/bin/sh\nexec ${words} "$@"\n`)
-      chmodSync(path, 0o755)
+      // A suite may be starting the program that is there; and a link to one that others use is replaced.
+      replaceFile(join(folder, program), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 })
     }
     linkKubectl(folder)
     print(`${folder}\n`)
@@ -48,7 +46,8 @@ const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
 function linkKubectl(folder: string): void {
   const found = (process.env["PATH"] ?? "")
     .split(delimiter)
-    .filter((one) => one !== "" && one !== folder)
+    .map((one) => resolve(one))
+    .filter((one) => one !== folder)
     .map((one) => join(one, "kubectl"))
     .find(existsSync)
   const link = join(folder, "kubectl")
