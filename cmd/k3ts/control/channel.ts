@@ -7,7 +7,8 @@ import { beginListening } from "../../../pkg/runtime/http/begin-listening.ts"
 import { ControlError, ROUTES, type Driven } from "./routes.ts"
 
 const ROOT = "/v1/clusters/"
-const MOST_BODY_BYTES = 1024 * 1024
+/** The definitions of a large operator are several megabytes of manifests. */
+const MOST_BODY_BYTES = 32 * 1024 * 1024
 
 /**
  * Serves the routes over HTTP, on loopback only. Every other user of the machine reaches the port, so each request

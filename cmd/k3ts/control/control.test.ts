@@ -110,6 +110,13 @@ describe("the control channel of a test cluster", () => {
     await done("POST", "/apply", { manifests: WEB })
   })
 
+  test("takes the manifests of a large operator, and no body without end", async () => {
+    const large = `# ${"x".repeat(2 * 2 ** 20)}\n`
+    expect(await done("POST", "/apply", { manifests: large + WEB })).toMatchObject({ items: [{ kind: "Deployment" }] })
+    const { status, body } = await ask("POST", "/apply", "x".repeat(33 * 2 ** 20))
+    expect([status, body["error"]]).toEqual([413, "the body is larger than 33554432 bytes"])
+  })
+
   test("gives nothing to whoever does not have the token", async () => {
     for (const headers of [{}, { authorization: "Bearer wrong" }, { authorization: printed["K3TS_CONTROL_TOKEN"]! }]) {
       const response = await fetch(`${printed["K3TS_CONTROL_URL"]}/advance`, { method: "POST", headers, body: "{}" })
