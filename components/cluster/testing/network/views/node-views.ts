@@ -45,8 +45,8 @@ interface Place {
   restsUntil: number
 }
 
-/** The most changes that are kept before those that every node knows are dropped. */
-const MOST_CHANGES = 1024
+/** After so many changes those that every node knows are dropped. */
+const CHANGES_A_ROUND = 1024
 /** Longer than any lag without a fault, in milliseconds. */
 const PATIENCE_MS = 10_000
 
@@ -133,7 +133,7 @@ export class NodeViews {
     this.#changes.push(change)
     // Of one commit the Services are told first, then the EndpointSlices.
     if (last !== undefined && last.revision > change.revision) this.#changes.sort((a, b) => a.revision - b.revision)
-    if (this.#changes.length >= MOST_CHANGES) this.#forgetKnown(change.at)
+    if (this.#changes.length % CHANGES_A_ROUND === 0) this.#forgetKnown(change.at)
   }
 
   /** Forgets the changes that every node knows. */
