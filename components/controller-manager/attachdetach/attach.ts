@@ -21,12 +21,15 @@ export async function attachWanted({ node, wanted, own, attachments, context }: 
   const key = node.metadata.name!
   const told = attachments.told.get(key)
   for (const name of told ?? []) if (!wanted.has(name)) told!.delete(name)
+  const failures: unknown[] = []
   for (const volume of wanted.values()) {
     const attachment = own.find(({ name }) => name === volume.name)?.attachment
-    if (attachment === undefined) await beginAttach(volume, key, attachments, context)
-    else tellProgress(volume, attachment, node, attachments, context)
+    if (attachment !== undefined) tellProgress(volume, attachment, node, attachments, context)
+    else await beginAttach(volume, key, attachments, context).catch((err: unknown) => failures.push(err))
   }
   await reportAttached(node, own, context)
+  // One volume that is refused keeps no other one from the node.
+  if (failures.length > 0) throw failures[0]
 }
 
 async function beginAttach(
@@ -49,7 +52,9 @@ async function beginAttach(
   await context.client
     .create(VolumeAttachment, { metadata, spec: { attacher: csi.driver, nodeName: node, source } })
     .catch((err: unknown) => {
-      if (!isAlreadyExists(err)) throw err
+      if (isAlreadyExists(err)) return
+      attachments.notMade(metadata.name)
+      throw err
     })
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
 import {
+  ApiError,
   CSIDriver,
   defineController,
   Event,
@@ -21,28 +22,28 @@ const FINALIZER = "external-attacher/disks-example-com"
 const DISK = `kubernetes.io/csi/${DRIVER}^d-1`
 const attachmentOn = (node: string) => `csi-${createHash("sha256").update(`d-1${DRIVER}${node}`).digest("hex")}`
 
-const disk = (accessMode: string) => [
+const disk = (accessMode: string, name = "disk", claim = "data", volumeHandle = "d-1") => [
   {
     apiVersion: "v1",
     kind: "PersistentVolume",
-    metadata: { name: "disk" },
+    metadata: { name },
     spec: {
       capacity: { storage: "1Gi" },
       accessModes: [accessMode],
       storageClassName: "",
-      csi: { driver: DRIVER, volumeHandle: "d-1" },
-      claimRef: { namespace: "default", name: "data" },
+      csi: { driver: DRIVER, volumeHandle },
+      claimRef: { namespace: "default", name: claim },
     },
   },
   {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name: "data" },
+    metadata: { name: claim },
     spec: {
       accessModes: [accessMode],
       resources: { requests: { storage: "1Gi" } },
       storageClassName: "",
-      volumeName: "disk",
+      volumeName: name,
     },
   },
 ]
@@ -83,7 +84,7 @@ async function withDisk({ accessMode = "ReadWriteOnce", failsWith = undefined as
 }
 
 /** Runs a pod with the disk on a node. */
-const use = (cluster: Cluster, name: string, node: string) =>
+const use = (cluster: Cluster, name: string, node: string, claimName = "data") =>
   cluster.apply({
     apiVersion: "v1",
     kind: "Pod",
@@ -91,7 +92,7 @@ const use = (cluster: Cluster, name: string, node: string) =>
     spec: {
       nodeName: node,
       containers: [{ name: "main", image: "web" }],
-      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
     },
   })
 
@@ -188,6 +189,42 @@ describe("a volume of a CSI driver", () => {
     await forget(cluster, "a")
     // then
     expect(await attached(cluster)).toEqual(ON("node-1"))
+  })
+
+  test("for one node is not kept from others by an attachment that could not be made", async () => {
+    // given a node whose pod is gone before the volume could be attached
+    await using cluster = await withDisk()
+    const refused = await cluster.faults.requests({
+      verb: "create",
+      resource: "volumeattachments",
+      error: "InternalError",
+    })
+    await use(cluster, "a", "node-0")
+    await cluster.advance("1s")
+    await forget(cluster, "a")
+    await refused.end()
+    // when
+    await use(cluster, "b", "node-1")
+    // then
+    expect(await attached(cluster)).toEqual(ON("node-1"))
+  })
+
+  test("is attached also where another volume of the node cannot be", async () => {
+    // given an attachment that is refused again and again
+    await using cluster = await withDisk()
+    await cluster.apply(disk("ReadWriteOnce", "refused", "other", "d-2"))
+    const isRefused = (body: unknown) => JSON.stringify(body).includes('"persistentVolumeName":"refused"')
+    await cluster.faults.requests({
+      verb: "create",
+      resource: "volumeattachments",
+      error: ({ body }) => (isRefused(body) ? new ApiError("Forbidden", "not this one") : undefined),
+    })
+    await use(cluster, "first", "node-0", "other")
+    await cluster.advance("1s")
+    // when
+    await use(cluster, "a", "node-0")
+    // then
+    expect(await attached(cluster)).toEqual(ON("node-0"))
   })
 
   test("of a lost node is detached after six minutes", async () => {

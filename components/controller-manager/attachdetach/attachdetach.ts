@@ -24,16 +24,13 @@ import { detachUnwanted } from "./detach.ts"
  * 100 ms.
  */
 export const attachDetachController = (): Controller<Node> => {
-  let attachments = new Attachments()
+  const attachments = new Attachments()
   return defineController<Node>({
     name: "persistentvolume-attach-detach-controller",
     eventSource: "attachdetach-controller",
     reconciles: Node,
     // One node after the other, so that two never take the same volume.
     workers: 1,
-    start: () => {
-      attachments = new Attachments()
-    },
     concerns: ({ metadata, status }, { informers }) =>
       (status.volumesInUse ?? []).length > 0 ||
       (status.volumesAttached ?? []).length > 0 ||

@@ -21,12 +21,17 @@ export class Attachments {
   readonly told = new Map<string, Set<string>>()
   /** The errors of attachers that pods were told of, by attachment. */
   readonly errors = new Map<string, string>()
-  /** What a node had mounted when it was last seen. */
+  /** What a node had mounted when it was last seen, if it had anything. */
   readonly lastInUse = new Map<string, readonly string[]>()
 
   /** Called when an attachment is created, which the informer shows later. */
   made(attachment: string, csi: CsiSource, node: string): void {
     this.#volumes.set(attachment, { name: csiVolumeName(csi), node, made: true })
+  }
+
+  /** Called when an attachment could not be created: no other node has to wait for it. */
+  notMade(attachment: string): void {
+    this.#volumes.delete(attachment)
   }
 
   seen({ metadata: { name = "" } }: VolumeAttachment, deleted: boolean): void {

@@ -11,7 +11,7 @@ import { reportAttached } from "./report-attached.ts"
  * How long a node that does not answer may keep a volume that it has mounted. Source:
  * ReconcilerMaxWaitForUnmountDuration.
  */
-export const MAX_WAIT_FOR_UNMOUNT_MS = 6 * 60_000
+const MAX_WAIT_FOR_UNMOUNT_MS = 6 * 60_000
 /** Delay before another look at a volume that the API server says to be in use. */
 const RETRY_MS = 500
 
@@ -31,7 +31,9 @@ interface Detaching {
  */
 export async function detachUnwanted(detaching: Detaching): Promise<number | undefined> {
   const { key, node, wanted, own, attachments } = detaching
-  if (node !== undefined) attachments.lastInUse.set(key, node.status.volumesInUse ?? [])
+  const inUse = node?.status.volumesInUse ?? []
+  if (inUse.length > 0) attachments.lastInUse.set(key, inUse)
+  else if (node !== undefined) attachments.lastInUse.delete(key)
   let again: number | undefined
   for (const { name, attachment } of own) {
     if (wanted.has(name)) {
