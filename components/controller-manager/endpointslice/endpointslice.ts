@@ -24,7 +24,7 @@ import {
   TRIGGER_TIME,
 } from "./endpoint-ports.ts"
 import { servicesOfPod } from "./services-of-pod.ts"
-import { portsKey, reconcileSlices, removeSlice, type Group, type SliceChanges } from "./slices.ts"
+import { portsKey, reconcileSlices, removeSlice, slicesOf, type Group, type SliceChanges } from "./slices.ts"
 import { TopologyHints, wantsTopologyHints, ZONE, type HintEvent } from "./topology-hints.ts"
 
 const MANAGER = "endpointslice-controller.k8s.io"
@@ -59,7 +59,7 @@ export function endpointSliceController(): Controller<Service> {
     ],
     async reconcile(key, context) {
       const { informers, client, events } = context
-      const { namespace = "", name } = splitKey(key)
+      const { namespace } = splitKey(key)
       const service = informers.of(Service).get(key)
       if (service === undefined) topology.forget(key)
       if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
@@ -69,15 +69,7 @@ export function endpointSliceController(): Controller<Service> {
         Object.keys(service.spec.selector).length === 0
       )
         return
-      const existing = informers
-        .of(EndpointSlice)
-        .list(namespace)
-        .filter(
-          ({ metadata }) =>
-            metadata.labels?.[SERVICE_NAME] === name &&
-            metadata.labels[MANAGED_BY] === MANAGER &&
-            metadata.deletionTimestamp === undefined,
-        )
+      const existing = slicesOf(key, MANAGER, informers)
       const selector = fromLabels(service.spec.selector)
       const pods = informers
         .of(Pod)

@@ -9,7 +9,7 @@ import { splitKey } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { owned } from "../../../pkg/controller/owned.ts"
 import { TRIGGER_TIME } from "./endpoint-ports.ts"
-import { portsKey, reconcileSlices, removeSlice, type Group } from "./slices.ts"
+import { portsKey, reconcileSlices, removeSlice, slicesOf, type Group } from "./slices.ts"
 
 /** Source of these: pkg/controller/endpointslicemirroring. */
 const MANAGER = "endpointslicemirroring-controller.k8s.io"
@@ -33,16 +33,8 @@ export const endpointSliceMirroringController = defineController<Endpoints>({
   ],
   async reconcile(key, context) {
     const { informers, client } = context
-    const { namespace, name } = splitKey(key)
-    const mirrored = informers
-      .of(EndpointSlice)
-      .list(namespace)
-      .filter(
-        ({ metadata }) =>
-          metadata.labels?.[SERVICE_NAME] === name &&
-          metadata.labels[MANAGED_BY] === MANAGER &&
-          metadata.deletionTimestamp === undefined,
-      )
+    const { name } = splitKey(key)
+    const mirrored = slicesOf(key, MANAGER, informers)
     const endpoints = informers.of(Endpoints).get(key)
     const service = informers.of(Service).get(key)
     const wanted =

@@ -1,8 +1,9 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, MANAGED_BY, serviceKeyOf } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Endpoint } from "../../../pkg/api/discovery/v1/endpoint.ts"
 import type { Client } from "../../../pkg/client/client.ts"
+import type { Index, Informers, Key } from "../../../pkg/client/informer.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 import type { ResolvedPort } from "./endpoint-ports.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
@@ -47,6 +48,19 @@ export interface SliceChanges {
   readonly updated: readonly ChangedSlice[]
   readonly unchanged: readonly EndpointSlice[]
 }
+
+const byManagerAndService: Index<EndpointSlice> = {
+  name: "manager-and-service",
+  of: (slice) => {
+    const { labels = {}, deletionTimestamp } = slice.metadata
+    const manager = labels[MANAGED_BY]
+    return manager === undefined || deletionTimestamp !== undefined ? [] : [`${manager} ${serviceKeyOf(slice)}`]
+  },
+}
+
+/** Returns the slices of a Service that a controller manages, and that are not being deleted. */
+export const slicesOf = (service: Key, manager: string, informers: Informers): readonly EndpointSlice[] =>
+  informers.of(EndpointSlice).by(byManagerAndService, `${manager} ${service}`)
 
 /** Changes as few slices as possible: endpoints stay in their slice, and new ones fill free places or new slices. */
 export async function reconcileSlices(plan: SlicePlan, client: Client): Promise<void> {
