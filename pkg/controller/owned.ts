@@ -1,6 +1,7 @@
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { OwnerReference } from "../apimachinery/meta.ts"
-import type { Index, Key } from "../client/informer.ts"
+import type { LabelMatcher } from "../apimachinery/selectors/labels.ts"
+import { keyFrom, type Index, type Key } from "../client/informer.ts"
 import { watching, type Watched } from "./controller.ts"
 
 /** Returns the owner reference of the object's controller, if it has one. */
@@ -46,6 +47,23 @@ export function owned<T extends KubeObject, O extends KubeObject>(
       : all
   })
 }
+
+/**
+ * Returns a function for `owned` that gives the keys of the objects of kind `owner`, in the namespace of an object
+ * without a controller, that select it by its labels, and `mayAdopt` it if that is given.
+ */
+export const adopters =
+  <T extends KubeObject, O extends KubeObject>(
+    owner: Resource<O>,
+    selectorOf: (owner: O) => LabelMatcher,
+    mayAdopt: (object: T, owner: O) => boolean = () => true,
+  ) =>
+  (object: T, { informers }: Parameters<Watched["keys"]>[1]): readonly Key[] =>
+    informers
+      .of(owner)
+      .list(object.metadata.namespace)
+      .filter((one) => selectorOf(one).matches(object.metadata.labels) && mayAdopt(object, one))
+      .map(({ metadata }) => keyFrom(metadata))
 
 /** An index of objects without a controller by namespace, which a controller may adopt. */
 export const orphans: Index<KubeObject> = {

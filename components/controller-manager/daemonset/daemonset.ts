@@ -13,7 +13,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
-import { orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
 import { REVISION_LABEL, type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
@@ -43,12 +43,10 @@ export function daemonSetController(): Controller<DaemonSet> {
     name: "daemonset-controller",
     reconciles: DaemonSet,
     watches: [
-      owned(Pod, DaemonSet, (pod, { informers }) =>
-        informers
-          .of(DaemonSet)
-          .list(pod.metadata.namespace)
-          .filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels))
-          .map(({ metadata }) => keyFrom(metadata)),
+      owned(
+        Pod,
+        DaemonSet,
+        adopters(DaemonSet, ({ spec }) => fromLabelSelector(spec.selector)),
       ),
       owned(ControllerRevision, DaemonSet),
       watching(Node, (node, { informers }, old, deleted) =>

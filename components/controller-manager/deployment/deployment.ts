@@ -13,7 +13,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
-import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { scaleProportionally, wasScaled } from "./proportional.ts"
 import { byCreation, isActive, scaleReplicaSet, sortOut, syncRevision, type ReplicaSets } from "./replicasets.ts"
@@ -39,12 +39,10 @@ export const deploymentController = (features: Features = DEFAULT_FEATURES): Con
     name: "deployment-controller",
     reconciles: Deployment,
     watches: [
-      owned(ReplicaSet, Deployment, (rs, { informers }) =>
-        informers
-          .of(Deployment)
-          .list(rs.metadata.namespace)
-          .filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels))
-          .map(keyOfDeployment),
+      owned(
+        ReplicaSet,
+        Deployment,
+        adopters(Deployment, ({ spec }) => fromLabelSelector(spec.selector)),
       ),
       // A Recreate rollout continues when the last old pod is gone.
       watching(Pod, (pod, { informers }, _old, deleted) => {
@@ -100,8 +98,6 @@ export const deploymentController = (features: Features = DEFAULT_FEATURES): Con
         : rollOut(deployment, sets, context)
     },
   })
-
-const keyOfDeployment = ({ metadata }: Deployment): string => `${metadata.namespace}/${metadata.name}`
 
 /** Changes only the sizes of the ReplicaSets of a Deployment that is paused or was just scaled. */
 async function scaleOnly(

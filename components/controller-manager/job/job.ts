@@ -1,6 +1,5 @@
 import { equalBeside } from "../../../pkg/apimachinery/json/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
-import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { type JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -12,7 +11,7 @@ import {
   type ReconcileContext,
   watching,
 } from "../../../pkg/controller/controller.ts"
-import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { account } from "./account.ts"
 import { CreationPace } from "../creation-pace.ts"
@@ -28,14 +27,9 @@ import { smallest } from "../../../pkg/lists/extremes.ts"
 const OWN_NAME = "kubernetes.io/job-controller"
 const isForeign = (job: Job): boolean => job.spec.managedBy !== undefined && job.spec.managedBy !== OWN_NAME
 
-const adopters = (pod: KubeObject, { informers }: Pick<ReconcileContext, "informers">): readonly Key[] =>
-  informers
-    .of(Job)
-    .list(pod.metadata.namespace)
-    .filter(({ spec }) => fromLabelSelector(spec.selector).matches(pod.metadata.labels))
-    .map(({ metadata }) => keyFrom(metadata))
+const adoptingJobs = adopters(Job, ({ spec }) => fromLabelSelector(spec.selector))
 
-const owners = owned(Pod, Job, adopters)
+const owners = owned(Pod, Job, adoptingJobs)
 
 /**
  * A pod event concerns the pod's Job, or the Jobs that may adopt it. Pods with a finalizer and without a Job have a key
@@ -45,7 +39,7 @@ const jobPods = watching(Pod, (pod, context, old, deleted) => {
   if (old !== undefined && isStillPending(pod, old)) return []
   const keys = owners.keys(pod, context, old, deleted)
   const own = deleted || controllerOf(pod) !== undefined ? [] : tracked.of(pod)
-  return own.length > 0 && adopters(pod, context).length === 0 ? [...keys, ...own] : keys
+  return own.length > 0 && adoptingJobs(pod, context).length === 0 ? [...keys, ...own] : keys
 })
 
 /** Whether a pending pod has changed only in its spec or status, such as its node, which does not concern the Job. */

@@ -13,7 +13,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
-import { orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { CreationPace } from "../creation-pace.ts"
 import { claim } from "../pod-control/claim.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
@@ -62,13 +62,7 @@ export function replicasController<T extends Replicas>({
 }: ReplicasKind<T>): Controller<T> {
   let pace: CreationPace | undefined
   let censuses = new Censuses()
-  const ownPods = owned(Pod, resource, (pod, { informers }) =>
-    informers
-      .of(resource)
-      .list(pod.metadata.namespace)
-      .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
-      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
-  )
+  const ownPods = owned(Pod, resource, adopters(resource, selectorOf))
   return defineController<T>({
     name,
     reconciles: resource,

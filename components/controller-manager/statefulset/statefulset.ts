@@ -8,7 +8,7 @@ import { isPodAvailable, isPodReady, untilAvailable } from "../../../pkg/pods/po
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { CreationPace } from "../creation-pace.ts"
 import { revisionHash } from "../deployment/template-hash.ts"
 import { claim } from "../pod-control/claim.ts"
@@ -36,15 +36,14 @@ export function statefulSetController(): Controller<StatefulSet> {
     reconciles: StatefulSet,
     start: ({ clock }) => void (pace = new CreationPace(clock)),
     watches: [
-      owned(Pod, StatefulSet, (pod, { informers }) =>
-        informers
-          .of(StatefulSet)
-          .list(pod.metadata.namespace)
-          .filter(
-            (set) =>
-              fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
-          )
-          .map(({ metadata }) => keyFrom(metadata)),
+      owned(
+        Pod,
+        StatefulSet,
+        adopters(
+          StatefulSet,
+          ({ spec }) => fromLabelSelector(spec.selector),
+          (pod: Pod, set) => ordinalOf(pod, set) !== undefined,
+        ),
       ),
       owned(ControllerRevision, StatefulSet),
       // A claim of an earlier pod delays the next one, and the owners of claims are kept as the policy says.
