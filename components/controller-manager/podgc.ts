@@ -7,11 +7,10 @@ import { TAINT } from "../../pkg/api/core/v1/node/taints.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { MissingNodes } from "./missing-nodes.ts"
 
 /** Most ended pods that are kept, for their logs. Source: --terminated-pod-gc-threshold. */
 const KEPT_TERMINATED = 12_500
-/** A deleted node may be registered again within this time. Source: quarantineTime. */
-const QUARANTINE_MS = 40_000
 
 /**
  * Deletes pods that no kubelet will delete: on nodes that are gone or out of service, deleted before they were
@@ -19,8 +18,7 @@ const QUARANTINE_MS = 40_000
  * upstream: it runs on events of pods and nodes, not every 20 seconds.
  */
 export const podGarbageCollector = (): Controller<Pod> => {
-  /** Pods whose node does not exist → when that was first seen, in milliseconds. */
-  const orphans = new Map<string, number>()
+  const missing = new MissingNodes()
   return defineController<Pod>({
     name: "pod-garbage-collector-controller",
     reconciles: Pod,
@@ -43,7 +41,7 @@ export const podGarbageCollector = (): Controller<Pod> => {
       const { informers } = context
       const pod = informers.of(Pod).get(key)
       if (pod === undefined) {
-        orphans.delete(key)
+        missing.forget(key)
         return
       }
       const terminating = pod.metadata.deletionTimestamp !== undefined
@@ -53,14 +51,13 @@ export const podGarbageCollector = (): Controller<Pod> => {
       }
       const node = informers.of(Node).get(pod.spec.nodeName)
       if (node === undefined) {
-        const now = context.clock.monotonic()
-        const since = orphans.get(key) ?? now
-        orphans.set(key, since)
-        if (now - since < QUARANTINE_MS) return { requeueAfter: since + QUARANTINE_MS - now }
-        orphans.delete(key)
-        return remove(pod, "PodGC: node no longer exists", context)
+        const left = missing.wait(key, context.clock.monotonic())
+        if (left !== undefined) return { requeueAfter: left }
+        await remove(pod, "PodGC: node no longer exists", context)
+        missing.forget(key)
+        return
       }
-      orphans.delete(key)
+      missing.forget(key)
       const outOfService = (node.spec.taints ?? []).some(({ key: taint }) => taint === TAINT.outOfService)
       const ready = node.status.conditions?.find(({ type }) => type === "Ready")?.status === "True"
       if (terminating && outOfService && !ready) return remove(pod, "PodGC: node is out of service", context)

@@ -1,12 +1,10 @@
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { LOCAL_PATH, MADE_ON } from "../../../pkg/api/storage/v1/local-path.ts"
-import { keyFrom, type Informers } from "../../../pkg/client/informer.ts"
+import { keyFrom, type Index, type Informers } from "../../../pkg/client/informer.ts"
 import { defineController, watching, type Controller } from "../../../pkg/controller/controller.ts"
 import { isToRemove, removeVolume } from "../../../pkg/provisioner/reclaimer.ts"
-
-/** A deleted node may be registered again within this time. Source: quarantineTime of the pod garbage collector. */
-const QUARANTINE_MS = 40_000
+import { MissingNodes } from "../missing-nodes.ts"
 
 /**
  * Removes volumes of the class local-path whose node is deleted, when they are to be removed: no provisioner is left
@@ -14,8 +12,7 @@ const QUARANTINE_MS = 40_000
  * Differs from upstream: it waits until the node can be supposed not to come back.
  */
 export const volumesOfDeletedNodes = (): Controller<PersistentVolume> => {
-  /** Volumes to remove without a node → when that was first seen, on the monotonic clock. */
-  const orphans = new Map<string, number>()
+  const missing = new MissingNodes()
   return defineController<PersistentVolume>({
     name: "local-volume-orphan-controller",
     reconciles: PersistentVolume,
@@ -33,13 +30,11 @@ export const volumesOfDeletedNodes = (): Controller<PersistentVolume> => {
     async reconcile(key, { informers, client, clock, log }) {
       const volume = informers.of(PersistentVolume).get(key)
       if (volume === undefined || !isOrphan(volume, informers)) {
-        orphans.delete(key)
+        missing.forget(key)
         return
       }
-      const now = clock.monotonic()
-      const since = orphans.get(key) ?? now
-      orphans.set(key, since)
-      if (now - since < QUARANTINE_MS) return { requeueAfter: since + QUARANTINE_MS - now }
+      const left = missing.wait(key, clock.monotonic())
+      if (left !== undefined) return { requeueAfter: left }
       await removeVolume(volume, { client })
       log.info("Removed volume of a deleted node", { volume: key, node: nodeOf(volume) })
     },
@@ -53,9 +48,9 @@ function isOrphan(volume: PersistentVolume, informers: Informers): boolean {
   return node !== undefined && isToRemove(LOCAL_PATH, volume) && informers.of(Node).get(node) === undefined
 }
 
-const localVolumesByNode = {
-  name: "localVolumesByNode",
-  of(volume: PersistentVolume): readonly string[] {
+const localVolumesByNode: Index<PersistentVolume> = {
+  name: "local-volumes-by-node",
+  of: (volume) => {
     const node = nodeOf(volume)
     return node === undefined ? [] : [node]
   },
