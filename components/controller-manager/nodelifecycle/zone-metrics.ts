@@ -26,6 +26,11 @@ export class ZoneMetrics {
     this.#evictions.with(zone).inc(0)
   }
 
+  /** Called when no node is in a zone any more. A node names its zone itself, as often as it likes. */
+  gone(zone: string): void {
+    for (const family of [this.#health, this.#size, this.#unhealthy, this.#evictions]) family.remove(zone)
+  }
+
   evicted(zone: string): void {
     this.#evictions.with(zone).inc()
   }

@@ -203,6 +203,10 @@ test("controllers that start while a node is lost let its pods have their whole 
   expect((taint!.at - began) / 1000).toBeWithin(0, 6)
 })
 
+const zonesIn = async (cluster: Cluster) => [
+  ...new Set([...(await metricsOf(cluster)).matchAll(/^node_collector_.*zone="(.*)"/gm)].map(([, zone]) => zone)),
+]
+
 test("metrics tell of each zone how many nodes it has, are lost and were tainted", async () => {
   // given
   await using cluster = await startCluster({ nodes: [...inZone("a", 4), ...inZone("b", 1)] })
@@ -221,4 +225,12 @@ test("metrics tell of each zone how many nodes it has, are lost and were tainted
     'node_collector_zone_size{zone=":\0:a"} 4',
     'node_collector_zone_size{zone=":\0:b"} 1',
   ])
+  // and of zones without nodes nothing
+  await cluster.client.patch(
+    Node,
+    { name: "b-0" },
+    { type: "merge", body: { metadata: { labels: { "topology.kubernetes.io/zone": "a" } } } },
+  )
+  await cluster.advance("1m")
+  expect(await zonesIn(cluster)).toEqual([":\0:a"])
 })

@@ -187,8 +187,12 @@ export class Zones {
   #dropZonesWithout(counts: ReadonlyMap<string, unknown>): void {
     const left = new Set([...this.#nodes.values()].map(({ zone }) => zone))
     for (const zone of this.#zones.keys()) {
-      if (!counts.has(zone)) this.#metrics?.counted(zone, 0, 0)
-      if (!left.has(zone)) this.#zones.delete(zone)
+      if (counts.has(zone)) continue
+      if (left.has(zone)) this.#metrics?.counted(zone, 0, 0)
+      else {
+        this.#zones.delete(zone)
+        this.#metrics?.gone(zone)
+      }
     }
   }
 }
