@@ -11,27 +11,27 @@ const { graceMs, eviction } = NODE_LIFECYCLE_DEFAULTS
 export const nodeLifecycleFlags = {
   "node-monitor-grace-period": value(
     v.duration.refine((seconds) => seconds > 0, "must be longer than 0s").prefault(`${graceMs / 1000}s`),
-    "How long a node may be silent before it counts as lost; agents tell of themselves every 10s",
+    "How long a node may be silent before it counts as lost; agents report every 10s",
     { placeholder: "DURATION", defaultText: `${graceMs / 1000}s` },
   ),
   "node-eviction-rate": value(
     v.rate.default(eviction.rate),
-    "Nodes a second whose pods are evicted when they are lost",
+    "From how many lost nodes a second, in each zone, pods are evicted",
     { placeholder: "NUMBER" },
   ),
   "secondary-node-eviction-rate": value(
     v.rate.default(eviction.secondaryRate),
-    "The same in a large zone of which many nodes are lost; in a small one no pods are evicted then",
+    "The same in a large zone of which many nodes are lost; in one that is not large no pods are evicted then",
     { placeholder: "NUMBER" },
   ),
   "large-cluster-size-threshold": value(
     v.count.default(eviction.largeZone),
-    "Nodes of a zone, or of a cluster without zones, beyond which it is large",
+    "A zone, or a cluster without zones, with more nodes is large",
     { placeholder: "COUNT" },
   ),
   "unhealthy-zone-threshold": value(
     v.rate.refine((part) => part <= 1, "must be a number from 0 to 1").default(eviction.unhealthyPart),
-    "Part of a zone's nodes that are many, if they are three at least",
+    "What part of the nodes of a zone is many, if it is at least three nodes",
     { placeholder: "NUMBER" },
   ),
 } as const
