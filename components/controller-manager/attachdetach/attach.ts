@@ -1,6 +1,5 @@
 import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { attachmentName } from "../../../pkg/pods/csi-volumes.ts"
@@ -92,16 +91,14 @@ function tellMultiAttach(
 ): void {
   const users = podsUsing(volume, informers).filter(({ spec }) => others.includes(spec.nodeName ?? ""))
   for (const pod of pods) {
-    const message = `Multi-Attach error for volume ${JSON.stringify(volume.metadata.name)} ${inTheWay(users, pod)}`
+    const names = users
+      .filter(({ metadata }) => metadata.namespace === pod.metadata.namespace)
+      .map(({ metadata }) => metadata.name!)
+    const why =
+      names.length === 0
+        ? "Volume is already exclusively attached to one node and can't be attached to another"
+        : `Volume is already used by pod(s) ${names.join(", ")}`
+    const message = `Multi-Attach error for volume ${JSON.stringify(volume.metadata.name)} ${why}`
     events.event(pod, "Warning", "FailedAttachVolume", message)
   }
-}
-
-function inTheWay(users: readonly Pod[], { metadata: { namespace } }: Pod): string {
-  if (users.length === 0) return "Volume is already exclusively attached to one node and can't be attached to another"
-  const near = users.filter(({ metadata }) => metadata.namespace === namespace).map(({ metadata }) => metadata.name!)
-  const far = users.length - near.length
-  const elsewhere = `${far} pod(s) in different namespaces`
-  if (near.length === 0) return `Volume is already used by ${elsewhere}`
-  return `Volume is already used by pod(s) ${near.join(", ")}${far > 0 ? ` and ${elsewhere}` : ""}`
 }

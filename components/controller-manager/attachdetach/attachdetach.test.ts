@@ -116,10 +116,18 @@ async function attached(cluster: Cluster) {
 }
 
 const ON = (...nodes: string[]) => ({ attachments: nodes, nodes })
+/** What a pod was told, as often as it was. */
 const told = async (cluster: Cluster, pod: string) =>
   (await cluster.list(Event))
     .filter(({ involvedObject, reason }) => involvedObject.name === pod && reason?.includes("AttachVolume"))
-    .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
+    .flatMap(({ type, reason, message, count = 1 }) =>
+      Array.from({ length: count }, () => `${type} ${reason}: ${message}`),
+    )
+/** Changes a pod, so that the controller looks at its node again. */
+const touch = async (cluster: Cluster, pod: string) => {
+  await cluster.client.patch(Pod, pod, { type: "merge", body: { metadata: { labels: { touched: "yes" } } } })
+  await cluster.advance("10s")
+}
 
 describe("a volume of a CSI driver", () => {
   test("is attached to the node of its pod by a VolumeAttachment with upstream's name", async () => {
@@ -130,6 +138,7 @@ describe("a volume of a CSI driver", () => {
       spec: { attacher: DRIVER, nodeName: "node-0", source: { persistentVolumeName: "disk" } },
     })
     await cluster.advance("1s")
+    await touch(cluster, "a")
     expect(await told(cluster, "a")).toEqual([
       'Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "disk" ',
     ])
@@ -141,6 +150,16 @@ describe("a volume of a CSI driver", () => {
     await use(cluster, "a", "node-0")
     await cluster.advance("1m")
     expect(await cluster.list(VolumeAttachment)).toEqual([])
+    // and is attached when the driver says that it does after all
+    await cluster.client.delete(CSIDriver, DRIVER)
+    expect(await attached(cluster)).toEqual(ON("node-0"))
+  })
+
+  test("for one node is attached to one of two whose pods come at the same time", async () => {
+    await using cluster = await withDisk()
+    await Promise.all([use(cluster, "a", "node-0"), use(cluster, "b", "node-1")])
+    await cluster.advance("1m")
+    expect(await cluster.list(VolumeAttachment)).toHaveLength(1)
   })
 
   test("is detached when its node has unmounted it, and not before", async () => {
@@ -185,10 +204,20 @@ describe("a volume of a CSI driver", () => {
     expect(await told(cluster, "b")).toEqual([
       'Warning FailedAttachVolume: Multi-Attach error for volume "disk" Volume is already used by pod(s) a',
     ])
+    // and once
+    await touch(cluster, "b")
+    expect(await told(cluster, "b")).toHaveLength(1)
     // when
     await forget(cluster, "a")
     // then
     expect(await attached(cluster)).toEqual(ON("node-1"))
+    // and a later pod is told too, if the same happens again
+    await forget(cluster, "b")
+    await use(cluster, "c", "node-0")
+    await cluster.settle()
+    await use(cluster, "d", "node-1")
+    await cluster.advance("1m")
+    expect(await told(cluster, "d")).toHaveLength(1)
   })
 
   test("for one node is not kept from others by an attachment that could not be made", async () => {
@@ -246,6 +275,22 @@ describe("a volume of a CSI driver", () => {
       'Warning FailedAttachVolume: Multi-Attach error for volume "disk" Volume is already exclusively attached to one node ' +
         "and can't be attached to another",
     )
+  })
+
+  test("of a deleted node that had it mounted is detached after six minutes too", async () => {
+    // given
+    await using cluster = await withDisk()
+    await use(cluster, "a", "node-0")
+    await mounts(cluster, "node-0", [DISK])
+    await using _lost = await cluster.faults.nodeLost("node-0")
+    await cluster.client.delete(Node, "node-0")
+    await forget(cluster, "a")
+    // when
+    await cluster.advance("5m59s")
+    expect(await cluster.list(VolumeAttachment)).toHaveLength(1)
+    await cluster.advance("2s")
+    // then
+    expect(await cluster.list(VolumeAttachment)).toEqual([])
   })
 
   test("of a node that is out of service is detached at once", async () => {
