@@ -34,7 +34,7 @@ export const nodeLifecycleController = (
   { graceMs, eviction } = NODE_LIFECYCLE_DEFAULTS,
   metrics?: ZoneMetrics,
 ): Controller<Node> => {
-  /** When the controller started, or all nodes were lost: an old heartbeat at that time says nothing about the node. */
+  /** When the controller started: an old heartbeat at that time says nothing about the node. */
   let listeningSince = 0
   const zones = new Zones(eviction, metrics)
   /** When the first pass was, and when the next one is due; on the monotonic clock. */
@@ -50,10 +50,9 @@ export const nodeLifecycleController = (
     enqueue(ZONES, passDue - now)
   }
 
-  function judge({ informers, clock, log }: ReconcileContext, now: number): void {
+  function judge({ informers, log }: ReconcileContext, now: number): void {
     passDue = undefined
-    const { spared, recovered } = zones.pass(informers.of(Node).list(), now)
-    if (recovered) listeningSince = clock.now()
+    const spared = zones.pass(informers.of(Node).list(), now)
     if (spared.length > 0) log.warn("No node is ready: no pods are evicted", { nodes: spared.length })
     for (const node of spared) enqueue(node)
   }

@@ -13,6 +13,12 @@ const inZone = (zone: string, count: number): NodeOptions[] =>
   }))
 const lose = (cluster: Cluster, nodes: readonly string[]) =>
   Promise.all(nodes.map((node) => cluster.faults.nodeLost(node)))
+const moveTo = (cluster: Cluster, name: string, zone: string) =>
+  cluster.client.patch(
+    Node,
+    { name },
+    { type: "merge", body: { metadata: { labels: { "topology.kubernetes.io/zone": zone } } } },
+  )
 const hasEffect = async (cluster: Cluster, effect: string) =>
   (await cluster.list(Node)).flatMap(({ metadata, spec }) => {
     const taint = (spec.taints ?? []).find((one) => one.effect === effect)
@@ -203,6 +209,58 @@ test("controllers that start while a node is lost let its pods have their whole 
   expect((taint!.at - began) / 1000).toBeWithin(0, 6)
 })
 
+test("a node that is deleted while it waits for its taint delays no other one", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: 9 })
+  await lose(cluster, names(0, 4))
+  await cluster.eventually(async () => (await evicting(cluster)).length === 1)
+  // when
+  await cluster.client.delete(Node, { name: "node-1" })
+  await cluster.advance("5m")
+  // then
+  expect(await evicting(cluster)).toEqual(["node-0", "node-2", "node-3"])
+  expect(await pace(cluster)).toEqual([0, 10, 20])
+})
+
+test("a lost node that moves to a zone of which most nodes are lost waits with them", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: [...inZone("a", 3), ...inZone("b", 5)] })
+  await lose(cluster, ["a-0", "a-1", "b-0", "b-1", "b-2"])
+  await cluster.eventually(async () => (await evicting(cluster)).length === 1)
+  // when
+  await moveTo(cluster, "a-1", "b")
+  await cluster.advance("5m")
+  // then
+  expect(await evicting(cluster)).toEqual(["a-0"])
+})
+
+test("a node that was evicted from and is lost again waits for its turn", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: 9 })
+  const [last] = await lose(cluster, ["node-8"])
+  await cluster.advance("2m")
+  expect(await evicting(cluster)).toEqual(["node-8"])
+  await last!.end()
+  await cluster.advance("2m")
+  // when it is lost with others
+  await lose(cluster, ["node-0", "node-1", "node-8"])
+  await cluster.advance("5m")
+  // then
+  expect(await pace(cluster)).toEqual([0, 10, 20])
+})
+
+test("a zone that stays lost when a new zone has its first node is not evicted from", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: inZone("a", 2) })
+  await lose(cluster, ["a-0", "a-1"])
+  await cluster.advance("5m")
+  // when
+  await cluster.addNode(inZone("b", 1)[0])
+  await cluster.advance("5m")
+  // then
+  expect([await avoided(cluster), await evicting(cluster)]).toEqual([["a-0", "a-1"], []])
+})
+
 const zonesIn = async (cluster: Cluster) => [
   ...new Set([...(await metricsOf(cluster)).matchAll(/^node_collector_.*zone="(.*)"/gm)].map(([, zone]) => zone)),
 ]
@@ -226,11 +284,7 @@ test("metrics tell of each zone how many nodes it has, are lost and were tainted
     'node_collector_zone_size{zone=":\0:b"} 1',
   ])
   // and of zones without nodes nothing
-  await cluster.client.patch(
-    Node,
-    { name: "b-0" },
-    { type: "merge", body: { metadata: { labels: { "topology.kubernetes.io/zone": "a" } } } },
-  )
+  await moveTo(cluster, "b-0", "a")
   await cluster.advance("1m")
   expect(await zonesIn(cluster)).toEqual([":\0:a"])
 })

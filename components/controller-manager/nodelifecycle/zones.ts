@@ -20,14 +20,6 @@ interface Seen {
   readonly counts: boolean
 }
 
-/** What has followed from a pass over all nodes. */
-export interface Passed {
-  /** The nodes whose NoExecute taints must be removed. */
-  readonly spared: readonly string[]
-  /** Whether all nodes were lost before, and now some are ready. */
-  readonly recovered: boolean
-}
-
 /**
  * Decides which nodes that are not ready get a NoExecute taint, and when: one after the other in each zone, more slowly
  * or not at all where many are not ready, since then the network is the likelier fault. Where no node at all is ready,
@@ -74,8 +66,8 @@ export class Zones {
     if (this.#granted.has(node.metadata.name ?? "")) this.#metrics?.evicted(zoneOf(node))
   }
 
-  /** Judges every zone by all nodes that there are. */
-  pass(nodes: readonly Node[], now: number): Passed {
+  /** Judges every zone by all nodes that there are. Returns the nodes whose NoExecute taints must be removed. */
+  pass(nodes: readonly Node[], now: number): readonly string[] {
     const counts = new Map<string, { size: number; unready: number }>()
     const gone = new Set(this.#nodes.keys())
     for (const node of nodes) {
@@ -118,7 +110,11 @@ export class Zones {
     return due
   }
 
-  #judge(counts: ReadonlyMap<string, { size: number; unready: number }>, nodes: readonly Node[], now: number): Passed {
+  #judge(
+    counts: ReadonlyMap<string, { size: number; unready: number }>,
+    nodes: readonly Node[],
+    now: number,
+  ): readonly string[] {
     const judged = [...counts].map(([name, { size, unready }]) => {
       this.#metrics?.counted(name, size, unready)
       return { zone: this.#zone(name), size, state: this.#stateOf(size, unready) }
@@ -126,13 +122,12 @@ export class Zones {
     const allAre = judged.every(({ state }) => state === "FullDisruption")
     const allWere = judged.every(({ zone }) => zone.state === "FullDisruption")
     this.#allLost = allAre && judged.length > 0
-    const nothing = { spared: [], recovered: false }
-    if (allAre && allWere) return nothing
+    if (allAre && allWere) return []
     if (allAre) {
       for (const zone of this.#zones.values()) zone.queue.setRate(0, now)
       for (const { zone } of judged) zone.state = "FullDisruption"
       this.#granted.clear()
-      return { ...nothing, spared: nodes.filter(isEvicted).map(({ metadata }) => metadata.name ?? "") }
+      return nodes.filter(isEvicted).map(({ metadata }) => metadata.name ?? "")
     }
     if (allWere) for (const { queue } of this.#zones.values()) queue.setRate(this.#rates.rate, now)
     for (const { zone, size, state } of judged) {
@@ -141,7 +136,7 @@ export class Zones {
       zone.queue.setRate(this.#rateOf(state, size), now)
       zone.state = state
     }
-    return { ...nothing, recovered: allWere }
+    return []
   }
 
   #stateOf(size: number, unready: number): ZoneState {
