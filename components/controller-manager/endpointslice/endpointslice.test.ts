@@ -53,6 +53,22 @@ describe("endpoints of a Service", () => {
     ])
   })
 
+  test("are in another slice while one that was deleted is kept by a finalizer", async () => {
+    // given
+    await using cluster = await start()
+    await cluster.client.create(Service, service())
+    await cluster.client.create(Pod, pod("a"))
+    await cluster.settle()
+    const [slice] = await slicesOf(cluster)
+    const body = { metadata: { finalizers: ["example.com/hold"] } }
+    await cluster.client.patch(EndpointSlice, slice!.metadata, { type: "merge", body })
+    // when
+    await cluster.client.delete(EndpointSlice, slice!.metadata)
+    await cluster.settle()
+    // then
+    expect((await slicesOf(cluster)).map(({ endpoints }) => endpoints?.length)).toEqual([1, 1])
+  })
+
   const ZONES = [{ name: "z1" }]
   test.each<[trafficDistribution: string, wants: object | undefined]>([
     ["PreferClose", { forZones: ZONES }],

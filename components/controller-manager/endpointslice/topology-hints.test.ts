@@ -298,6 +298,21 @@ describe("endpoints of a Service with topology mode Auto", () => {
     expect(await hinted(cluster)).toEqual({ a: 2, b: 2 })
   })
 
+  test("get them, and the Service its Event, also if a Service of that name was there before", async () => {
+    // given
+    await using cluster = await start(TWO, AUTO)
+    const { metadata, spec } = await cluster.get(Service, "web")
+    await cluster.client.delete(Service, "web")
+    await cluster.settle()
+    // when
+    const { name, namespace, annotations } = metadata
+    await cluster.client.create(Service, { metadata: { name, namespace, annotations }, spec })
+    await cluster.advance("1s")
+    // then
+    expect(await hinted(cluster)).toEqual({ a: 2, b: 2 })
+    expect((await eventsOf(cluster)).filter((event) => event === enabled)).toHaveLength(2)
+  })
+
   test("get them by the annotation, and by trafficDistribution only without it", async () => {
     // given all endpoints in one of two zones
     await using cluster = await start({ ...TWO, pods: [0, 0, 0, 0] }, AUTO, { trafficDistribution: "PreferSameNode" })
