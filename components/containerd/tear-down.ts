@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
@@ -147,7 +147,16 @@ export async function unmountBelow(folders: readonly string[]): Promise<void> {
 
 /** Returns what is mounted now below the folders. */
 export const mountedBelow = (folders: readonly string[]): readonly string[] =>
-  mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders)
+  mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders.map(withoutLinks))
+
+/** A mount is listed by its path without links, such as a data directory that is a link to another disk. */
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path // it is not there, so nothing is mounted
+  }
+}
 
 /** Removes a file or a folder. What others see at a mount below it would be removed too. @throws Error then */
 export async function removeUnmounted(path: string): Promise<void> {

@@ -102,6 +102,12 @@ describe("the folder of a volume", () => {
       const removed = folders.remove(path)
       // then
       await expect(removed).rejects.toThrow(`${inside} is mounted: unmount it`)
+      // nor where the folder of volumes is below a link
+      symlinkSync(base, join(base, "link"))
+      const linked = join(base, "link/storage")
+      await expect(new Folders(linked).remove(join(linked, "pvc-1"))).rejects.toThrow(
+        `${inside} is mounted: unmount it`,
+      )
       expect(precious()).toBe("kept")
     } finally {
       await run("umount", [inside])

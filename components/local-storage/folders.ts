@@ -2,7 +2,7 @@ import { constants } from "node:fs"
 import { chmod, lstat, mkdir } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { withOpenFile } from "../../pkg/files/owned-file.ts"
-import { mountPoints } from "../../pkg/process/mount-points.ts"
+import { mountPath, mountPoints } from "../../pkg/process/mount-points.ts"
 import { run } from "../../pkg/process/run.ts"
 
 /** Nobody may list the volumes of others: names hold the uids of claims, which are not to be guessed. As k3s has it. */
@@ -61,7 +61,8 @@ export class Folders {
     })
     if (found === undefined) return
     if (!found.isDirectory()) throw new Error(`${path} is no folder: something else is in its place`)
-    const mounted = (await mountPoints()).find((point) => point.path === path || point.path.startsWith(`${path}/`))
+    const place = await mountPath(path)
+    const mounted = (await mountPoints()).find((point) => point.path === place || point.path.startsWith(`${place}/`))
     if (mounted !== undefined) throw new Error(`${mounted.path} is mounted: unmount it`)
     // It walks by open folders and not by paths, so nobody can lead it elsewhere by exchanging a folder for a link.
     await run("rm", ["--recursive", "--force", "--one-file-system", "--", path])

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path"
-import { mountOf, type MountPoint } from "../../pkg/process/mount-points.ts"
+import { mountOf, mountPath, type MountPoint } from "../../pkg/process/mount-points.ts"
 import type { run } from "../../pkg/process/run.ts"
 
 /** What quotas need of the machine. */
@@ -32,11 +32,11 @@ const FIRST_ID = 1_800_000_000
 export function projectQuota(root: string, host: QuotaHost): ProjectQuota {
   /** Numbers are given one after the other. */
   let numbering: Promise<unknown> = Promise.resolve()
-  const mount = async () => mountOf(root, await host.mounts())
+  const mount = async () => mountOf(await mountPath(root), await host.mounts())
   /** Where the file system was mounted first: setquota knows it by that place only. */
   async function place(): Promise<string> {
     const mounts = await host.mounts()
-    const found = mountOf(root, mounts)
+    const found = mountOf(await mountPath(root), mounts)
     return mounts.find(({ device, type }) => device === found?.device && type === found.type)?.path ?? "/"
   }
 

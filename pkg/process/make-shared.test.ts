@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { endShared, isMountOfItself, makeShared } from "./make-shared.ts"
@@ -57,6 +57,10 @@ describe.skipIf(!MAY_MOUNT)("a folder that is made shared", () => {
     expect(mountOf(folder, mounts)?.isShared).toBe(true)
     expect(mounts.filter(({ path }) => path === folder).length).toBeLessThanOrEqual(1)
     expect(existsSync(join(folder, "inner/file"))).toBe(true)
+    // and is made so no second time by a path with a link in it
+    symlinkSync(base, join(base, "link"))
+    await makeShared(join(base, "link/a b"))
+    expect((await mountPoints()).filter(({ path }) => path === folder).length).toBeLessThanOrEqual(1)
     await endShared(folder)
     await endShared(folder)
     expect(mountOf(folder, await mountPoints())?.isShared).toBe(wasShared!)

@@ -1,5 +1,5 @@
 import { join, relative } from "node:path"
-import { mountOf, mountPoints, type MountPoint } from "./mount-points.ts"
+import { mountOf, mountPath, mountPoints, type MountPoint } from "./mount-points.ts"
 import { run } from "./run.ts"
 
 /**
@@ -8,9 +8,10 @@ import { run } from "./run.ts"
  * is mounted below it. Source: MakeRShared in pkg/volume/util/hostutil/hostutil_linux.go.
  */
 export async function makeShared(folder: string): Promise<void> {
-  const mount = mountOf(folder, await mountPoints())
+  const place = await mountPath(folder)
+  const mount = mountOf(place, await mountPoints())
   if (mount?.isShared === true) return
-  if (mount?.path !== folder) await run("mount", ["--no-canonicalize", "--rbind", "--", folder, folder])
+  if (mount?.path !== place) await run("mount", ["--no-canonicalize", "--rbind", "--", folder, folder])
   await run("mount", ["--no-canonicalize", "--make-rshared", "--", folder])
 }
 
@@ -19,7 +20,8 @@ export async function makeShared(folder: string): Promise<void> {
  * folder.
  */
 export async function endShared(folder: string): Promise<void> {
-  if (isMountOfItself(folder, await mountPoints())) await run("umount", ["--no-canonicalize", "--lazy", "--", folder])
+  if (isMountOfItself(await mountPath(folder), await mountPoints()))
+    await run("umount", ["--no-canonicalize", "--lazy", "--", folder])
 }
 
 /** Returns whether the newest mount on the folder shows what the folder would show without that mount. */

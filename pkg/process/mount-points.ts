@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises"
+import { readFile, realpath } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
 
 /** One line of /proc/self/mountinfo. Source: proc(5). */
 export interface MountPoint {
@@ -18,6 +19,18 @@ export interface MountPoint {
 /** Returns the mount points of this machine in the order in which they were mounted. */
 export const mountPoints = async (): Promise<readonly MountPoint[]> =>
   parseMountPoints(await readFile("/proc/self/mountinfo", "utf8"))
+
+/**
+ * Returns a path as the list of mount points names it: with no links in it, such as a data directory that is a link to
+ * another disk. The last name is not looked at: a mount there may be of a server that does not answer.
+ */
+export async function mountPath(path: string): Promise<string> {
+  try {
+    return join(await realpath(dirname(path)), basename(path))
+  } catch {
+    return path // its folder is not there, so nothing is mounted
+  }
+}
 
 /** @param text the content of /proc/self/mountinfo */
 export function parseMountPoints(text: string): readonly MountPoint[] {

@@ -1,5 +1,5 @@
 import { whyWithout } from "../../../components/local-storage/project-quota.ts"
-import { mountOf, mountPoints, type MountPoint } from "../../../pkg/process/mount-points.ts"
+import { mountOf, mountPath, mountPoints, type MountPoint } from "../../../pkg/process/mount-points.ts"
 import { found, warning, type Finding } from "./finding.ts"
 
 /** What of mounts cannot be changed by k3ts for the folders of the machine. */
@@ -29,5 +29,5 @@ export function judgeSizes(mount: MountPoint | undefined): Finding {
 /** @param storage the folder of volumes */
 export async function checkMounts(storage: string): Promise<Finding[]> {
   const mounts = await mountPoints()
-  return [judgePropagation(mountOf("/", mounts)), judgeSizes(mountOf(storage, mounts))]
+  return [judgePropagation(mountOf("/", mounts)), judgeSizes(mountOf(await mountPath(storage), mounts))]
 }

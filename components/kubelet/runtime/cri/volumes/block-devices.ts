@@ -1,11 +1,10 @@
 import { mkdir, readdir, readlink, realpath, rm, rmdir, stat, symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import type { DeviceRequest, LocalVolumeRequest } from "../../../volumes/volume-files.ts"
 import { growFileSystem, mountDevice } from "./device-file-system.ts"
 import { unlessMissing } from "./missing.ts"
-import { unmountBelow } from "./mounts.ts"
+import { isMounted, unmountBelow } from "./mounts.ts"
 
 /**
  * Block devices for pods. A device is passed on as it is, or its file system is mounted, once for all pods. A file
@@ -84,7 +83,7 @@ async function map({ path, link }: DeviceRequest): Promise<string> {
 async function mountFileSystem(request: LocalVolumeRequest): Promise<string> {
   const { path, folder, link } = request
   await noteUse(link, folder)
-  if ((await mountPoints()).some((mount) => mount.path === folder)) return folder
+  if (await isMounted(folder)) return folder
   await mkdir(folder, { recursive: true, mode: 0o750 })
   await mountDevice({ ...request, device: await realpath(path) })
   return folder

@@ -204,6 +204,19 @@ describe("volumes on this host", () => {
       expect(await mountsBelow(root)).toHaveLength(1)
     })
 
+    test("keeps the files of its volume at the end of a pod, also where the kubelet's folder is a link", async () => {
+      // given
+      await writeFile(join(volume, "file"), "kept")
+      await symlink(root, join(root, "link"))
+      const linked = join(root, "link/pod/volume-subpaths")
+      await volumes.bindSubPath({ volume, subPath: ".", target: join(linked, "v/main/0") })
+      // when
+      await volumes.discard([linked])
+      // then
+      expect(await readFile(join(volume, "file"), "utf8")).toBe("kept")
+      expect(await mountsBelow(root)).toEqual([])
+    })
+
     test("is created as folders with the mode of the volume", async () => {
       await chmod(volume, 0o2770)
       const path = await volumes.bindSubPath({ volume, subPath: "a/b", target: target() })

@@ -10,8 +10,7 @@ import { folderUsage } from "./folder-usage.ts"
 import { BlockDevices } from "./block-devices.ts"
 import { checkHostPath } from "./host-path.ts"
 import { unlessMissing } from "./missing.ts"
-import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
-import { mountTmpfs, unmountBelow } from "./mounts.ts"
+import { isMounted, mountTmpfs, unmountBelow } from "./mounts.ts"
 import { setOwnership } from "./ownership.ts"
 import { bindSubPath, openFileInside } from "./sub-path.ts"
 
@@ -76,8 +75,6 @@ export function hostVolumes(): VolumeFiles {
     },
   }
 }
-
-const isMounted = async (folder: string): Promise<boolean> => (await mountPoints()).some(({ path }) => path === folder)
 
 /**
  * Mounts one tmpfs for all volumes whose content comes from the API, once. Differs from upstream, which mounts one

@@ -1,5 +1,5 @@
 import { isMissing } from "./missing.ts"
-import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
+import { mountPath, mountPoints } from "../../../../../pkg/process/mount-points.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 
 /**
@@ -25,15 +25,21 @@ export async function unmount(path: string): Promise<void> {
   }
 }
 
+export async function isMounted(folder: string): Promise<boolean> {
+  const place = await mountPath(folder)
+  return (await mountPoints()).some(({ path }) => path === place)
+}
+
 /**
  * Unmounts everything at and below the folders, newest first, since a newer mount may be on top of an older one.
  * @throws Error when a mount is left
  */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
+  const places = await Promise.all(folders.map(mountPath))
   const below = async () =>
     (await mountPoints())
       .map(({ path }) => path)
-      .filter((path) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`)))
+      .filter((path) => places.some((place) => path === place || path.startsWith(`${place}/`)))
   const mounted = await below()
   if (mounted.length === 0) return
   for (const path of mounted.reverse()) await unmount(path)
