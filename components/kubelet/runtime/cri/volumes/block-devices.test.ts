@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import { BlockDevices } from "./block-devices.ts"
 
@@ -45,6 +46,25 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     await devices.unmap(folderOf("b"), pods)
     await devices.unmap(folderOf("b"), pods)
     expect(await attached()).toBe("")
+  })
+
+  test("is detached, and a disk that was mounted in its place stays mounted", async () => {
+    // given
+    const own = join(base, "kubelet/pods")
+    const folder = join(own, "a/volumeDevices")
+    await devices.map({ path: file, link: join(folder, "kubernetes.io~local-volume/pv") })
+    rmSync(file)
+    mkdirSync(file)
+    await run("mount", ["-t", "tmpfs", "none", file])
+    try {
+      // when
+      await devices.unmap(folder, own)
+      // then
+      expect((await mountPoints()).map(({ path }) => path)).toContain(file)
+      expect(await run("losetup", ["--list", "--noheadings", "--output", "BACK-FILE"])).not.toContain(file)
+    } finally {
+      await run("umount", [file])
+    }
   })
 
   test("is attached for a pod that starts while the previous pod ends", async () => {

@@ -103,7 +103,9 @@ async function release({ link, target, folder, pods }: Link & { readonly folder:
   const folders = uids.map((uid) => join(pods, uid, DEVICES)).filter((other) => other !== folder)
   const others = (await Promise.all(folders.map(linksBelow))).flat()
   if (others.every((other) => other.target !== target)) {
-    if ((await unlessMissing(stat(target)))?.isDirectory() === true) {
+    // A folder that is not the kubelet's own is none of ours: somebody has put it in the place of a file.
+    const isOwn = target.startsWith(`${dirname(pods)}/`)
+    if (isOwn && (await unlessMissing(stat(target)))?.isDirectory() === true) {
       await unmountBelow([target])
       await unlessMissing(rmdir(target))
     } else {
