@@ -346,8 +346,17 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
       return await work()
     } catch (err) {
       if (this.reportFile.isWanted && err instanceof TestClusterError && REPORTED.has(err.reason))
-        err.message += `\n  the report is in ${this.report().file}`
+        err.message += `\n  ${this.#whereReported()}`
       throw err
+    }
+  }
+
+  /** Writes the report. Returns where it is, or why it could not be written: the failure itself is what the test needs. */
+  #whereReported(): string {
+    try {
+      return `the report is in ${this.report().file}`
+    } catch (err) {
+      return `there is no report: ${err instanceof Error ? err.message : String(err)}`
     }
   }
 }

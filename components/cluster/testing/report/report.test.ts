@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { defineController, ConfigMap, Pod, Secret, startCluster, type Cluster } from "../testing.ts"
@@ -82,6 +82,40 @@ describe("the report of a cluster", () => {
       .then(String, (err: Error) => err.message)
     const [, path = ""] = /\n {2}the report is in (.*)$/.exec(message) ?? []
     expect(readFileSync(path, "utf8")).toContain("CrashLoopBackOff")
+  })
+
+  test("that cannot be written leaves the message of the wait as it is", async () => {
+    // given a file in the place of the folder
+    const file = join(folder, "file")
+    writeFileSync(file, "")
+    await using cluster = await startCluster({ nodes: 0, reports: file })
+    // when
+    const message = await cluster.eventually(Secret, {}, () => false).then(String, (err: Error) => err.message)
+    // then
+    expect(message).toContain("Not within 1m0s")
+    expect(message).toMatch(/\n {2}there is no report: .*EEXIST/)
+  })
+
+  test("is made also of a pod whose owners own each other", async () => {
+    const admission = { disabled: ["ServiceAccount"] }
+    await using cluster = await startCluster({ nodes: 0, components: { controllers: false }, admission })
+    const ownedBy = ({ metadata: { name = "", uid = "" } }: ConfigMap) => [
+      { apiVersion: "v1", kind: "ConfigMap", name, uid },
+    ]
+    // given
+    const a = await cluster.client.create(ConfigMap, { metadata: { name: "a", namespace: "default" } })
+    const b = await cluster.client.create(ConfigMap, {
+      metadata: { name: "b", namespace: "default", ownerReferences: ownedBy(a) },
+    })
+    await cluster.client.update(ConfigMap, { ...a, metadata: { ...a.metadata, ownerReferences: ownedBy(b) } })
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "owned", ownerReferences: ownedBy(a) },
+      spec: { containers: [{ name: "main", image: "web" }] },
+    })
+    // then
+    expect(String(cluster.report())).toContain("Not ready:\n  Pod default/owned is Pending")
   })
 
   test("says when all is well", async () => {

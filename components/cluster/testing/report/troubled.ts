@@ -24,7 +24,8 @@ export function troubledIn(objects: readonly KubeObject[], explain: (pod: Pod) =
     .filter((object) => isBad(object))
     .toSorted((a, b) => KINDS.indexOf(a.kind ?? "") - KINDS.indexOf(b.kind ?? ""))
   const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
-  const names = new Set(bad.flatMap((object) => [nameOf(object), ...relatives(object, byUid)]))
+  const names = new Set(bad.map(nameOf))
+  for (const object of bad) addRelatives(names, object, byUid)
   const lines = bad.slice(0, OBJECTS).flatMap((object) => told(object, explain))
   if (bad.length > OBJECTS) lines.push(`and ${bad.length - OBJECTS} more`)
   return { lines, names }
@@ -45,12 +46,18 @@ function told(object: KubeObject, explain: (pod: Pod) => Explanation): readonly 
   return [`${shortForm(object)} (${whyNeverReady(object) ?? whyNotReady(object)})`]
 }
 
-/** Returns the names of an object's owners, theirs, and its node. */
-function relatives(object: KubeObject, byUid: ReadonlyMap<string | undefined, KubeObject>): readonly string[] {
-  const owners = (object.metadata.ownerReferences ?? []).flatMap(({ uid }) => byUid.get(uid) ?? [])
+/** Adds the names of an object's node, its owners and theirs; owners may be in a circle. */
+function addRelatives(
+  names: Set<string>,
+  object: KubeObject,
+  byUid: ReadonlyMap<string | undefined, KubeObject>,
+): void {
   const node = object.kind === Pod.kind ? (object as Pod).spec.nodeName : undefined
-  return [
-    ...owners.flatMap((owner) => [nameOf(owner), ...relatives(owner, byUid)]),
-    ...(node ? [nameOf({ kind: "Node", metadata: { name: node } })] : []),
-  ]
+  if (node) names.add(nameOf({ kind: "Node", metadata: { name: node } }))
+  for (const { uid } of object.metadata.ownerReferences ?? []) {
+    const owner = byUid.get(uid)
+    if (owner === undefined || names.has(nameOf(owner))) continue
+    names.add(nameOf(owner))
+    addRelatives(names, owner, byUid)
+  }
 }
