@@ -1,52 +1,36 @@
-import { CustomResourceDefinition } from "../../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
 import { NetworkPolicy } from "../../../../pkg/api/networking/v1/networkpolicy.ts"
 import { joinHostPort, parseAddress } from "../../../../pkg/apimachinery/addresses/cidr.ts"
-import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { seededRandom } from "../../../../pkg/clock/random.ts"
-import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import { StoredKind } from "../../../apiserver/cacher/stored-kind.ts"
 import { ConnectionError } from "../../../kubelet/runtime/simulated/machine/connection-error.ts"
-import type { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machine/network.ts"
 import type { PodClients, SendingPod } from "../../../kubelet/runtime/simulated/machine/pod-clients.ts"
 import { podFacts } from "../../../network-policy/pod-facts.ts"
 import { addressesOfName } from "./name-lookup.ts"
 import type { ClusterAddresses } from "./network.ts"
-import type { Clients } from "../../clients.ts"
-import type { Entry } from "./ingress/client-side.ts"
-import type { SimulatedIngress } from "./ingress/simulated-ingress.ts"
+import { OnDemandIngress, type OnDemandIngressOptions } from "./ingress/on-demand.ts"
 import { forbidden, type Party } from "./policy-verdict.ts"
-import { ownAddress, senderFrom, senderOf, type From, type Sender, type SenderContext } from "./sender.ts"
+import {
+  ownAddress,
+  senderFrom,
+  senderOf,
+  type From,
+  type Patience,
+  type Sender,
+  type SenderContext,
+} from "./sender.ts"
 import { ServiceProxy, type Destination } from "./service-destination.ts"
 import { NO_LAG, REAL_LAG } from "./views/lag.ts"
 import { NodeViews } from "./views/node-views.ts"
 
-export interface ClusterNetworkOptions {
-  readonly storage: MemoryStorage
-  readonly clock: Clock
+export interface ClusterNetworkOptions extends Omit<OnDemandIngressOptions, "random" | "knownTo"> {
   readonly seed: number
   readonly addresses: Pick<ClusterAddresses, "clusterDns" | "clusterCidrs">
-  /** The names of all nodes. */
-  nodes(): readonly string[]
-  /** Returns the addresses of a node. */
-  ipsOf(node: string): readonly string[]
-  readonly network: SimulatedNetwork
-  /** Returns the clients for what serves Ingresses and Gateways. */
-  clients(): Clients
-  /** Whether requests to the API take time. */
-  readonly overNetwork: boolean
   /** Whether nodes hear of changes as late as real ones. */
   readonly isReal: boolean
   /** Whether some containers may send requests. */
   readonly isAsked: boolean
-}
-
-/** How long a sender waits for its answer, and what ends the wait. */
-export interface Patience {
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal | undefined
 }
 
 /** Milliseconds after which a request of a pod without an answer fails. */
@@ -54,7 +38,6 @@ export const TIMEOUT_MS = 30_000
 /** The longest time for a name: two attempts of five seconds. Source: resolv.conf(5), `timeout` and `attempts`. */
 const LOOKUP_MS = 10_000
 const DNS_PORT = 53
-const GATEWAYS = "gateways.gateway.networking.k8s.io"
 /** What NetworkPolicies see of the cluster's DNS: that of network-policy.ts. */
 const DNS_POD: NonNullable<Party["pod"]> = {
   namespace: "kube-system",
@@ -67,7 +50,7 @@ export class ClusterNetwork implements PodClients {
   readonly #options: ClusterNetworkOptions
   readonly #proxy: ServiceProxy
   readonly #random
-  #ingress: SimulatedIngress | undefined
+  readonly #ingress: OnDemandIngress
   #views: NodeViews | undefined
 
   constructor(options: ClusterNetworkOptions) {
@@ -76,6 +59,8 @@ export class ClusterNetwork implements PodClients {
     // A sequence of its own: what the test asks changes no names of the cluster.
     this.#random = seededRandom(seed ^ 0x6e_65_74)
     this.#proxy = new ServiceProxy({ random: this.#random, clock })
+    const knownTo = (node: string) => this.#followed().knownTo(node)
+    this.#ingress = new OnDemandIngress({ ...options, random: this.#random, knownTo })
     network.clients = this
     if (isReal) this.#followed()
   }
@@ -83,32 +68,22 @@ export class ClusterNetwork implements PodClients {
   /** Loads the proxy of Ingresses and Gateways where containers may ask it. To be called before time moves. */
   async prepare(): Promise<void> {
     const { isReal, isAsked } = this.#options
-    if (isReal || isAsked) await this.loadIngress()
+    if (isReal || isAsked) await this.#ingress.load()
   }
 
   /** Starts what runs from the beginning of the cluster. */
   async start(): Promise<void> {
-    if (this.#options.isReal) await this.#ingress!.start()
+    if (this.#options.isReal) await this.#ingress.start()
   }
 
   /** Whether requests need code that is not loaded yet. */
   get needsLoading(): boolean {
-    return this.#ingress === undefined && this.#hasRoutes
+    return this.#ingress.needsLoading
   }
 
-  /** Loads the code of the proxy, which most tests do not need. Takes real time. */
-  async loadIngress(): Promise<SimulatedIngress> {
-    const { SimulatedIngress: Loaded } = await import("./ingress/simulated-ingress.ts")
-    const { clock, network, clients, overNetwork, nodes, ipsOf } = this.#options
-    return (this.#ingress ??= new Loaded({
-      clock,
-      random: this.#random,
-      network,
-      clients,
-      overNetwork,
-      nodeIps: () => nodes().flatMap((node) => ipsOf(node)),
-      knownTo: (node) => this.#followed().knownTo(node),
-    }))
+  /** Loads that code. Takes real time. */
+  async load(): Promise<void> {
+    await this.#ingress.load()
   }
 
   fetch(pod: SendingPod, request: Request): Promise<Response> {
@@ -148,7 +123,7 @@ export class ClusterNetwork implements PodClients {
   }
 
   async stop(): Promise<void> {
-    await this.#ingress?.stop()
+    await this.#ingress.stop()
     this.#views?.stop()
   }
 
@@ -175,7 +150,7 @@ export class ClusterNetwork implements PodClients {
       throw new ConnectionError("EAI_AGAIN", `${words}: i/o timeout (${why})`)
     }
     const known = isCluster ? this.#followed().knownTo(sender.node) : undefined
-    const found = await addressesOfName(name, sender.dns, { known, outside: (host) => this.#outside(host) })
+    const found = await addressesOfName(name, sender.dns, { known, outside: (host) => this.#ingress.addressesOf(host) })
     if (found.length === 0) throw new ConnectionError("ENOTFOUND", `${words}: no such host`)
     return this.#shuffled(found)
   }
@@ -201,12 +176,12 @@ export class ClusterNetwork implements PodClients {
     }
     const { destination, node } = this.#destination(sender, host, port)
     if (destination.kind !== "to") return fails(destination.kind, destination.why)
-    const entry = destination.through === undefined ? await this.#entry(sender, request, host, port) : undefined
+    const entry = destination.through === undefined ? await this.#ingress.entry(sender, request, host, port) : undefined
     if (entry !== undefined) {
       const why = this.#forbidden(partyOf(sender, host), this.#partyAt(host), port, "TCP")
       if (why !== undefined || (sender.node !== undefined && !network.reaches(sender.node, entry.node)))
         return fails("dropped", why ?? `node ${entry.node} cannot be reached`)
-      return this.#throughIngress(request, entry, { timeoutMs, signal })
+      return this.#ingress.send(request, entry, { timeoutMs, signal })
     }
     const { host: ip, port: number, through } = destination
     const from =
@@ -224,57 +199,6 @@ export class ClusterNetwork implements PodClients {
       if (!(err instanceof ConnectionError) || through === undefined) throw err
       throw new ConnectionError(err.code, `${err.message} (${joinHostPort(ip, number)} of ${through.service})`)
     }
-  }
-
-  /** Returns the address of a node for a host that an Ingress or a Gateway names, as the world's DNS would; or none. */
-  async #outside(host: string): Promise<readonly string[]> {
-    if (!this.#hasRoutes) return []
-    const ingress = await this.#startedIngress()
-    if (!ingress.names(host)) return []
-    const { nodes, ipsOf, network } = this.#options
-    // A load balancer sends nothing to nodes that are lost.
-    const up = nodes().filter((node) => ipsOf(node).length > 0 && network.reaches(undefined, node))
-    return up.length === 0 ? [] : [ipsOf(up[Math.floor(this.#random.next() * up.length)]!)[0]!]
-  }
-
-  async #startedIngress(): Promise<SimulatedIngress> {
-    const ingress = this.#ingress ?? (await this.loadIngress())
-    await ingress.start()
-    return ingress
-  }
-
-  /** Returns where a connection comes to the proxy of Ingresses and Gateways; undefined when it goes elsewhere. */
-  async #entry(sender: Sender, request: Request, address: string, port: number): Promise<Entry | undefined> {
-    const owner = this.#options.network.ownerOf(address)
-    if (owner === undefined || owner.pod !== undefined || owner.listener(port) !== undefined || !this.#hasRoutes)
-      return undefined
-    const isSecure = new URL(request.url).protocol === "https:"
-    const ingress = await this.#startedIngress()
-    if (!ingress.isOpen({ isSecure, port })) return undefined
-    return { node: owner.node, address, port, isSecure, client: ownAddress(sender, address) }
-  }
-
-  /** Sends a request through the proxy of Ingresses and Gateways, for a client that waits for the head of its answer. */
-  async #throughIngress(request: Request, entry: Entry, { timeoutMs, signal }: Patience): Promise<Response> {
-    const late = new ConnectionError(
-      "ETIMEDOUT",
-      `Get "${request.url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
-    )
-    const waiting = new AbortController()
-    const timer = this.#options.clock.setTimeout(() => waiting.abort(late), timeoutMs)
-    const until = signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal])
-    try {
-      return await this.#ingress!.serve(request, entry, until)
-    } finally {
-      timer.cancel()
-    }
-  }
-
-  /** Whether there is an Ingress, or a definition of Gateway API. */
-  get #hasRoutes(): boolean {
-    const { storage } = this.#options
-    const gateways = new StoredKind(storage, CustomResourceDefinition).get({ name: GATEWAYS })
-    return gateways !== undefined || new StoredKind(storage, Ingress).list().length > 0
   }
 
   /** Returns where a connection goes, and the node from which it goes there. */

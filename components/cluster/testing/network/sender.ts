@@ -36,6 +36,12 @@ export interface Sender {
   readonly dns: Pick<DnsConfig, "servers" | "searches" | "options">
 }
 
+/** How long a sender waits for its answer, and what ends the wait. */
+export interface Patience {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface SenderContext {
   readonly storage: MemoryStorage
   readonly addresses: Pick<ClusterAddresses, "clusterDns" | "clusterCidrs">

@@ -38,7 +38,7 @@ export async function fetchAsPod(
   const request = new Request(input, init)
   const patience = { timeoutMs: milliseconds(timeout), signal: request.signal }
   // Virtual time stands still meanwhile, so that it is the same however long that takes.
-  if (network.needsLoading) await (driver.isVirtual ? driver.move(() => network.loadIngress()) : network.loadIngress())
+  if (network.needsLoading) await (driver.isVirtual ? driver.move(() => network.load()) : network.load())
   const sent = network.fetchFrom(from, request, patience)
   const response = await driver.ended(() => `fetch waits for the answer of ${request.url}`, sent)
   return response.body === null ? response : whileRead(response, response.body, driver, request.url)

@@ -55,8 +55,11 @@ export class KeptKind<T extends KubeObject> {
   forget(revision: number): void {
     for (const [key, versions] of this.#versions) {
       const first = versions.findLastIndex((version) => version.revision <= revision)
-      if (first > 0) versions.splice(0, first)
-      if (versions.length === 1 && versions[0]!.object === undefined) this.#remove(key)
+      if (first > 0) {
+        this.#leave(key, versions.splice(0, first))
+        this.#enter(key, versions)
+      }
+      if (versions.length === 1 && versions[0]!.object === undefined) this.#versions.delete(key)
     }
   }
 
@@ -70,17 +73,33 @@ export class KeptKind<T extends KubeObject> {
 
   #add(object: T, version: Version<T>): void {
     const key = keyFrom(object.metadata)
+    const keeps = this.#options.keeps()
     const known = this.#versions.get(key)
-    if (!this.#options.keeps()) this.#versions.set(key, [version])
-    else if (known === undefined) this.#versions.set(key, [version])
-    else known.push(version)
-    if (version.object === undefined && !this.#options.keeps()) return this.#remove(key)
-    for (const [index, keys] of this.#indexes) enter(keys, index.of(object), key)
+    if (known !== undefined && keeps) known.push(version)
+    else {
+      this.#leave(key, known ?? [])
+      if (keeps || version.object !== undefined) this.#versions.set(key, [version])
+      else this.#versions.delete(key)
+    }
+    this.#enter(key, [version])
   }
 
-  #remove(key: Key): void {
-    this.#versions.delete(key)
-    for (const keys of this.#indexes.values()) for (const some of keys.values()) some.delete(key)
+  #enter(key: Key, versions: readonly Version<T>[]): void {
+    for (const [index, keys] of this.#indexes)
+      for (const value of valuesOf(index, versions)) {
+        const some = keys.get(value)
+        if (some === undefined) keys.set(value, new Set([key]))
+        else some.add(key)
+      }
+  }
+
+  #leave(key: Key, versions: readonly Version<T>[]): void {
+    for (const [index, keys] of this.#indexes)
+      for (const value of valuesOf(index, versions)) {
+        const some = keys.get(value)
+        some?.delete(key)
+        if (some?.size === 0) keys.delete(value)
+      }
   }
 
   #index(index: Index<T>): ReadonlyMap<string, ReadonlySet<Key>> {
@@ -88,16 +107,10 @@ export class KeptKind<T extends KubeObject> {
     if (known !== undefined) return known
     const keys = new Map<string, Set<Key>>()
     this.#indexes.set(index, keys)
-    for (const [key, versions] of this.#versions)
-      for (const { object } of versions) if (object !== undefined) enter(keys, index.of(object), key)
+    for (const [key, versions] of this.#versions) this.#enter(key, versions)
     return keys
   }
 }
 
-function enter(keys: Map<string, Set<Key>>, values: readonly string[], key: Key): void {
-  for (const value of values) {
-    const some = keys.get(value)
-    if (some === undefined) keys.set(value, new Set([key]))
-    else some.add(key)
-  }
-}
+const valuesOf = <T extends KubeObject>(index: Index<T>, versions: readonly Version<T>[]): readonly string[] =>
+  versions.flatMap(({ object }) => (object === undefined ? [] : index.of(object)))
