@@ -241,8 +241,10 @@ describe("the fault endpointsLag", () => {
     await cluster.settle()
     expect(await text(cluster, "http://web/")).toBe("web")
     expect(await text(cluster, "http://late/")).toBe("ENOTFOUND")
+    await cluster.client.patch(Service, "web", { type: "merge", body: { metadata: { labels: { touched: "yes" } } } })
     await lag.end()
     expect(await text(cluster, "http://late/")).toBe("late")
+    expect(await text(cluster, "http://web/")).toBe("web")
   })
 
   test("has a node that is partitioned see nothing new until it is back", async () => {
