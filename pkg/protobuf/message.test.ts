@@ -248,3 +248,13 @@ describe("Reader and Writer", () => {
     }).toThrow(ProtobufError)
   })
 })
+
+test("bytes in base64 are written as the bytes that they stand for, whatever their number", () => {
+  for (const length of [0, 1, 2, 3, 95, 96, 97, 127, 128, 129, 300]) {
+    const bytes = Buffer.from(Array.from({ length }, (_, i) => i % 256))
+    const [text, plain] = [new Writer(8), new Writer(8)]
+    text.base64(bytes.toString("base64"))
+    plain.bytes(bytes)
+    expect([length, Buffer.from(text.finish())]).toEqual([length, Buffer.from(plain.finish())])
+  }
+})

@@ -1,9 +1,12 @@
 import { expect, test } from "bun:test"
 import { Pod } from "../api/core/v1/pod/pod.ts"
 import type { ResourceQuota } from "../api/core/v1/resourcequota/resourcequota.ts"
+import { EXTENDED_RESOURCE_CLAIM } from "../api/resource/v1/extended-resources.ts"
+import { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { formatQuantity } from "../apimachinery/scalars/quantity.ts"
 import { seededRandom } from "../clock/random.ts"
+import { firstClaims } from "./first-claims.ts"
 import type { QuotaObjects } from "./quota-objects.ts"
 import { QuotaTallies } from "./quota-tally.ts"
 
@@ -104,6 +107,41 @@ test("a quota that was deleted is forgotten, and so is a place that is to be cou
   tallies.countAnew("/registry/core/pods/")
   used(quota)
   expect(lists()).toBe(3)
+})
+
+test("a claim for devices counts as the class says now that it names", () => {
+  // given
+  const claim = {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: { name: "c", namespace: "team" },
+    spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu", count: 2 } }] } },
+  } as never as KubeObject
+  const spec: { extendedResourceName?: string } = {}
+  const { tallies } = given({ deviceClass: () => ({ spec }) as never })
+  const quota = quotaOf({ "requests.example.com/gpu": "9" })
+  const used = () => tallies.used(quota, ResourceClaim as Resource, "/claims/team/", () => [claim])
+  expect(used()).toEqual({})
+  // when
+  spec.extendedResourceName = "example.com/gpu"
+  // then
+  expect(formatQuantity(used()["requests.example.com/gpu"]!)).toBe("2")
+})
+
+test("the first claim of a pod is found among those of the revision", () => {
+  // given
+  const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u", controller: true }
+  const claimOf = (name: string) => ({
+    metadata: { name, annotations: { [EXTENDED_RESOURCE_CLAIM]: "true" }, ownerReferences: [owner] },
+  })
+  let [revision, claims, lists] = [1, [claimOf("b")], 0]
+  const firstOf = firstClaims({ revision: () => revision, list: () => (lists++, claims as never) })
+  expect([firstOf("team", "u"), firstOf("team", "u"), lists]).toEqual(["b", "b", 1])
+  // when
+  claims = [claimOf("b"), claimOf("a")]
+  revision++
+  // then
+  expect([firstOf("team", "u"), firstOf("team", "other"), lists]).toEqual(["a", undefined, 2])
 })
 
 test("names of resources that the quota does not limit are not kept", () => {

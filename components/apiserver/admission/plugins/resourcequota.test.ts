@@ -75,6 +75,27 @@ test("objects that were counted before are not read again for the next one", asy
   expect(lists).toHaveLength(1)
 })
 
+test("a quota that was deleted is counted anew when it comes back", async () => {
+  // given a quota that was counted
+  const { storage, store, plugin, coming, admit } = await stage(100)
+  const list = spyOn(storage, "list")
+  const lists = () => list.mock.calls.filter(([prefix]) => prefix === "/registry/core/configmaps/default/").length
+  const key = storageKey(ResourceQuota, { namespace: "default", name: "q" })
+  const quota = storage.get(key)!.object
+  const write = async (name: string) => {
+    const attributes = coming(name)
+    await admit(attributes)
+    plugin.settled!(attributes, false)
+  }
+  await write("a")
+  // when
+  await storage.write({ key, object: null, expected: undefined, time: 0, author: "u" })
+  await store(ResourceQuota as Resource, quota)
+  await write("b")
+  // then nothing of it was kept
+  expect(lists()).toBe(2)
+})
+
 test("an object that cannot be read when it is written counts as soon as it can be", async () => {
   // given a quota that was counted
   const unreadable = (event: StorageEvent): StorageEvent => ({

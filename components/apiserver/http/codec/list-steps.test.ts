@@ -74,3 +74,12 @@ test.each([
   expect(taken).toBe(steps)
   expect(Buffer.concat(pieces).toString()).toBe(JSON.stringify({ ...TABLE, rows: items.map(rowOf) }))
 })
+
+test("large items are encoded one in a step", () => {
+  const items = Array.from({ length: 4 }, () => "x".repeat(300_000))
+  let made = 0
+  const list = { head: TABLE, field: "rows", items, itemOf: (text: string) => (made++, { text }) } as const
+  const { steps, most, text } = taken(encodingList("json", list), () => made)
+  expect({ steps, most }).toEqual({ steps: 4, most: 1 })
+  expect(text).toBe(JSON.stringify({ ...TABLE, rows: items.map((each) => ({ text: each })) }))
+})
