@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
@@ -44,6 +44,24 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     await devices.unmap(folderOf("a"), pods)
     expect(await attached()).toContain(device)
     await devices.unmap(folderOf("b"), pods)
+    await devices.unmap(folderOf("b"), pods)
+    expect(await attached()).toBe("")
+  })
+
+  test("is one loop device also by the path of a link, grows by it, and is detached with the last pod", async () => {
+    // given
+    const path = join(base, "link")
+    symlinkSync(file, path)
+    const device = await devices.map({ path, link: linkOf("a") })
+    // when
+    expect(await devices.map({ path, link: linkOf("a") })).toBe(device)
+    expect(await devices.map({ path: file, link: linkOf("b") })).toBe(device)
+    truncateSync(file, 2 ** 21)
+    await devices.grow(path)
+    // then
+    expect((await run("blockdev", ["--getsize64", device])).trim()).toBe(String(2 ** 21))
+    await devices.unmap(folderOf("a"), pods)
+    expect(await attached()).toContain(device)
     await devices.unmap(folderOf("b"), pods)
     expect(await attached()).toBe("")
   })

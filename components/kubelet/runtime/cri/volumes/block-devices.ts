@@ -19,8 +19,9 @@ export class BlockDevices {
   readonly #turns = new Map<string, Promise<unknown>>()
 
   /** Returns the path of the block device. @throws Error when `path` is neither a block device nor a file */
-  map(request: DeviceRequest): Promise<string> {
-    return this.#inTurn(request.path, () => map(request))
+  async map({ path, link }: DeviceRequest): Promise<string> {
+    const real = await withoutLinks(path)
+    return this.#inTurn(real, () => map({ path: real, link }))
   }
 
   /** Returns the folder of a local volume, at which the file system of a block device is mounted. */
@@ -34,9 +35,10 @@ export class BlockDevices {
   }
 
   /** Gives the loop devices of a file the file's size, while pods use them. Source: losetup(8) --set-capacity. */
-  grow(path: string): Promise<void> {
-    return this.#inTurn(path, async () => {
-      for (const device of await loopDevicesOf(path)) await run("losetup", ["--set-capacity", device])
+  async grow(path: string): Promise<void> {
+    const real = await withoutLinks(path)
+    return this.#inTurn(real, async () => {
+      for (const device of await loopDevicesOf(real)) await run("losetup", ["--set-capacity", device])
     })
   }
 
@@ -69,12 +71,15 @@ export class BlockDevices {
 
 const nothing = (): void => {}
 
+/** The kernel knows the files of loop devices by their paths without links. */
+const withoutLinks = async (path: string): Promise<string> => (await unlessMissing(realpath(path))) ?? path
+
 async function map({ path, link }: DeviceRequest): Promise<string> {
   const found = await unlessMissing(stat(path))
   if (found === undefined) throw new Error(`block device ${path} does not exist`)
   if (!found.isBlockDevice() && !found.isFile()) throw new Error(`${path} is neither a block device nor a file`)
   await noteUse(link, path)
-  if (found.isBlockDevice()) return realpath(path)
+  if (found.isBlockDevice()) return path
   const [device] = await loopDevicesOf(path)
   if (device !== undefined) return device
   return (await run("losetup", ["--find", "--show", "--", path])).trim()
