@@ -3,6 +3,10 @@ import { createServer, type Server } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../serving/http-server.fixtures.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Objects } from "../cacher/objects.ts"
+import { httpsCaller } from "./https-caller.ts"
+import type { Review } from "./review.ts"
 import type { AdmissionReview } from "../admission/webhooks/review.ts"
 
 const DAY_MS = 86_400_000
@@ -192,6 +196,26 @@ describe("a webhook over HTTPS", () => {
   ])("fails at %s", async (_what, location, wants) => {
     reply = () => ({ code: 307, body: "", headers: { location } })
     expect(messageOf(await createWith({ url: urlOf(), caBundle: CA_BUNDLE }))).toContain(wants)
+  })
+
+  test("has one time limit for all redirects together", async () => {
+    // given a clock on which every question takes a second
+    let now = 0
+    const limits: number[] = []
+    const clock = {
+      monotonic: () => (now += 1000),
+      setTimeout(_run: () => void, ms: number) {
+        limits.push(ms)
+        return { cancel: () => undefined }
+      },
+    }
+    const { call } = httpsCaller({ objects: {} as Objects, clock: clock as unknown as Clock })
+    reply = () => ({ code: 307, body: "", headers: { location: "/again" } })
+    // when
+    const called = call({ url: urlOf(), caBundle: CA_BUNDLE }, {} as Review, 30_000)
+    // then
+    await expect(called).rejects.toThrow("stopped after 10 redirects")
+    expect(limits).toEqual(Array.from({ length: 11 }, (_, i) => 29_000 - 1000 * i))
   })
 
   test("that answers with a redirect to nowhere fails with that status", async () => {

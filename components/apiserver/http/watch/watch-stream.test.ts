@@ -166,6 +166,29 @@ describe("a client that does not read its initial events", () => {
     expect([res.destroyed, res.text.length < 400_000]).toEqual([true, true])
   })
 
+  test("may be behind by as much again once it has read what came later", async () => {
+    // given two later events, of which the client reads the first
+    const { stream, res, turn } = slow()
+    expect([stream.send(batch(10_000_000)), stream.send(batch(5_000_000))]).toEqual([true, true])
+    while (res.text.length < 15_000_000) {
+      res.emit("drain")
+      await Promise.resolve()
+      turn()
+    }
+    // then
+    expect(stream.send(batch(10_000_000))).toBe(true)
+    expect(stream.send(batch(10_000_000))).toBe(false)
+  })
+
+  test("is cut off when it stops to read after its watch has ended", () => {
+    const { stream, res, turn, turnsLeft } = opened()
+    stream.sendFirst(frames(250), fail)
+    stream.end(undefined)
+    res.writableNeedDrain = true
+    turn()
+    expect([res.destroyed, turnsLeft()]).toEqual([true, 0])
+  })
+
   test("is cut off when its watch ends", () => {
     const { stream, res } = slow()
     stream.end(new ApiError("Expired", "too old"))

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test"
+import { endpointAddressFaults } from "./endpointaddress.ts"
 import { Endpoints } from "./endpoints.ts"
 
 const addresses = (count: number) => Array.from({ length: count }, (_, i) => ({ ip: `10.0.0.${i}` }))
@@ -21,4 +22,16 @@ test.each([
   const [column] = Endpoints.columns!
   const endpoints = { apiVersion: "v1", kind: "Endpoints", metadata: { name: "web" }, subsets }
   expect(column!.value(endpoints as never, undefined as never)).toBe(text as never)
+})
+
+test.each([
+  ["0.0.0.0", "0.0.0.1"],
+  ["127.0.0.1", "128.0.0.1"],
+  ["127.255.255.255", "12.7.0.1"],
+  ["169.254.7.7", "169.253.7.7"],
+  ["224.0.0.255", "224.0.1.0"],
+  ["::1", "::2"],
+])("%s cannot be an endpoint, and %s can", (special, usual) => {
+  expect(endpointAddressFaults(special, "ip")).toHaveLength(1)
+  expect(endpointAddressFaults(usual, "ip")).toEqual([])
 })
