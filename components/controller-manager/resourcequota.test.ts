@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
@@ -91,4 +92,59 @@ test("a quota's status shows the usage of its namespace", async () => {
     services: "0",
     "services.nodeports": "0",
   })
+})
+
+test.each<[entry: string, used: string]>([
+  ["services.nodeports", "1"],
+  ["count/persistentvolumeclaims", "1"],
+  ["persistentvolumeclaims", "1"],
+  ["requests.storage", "1Gi"],
+  ["gold.storageclass.storage.k8s.io/requests.storage", "1Gi"],
+  ["cpu", "300m"],
+  ["requests.example.com/chips", "2"],
+])("an entry %s that stands alone counts its kind", async (entry, used) => {
+  // given
+  await using cluster = await startCluster()
+  const { client } = cluster
+  const namespace = "default"
+  await client.create(ResourceQuota, { metadata: { name: "one", namespace }, spec: { hard: { [entry]: "9Gi" } } })
+  // when
+  const requests = { cpu: "300m", "example.com/chips": "2" }
+  await client.create(Pod, {
+    metadata: { name: "a", namespace },
+    spec: { containers: [{ name: "c", image: "c", resources: { requests, limits: { "example.com/chips": "2" } } }] },
+  })
+  await client.create(PersistentVolumeClaim, {
+    metadata: { name: "a", namespace },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: "gold",
+      resources: { requests: { storage: "1Gi" } },
+    },
+  })
+  const ports = [{ port: 80 }]
+  await client.create(Service, { metadata: { name: "a", namespace }, spec: { type: "NodePort", ports } })
+  await cluster.settle()
+  // then
+  expect((await cluster.get(ResourceQuota, "one")).status.used).toEqual({ [entry]: used })
+})
+
+test("a pod that leaves the scope of a quota is counted no more", async () => {
+  // given
+  await using cluster = await startCluster()
+  const { client } = cluster
+  const place = { namespace: "default" }
+  await client.create(ResourceQuota, {
+    metadata: { name: "long", ...place },
+    spec: { hard: { pods: "9" }, scopes: ["NotTerminating"] },
+  })
+  await client.create(Pod, { metadata: { name: "a", ...place }, spec: { containers: [{ name: "c", image: "c" }] } })
+  await cluster.settle()
+  const used = async () => (await cluster.get(ResourceQuota, "long")).status.used
+  expect(await used()).toEqual({ pods: "1" })
+  // when it gets a deadline
+  await client.patch(Pod, "a", { type: "merge", body: { spec: { activeDeadlineSeconds: 3600 } } })
+  await cluster.settle()
+  // then
+  expect(await used()).toEqual({ pods: "0" })
 })

@@ -43,6 +43,18 @@ test("the pods that are ending are in the status of their ReplicaSet and, in sum
   expect([await ofDeployment(cluster), await ofReplicaSets(cluster)]).toEqual([0, [0, 0]])
 })
 
+test("the number of ending pods that is missing in the status of a Deployment is written, also if it is 0", async () => {
+  // given
+  await using cluster = await start()
+  await cluster.apply(web(1, "old"))
+  // when
+  const body = { status: { terminatingReplicas: null } }
+  await cluster.client.patch(Deployment, WEB, { type: "merge", body }, { subresource: "status" })
+  await cluster.settle()
+  // then
+  expect(await ofDeployment(cluster)).toBe(0)
+})
+
 test("a pod that has ended, or has other labels, is not ending", async () => {
   // given three pods that are ending
   await using cluster = await start({ components: { kubelet: false } })

@@ -121,6 +121,14 @@ describe("pods without a node", () => {
     await cluster.advance(2000)
     expect((await client.list(Pod, { namespace: "default" })).items).toEqual([])
   })
+
+  test("are deleted as soon as that is possible, if it fails once", async () => {
+    await using cluster = await startCluster()
+    await cluster.faults.requests({ verb: "delete", resource: "pods", error: "InternalError", times: 1 })
+    await cluster.client.create(Pod, bound("a"))
+    await cluster.advance(42_000)
+    expect(await cluster.list(Pod)).toEqual([])
+  })
 })
 
 describe("a new namespace", () => {

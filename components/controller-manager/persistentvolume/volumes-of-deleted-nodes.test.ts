@@ -86,4 +86,10 @@ test("a volume stays for its node's provisioner if the node is registered again"
   await cluster.advance("2m")
   // then
   expect(await phases(cluster)).toEqual(["pv-a Released"])
+  // and it has as much time when the node is deleted once more
+  await client.delete(Node, { name: "again" })
+  await cluster.advance("39s")
+  expect(await phases(cluster)).toEqual(["pv-a Released"])
+  await cluster.advance("2s")
+  expect(await phases(cluster)).toEqual([])
 })
