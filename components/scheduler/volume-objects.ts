@@ -5,7 +5,8 @@ import { CSINode } from "../../pkg/api/storage/v1/csinode.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
-import { keyFrom, type Index, type Informers } from "../../pkg/client/informer.ts"
+import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
+import { attachmentsByNode, freeVolumesByClass, volumesByClaim } from "../../pkg/component/volume-indexes.ts"
 import type { VolumeObjects } from "./plugins/volumebinding.ts"
 
 /** The kinds that volume plugins depend on. */
@@ -16,16 +17,6 @@ export const VOLUME_KINDS: readonly Resource[] = [
   CSINode,
   VolumeAttachment,
 ]
-
-const volumesByClaim: Index<PersistentVolume> = {
-  name: "claim",
-  of: ({ spec: { claimRef } }) => (claimRef === undefined ? [] : [keyFrom(claimRef)]),
-}
-const freeVolumesByClass: Index<PersistentVolume> = {
-  name: "free-by-class",
-  of: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume)] : []),
-}
-const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
 
 /** Returns what volume plugins read of the cluster. */
 export const volumeObjects = (informers: Informers): VolumeObjects => ({

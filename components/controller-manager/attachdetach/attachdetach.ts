@@ -11,8 +11,9 @@ import {
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
 import { claimNamesOf } from "../../../pkg/pods/pod-claims.ts"
+import { attachmentsByNode } from "../../../pkg/component/volume-indexes.ts"
 import { podsByClaim } from "../persistentvolume/indexes.ts"
-import { Attachments, attachmentsByNode } from "./attachments.ts"
+import { Attachments } from "./attachments.ts"
 import { attachWanted } from "./attach.ts"
 import { nodesOf, podsUsing, wantedOn, type WantedVolume } from "./desired.ts"
 import { detachUnwanted } from "./detach.ts"

@@ -1,9 +1,8 @@
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
-import type { Index, Informers } from "../../../pkg/client/informer.ts"
+import type { Informers } from "../../../pkg/client/informer.ts"
 import { attachmentName, csiVolumeName, type CsiSource } from "../../../pkg/pods/csi-volumes.ts"
-
-export const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
+import { attachmentsByNode } from "../../../pkg/component/volume-indexes.ts"
 
 /** A VolumeAttachment of this controller, with the name of its volume in the status of Nodes. */
 export interface OwnAttachment {

@@ -19,7 +19,8 @@ import { defineController, type ReconcileContext } from "../../../pkg/controller
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { bind, setClaimPhase } from "./bind.ts"
 import { csiDriverOf, IN_TREE, migratedClaim } from "./migration.ts"
-import { claimsByVolume, freeVolumesByClass, podsByClaim, unboundClaimsByClass, volumesByClaim } from "./indexes.ts"
+import { freeVolumesByClass, volumesByClaim } from "../../../pkg/component/volume-indexes.ts"
+import { claimsByVolume, podsByClaim, unboundClaimsByClass } from "./indexes.ts"
 
 /**
  * Binds claims to volumes. A claim gets the volume that is reserved for it, else the smallest that suits it; where

@@ -1,11 +1,10 @@
-import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { BIND_COMPLETED, storageClassOf } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { claimNamesOf } from "../../../pkg/pods/pod-claims.ts"
-import { keyFrom, type Index } from "../../../pkg/client/informer.ts"
+import type { Index } from "../../../pkg/client/informer.ts"
 
-/** How claims, volumes and pods are found by each other. */
+/** How claims and pods are found by volumes, classes and each other; volumes by claims: pkg/component/volume-indexes.ts. */
 
 /** Claims that are not bound, by their class. */
 export const unboundClaimsByClass: Index<PersistentVolumeClaim> = {
@@ -17,18 +16,6 @@ export const unboundClaimsByClass: Index<PersistentVolumeClaim> = {
 export const claimsByVolume: Index<PersistentVolumeClaim> = {
   name: "volume",
   of: ({ spec }) => ((spec.volumeName ?? "") === "" ? [] : [spec.volumeName!]),
-}
-
-/** Volumes without a claim, by their class. */
-export const freeVolumesByClass: Index<PersistentVolume> = {
-  name: "free-by-class",
-  of: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume)] : []),
-}
-
-/** Volumes that are bound or reserved, by the key of the claim. */
-export const volumesByClaim: Index<PersistentVolume> = {
-  name: "claim",
-  of: ({ spec: { claimRef } }) => (claimRef === undefined ? [] : [keyFrom(claimRef)]),
 }
 
 /** Pods, by the keys of the claims that they use. */

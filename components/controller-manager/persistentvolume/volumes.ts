@@ -11,7 +11,8 @@ import { keyFrom, type Informers, type Key } from "../../../pkg/client/informer.
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { setVolumePhase } from "./bind.ts"
-import { podsByClaim, volumesByClaim } from "./indexes.ts"
+import { volumesByClaim } from "../../../pkg/component/volume-indexes.ts"
+import { podsByClaim } from "./indexes.ts"
 import { IN_TREE, MIGRATED_TO, migratedVolume } from "./migration.ts"
 
 /**
