@@ -62,18 +62,18 @@ describe("a page through a proxy", () => {
     { what: "quotes between quotes", piece: `<a ' a=" a=" a=" '>`.repeat(50) },
     { what: "a comment without an end", piece: "<!--" + "-".repeat(1000) },
     { what: "a script without an end", piece: "<script>" + "</scrip".repeat(150) },
-  ])("with $what is sent on as it arrives, in time that grows with its length and not with its square", ({ piece }) => {
+  ])("with $what is sent on as it arrives, and little of it is ever read again", ({ piece }) => {
     const links = new HtmlLinks((address) => address)
     let came = 0
     links.on("data", (part: Buffer) => (came += part.length))
-    const began = performance.now()
     let went = 0
-    for (let i = 0; i < 4000; i++) {
+    let behind = 0
+    for (let i = 0; i < 1000; i++) {
       links.write(piece)
       went += piece.length
-      expect(went - came).toBeLessThan(20_000)
+      behind = Math.max(behind, went - came)
     }
-    // 4 MB: a rewriter that reads all again with each piece would take minutes.
-    expect(performance.now() - began).toBeLessThan(5000)
+    // What is held back is read again with each piece: a bound of it bounds the work of each piece, too.
+    expect(behind).toBeLessThan(20_000)
   })
 })

@@ -99,7 +99,10 @@ describe.skipIf(!hasEtcd)("three servers that share an etcd and a token", () => 
   })
 
   test("accept a service account's token that another server has issued", async () => {
+    // given the account, which the controllers of the server with the lease make
     const ref = { namespace: "default", name: "default" }
+    const selector = { namespace: "default", fieldSelector: "metadata.name=default" }
+    await until(members[0]!.client, ServiceAccount, selector, () => true, 20_000)
     const { status } = await members[0]!.client.createSubresource<TokenRequest>(ServiceAccount, ref, "token", {
       apiVersion: "authentication.k8s.io/v1",
       kind: "TokenRequest",
