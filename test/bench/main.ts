@@ -12,6 +12,7 @@ import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./network/ingress.ts"
 import { networkPolicy } from "./network/network-policy.ts"
 import { node } from "./node/node.ts"
+import { nodeSoak } from "./node/node-soak.ts"
 import { podNetwork } from "./network/pod-network.ts"
 import { services } from "./network/services.ts"
 import { snapshot } from "./store/snapshot.ts"
@@ -20,8 +21,8 @@ import { largest, testing } from "./testing/testing.ts"
 import { watch } from "./api/watch.ts"
 
 /**
- * `npm run bench [-- NAME…]`: every benchmark but `soak` and `largest`, or those named. Prints a table and writes the
- * figures as JSON. A number is the length of the soak in minutes.
+ * `npm run bench [-- NAME…]`: every benchmark but the soaks and `largest`, or those named. Prints a table and writes
+ * the figures as JSON. A number is the length of a soak in minutes.
  */
 const isNumber = (word: string) => /^\d+$/.test(word)
 const asked = process.argv.slice(2).filter((word) => !isNumber(word))
@@ -46,7 +47,7 @@ const ALWAYS: readonly Benchmark[] = [
   postgres,
 ]
 /** These take long and run only when they are named. */
-const NAMED: readonly Benchmark[] = [soak(minutes), largest]
+const NAMED: readonly Benchmark[] = [soak(minutes), nodeSoak(minutes), largest]
 const BENCHMARKS = [...ALWAYS, ...NAMED.filter(({ name }) => asked.includes(name))]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
 if (unknown.length > 0) {
