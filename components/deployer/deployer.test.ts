@@ -235,7 +235,7 @@ describe("the deployer", () => {
     // then what it made stays, and the log says why
     expect(await value(cluster, "a")).toBe("1")
     expect(lines.at(-1)).toContain(
-      'Failed to read a manifest component=deployer file=app.yaml fault="document 1 is not YAML',
+      'Failed to read a manifest component=deployer file=app.yaml fault="not YAML: line 2, column 8: ',
     )
     await deployer.stop()
   })
@@ -262,7 +262,7 @@ describe("parseManifest", () => {
   ])("reads %s", (_, text, expected) => expect(names(text)).toEqual(expected))
 
   test.each([
-    ["a: [", /^document 1 is not YAML/],
+    ["a: 1\n---\nb: {c: d", "not YAML: line 3, column 9: did not find expected ',' or '}'"],
     ["hello", "document 1 is no object"],
     ["kind: A", "document 1 has no apiVersion"],
     ["apiVersion: v1", "document 1 has no kind"],

@@ -1,4 +1,4 @@
-import { KUBERNETES_YAML, MAX_ALIASES, loadYaml } from "../../pkg/apimachinery/json/yaml.ts"
+import { ManifestSyntaxError, readManifest, type ManifestDocument } from "../../pkg/yaml/manifest.ts"
 
 /** What is wrong with the text of a manifest: only another text mends it. */
 export class ManifestFault extends Error {
@@ -17,19 +17,18 @@ export interface ManifestObject {
 }
 
 /**
- * The objects of a manifest, YAML or JSON, in their order; those of a List are taken apart. @throws ManifestFault that
- * names the document and its fault
+ * The objects of a manifest, YAML or JSON, in their order; those of a List are taken apart.
+ * @throws ManifestFault that names the line, or the document and its fault
  */
-export function parseManifest(text: string): ManifestObject[] {
-  const parsed = loadYaml().parseAllDocuments(text, KUBERNETES_YAML)
-  if (!Array.isArray(parsed)) return []
-  return parsed.flatMap((document, i) => {
-    const fault = document.errors[0]
-    if (fault !== undefined) throw new ManifestFault(`document ${i + 1} is not YAML: ${fault.message}`)
-    // By way of JSON: what aliases share is made apart.
-    const body = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null)) as unknown
-    return body === null ? [] : objectsOf(body, i + 1)
-  })
+export const parseManifest = (text: string): readonly ManifestObject[] =>
+  documentsOf(text).flatMap(({ value }, i) => (value === null ? [] : objectsOf(value, i + 1)))
+
+function documentsOf(text: string): readonly ManifestDocument[] {
+  try {
+    return readManifest(text)
+  } catch (err) {
+    throw err instanceof ManifestSyntaxError ? new ManifestFault(`not YAML: ${err.message}`) : err
+  }
 }
 
 function objectsOf(body: unknown, document: number): ManifestObject[] {

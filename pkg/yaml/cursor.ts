@@ -17,10 +17,22 @@ import {
 
 /**
  * The text is not YAML, or is YAML that may not be read. The message is go-yaml's, which Kubernetes' clients know:
- * `yaml: line 3: …`.
+ * `yaml: line 3: …`. Its lines count from 0 or from 1, and some errors have none; `mark` is exact.
  */
 export class YamlError extends Error {
   override readonly name = "YamlError"
+  /** Where the fault was found; undefined when it is not in one place. */
+  readonly mark: Mark | undefined
+
+  constructor(message: string, mark?: Mark) {
+    super(message)
+    this.mark = mark
+  }
+
+  /** What is wrong, without the place. */
+  get problem(): string {
+    return this.message.replace(/^yaml: (?:line \d+: )?/, "")
+  }
 }
 
 /** A position in the text. Lines and columns count from 0. */

@@ -1,7 +1,7 @@
 import { plainValue, taggedValue } from "./resolve.ts"
 import { plainScalar, quotedScalar } from "./scalars.ts"
 import { anchorName, tagAt } from "./tags.ts"
-import { Cursor, structureError, YamlError } from "./cursor.ts"
+import { Cursor, structureError, YamlError, type Mark } from "./cursor.ts"
 import {
   AMPERSAND,
   APOSTROPHE,
@@ -65,6 +65,10 @@ export class NodeReader {
 
   constructor(text: string) {
     this.cursor = new Cursor(text)
+  }
+
+  get mark(): Mark {
+    return this.cursor.mark
   }
 
   /** Returns whether an anchor or a tag begins here. */

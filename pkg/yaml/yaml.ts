@@ -1,5 +1,5 @@
 import { Parser } from "./parser.ts"
-import { YamlError } from "./cursor.ts"
+import { YamlError, type Mark } from "./cursor.ts"
 
 export { YamlError } from "./cursor.ts"
 
@@ -20,16 +20,27 @@ const CONTROL = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/
  * @throws YamlError in go-yaml's words
  */
 export function parseYaml(text: string): ParsedYaml {
-  if (CONTROL.test(text)) throw new YamlError("yaml: control characters are not allowed")
+  const control = text.search(CONTROL)
+  if (control !== -1) throw new YamlError("yaml: control characters are not allowed", markAt(text, control))
   const parser = new Parser(text)
+  const value = documentOf(parser)
+  if (INFINITE.test(text)) refuseInfinite(value)
+  return { value, duplicates: parser.duplicates }
+}
+
+function documentOf(parser: Parser): unknown {
   try {
-    const value = parser.document()
-    if (INFINITE.test(text)) refuseInfinite(value)
-    return { value, duplicates: parser.duplicates }
+    return parser.document()
   } catch (err) {
+    if (err instanceof YamlError) throw new YamlError(err.message, parser.mark)
     // The nesting was too deep for the stack.
-    throw err instanceof RangeError ? new YamlError("yaml: exceeded max depth") : err
+    throw err instanceof RangeError ? new YamlError("yaml: exceeded max depth", parser.mark) : err
   }
+}
+
+function markAt(text: string, at: number): Mark {
+  const before = text.slice(0, at)
+  return { at, line: before.split("\n").length - 1, column: at - before.lastIndexOf("\n") - 1 }
 }
 
 const INFINITE = /\.(?:inf|nan)/i

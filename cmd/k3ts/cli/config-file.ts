@@ -5,8 +5,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Scalar } from "yaml"
-import { loadYaml } from "../../../pkg/apimachinery/json/yaml.ts"
+import type * as yaml from "yaml"
 import { foreignFlag, type ForeignFlags } from "./foreign-flags.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "./usage-error.ts"
@@ -81,6 +80,9 @@ function readText(path: string, optional: boolean): string | undefined {
   }
 }
 
+/** Loads `yaml` with the first config file, since that takes some 20 ms and most servers have none. */
+const loadYaml = (): typeof yaml => require("yaml") // oxlint-disable-line typescript/no-require-imports
+
 /** @throws UsageError */
 function parseConfig(text: string, path: string, vocabulary: ConfigVocabulary): readonly Setting[] {
   // A file without content is common, and YAML takes 2 ms to load.
@@ -95,7 +97,7 @@ function parseConfig(text: string, path: string, vocabulary: ConfigVocabulary): 
   if (!isMap(contents)) throw new UsageError(`${path} must be a map of flags, as in: https-listen-port: 6443`)
   return grouped(
     contents.items.flatMap(({ key, value }) => {
-      const written = String((key as Scalar).value)
+      const written = String((key as yaml.Scalar).value)
       const adds = written.endsWith("+")
       const name = adds ? written.slice(0, -1) : written
       const values = isSeq(value) ? value.items.map(textOf) : [textOf(value)]

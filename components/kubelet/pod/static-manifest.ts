@@ -2,9 +2,9 @@ import { createHash } from "node:crypto"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { invalid } from "../../../pkg/apimachinery/errors.ts"
-import { KUBERNETES_YAML, loadYaml, MAX_ALIASES } from "../../../pkg/apimachinery/json/yaml.ts"
 import { validateObject } from "../../../pkg/apimachinery/validation/validate.ts"
 import { apiReferenceIn } from "../../../pkg/pods/api-references.ts"
+import { readManifest } from "../../../pkg/yaml/manifest.ts"
 import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE } from "./labels.ts"
 
 export interface ManifestFile {
@@ -20,26 +20,7 @@ export interface ManifestFile {
  * the API, which may not be there when it starts
  */
 export function staticPodsIn({ path, text }: ManifestFile, nodeName: string, seen: string): readonly Pod[] {
-  const documents = loadYaml().parseAllDocuments(text, { ...KUBERNETES_YAML, prettyErrors: true })
-  if (!Array.isArray(documents)) return []
-  return documents.flatMap((document) => {
-    const [fault] = document.errors
-    if (fault !== undefined) throw new Error(faultIn(fault))
-    const json: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
-    return json === null || json === undefined ? [] : [staticPod(json, path, nodeName, seen)]
-  })
-}
-
-/** The message ends with the place and shows the line, which a log does not need. */
-function faultIn({ message, linePos }: { readonly message: string; readonly linePos?: readonly Place[] }): string {
-  const why = message.split("\n")[0]!.replace(/ at line \d+, column \d+:?$/, "")
-  const place = linePos?.[0]
-  return place === undefined ? `not YAML: ${why}` : `not YAML: line ${place.line}, column ${place.col}: ${why}`
-}
-
-interface Place {
-  readonly line: number
-  readonly col: number
+  return readManifest(text).flatMap(({ value }) => (value === null ? [] : [staticPod(value, path, nodeName, seen)]))
 }
 
 /**

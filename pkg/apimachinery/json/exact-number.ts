@@ -4,6 +4,11 @@ declare global {
      * Returns a value that JSON.stringify writes as the given text. Source: ECMAScript proposal-json-parse-with-source.
      */
     rawJSON(text: string): unknown
+    /** `source` is the text of a number, a string, true, false or null. */
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown
   }
 }
 
@@ -36,4 +41,12 @@ const isSafe = (value: bigint): boolean =>
 export function numberFrom(text: string): number | ExactNumber {
   const value = Number(text)
   return String(value) === text ? value : text === "-0" ? 0 : new ExactNumber(text)
+}
+
+/**
+ * A reviver of JSON.parse that keeps numbers exactly, and replaces halves of surrogate pairs by U+FFFD, as Go does.
+ */
+export function exactValue(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value === "string") return value.toWellFormed()
+  return typeof value === "number" && source !== undefined ? numberFrom(source) : value
 }

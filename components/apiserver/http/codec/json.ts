@@ -1,20 +1,7 @@
-import { ExactNumber, numberFrom } from "../../../../pkg/apimachinery/json/exact-number.ts"
+import { ExactNumber, exactValue } from "../../../../pkg/apimachinery/json/exact-number.ts"
 import { endOfString } from "../../../../pkg/apimachinery/json/json-members.ts"
 import { jsonFault } from "../../../../pkg/apimachinery/json/json-fault.ts"
 import { BodyError } from "./body-error.ts"
-
-declare global {
-  interface JSON {
-    /**
-     * `source` is the text of a number, a string, true, false or null. Source: ECMAScript
-     * proposal-json-parse-with-source.
-     */
-    parse(
-      text: string,
-      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-    ): unknown
-  }
-}
 
 /** A parsed body, with the faults found in its text. */
 export interface Parsed {
@@ -46,23 +33,18 @@ export function parseJson(text: string): Parsed {
   }
   const { colons, unusualNumbers } = survey(text)
   const isUnusual = unusualNumbers || LONG_NUMBER.test(text) || ESCAPED_SURROGATE.test(text)
-  if (isUnusual) value = JSON.parse(text, exactly)
+  if (isUnusual) value = JSON.parse(text, exactValue)
   // If a field stands twice, the value has fewer keys than the text has colons. Counting is cheap, and this is rare.
   return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text), isUnusual }
 }
 
 /** Parses JSON of the store, whose long integers are kept exactly. @throws SyntaxError when it is no JSON */
 export const parseOwnJson = (text: string): unknown =>
-  LONG_NUMBER.test(text) ? JSON.parse(text, exactly) : JSON.parse(text)
+  LONG_NUMBER.test(text) ? JSON.parse(text, exactValue) : JSON.parse(text)
 
 /** The fewest digits of a number that JavaScript may round. */
 const LONG_NUMBER = /\d{16}/
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
-
-function exactly(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
-  if (typeof value === "string") return value.toWellFormed()
-  return typeof value === "number" && source !== undefined ? numberFrom(source) : value
-}
 
 interface Survey {
   /** The number of colons outside of strings. */

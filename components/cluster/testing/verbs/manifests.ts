@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import { KUBERNETES_YAML, loadYaml } from "../../../../pkg/apimachinery/json/yaml.ts"
+import { ManifestSyntaxError, readManifest, type ManifestDocument } from "../../../../pkg/yaml/manifest.ts"
 import { TestClusterError } from "../caller.ts"
 
 /** A path of a file or folder, YAML or JSON text, an object, or several of these. */
@@ -85,19 +85,17 @@ function fromPath(path: string): readonly Manifest[] {
     .flatMap((name) => fromPath(join(path, name)))
 }
 
-function fromText(text: string, name: string): readonly Manifest[] {
-  const { LineCounter, parseAllDocuments } = loadYaml()
-  const lines = new LineCounter()
-  const documents = parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter: lines })
-  if (!Array.isArray(documents)) return []
-  return documents.flatMap((document) => {
-    const [error] = document.errors
-    if (error !== undefined)
-      throw new TestClusterError(`Cannot read ${name}, line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
-    const start = document.contents?.range?.[0] ?? document.range[0]
-    const value: unknown = JSON.parse(JSON.stringify(document.toJS() ?? null))
-    return value === null ? [] : manifestsOf(value, `${name}, line ${lines.linePos(start).line}`)
-  })
+const fromText = (text: string, name: string): readonly Manifest[] =>
+  documentsOf(text, name).flatMap(({ value, line }) =>
+    value === null ? [] : manifestsOf(value, `${name}, line ${line}`),
+  )
+
+function documentsOf(text: string, name: string): readonly ManifestDocument[] {
+  try {
+    return readManifest(text)
+  } catch (err) {
+    throw err instanceof ManifestSyntaxError ? new TestClusterError(`Cannot read ${name}, ${err.message}`) : err
+  }
 }
 
 function manifestsOf(value: unknown, where: string): readonly Manifest[] {
