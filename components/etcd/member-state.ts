@@ -18,8 +18,12 @@ export interface MemberState {
 }
 
 /**
- * start: etcd goes on with its data. begin: it is the first member of a new cluster; `fills` with what the database
- * has. finish: as start, and filling it had been done. join: a cluster has to be asked first.
+ * What a start has to do:
+ *
+ *  - start: etcd continues with its data.
+ *  - begin: etcd is the first member of a new cluster; `fills` it with what the database has.
+ *  - finish: as start, and filling it had been done.
+ *  - join: a cluster has to be asked first.
  */
 export type MemberPlan =
   | { readonly action: "start" | "finish" }

@@ -5,6 +5,7 @@ import { handleViolations } from "./handles.ts"
 import { spreadViolations } from "./spreads.ts"
 import { importViolations } from "./imports.ts"
 import { joinedKeyViolations } from "./joined-keys.ts"
+import { commentViolations } from "./comments.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
 import { SourceFile } from "./source.ts"
@@ -170,6 +171,38 @@ describe("globalViolations", () => {
   test("allows the command line to read the time, but not to use Bun", () => {
     expect(uses("const a = Date.now()", "cmd/k3ts/context.ts")).toEqual([])
     expect(uses("Bun.serve(a)", "cmd/k3ts/context.ts")).toEqual(["uses Bun."])
+  })
+})
+
+describe("commentViolations", () => {
+  const faults = (comment: string) =>
+    commentViolations([new SourceFile("a.ts", `const a = 1\n\n${comment}\nexport {}\n`)]).map(({ line }) => line)
+
+  test.each([
+    { title: "code in backquotes", comment: "/** Calls `() => ({ a })` once, as `const x = 1`. */" },
+    { title: "indented code", comment: "/**\n * Declares a kind:\n *\n *     const Kind = declare({ a: 1 })\n */" },
+    { title: "an indented list", comment: "/**\n * States:\n *\n *  - a: waits;\n *  1. b\n *  2. c\n */" },
+    {
+      title: "names of files in braces",
+      comment: "/** Source: pkg/registry/{create,update}.go. RFC 9112, 6 and 2. It. */",
+    },
+    {
+      title: "words that are also of the language",
+      comment: "/** Let it import a type, while (as ever) a class waits. */",
+    },
+  ])("allows $title", ({ comment }) => {
+    expect(faults(comment)).toEqual([])
+  })
+
+  test.each([
+    { title: "code", comment: "/**\n * Declares a kind:\n *\n * const Kind = declare({ a:\n * 1 })\n */" },
+    { title: "an import", comment: '/** import { a } from "a" begins it. */' },
+    { title: "a function", comment: "/** Wraps it: () => 1. */" },
+    { title: "a loop", comment: "/** while (more()) { const tag = next() } reads all. */" },
+    { title: "a list with dashes", comment: "/** A key is: - waiting; - working. */" },
+    { title: "a list with numbers", comment: "/** Invariants 1. One writer. 2. Rising numbers. */" },
+  ])("refuses $title in running text", ({ comment }) => {
+    expect(faults(comment)).toEqual([3])
   })
 })
 

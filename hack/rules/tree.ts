@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { circleViolations } from "./circles.ts"
+import { commentViolations } from "./comments.ts"
 import { globalViolations } from "./globals.ts"
 import { handleViolations } from "./handles.ts"
 import { importViolations } from "./imports.ts"
@@ -42,6 +43,7 @@ export function ruleViolations(files: readonly SourceFile[]): Violation[] {
     ...memberViolations(code),
     ...joinedKeyViolations(code),
     ...spreadViolations(code),
+    ...commentViolations(code),
     ...lineViolations(files),
   ]
 }
@@ -55,7 +57,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of imports, time, chance, open files, members, keys, spreads and lines hold in ${files.length} files`
+      ? `The rules of imports, time, chance, open files, members, keys, spreads, comments and lines hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

@@ -5,10 +5,12 @@ import type { RawJson } from "./json/raw-json.ts"
 /**
  * Declares the fields of a kind, once for every part of the program that needs them.
  *
- * export const ContainerPort = message("core.v1.ContainerPort", "A port on which a container listens.", { name:
- * f.string(1, "Name by which Services refer to the port; unique in the pod."), containerPort: f.int32(3, "Number of the
- * port inside the pod.").required().min(1).max(65535), protocol: f.string(4, "Transport protocol.").enum("TCP", "UDP",
- * "SCTP").default("TCP"), }) export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
+ *     export const ContainerPort = message("core.v1.ContainerPort", "A port on which a container listens.", {
+ *       name: f.string(1, "Name by which Services refer to the port; unique in the pod."),
+ *       containerPort: f.int32(3, "Number of the port inside the pod.").required().min(1).max(65535),
+ *       protocol: f.string(4, "Transport protocol.").enum("TCP", "UDP", "SCTP").default("TCP"),
+ *     })
+ *     export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
  *
  * The first argument of each field is its protobuf number. A field is optional unless `.required()`, `.default(…)` or
  * `.always()` says otherwise. Decoding, defaulting, validation, unknown-field detection, OpenAPI, protobuf, strategic

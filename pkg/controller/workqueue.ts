@@ -12,10 +12,15 @@ export interface QueueObserver {
 /**
  * Keys waiting to be worked on. Source of the semantics: client-go util/workqueue.
  *
- * A key is in one of these states: - waiting:    in `order`, once, however often it was added; - working:    handed out
- * by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more after `done`; - delayed:
- * has a timer; adding it at once or earlier replaces the timer. So no key is ever worked on twice at the same time, and
- * no addition is lost. No step here awaits: every method runs to its end before anything else happens.
+ * A key is in one of these states:
+ *
+ *  - waiting: in `order`, once, however often it was added;
+ *  - working: handed out by `take` and not yet `done`; adding it now marks it `again`, so that it waits once more after
+ *    `done`;
+ *  - delayed: has a timer; adding it at once or earlier replaces the timer.
+ *
+ * So no key is ever worked on twice at the same time, and no addition is lost. No step here awaits: every method runs
+ * to its end before anything else happens.
  */
 export class WorkQueue {
   /** When each waiting key was added, on the monotonic clock. */

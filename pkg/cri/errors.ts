@@ -2,9 +2,11 @@ import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
 
 /**
  * A failed call to the container runtime. `message` is the runtime's own; `code` says what a caller may do:
- * `Unavailable`: the runtime is not running, so try again when it is. `Unimplemented`: it is too old.
- * `DeadlineExceeded`: it took longer than the call allows, and may still finish it. `NotFound`: the sandbox, container
- * or image is gone.
+ *
+ *  - `Unavailable`: the runtime is not running, so try again when it is.
+ *  - `Unimplemented`: the runtime is too old.
+ *  - `DeadlineExceeded`: the runtime took longer than the call allows, and may still finish it.
+ *  - `NotFound`: the sandbox, container or image is gone.
  */
 export class CriError extends Error {
   override readonly name = "CriError"

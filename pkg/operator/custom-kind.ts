@@ -21,8 +21,14 @@ export interface CustomKind {
  * Names a kind that the connected cluster serves, so that client, informers and controllers can use it. The caller
  * declares the types: the client validates nothing.
  *
- * type Backup = CustomObject<{ schedule: string }, { last?: string }> const Backup = customKind<Backup>({ group:
- * "example.com", version: "v1", kind: "Backup", plural: "backups", scope: "Namespaced" })
+ *     type Backup = CustomObject<{ schedule: string }, { last?: string }>
+ *     const Backup = customKind<Backup>({
+ *       group: "example.com",
+ *       version: "v1",
+ *       kind: "Backup",
+ *       plural: "backups",
+ *       scope: "Namespaced",
+ *     })
  */
 export const customKind = <T extends KubeObject>(kind: CustomKind): Resource<T, KubeObjectInput & Partial<T>> =>
   defineResource(

@@ -2,9 +2,10 @@
  * The module `k3ts/operator`, for writing operators. The same controllers run against any Kubernetes and, in virtual
  * time, in the clusters of `k3ts/testing`; docs/testing.md shows how.
  *
- * import { connect, runOperator, stopSignal } from "k3ts/operator"
+ *     import { connect, runOperator, stopSignal } from "k3ts/operator"
  *
- * using cluster = connect() await runOperator(cluster, [sharing], { signal: stopSignal() })
+ *     using cluster = connect()
+ *     await runOperator(cluster, [sharing], { signal: stopSignal() })
  */
 import "../version/check-runtime.ts"
 export { connect, type Connection, type ConnectOptions } from "./connect.ts"

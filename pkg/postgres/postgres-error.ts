@@ -1,6 +1,9 @@
 /**
- * unreachable: no server accepted a connection, so nothing was sent. lost: the connection ended before the answer, so
- * the statement may have been executed. answered: the server refused the statement and undid its effects.
+ * What became of a statement:
+ *
+ *  - unreachable: no server accepted a connection, so nothing was sent.
+ *  - lost: the connection ended before the answer, so the statement may have been executed.
+ *  - answered: the server refused the statement and undid its effects.
  */
 export type PostgresErrorKind = "unreachable" | "lost" | "answered"
 

@@ -4,8 +4,9 @@ import { WIRE, Writer, type WireType } from "./writer.ts"
 /**
  * Declares messages as tables, for gRPC services whose messages are few and stable:
  *
- * const PodIP = message({ ip: field(1, "string") }) const Network = message({ ip: field(1, "string"), additionalIps:
- * repeated(2, PodIP) }) Network.decode(Network.encode({ additionalIps: [{ ip: "10.42.0.2" }] }))
+ *     const PodIP = message({ ip: field(1, "string") })
+ *     const Network = message({ ip: field(1, "string"), additionalIps: repeated(2, PodIP) })
+ *     Network.decode(Network.encode({ additionalIps: [{ ip: "10.42.0.2" }] }))
  *
  * The TypeScript types follow from the table: `Init` is what may be encoded (all optional), `Decoded` what is decoded
  * (proto3 zero values filled in; only nested messages may be absent). Decoded empty lists and maps are shared frozen

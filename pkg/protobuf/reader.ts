@@ -14,12 +14,14 @@ const TWO_32 = 4294967296
 const MAX_DEPTH = 100
 
 /**
- * Reads proto3 wire data. The caller loops `while (reader.more())`, reads a tag and then the value, or skips it:
- * while (reader.more()) {
- * const tag = reader.tag()
- * if (tag >>> 3 === 1) name = reader.string()
- * else reader.skip(tag & 7)
- * }
+ * Reads proto3 wire data. The caller reads one tag after the other, and its value, or skips the value:
+ *
+ *     while (reader.more()) {
+ *       const tag = reader.tag()
+ *       if (tag >>> 3 === 1) name = reader.string()
+ *       else reader.skip(tag & 7)
+ *     }
+ *
  * Invariant: `#pos <= #end` after every call that did not throw. Reading a varint may pass `#end` before that is
  * noticed, which is harmless: a typed array returns `undefined` there.
  */

@@ -28,9 +28,11 @@ export class SqliteError extends Error {
 }
 
 /**
- * How a file is opened. write: the file is created if it is absent. read: the file is not changed, but SQLite creates
- * an index of the write-ahead log beside it. frozen: no process has the file open and no write-ahead log is beside it,
- * so nothing at all is written.
+ * How a file is opened:
+ *
+ *  - write: the file is created if it is absent.
+ *  - read: the file is not changed, but SQLite creates an index of the write-ahead log beside it.
+ *  - frozen: no process has the file open and no write-ahead log is beside it, so nothing at all is written.
  */
 export type SqliteMode = "write" | "read" | "frozen"
 

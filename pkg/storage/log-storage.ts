@@ -2,12 +2,16 @@
  * The base class of stores: checking and numbering writes, group commit, the live objects, the recent events, and
  * notifying subscribers. A store on a medium adds `persist` and the reading of older events.
  *
- * Invariants 1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
- * 2. Between `stage` and the commit only later writes see a write (in `#pending`): readers and watchers see only
- * committed writes. 3. `#flush` has no await either. Subscribers are notified of a commit before the promises of its
- * writes resolve, so code that awaits a write finds it in every cache. 4. After a failed commit `#pending` is empty and
- * the next revision follows the last commit again. 5. If the memory cannot follow a commit that is on the medium, the
- * store takes no further write and throws a FatalError, which ends the process: the next start reads the medium.
+ * Invariants:
+ *
+ *  1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
+ *  2. Between `stage` and the commit only later writes see a write (in `#pending`): readers and watchers see only
+ *     committed writes.
+ *  3. `#flush` has no await either. Subscribers are notified of a commit before the promises of its writes resolve, so
+ *     code that awaits a write finds it in every cache.
+ *  4. After a failed commit `#pending` is empty and the next revision follows the last commit again.
+ *  5. If the memory cannot follow a commit that is on the medium, the store takes no further write and throws a
+ *     FatalError, which ends the process: the next start reads the medium.
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"

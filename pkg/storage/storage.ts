@@ -2,13 +2,17 @@ import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Page } from "./page.ts"
 
 /**
- * The log of revisions under every object. One writer, one rising number (the resourceVersion), group commit: 1.
- * `write` checks and takes its revision at once, without an await; so no two writes interleave. 2. Writes of one turn
- * of the event loop, or of a few where each brings more, are committed together; the promise resolves after the commit,
- * so acknowledged writes are durable. 3. Events reach subscribers after their commit and in rising order. 4. When a
- * commit fails, none of its writes has happened; their promises reject and the next write sees the state before. All
- * live objects are in memory too, so reads never touch the disk, except for kinds that are seldom read. Stored objects
- * are deeply frozen in tests and never changed.
+ * The log of revisions under every object. One writer, one rising number (the resourceVersion), group commit:
+ *
+ *  1. `write` checks and takes its revision at once, without an await; so no two writes interleave.
+ *  2. Writes of one turn of the event loop, or of a few where each brings more, are committed together; the promise
+ *     resolves after the commit, so acknowledged writes are durable.
+ *  3. Events reach subscribers after their commit and in rising order.
+ *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state
+ *     before.
+ *
+ * All live objects are in memory too, so reads never touch the disk, except for kinds that are seldom read. Stored
+ * objects are deeply frozen in tests and never changed.
  */
 export interface Storage {
   /** The newest committed revision. */
@@ -132,12 +136,19 @@ export interface StorageEvent {
 }
 
 /**
- * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or
- * delete is not there. compacted: the requested history was deleted. full, readonly, damaged, locked: the disk or file;
- * nothing was written. lost: the store is intact, but acknowledged writes are missing. encryption: the value of one key
- * cannot be encrypted or decrypted. oversized: the log that servers share accepts no value of this size. newer: a later
- * version of k3ts has written the file. unavailable: the log that servers share cannot be reached; nothing was written.
- * unknown: the connection to it was lost during the write, which may have happened.
+ * Why the store refuses or fails:
+ *
+ *  - exists: `expected` was 0 and the key is there.
+ *  - conflict: another revision is there.
+ *  - missing: a key to update or delete is not there.
+ *  - compacted: the requested history was deleted.
+ *  - full, readonly, damaged, locked: the disk or file; nothing was written.
+ *  - lost: the store is intact, but acknowledged writes are missing.
+ *  - encryption: the value of one key cannot be encrypted or decrypted.
+ *  - oversized: the log that servers share accepts no value of this size.
+ *  - newer: a later version of k3ts has written the file.
+ *  - unavailable: the log that servers share cannot be reached; nothing was written.
+ *  - unknown: the connection to it was lost during the write, which may have happened.
  */
 export type StorageErrorCode =
   | "exists"

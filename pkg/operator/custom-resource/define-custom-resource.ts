@@ -77,9 +77,17 @@ export type DefinitionManifest = {
  * Declares a custom resource once: `crd` is the definition to apply to a cluster, `kinds` names its versions for
  * clients, with the types of their objects.
  *
- * const { crd, kinds: { v1: Widget } } = defineCustomResource({ group: "example.com", kind: "Widget", versions: { v1: {
- * spec: s.object({ size: s.integer({ minimum: 1 }), color: s.oneOf("red", "blue").default("red") }), status: s.object({
- * ready: s.boolean().optional() }), }, }, }) type Widget = ObjectOf<typeof Widget>
+ *     const { crd, kinds: { v1: Widget } } = defineCustomResource({
+ *       group: "example.com",
+ *       kind: "Widget",
+ *       versions: {
+ *         v1: {
+ *           spec: s.object({ size: s.integer({ minimum: 1 }), color: s.oneOf("red", "blue").default("red") }),
+ *           status: s.object({ ready: s.boolean().optional() }),
+ *         },
+ *       },
+ *     })
+ *     type Widget = ObjectOf<typeof Widget>
  *
  * Only the cluster checks what TypeScript cannot express, above all CEL rules.
  */

@@ -2,11 +2,13 @@
  * A store that several servers share. Each holds all live objects in memory, like every store of k3ts; it receives
  * changes by a watch of the shared log, and sends writes to the log as compare-and-write transactions.
  *
- * Invariants 1. Changes enter the memory in the order of the log, each server's own included. So all servers tell their
- * watchers the same events in the same order. 2. A write is acknowledged after its change has entered the memory of
- * this server and its subscribers were called. 3. `freshen` resolves after every write has entered that any server had
- * acknowledged before the call. 4. While the log cannot be reached, reads are answered from memory, and `problem` says
- * that they may be old.
+ * Invariants:
+ *
+ *  1. Changes enter the memory in the order of the log, each server's own included. So all servers send their watchers
+ *     the same events in the same order.
+ *  2. A write is acknowledged after its change has entered the memory of this server and its subscribers were called.
+ *  3. `freshen` resolves after every write has entered that any server had acknowledged before the call.
+ *  4. While the log cannot be reached, reads are answered from memory, and `problem` says that they may be old.
  */
 import type { Clock } from "../../clock/clock.ts"
 import type { LogStorageOptions } from "../log-storage.ts"

@@ -73,10 +73,14 @@ export interface SharedWrite {
 }
 
 /**
- * unavailable: the log cannot be reached, or has no majority; nothing was written. unknown: the connection was lost in
- * the middle of a commit, which may have happened, or may still happen. compacted: the changes that a watch asked for
- * were deleted. full: the log accepts no writes for lack of space. oversized: the log accepts no request of this size,
- * but smaller ones. refused: the log rejects requests of this server, for example for lack of permissions.
+ * Why the log refuses or fails:
+ *
+ *  - unavailable: the log cannot be reached, or has no majority; nothing was written.
+ *  - unknown: the connection was lost in the middle of a commit, which may have happened, or may still happen.
+ *  - compacted: the changes that a watch asked for were deleted.
+ *  - full: the log accepts no writes for lack of space.
+ *  - oversized: the log accepts no request of this size, but smaller ones.
+ *  - refused: the log rejects requests of this server, for example for lack of permissions.
  */
 export type SharedLogErrorCode = "unavailable" | "unknown" | "compacted" | "full" | "oversized" | "refused"
 

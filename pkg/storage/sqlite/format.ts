@@ -8,11 +8,14 @@
  * `live` lists the rows that were the state of the cluster at revision `folded`. A start reads these and the rows after
  * `folded`, and no history. The table is updated once in a few hundred writes, which costs almost nothing.
  *
- * These columns of each row show that no row is missing or changed: - `sum`, a checksum of the whole row; - `before`,
- * the revision of the previous row of the chain. If it is not the one that was read before, a row is missing. The chain
- * contains all rows except the creates and updates of high-churn objects (Lease, Event), which are deleted when they
- * are superseded; - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions.
- * The objects that a start reads must agree with the newest row.
+ * These columns of each row show that no row is missing or changed:
+ *
+ *  - `sum`, a checksum of the whole row;
+ *  - `before`, the revision of the previous row of the chain. If it is not the one that was read before, a row is
+ *    missing. The chain contains all rows except the creates and updates of high-churn objects (Lease, Event), which
+ *    are deleted when they are superseded;
+ *  - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions. The objects that
+ *    a start reads must agree with the newest row.
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../../runtime/sqlite.ts"
@@ -82,8 +85,11 @@ export function checkRow(row: Row, file: string): Row {
 const metaSum = (name: string, value: number): number => crc32(`${name} ${value}`)
 
 /**
- * folded: see above. compacted: superseded rows up to this revision are deleted. floor: after a loss, revisions up to
- * this one are not used again.
+ * A number about the whole file:
+ *
+ *  - folded: see above.
+ *  - compacted: superseded rows up to this revision are deleted.
+ *  - floor: after a loss, revisions up to this one are not used again.
  */
 type MetaName = "folded" | "compacted" | "floor"
 

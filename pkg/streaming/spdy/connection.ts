@@ -2,11 +2,14 @@
  * A SPDY/3.1 connection over any duplex byte stream, as client or server. Sources: spdy-protocol-draft3-1;
  * moby/spdystream (connection.go, stream.go), which every Kubernetes client and container runtime uses.
  *
- * It behaves as its peers do in practice: - Flow control windows are neither kept nor announced: spdystream never sends
- * WINDOW_UPDATE, so waiting for one would never end. Back-pressure is TCP's: when a stream's reader is slow, nothing
- * more is read from the whole connection. - spdystream drops data that arrives before the SYN_REPLY. So streams opened
- * here hold their data until the reply is there. - The end of the connection ends the streams as a half-close does;
- * data that had arrived can still be read.
+ * It behaves as its peers do in practice:
+ *
+ *  - Flow control windows are neither kept nor announced: spdystream never sends WINDOW_UPDATE, so waiting for one
+ *    would never end. Back-pressure is TCP's: when a stream's reader is slow, nothing more is read from the whole
+ *    connection.
+ *  - spdystream drops data that arrives before the SYN_REPLY. So streams opened here hold their data until the reply is
+ *    there.
+ *  - The end of the connection ends the streams as a half-close does; data that had arrived can still be read.
  */
 import type { Duplex } from "node:stream"
 import { type Frame, FrameReader, FrameWriter, RST } from "./frames.ts"

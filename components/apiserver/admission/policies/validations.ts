@@ -8,8 +8,9 @@ import { conditionsMatch, type ObservedConditions } from "./match-conditions.ts"
 /** A validation of a policy that is false or could not be evaluated. */
 export interface Decision {
   /**
-   * `deny`: the validation is false. `error`: it could not be evaluated. `ignored`: the same under failurePolicy
-   * Ignore, which allows the request.
+   *  - `deny`: the validation is false.
+   *  - `error`: it could not be evaluated.
+   *  - `ignored`: the same under failurePolicy Ignore, which allows the request.
    */
   readonly kind: "deny" | "error" | "ignored"
   readonly message: string

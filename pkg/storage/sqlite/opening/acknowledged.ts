@@ -3,14 +3,18 @@
  * write-ahead log for the end of the writes, and a missing file for a new database. So only a file outside of the
  * database can show that acknowledged writes are lost.
  *
- * Why the revision in the file is never newer than the database on the disk: - It is written after the commit is on the
- * disk, and before the writes of the commit are acknowledged. So the database is at this revision or a later one. -
- * After kill -9 the file has the last revision that was written, because the kernel keeps the data that a process has
- * written. So every acknowledged revision is covered. - It is written in place without waiting for the disk, which
- * costs a microsecond for each commit. After a power cut it may be some seconds old, and then covers fewer writes. It
- * is never too new, because the commit was on the disk before. It lies within one sector, which disks write whole. - A
- * file that cannot be read, such as one that was made just before a power cut, is ignored. The file also reveals a disk
- * that loses confirmed writes: the database is then older than the revision in the file.
+ * Why the revision in the file is never newer than the database on the disk:
+ *
+ *  - It is written after the commit is on the disk, and before the writes of the commit are acknowledged. So the
+ *    database is at this revision or a later one.
+ *  - After kill -9 the file has the last revision that was written, because the kernel keeps the data that a process
+ *    has written. So every acknowledged revision is covered.
+ *  - It is written in place without waiting for the disk, which costs a microsecond for each commit. After a power cut
+ *    it may be some seconds old, and then covers fewer writes. It is never too new, because the commit was on the disk
+ *    before. It lies within one sector, which disks write whole.
+ *  - A file that cannot be read, such as one that was made just before a power cut, is ignored.
+ *
+ * The file also reveals a disk that loses confirmed writes: the database is then older than the revision in the file.
  */
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs"
 import { crc32 } from "node:zlib"
