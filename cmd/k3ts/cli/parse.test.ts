@@ -7,7 +7,7 @@ import { agentFlags } from "../config/agent-flags.ts"
 import { serverFlags, type ServerFlags } from "../config/server-flags.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { serverVocabulary } from "../config/server-vocabulary.ts"
-import { DEFAULT_TUNING } from "../../../components/kubelet/tuning.ts"
+import { DEFAULT_TUNING } from "../../../components/kubelet/model/tuning.ts"
 import { resolveFlags, splitArguments } from "./parse.ts"
 import { UsageError } from "./usage-error.ts"
 

@@ -1,6 +1,6 @@
 import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/context.ts"
-import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/tuning.ts"
+import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/model/config.ts"
+import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
 import { reading } from "../cli/flag-type.ts"
 import { counted, timed, type Setting } from "./kubelet-setting.ts"
 import { EVICTION_SETTINGS, IMAGE_SETTINGS, joinedTuning, type GivenTuning } from "./kubelet-tuning.ts"

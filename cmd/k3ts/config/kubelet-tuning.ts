@@ -6,13 +6,13 @@ import {
   type Signal,
   type SoftThresholds,
   type Thresholds,
-} from "../../../components/kubelet/node/thresholds.ts"
+} from "../../../components/kubelet/model/thresholds.ts"
 import {
   DEFAULT_TUNING,
   type EvictionTuning,
   type KubeletTuning,
   type Reserved,
-} from "../../../components/kubelet/tuning.ts"
+} from "../../../components/kubelet/model/tuning.ts"
 import { milliOf, parseQuantity, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { counted, timed, type Setting } from "./kubelet-setting.ts"

@@ -2,20 +2,14 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { TAINT, tolerates } from "../../../pkg/api/core/v1/node/taints.ts"
 import type { OwnPorts } from "../../../pkg/component/own-ports.ts"
-import type { Pressure } from "../node/pressure.ts"
-import { isCritical, qosClass } from "../pod/resources/qos.ts"
-import { appArmorProblem } from "./app-armor.ts"
+import type { Rejection } from "../model/rejection.ts"
+import type { Pressure } from "../model/pressure.ts"
+import { isCritical, qosClass } from "../model/qos.ts"
+import { appArmorProblem } from "../security/app-armor.ts"
 import { failures, isAffinityAlone, isShortage, type Failure } from "./predicates.ts"
 import { podsToPreempt } from "./preemption.ts"
 import type { Shortage } from "./resource-fit.ts"
-import { sysctlProblem } from "./sysctls.ts"
-
-/** Why a node rejects a pod. */
-export interface Rejection {
-  /** The reason in one word: `OutOfcpu`, `NodePorts`, `SysctlForbidden` … */
-  readonly reason: string
-  readonly message: string
-}
+import { sysctlProblem } from "../security/sysctls.ts"
 
 export interface AdmitRequest {
   readonly pod: Pod

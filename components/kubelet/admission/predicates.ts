@@ -4,7 +4,7 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { runsOn } from "../../../pkg/api/core/v1/pod/scheduling/node-selection.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
-import { isStaticPod } from "../pod/labels.ts"
+import { isStaticPod } from "../model/labels.ts"
 import { shortages, type Shortage } from "./resource-fit.ts"
 
 /** A filter of the scheduler that fails, by the name of its plugin. */

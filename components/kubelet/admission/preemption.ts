@@ -1,6 +1,6 @@
 import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isCritical, qosClass } from "../pod/resources/qos.ts"
+import { isCritical, qosClass } from "../model/qos.ts"
 import type { Shortage } from "./resource-fit.ts"
 
 /** The amount of each resource that is still to be freed, by its name. */

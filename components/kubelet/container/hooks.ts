@@ -1,9 +1,9 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { LifecycleHandler } from "../../../pkg/api/core/v1/container/probe.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
-import type { AnyContainer } from "./containers.ts"
+import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import { portOf } from "./ports.ts"
+import { portOf } from "../model/ports.ts"
 
 export interface HookRequest {
   readonly pod: Pod

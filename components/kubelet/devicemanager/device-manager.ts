@@ -3,16 +3,23 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { ResourceStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
-import type { Rejection } from "../admission/admission.ts"
-import { isSidecar, type AnyContainer } from "../container/containers.ts"
+import type { Rejection } from "../model/rejection.ts"
+import type { NodeResources } from "../model/capacity.ts"
+import { isSidecar, type AnyContainer } from "../model/containers.ts"
 import type { DeviceMetrics } from "../metrics/device-metrics.ts"
-import type { ContainerDevices } from "../podresources/pod-resources-service.ts"
 import type { PodFiles, PluginSockets, ServedSocket } from "../runtime/runtime.ts"
 import { ContainerAllocation } from "./device-plugin-service.ts"
-import { DevicePlugins, type DeviceAmounts } from "./device-plugins.ts"
+import { DevicePlugins } from "./device-plugins.ts"
 import { openPluginSocket } from "./plugin-socket.ts"
 import { PodDevices } from "./pod-devices.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
+
+/** Devices of a resource that have the same topology. The NUMA nodes are absent where the plugin does not tell them. */
+export interface ListedDevices {
+  readonly resourceName: string
+  readonly deviceIds: readonly string[]
+  readonly topology?: { readonly nodes: readonly { readonly id: number }[] }
+}
 
 export interface DeviceManagerOptions extends Pick<ComponentContext, "clock" | "log" | "spawn"> {
   /** Absent on a machine without plugins. */
@@ -103,7 +110,7 @@ export class DeviceManager {
   }
 
   /** Returns the amounts for the Node; `before` is the capacity that it shows. */
-  amounts(before: Readonly<Record<string, string>> | undefined): DeviceAmounts {
+  amounts(before: Readonly<Record<string, string>> | undefined): NodeResources {
     return this.#plugins?.amounts(before ?? {}) ?? NO_AMOUNTS
   }
 
@@ -148,14 +155,14 @@ export class DeviceManager {
   }
 
   /** Returns the devices that a container has, one by one, and by NUMA node where that is known. */
-  devicesOf(podUid: string, container: string): readonly ContainerDevices[] {
+  devicesOf(podUid: string, container: string): readonly ListedDevices[] {
     return this.#pods
       .ofContainer(podUid, container)
       .flatMap(({ resource, deviceIds }) => deviceIds.flatMap((id) => this.#listed(resource, id)))
   }
 
   /** Returns all devices that may be given to containers, whether they have been or not. */
-  allocatable(): readonly ContainerDevices[] {
+  allocatable(): readonly ListedDevices[] {
     const plugins = this.#plugins
     if (plugins === undefined) return []
     return plugins
@@ -164,7 +171,7 @@ export class DeviceManager {
   }
 
   /** Source: pkg/kubelet/cm/helpers_linux.go containerDevicesFromResourceDeviceInstances. */
-  #listed(resourceName: string, id: string): readonly ContainerDevices[] {
+  #listed(resourceName: string, id: string): readonly ListedDevices[] {
     const nodes = this.#plugins?.numaNodes(resourceName, id) ?? []
     if (nodes.length === 0) return [{ resourceName, deviceIds: [id] }]
     return nodes.map((node) => ({ resourceName, deviceIds: [id], topology: { nodes: [{ id: node }] } }))
@@ -330,7 +337,7 @@ interface Choice {
   readonly reusable: ReadonlySet<string>
 }
 
-const NO_AMOUNTS: DeviceAmounts = { capacity: {}, allocatable: {} }
+const NO_AMOUNTS: NodeResources = { capacity: {}, allocatable: {} }
 const NOTHING: ContainerAllocation = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] }
 
 /** Joins what a container gets of several resources; of two with the same name or path the first counts. */

@@ -3,17 +3,12 @@ import { isExtendedResource } from "../../../pkg/api/core/v1/resources/resource-
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { DeviceMetrics } from "../metrics/device-metrics.ts"
+import type { NodeResources } from "../model/capacity.ts"
 import type { PluginHandler } from "../plugins/plugin-registry.ts"
 import type { PluginInfo } from "../plugins/registration-service.ts"
 import type { PluginSockets } from "../runtime/runtime.ts"
 import { DeviceEndpoint } from "./device-endpoint.ts"
 import { VERSION, type PluginDevice, type RegisterRequest } from "./device-plugin-service.ts"
-
-/** Amounts of the resources of device plugins, by their names. */
-export interface DeviceAmounts {
-  readonly capacity: Readonly<Record<string, string>>
-  readonly allocatable: Readonly<Record<string, string>>
-}
 
 export interface DevicePluginsOptions extends Pick<ComponentContext, "clock" | "log" | "spawn"> {
   readonly sockets: PluginSockets
@@ -147,7 +142,7 @@ export class DevicePlugins implements PluginHandler {
    * Returns the amounts for the Node; `before` is the capacity that it shows. A resource that is gone stays there
    * with 0.
    */
-  amounts(before: Readonly<Record<string, string>>): DeviceAmounts {
+  amounts(before: Readonly<Record<string, string>>): NodeResources {
     for (const resource of this.#gone) if (before[resource] === "0") this.#gone.delete(resource)
     const zeros = [...this.#gone].map((resource) => [resource, "0"] as const)
     const entries = [...this.#entries]

@@ -1,10 +1,10 @@
 import type { ResourceFieldSelector } from "../../../pkg/api/core/v1/container/env.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import { containerNamed, type AnyContainer } from "../container/containers.ts"
+import { containerNamed, type AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import { nodeResources } from "../node/capacity.ts"
-import { tuningOf } from "../tuning.ts"
+import { nodeResources } from "../model/capacity.ts"
+import { tuningOf } from "../model/tuning.ts"
 
 /** What a container without limits may use of the node, by the name of the resource. */
 export type NodeAmounts = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { RuntimeService } from "../../../pkg/cri/service.ts"
-import type { AnyContainer } from "../container/containers.ts"
-import { configError } from "../container/start-error.ts"
+import type { AnyContainer } from "../model/containers.ts"
+import { configError } from "../model/start-error.ts"
 import type { DraManager } from "./dra-manager.ts"
 
 /**

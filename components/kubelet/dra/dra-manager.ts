@@ -9,7 +9,7 @@ import {
   resourceClaimName,
   type PodResourceClaim,
 } from "../../../pkg/pods/resource-claims.ts"
-import type { AnyContainer } from "../container/containers.ts"
+import type { AnyContainer } from "../model/containers.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 import { deviceKey, type DeviceHealths } from "./device-health.ts"
 import type { DraDriver, DraDrivers } from "./dra-driver.ts"

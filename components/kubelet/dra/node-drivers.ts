@@ -1,5 +1,5 @@
 import type { ComponentContext } from "../../../pkg/component/component.ts"
-import type { KubeletConfig } from "../context.ts"
+import type { KubeletConfig } from "../model/config.ts"
 import { PluginRegistry, registryFolder, type PluginHandler } from "../plugins/plugin-registry.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
 import { DeviceHealths } from "./device-health.ts"

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import type { OpenFile } from "../runtime/open-file.ts"
-import { valueOfBytes, type EnvironmentValue } from "./environment-variable.ts"
+import { valueOfBytes, type EnvironmentValue } from "../model/environment-variable.ts"
 
 /**
  * The value of a key in a file of `KEY='value'` lines that a container has written. The value stands in single quotes,

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import { bytesIn, type EnvironmentValue } from "./environment-variable.ts"
+import { bytesIn, type EnvironmentValue } from "../model/environment-variable.ts"
 
 /**
  * Replaces `$(NAME)` by the result of `valueOf`. Unknown names stay as they are; `$$` is one `$`, so `$$(NAME)` is

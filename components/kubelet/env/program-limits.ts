@@ -1,5 +1,10 @@
-import { configError, type StartError } from "../container/start-error.ts"
-import { bytesIn, valuesByName, type EnvironmentValue, type EnvironmentVariable } from "./environment-variable.ts"
+import { configError, type StartError } from "../model/start-error.ts"
+import {
+  bytesIn,
+  valuesByName,
+  type EnvironmentValue,
+  type EnvironmentVariable,
+} from "../model/environment-variable.ts"
 import { expand, ExpansionError } from "./expansion.ts"
 
 /**

@@ -1,6 +1,6 @@
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import type { EnvironmentVariable } from "./environment-variable.ts"
+import type { EnvironmentVariable } from "../model/environment-variable.ts"
 
 /** The service of the API server, whose address every container gets. */
 const isApiServer = ({ metadata }: Service): boolean =>

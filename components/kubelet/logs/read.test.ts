@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { MemoryFiles } from "../runtime/simulated/machine/memory-files.ts"
 import { readLog, type LogReadRequest } from "./read.ts"
-import { parseLogLine } from "./line.ts"
+import { parseLogLine } from "../runtime/log-line.ts"
 
 const LOG = [
   "2026-01-01T00:00:01.000000001Z stdout F one",

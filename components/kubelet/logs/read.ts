@@ -2,7 +2,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { LogOptions } from "../../../pkg/component/node-connector.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 import type { OpenFile } from "../runtime/open-file.ts"
-import { parseLogLine, type LogLine } from "./line.ts"
+import { parseLogLine, type LogLine } from "../runtime/log-line.ts"
 import { RotatedFile } from "./rotated-file.ts"
 
 const CHUNK = 64 * 1024

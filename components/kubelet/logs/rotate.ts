@@ -1,9 +1,9 @@
 import { basename, dirname, join } from "node:path"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import type { RuntimeCache } from "../pod/runtime-cache.ts"
-import type { RuntimeContainer } from "../pod/runtime-pod.ts"
-import { tuningOf, type KubeletTuning } from "../tuning.ts"
+import type { RuntimeCache } from "../pleg/runtime-cache.ts"
+import type { RuntimeContainer } from "../model/runtime-pod.ts"
+import { tuningOf, type KubeletTuning } from "../model/tuning.ts"
 import { smallest } from "../../../pkg/lists/extremes.ts"
 
 /** First interval between checks of a log; it doubles while the log does not grow. */

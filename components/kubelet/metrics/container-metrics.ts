@@ -1,7 +1,7 @@
 import type { ContainerStatus, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { byName } from "../../../pkg/cache/by-name.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
-import type { ContainerType } from "../container/containers.ts"
+import type { ContainerType } from "../model/containers.ts"
 import { WhenUsed } from "./when-used.ts"
 
 /** Source: pkg/kubelet/metrics/metrics.go Container, InitContainer, EphemeralContainer. */

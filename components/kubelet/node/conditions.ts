@@ -1,6 +1,6 @@
 import type { NodeCondition } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
-import type { Pressure } from "./pressure.ts"
+import type { Pressure } from "../model/pressure.ts"
 
 export interface ConditionsRequest {
   readonly pressure: Pressure

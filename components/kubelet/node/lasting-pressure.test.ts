@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { LastingPressure } from "./lasting-pressure.ts"
-import { NO_PRESSURE, type Pressure } from "./pressure.ts"
+import { NO_PRESSURE, type Pressure } from "../model/pressure.ts"
 
 const of = (some: Partial<Pressure>): Pressure => ({ ...NO_PRESSURE, ...some })
 

@@ -1,4 +1,4 @@
-import type { Pressure } from "./pressure.ts"
+import type { Pressure } from "../model/pressure.ts"
 
 /**
  * Keeps the conditions of a node for a time after the last pressure, so that what was evicted does not come back to the

@@ -1,11 +1,10 @@
 import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
 import type { KubeletContext } from "../context.ts"
-import type { DeviceAmounts } from "../devicemanager/device-plugins.ts"
-import { nodeResources } from "./capacity.ts"
+import { nodeResources, type NodeResources } from "../model/capacity.ts"
 import { nodeConditions } from "./conditions.ts"
-import { tuningOf } from "../tuning.ts"
-import type { Pressure } from "./pressure.ts"
+import { tuningOf } from "../model/tuning.ts"
+import type { Pressure } from "../model/pressure.ts"
 
 /**
  * The features that this kubelet has, of those that nodes declare. Source: k8s.io/component-helpers
@@ -42,7 +41,7 @@ export async function readNodeStatus(
   context: KubeletContext,
   before: NodeStatus,
   pressure: Pressure,
-  devices: DeviceAmounts,
+  devices: NodeResources,
 ): Promise<Partial<NodeStatus>> {
   const { runtime, config, clock } = context
   const [{ problems, version, handlers, features }, images, disk] = await Promise.all([

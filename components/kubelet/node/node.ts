@@ -11,8 +11,8 @@ import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { LastingPressure } from "./lasting-pressure.ts"
-import { NO_PRESSURE, observe, pressureOf, type Observations, type Pressure } from "./pressure.ts"
-import { DEFAULT_TUNING, tuningOf } from "../tuning.ts"
+import { NO_PRESSURE, observe, pressureOf, type Observations, type Pressure } from "../model/pressure.ts"
+import { DEFAULT_TUNING, tuningOf } from "../model/tuning.ts"
 
 /**
  * Interval in which an unchanged status is written; a changed one is written at once. Source:

@@ -1,4 +1,4 @@
-import { etcHosts } from "../pod/pod-paths.ts"
+import { etcHosts } from "../model/pod-paths.ts"
 import {
   addQuantities,
   canonicalQuantity,
@@ -13,8 +13,8 @@ import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
-import { isCritical } from "../pod/resources/qos.ts"
-import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import { isCritical } from "../model/qos.ts"
+import type { RuntimeCache } from "../pleg/runtime-cache.ts"
 import { containerStorage, localUsage, statsById, type LocalUsage } from "../stats/local-storage.ts"
 import type { VolumeUsages } from "../stats/volume-usage.ts"
 

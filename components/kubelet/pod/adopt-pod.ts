@@ -1,7 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"
 import type { VolumeManager } from "../volumes/volume-manager.ts"
-import type { RuntimePod } from "./runtime-pod.ts"
+import type { RuntimePod } from "../model/runtime-pod.ts"
 
 export interface Adoption {
   readonly pod: Pod

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
-import { planOf, type FailedProbe } from "./plan.ts"
-import type { RuntimeContainer, RuntimePod } from "./runtime-pod.ts"
+import { planOf } from "./plan.ts"
+import type { FailedProbe } from "../model/probe-results.ts"
+import type { RuntimeContainer, RuntimePod } from "../model/runtime-pod.ts"
 import { podOf, runOf, runtimeOf, sandboxOf } from "../testing/pod.ts"
 
 type Spec = Parameters<typeof podOf>[0]

@@ -1,30 +1,13 @@
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isSidecar, type AnyContainer, type ContainerType } from "../container/containers.ts"
-import { containerHash } from "./labels.ts"
+import { isSidecar, type ContainerStart } from "../model/containers.ts"
+import type { ProbeResults } from "../model/probe-results.ts"
+import { sandboxState } from "../model/sandbox-state.ts"
+import { containerHash } from "../model/labels.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
-import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
+import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "../model/runtime-pod.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
 
-/** The results of the probes of running containers. */
-export interface ProbeResults {
-  /** Whether the container has passed its startup probe, or has none. */
-  isStarted(container: AnyContainer, run: RuntimeContainer): boolean
-  isReady(container: AnyContainer, run: RuntimeContainer): boolean
-  /** Returns the failed probe for which the container must be killed. */
-  failed(run: RuntimeContainer): FailedProbe | undefined
-}
-export interface FailedProbe {
-  readonly probe: "startup" | "liveness"
-  /** The probe's own grace period, if it has one. */
-  readonly graceSeconds: number | undefined
-}
-
-export interface ContainerStart {
-  readonly type: ContainerType
-  readonly container: AnyContainer
-  readonly fieldPath: string
-}
 export interface ContainerKill {
   readonly run: RuntimeContainer
   readonly message: string
@@ -54,24 +37,6 @@ export interface PodPlan {
 export function planOf(pod: Pod, runtime: RuntimePod, probes: Pick<ProbeResults, "isStarted" | "failed">): PodPlan {
   const { changed, attempt, sandbox } = sandboxState(pod, runtime)
   return changed ? planNewSandbox(pod, runtime, attempt) : planInSandbox(pod, runtime, sandbox!, probes)
-}
-
-/** Returns whether the pod needs a new sandbox. Source: pkg/kubelet/kuberuntime/util/util.go PodSandboxChanged. */
-export function sandboxState(
-  pod: Pod,
-  { sandboxes }: RuntimePod,
-): { readonly changed: boolean; readonly attempt: number; readonly sandbox: RuntimeSandbox | undefined } {
-  const [newest] = sandboxes
-  if (newest === undefined) return { changed: true, attempt: 0, sandbox: undefined }
-  const hostNetwork = pod.spec.hostNetwork === true
-  const lost =
-    !newest.ready ||
-    sandboxes.filter(({ ready }) => ready).length > 1 ||
-    newest.hostNetwork !== hostNetwork ||
-    (!hostNetwork && newest.ips.length === 0)
-  return lost
-    ? { changed: true, attempt: newest.attempt + 1, sandbox: undefined }
-    : { changed: false, attempt: newest.attempt, sandbox: newest }
 }
 
 function planNewSandbox(pod: Pod, runtime: RuntimePod, attempt: number): PodPlan {

@@ -5,7 +5,7 @@ import { invalid } from "../../../pkg/apimachinery/errors.ts"
 import { validateObject } from "../../../pkg/apimachinery/validation/validate.ts"
 import { apiReferenceIn } from "../../../pkg/pods/api-references.ts"
 import { readManifest } from "../../../pkg/yaml/manifest.ts"
-import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE } from "./labels.ts"
+import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE } from "../model/labels.ts"
 
 export interface ManifestFile {
   readonly path: string

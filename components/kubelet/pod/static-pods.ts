@@ -5,7 +5,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import { CONFIG_MIRROR, isMirrorPod } from "./labels.ts"
+import { CONFIG_MIRROR, isMirrorPod } from "../model/labels.ts"
 import type { PodWorkers } from "./pod-workers.ts"
 import { staticPodsIn } from "./static-manifest.ts"
 

@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
-import type { PodIdentity } from "./pod-identity.ts"
+import type { PodIdentity } from "../model/pod-identity.ts"
 
 /** The stages of a pod's worker, in their order. */
 export type Stage = "running" | "terminating" | "terminated" | "finished"

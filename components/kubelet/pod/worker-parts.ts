@@ -1,14 +1,14 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { Rejection } from "../admission/admission.ts"
+import type { Rejection } from "../model/rejection.ts"
 import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import type { LogRotation } from "../logs/rotate.ts"
 import type { ProbeManager } from "../probes/probe-manager.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { RunnerParts } from "./pod-runner.ts"
-import type { UserNamespaces } from "../userns/user-namespaces.ts"
-import type { PodIdentity } from "./pod-identity.ts"
+import type { UserNamespaces } from "../security/user-namespaces.ts"
+import type { PodIdentity } from "../model/pod-identity.ts"
 import type { resizeProblem } from "./resources/resize.ts"
-import type { Slots } from "./slots.ts"
+import type { Slots } from "../model/slots.ts"
 
 /** What all workers of pods share. */
 export interface WorkerParts extends RunnerParts {

@@ -1,10 +1,10 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { containerNamed, type AnyContainer } from "../container/containers.ts"
+import { containerNamed, type AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import type { FailedProbe, ProbeResults } from "../pod/plan.ts"
-import type { RuntimeContainer, RuntimePod } from "../pod/runtime-pod.ts"
+import type { FailedProbe, ProbeResults } from "../model/probe-results.ts"
+import type { RuntimeContainer, RuntimePod } from "../model/runtime-pod.ts"
 import { ProbeWorker } from "./probe-worker.ts"
-import type { ProbeKind } from "./probe-kind.ts"
+import type { ProbeKind } from "../model/probe-kind.ts"
 
 interface Probed {
   readonly workers: Map<ProbeKind, ProbeWorker>

@@ -1,11 +1,11 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Probe } from "../../../pkg/api/core/v1/container/probe.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
-import type { AnyContainer } from "../container/containers.ts"
+import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import type { RuntimeContainer } from "../model/runtime-pod.ts"
 import { check } from "./prober.ts"
-import type { ProbeKind } from "./probe-kind.ts"
+import type { ProbeKind } from "../model/probe-kind.ts"
 
 export interface ProbeWorkerOptions {
   readonly pod: Pod

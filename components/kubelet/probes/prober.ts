@@ -2,9 +2,9 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Probe } from "../../../pkg/api/core/v1/container/probe.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"
 import { KUBERNETES_MINOR } from "../../../pkg/version/version.ts"
-import type { AnyContainer } from "../container/containers.ts"
+import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
-import { portOf } from "../container/ports.ts"
+import { portOf } from "../model/ports.ts"
 
 export interface Check {
   readonly ok: boolean

@@ -8,7 +8,7 @@ import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { ImageService, RuntimeService } from "../../../pkg/cri/service.ts"
 import type { UsageMeter } from "./usage.ts"
-import type { VolumeFiles } from "../volumes/volume-files.ts"
+import type { VolumeFiles } from "./volume-files.ts"
 import type { OpenFile } from "./open-file.ts"
 
 /**

@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { DnsConfig } from "../../../pkg/cri/sandbox.ts"
-import type { KubeletConfig } from "../context.ts"
+import type { KubeletConfig } from "../model/config.ts"
 
 export interface Resolver {
   readonly servers: readonly string[]

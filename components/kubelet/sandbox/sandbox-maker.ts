@@ -2,12 +2,12 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import type { KubeletContext } from "../context.ts"
 import type { Resolver } from "./dns.ts"
-import type { RuntimeCache } from "../pod/runtime-cache.ts"
-import type { PodIdentity } from "../pod/pod-identity.ts"
-import type { RuntimeSandbox } from "../pod/runtime-pod.ts"
+import type { RuntimeCache } from "../pleg/runtime-cache.ts"
+import type { PodIdentity } from "../model/pod-identity.ts"
+import type { RuntimeSandbox } from "../model/runtime-pod.ts"
 import { podCgroup, sandboxConfig } from "./sandbox-config.ts"
-import type { Slots } from "../pod/slots.ts"
-import type { UserNamespaces } from "../userns/user-namespaces.ts"
+import type { Slots } from "../model/slots.ts"
+import type { UserNamespaces } from "../security/user-namespaces.ts"
 
 export interface SandboxParts {
   readonly context: KubeletContext

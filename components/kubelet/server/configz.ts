@@ -1,9 +1,9 @@
 import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import type { KubeletConfig } from "../context.ts"
-import { tuningOf, type KubeletTuning } from "../tuning.ts"
+import type { KubeletConfig } from "../model/config.ts"
+import { tuningOf, type KubeletTuning } from "../model/tuning.ts"
 import { DURATION_SECONDS } from "../node/lease.ts"
 import { REPORT_MS } from "../node/node.ts"
-import { formatAmount, type Thresholds } from "../node/thresholds.ts"
+import { formatAmount, type Thresholds } from "../model/thresholds.ts"
 
 /** What holds here of what a KubeletConfiguration can say. Source: k8s.io/kubelet config/v1beta1/types.go. */
 export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({

@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
-import type { RuntimeCache } from "../pod/runtime-cache.ts"
+import type { RuntimeCache } from "../pleg/runtime-cache.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 
 interface PodList<T> {

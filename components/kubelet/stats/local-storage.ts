@@ -1,7 +1,7 @@
-import { terminationFile } from "../pod/pod-paths.ts"
+import { terminationFile } from "../model/pod-paths.ts"
 import type { ContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
-import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import type { RuntimeContainer } from "../model/runtime-pod.ts"
 import { isOnDisk, type VolumeUsage } from "./volume-usage.ts"
 
 /** The runtime's statistics by the id of the container. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { cadvisorMetrics } from "../metrics/cadvisor-metrics.ts"
+import { cadvisorMetrics } from "./cadvisor-metrics.ts"
 import type { Machine } from "../runtime/runtime.ts"
 import type { ResourcePressure } from "../runtime/usage.ts"
 import type { Disks, Sample } from "./sample.ts"

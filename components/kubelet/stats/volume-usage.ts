@@ -2,7 +2,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
-import type { MountedVolume } from "../volumes/mounted-volume.ts"
+import type { MountedVolume } from "../model/mounted-volume.ts"
 import type { VolumeManager } from "../volumes/volume-manager.ts"
 
 /** The usage of a volume of a pod. */

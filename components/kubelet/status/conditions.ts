@@ -1,9 +1,9 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus, PodCondition } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { couldRestartAll } from "../../../pkg/api/core/v1/container/container-restart.ts"
-import { isSidecar } from "../container/containers.ts"
+import { isSidecar } from "../model/containers.ts"
 import { RESIZE_CONDITIONS } from "../../../pkg/api/core/v1/pod/resources/in-force.ts"
-import { RESTARTING_CONDITION } from "../pod/restart-all.ts"
+import { RESTARTING_CONDITION } from "../model/restart-all.ts"
 import { statusOf } from "./container-status.ts"
 import type { Phase } from "./phase.ts"
 

@@ -9,11 +9,11 @@ import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources/re
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { byName } from "../../../pkg/cache/by-name.ts"
 import { RecentValues } from "../../../pkg/cache/recent-values.ts"
-import type { ContainerOfPod } from "../container/containers.ts"
-import type { ProbeResults } from "../pod/plan.ts"
+import type { ContainerOfPod } from "../model/containers.ts"
+import type { ProbeResults } from "../model/probe-results.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
-import { RESTARTING_REASON } from "../pod/restart-all.ts"
-import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import { RESTARTING_REASON } from "../model/restart-all.ts"
+import type { RuntimeContainer } from "../model/runtime-pod.ts"
 
 /** Why the last attempt to start a container failed. */
 export interface StartFailure {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import type { RuntimeContainer } from "../model/runtime-pod.ts"
 import { planOf } from "../pod/plan.ts"
 import { podOf, runOf, runtimeOf } from "../testing/pod.ts"
 import { podStatus } from "./pod-status.ts"

@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStateTerminated, ContainerStatus, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
-import { isSidecar } from "../container/containers.ts"
+import { isSidecar } from "../model/containers.ts"
 import { statusOf } from "./container-status.ts"
 
 /** The state of a container whose end was not observed. */

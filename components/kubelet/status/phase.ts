@@ -1,9 +1,9 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStateTerminated, ContainerStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
-import { isSidecar } from "../container/containers.ts"
-import { isStaticPod } from "../pod/labels.ts"
+import { isSidecar } from "../model/containers.ts"
+import { isStaticPod } from "../model/labels.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
-import { RESTARTING_REASON } from "../pod/restart-all.ts"
+import { RESTARTING_REASON } from "../model/restart-all.ts"
 import { statusOf } from "./container-status.ts"
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"

@@ -7,7 +7,7 @@ import { keyFrom } from "../../../pkg/client/informer.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import { endingWith, type Cause } from "../../../pkg/tracing/tracing.ts"
 import type { KubeletContext } from "../context.ts"
-import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../pod/labels.ts"
+import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../model/labels.ts"
 import { statusPatch } from "./status-patch.ts"
 
 interface Entry {

@@ -2,8 +2,8 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import type { PodSpec } from "../../../pkg/api/core/v1/pod/podspec.ts"
 import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
-import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../pod/runtime-pod.ts"
-import { containerHash } from "../pod/labels.ts"
+import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../model/runtime-pod.ts"
+import { containerHash } from "../model/labels.ts"
 
 type Input = InputOfResource<typeof Pod>
 

@@ -1,7 +1,7 @@
 import type { Device } from "../../../pkg/cri/container.ts"
-import type { AnyContainer } from "../container/containers.ts"
-import { configError } from "../container/start-error.ts"
-import type { MountedVolumes } from "./mounted-volume.ts"
+import type { AnyContainer } from "../model/containers.ts"
+import { configError } from "../model/start-error.ts"
+import type { MountedVolumes } from "../model/mounted-volume.ts"
 
 /**
  * Returns the block devices of a container, and their paths in it. Source: makeBlockVolumes in

@@ -2,8 +2,8 @@ import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
-import type { LateText, Payload } from "./payload.ts"
-import type { PayloadBudget } from "./payload-budget.ts"
+import type { LateText, Payload } from "../runtime/payload.ts"
+import type { PayloadBudget } from "../runtime/payload-budget.ts"
 import type { Reference } from "./references.ts"
 
 /** Reads the objects that volumes show, in the pod's namespace; undefined for an object that does not exist. */

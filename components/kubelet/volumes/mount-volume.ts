@@ -2,7 +2,7 @@ import { mountClaim, mountEphemeral } from "./types/claim.ts"
 import { mountEmptyDir } from "./types/empty-dir.ts"
 import { mountHostPath } from "./types/host-path.ts"
 import { mountImage } from "./types/image.ts"
-import type { MountedVolume } from "./mounted-volume.ts"
+import type { MountedVolume } from "../model/mounted-volume.ts"
 import { mountNfs } from "./types/nfs.ts"
 import { mountFirst, type VolumeSetup } from "./volume-setup.ts"
 

@@ -1,5 +1,5 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { FsGroupChangePolicy, Ownership } from "./volume-files.ts"
+import type { FsGroupChangePolicy, Ownership } from "../runtime/volume-files.ts"
 
 /** Returns the fsGroup of the pod's volumes; undefined when the pod sets none. */
 export function ownershipFor(

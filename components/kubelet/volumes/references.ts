@@ -1,5 +1,5 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { containersOf } from "../container/containers.ts"
+import { containersOf } from "../model/containers.ts"
 
 /** An object in the pod's namespace that the pod refers to. */
 export interface Reference {

@@ -17,7 +17,7 @@ import { ImageManager } from "../images/image-manager.ts"
 import { ownObjects } from "../objects/own-objects.ts"
 import { hostVolumes } from "../runtime/cri/volumes/host-volumes.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
-import type { MountedVolumes } from "./mounted-volume.ts"
+import type { MountedVolumes } from "../model/mounted-volume.ts"
 import { createVolumeManager } from "./volume-manager.ts"
 
 export const NAMESPACE = "default"

@@ -1,6 +1,6 @@
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import type { MountedVolume } from "./mounted-volume.ts"
+import type { MountedVolume } from "../model/mounted-volume.ts"
 
 /**
  * The largest random addition to the synchronization period, as a part of it. Source: workerResyncIntervalJitterFactor.

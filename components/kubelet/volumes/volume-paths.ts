@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { KubeletConfig } from "../context.ts"
-import { podFolder } from "../pod/pod-paths.ts"
+import type { KubeletConfig } from "../model/config.ts"
+import { podFolder } from "../model/pod-paths.ts"
 
 /**
  * Returns the folder of a volume; other programs rely on these names. Source: pkg/kubelet/kubelet_getters.go

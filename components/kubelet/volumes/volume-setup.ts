@@ -2,7 +2,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
 import type { ImageManager } from "../images/image-manager.ts"
-import type { MountedVolume } from "./mounted-volume.ts"
+import type { MountedVolume } from "../model/mounted-volume.ts"
 import type { PathUsers } from "./path-users.ts"
 
 /** The settings of a volume that is mounted through a claim. */

@@ -3,7 +3,7 @@ import { parseQuantity, unitsOf } from "../../../../pkg/apimachinery/scalars/qua
 import { type Duration, milliseconds } from "../time/duration.ts"
 import type { SimulatedNodeSpec } from "../../node/simulated-node.ts"
 import { TestClusterError } from "../caller.ts"
-import { SYNC_FREQUENCY_MS } from "../../../kubelet/context.ts"
+import { SYNC_FREQUENCY_MS } from "../../../kubelet/model/config.ts"
 
 /** The settings of a node, from which its addresses follow by its index. */
 export type NodeSpec = Omit<SimulatedNodeSpec, "ips">

@@ -1,8 +1,8 @@
 import type { KubeletContext } from "../../context.ts"
 import { removePodCgroups } from "../resources/pod-cgroups.ts"
-import { podFolder, podLogFolder } from "../pod-paths.ts"
-import type { RuntimeCache } from "../runtime-cache.ts"
-import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../runtime-pod.ts"
+import { podFolder, podLogFolder } from "../../model/pod-paths.ts"
+import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
+import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../../model/runtime-pod.ts"
 import type { VolumeManager } from "../../volumes/volume-manager.ts"
 import { join } from "node:path"
 

@@ -1,5 +1,5 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import { isStaticPod } from "../labels.ts"
+import { isStaticPod } from "../../model/labels.ts"
 
 /**
  * Returns the grace period of the containers of a pod, in seconds. `isRemoved`: the API no longer has the pod.

@@ -1,10 +1,10 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { sleep } from "../../../../pkg/clock/clock.ts"
-import { containerNamed, isSidecar } from "../../container/containers.ts"
+import { containerNamed, isSidecar } from "../../model/containers.ts"
 import type { KubeletContext } from "../../context.ts"
 import { runHook } from "../../container/hooks.ts"
-import type { RuntimeCache } from "../runtime-cache.ts"
-import { isRunning, type RuntimeContainer, type RuntimePod } from "../runtime-pod.ts"
+import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
+import { isRunning, type RuntimeContainer, type RuntimePod } from "../../model/runtime-pod.ts"
 import { unlessAborted } from "../../../../pkg/flow/unless-aborted.ts"
 
 /**

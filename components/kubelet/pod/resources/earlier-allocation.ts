@@ -3,7 +3,7 @@ import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ResourceRequirements } from "../../../../pkg/api/core/v1/resources/resources.ts"
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import { RESIZE_CONDITIONS } from "../../../../pkg/api/core/v1/pod/resources/in-force.ts"
-import type { Allocation } from "./resize.ts"
+import type { Allocation } from "../../model/allocation.ts"
 
 /**
  * What an earlier kubelet process has allocated to a pod. Upstream keeps it in files (pkg/kubelet/allocation/state);

@@ -3,7 +3,7 @@ import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import { podOf } from "../../testing/pod.ts"
 import { simulatedKubelet, type PodSpecInput } from "../../testing/simulated-kubelet.fixtures.ts"
-import { podAmounts } from "./pod-amounts.ts"
+import { podAmounts } from "../../model/pod-amounts.ts"
 
 const MIB = 2 ** 20
 const whole = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } })

@@ -2,30 +2,23 @@ import type { Container } from "../../../../pkg/api/core/v1/container/container.
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodCondition } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
 import { takenBy } from "../../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
-import type { ResourceRequirements } from "../../../../pkg/api/core/v1/resources/resources.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
-import { byName } from "../../../../pkg/cache/by-name.ts"
 import type { LinuxContainerResources } from "../../../../pkg/cri/resources.ts"
 import { containerResources } from "../../container/container-config.ts"
 import type { KubeletContext } from "../../context.ts"
 import { killContainer } from "../ending/kill.ts"
-import { effectiveResources, type EffectiveResources } from "./effective-resources.ts"
-import { podSums } from "./qos.ts"
-import type { RuntimeCache } from "../runtime-cache.ts"
-import { latest, type RuntimeContainer, type RuntimePod } from "../runtime-pod.ts"
+import { setAside, type Allocation } from "../../model/allocation.ts"
+import { effectiveResources, type EffectiveResources } from "../../model/effective-resources.ts"
+import { podSums } from "../../model/qos.ts"
+import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
+import { latest, type RuntimeContainer, type RuntimePod } from "../../model/runtime-pod.ts"
 import { podCgroup, podResources } from "../../sandbox/sandbox-config.ts"
 
 /** In-place resize of pods. Source: KEP-1287, KEP-5419 for the pod as a whole, pkg/kubelet/allocation. */
 
-/** The resources allocated to a pod and each of its containers: the spec at that time. */
-export type Allocation = Pod["spec"]
-
 const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Container[] =>
   initContainers === undefined ? containers : [...initContainers, ...containers]
-
-export const setAside = (allocation: Allocation, name: string): ResourceRequirements | undefined =>
-  (byName(allocation.initContainers, name) ?? byName(allocation.containers, name))?.resources
 
 /** Returns the pod with its allocated resources instead of the requested ones; the same object when they are equal. */
 export function allocated(pod: Pod, allocation: Allocation): Pod {

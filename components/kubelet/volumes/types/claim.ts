@@ -8,7 +8,7 @@ import { PROVISIONED_BY } from "../../../../pkg/api/core/v1/persistentvolume/vol
 import { LOCAL_PATH } from "../../../../pkg/api/storage/v1/local-path.ts"
 import { ephemeralClaimName } from "../../../../pkg/pods/pod-claims.ts"
 import { finishGrowth } from "../finish-growth.ts"
-import type { MountedVolume } from "../mounted-volume.ts"
+import type { MountedVolume } from "../../model/mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountLocal } from "./local.ts"
 import { mountNfs } from "./nfs.ts"

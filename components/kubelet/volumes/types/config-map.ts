@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { DEFAULT_MODE, type Contents, type KeySource } from "../contents.ts"
-import { keyFiles } from "../payload.ts"
+import { keyFiles } from "../../runtime/payload.ts"
 
 /** Returns the keys of a ConfigMap as files. Source: pkg/volume/configmap. */
 export const configMapContents = (

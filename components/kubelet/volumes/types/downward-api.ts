@@ -2,7 +2,7 @@ import type { DownwardAPIVolumeFile } from "../../../../pkg/api/core/v1/volume/v
 import { podField } from "../../downwardapi/pod-fields.ts"
 import { resourceField } from "../../downwardapi/resource-fields.ts"
 import { DEFAULT_MODE, type Contents } from "../contents.ts"
-import type { PayloadFile } from "../payload.ts"
+import type { PayloadFile } from "../../runtime/payload.ts"
 
 /** Returns fields of the pod as files. Source: pkg/volume/downwardapi. */
 export const downwardApiContents = (

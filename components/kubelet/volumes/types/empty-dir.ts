@@ -1,7 +1,7 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { EmptyDirVolumeSource } from "../../../../pkg/api/core/v1/volume/volume.ts"
 import { unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
-import { podSums } from "../../pod/resources/qos.ts"
+import { podSums } from "../../model/qos.ts"
 import { ownershipFor } from "../ownership.ts"
 import { volumeFolder } from "../volume-paths.ts"
 import type { VolumeMounter } from "../volume-setup.ts"

@@ -1,5 +1,5 @@
 import { DEFAULT_MODE, type Contents, type KeySource } from "../contents.ts"
-import { keyFiles } from "../payload.ts"
+import { keyFiles } from "../../runtime/payload.ts"
 
 /** Returns the keys of a Secret as files. Source: pkg/volume/secret. */
 export const secretContents = ({ name, items, optional = false }: KeySource, defaultMode = DEFAULT_MODE): Contents => ({

@@ -9,7 +9,7 @@ import type { Client } from "../../../../pkg/client/client.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
-import type { LateText } from "../payload.ts"
+import type { LateText } from "../../runtime/payload.ts"
 
 export interface TokenQuery {
   readonly pod: Pod

@@ -1,6 +1,6 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ServiceAccountTokenProjection } from "../../../../pkg/api/core/v1/volume/volume-projected.ts"
-import { effective } from "../../container/security-context.ts"
+import { effective } from "../../security/security-context.ts"
 import { DEFAULT_MODE, type Contents } from "../contents.ts"
 
 /**

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { ContainerStatus } from "../../../../../pkg/cri/container.ts"
 import { hostLogs } from "../../../server/host-logs.ts"
-import { terminationMessage } from "../../../container/termination-message.ts"
+import { terminationMessage } from "../../../pleg/termination-message.ts"
 import { realClock } from "../../../../../pkg/clock/real.ts"
 import { hostFiles } from "./files.ts"
 

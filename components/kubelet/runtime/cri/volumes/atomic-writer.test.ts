@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { lstat, mkdtemp, mkdir, readdir, readFile, readlink, rm, stat, watch } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Payload } from "../../../volumes/payload.ts"
+import type { Payload } from "../../payload.ts"
 import { writePayload } from "./atomic-writer.ts"
 
 const isRoot = process.getuid?.() === 0

@@ -20,8 +20,8 @@ import {
   writeFile,
 } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { cleanPayload, contentOf, type Payload, type PayloadFile } from "../../../volumes/payload.ts"
-import type { PayloadRequest } from "../../../volumes/volume-files.ts"
+import { cleanPayload, contentOf, type Payload, type PayloadFile } from "../../payload.ts"
+import type { PayloadRequest } from "../../volume-files.ts"
 import { unlessMissing } from "./missing.ts"
 import { setOwnership } from "./ownership.ts"
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readlink, realpath, rm, rmdir, stat, symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { run } from "../../../../../pkg/process/run.ts"
-import type { DeviceRequest, LocalVolumeRequest } from "../../../volumes/volume-files.ts"
+import type { DeviceRequest, LocalVolumeRequest } from "../../volume-files.ts"
 import { growFileSystem, mountDevice } from "./device-file-system.ts"
 import { unlessMissing } from "./missing.ts"
 import { isMounted, unmountBelow } from "./mounts.ts"

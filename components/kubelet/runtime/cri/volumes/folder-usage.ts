@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs"
 import { lstat } from "node:fs/promises"
 import { run } from "../../../../../pkg/process/run.ts"
-import type { FolderUsage } from "../../../volumes/volume-files.ts"
+import type { FolderUsage } from "../../volume-files.ts"
 import { unlessMissing } from "./missing.ts"
 import { TooLargeToWalk, walk } from "./walk.ts"
 

@@ -1,6 +1,6 @@
 import { realpath, chmod, mkdir, readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
-import type { VolumeFiles } from "../../../volumes/volume-files.ts"
+import type { VolumeFiles } from "../../volume-files.ts"
 import { makeShared } from "../../../../../pkg/process/make-shared.ts"
 import { removeTree } from "../../../../../pkg/process/remove-tree.ts"
 import { run } from "../../../../../pkg/process/run.ts"

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs"
 import { lchown, lstat } from "node:fs/promises"
-import type { Ownership } from "../../../volumes/volume-files.ts"
+import type { Ownership } from "../../volume-files.ts"
 import { unlessMissing } from "./missing.ts"
 import { chmodUnlessLink, walk, type Found } from "./walk.ts"
 

@@ -1,5 +1,5 @@
 import { RecentTexts } from "../../../../../pkg/cache/recent-texts.ts"
-import type { LateText } from "../../../volumes/payload.ts"
+import type { LateText } from "../../payload.ts"
 import type { PodFiles } from "../../runtime.ts"
 import type { OpenFile } from "../../open-file.ts"
 

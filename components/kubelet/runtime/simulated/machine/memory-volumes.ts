@@ -1,12 +1,6 @@
 import type { OpenFile } from "../../open-file.ts"
-import type { LateText, PayloadFile } from "../../../volumes/payload.ts"
-import type {
-  FolderUsage,
-  NfsRequest,
-  PayloadRequest,
-  SubPathRequest,
-  VolumeFiles,
-} from "../../../volumes/volume-files.ts"
+import type { LateText, PayloadFile } from "../../payload.ts"
+import type { FolderUsage, NfsRequest, PayloadRequest, SubPathRequest, VolumeFiles } from "../../volume-files.ts"
 import type { MemoryFiles } from "./memory-files.ts"
 
 const textOf = (data: PayloadFile["data"]): string | LateText =>

@@ -1,6 +1,6 @@
 import type { ContainerStatus } from "../../../pkg/cri/container.ts"
-import { parseLogLine } from "../logs/line.ts"
-import { readNotes } from "../pod/labels.ts"
+import { parseLogLine } from "../runtime/log-line.ts"
+import { readNotes } from "../model/labels.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 
 /** Source: pkg/kubelet/container/runtime.go MaxContainerTerminationMessage…. */

@@ -2,7 +2,7 @@ import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
-import { CONTAINER_NAME, POD_UID } from "./labels.ts"
+import { CONTAINER_NAME, POD_UID } from "../model/labels.ts"
 import {
   containerFrom,
   NO_RUNTIME_POD,
@@ -10,9 +10,9 @@ import {
   type RuntimeContainer,
   type RuntimePod,
   type RuntimeSandbox,
-} from "./runtime-pod.ts"
-import { terminationMessage } from "../container/termination-message.ts"
-import type { PodIdentity } from "./pod-identity.ts"
+} from "../model/runtime-pod.ts"
+import { terminationMessage } from "./termination-message.ts"
+import type { PodIdentity } from "../model/pod-identity.ts"
 
 /**
  * Interval of lists for a runtime without events. Source: pkg/kubelet relistPeriod is 1 s; with events upstream lists

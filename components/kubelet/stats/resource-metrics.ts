@@ -1,5 +1,5 @@
 import type { MetricFamily, Series } from "../../../pkg/metrics/exposition.ts"
-import type { ContainerStats, PodStats, Summary } from "../stats/summary-types.ts"
+import type { ContainerStats, PodStats, Summary } from "./summary-types.ts"
 
 /**
  * Formats /metrics/resource, which metrics-server reads. `at`: when the summary was measured. Source:

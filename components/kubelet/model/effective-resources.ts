@@ -1,6 +1,6 @@
-import type { Container } from "../../../../pkg/api/core/v1/container/container.ts"
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { milliOf, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 
 type Limited = Pick<Container, "resources">
 

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
 type Spec = Pod["spec"]
 type Asked = Pick<Spec, "initContainers" | "resources" | "overhead">

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
-import { DEFAULT_TUNING } from "../tuning.ts"
+import { DEFAULT_TUNING } from "./tuning.ts"
 import { nodeResources } from "./capacity.ts"
 
 const Mi = 2 ** 20

@@ -1,5 +1,5 @@
 import type { MetricFamily } from "../../../pkg/metrics/exposition.ts"
-import type { VolumeUsage } from "../stats/volume-usage.ts"
+import type { VolumeUsage } from "./volume-usage.ts"
 
 type Measured = VolumeUsage["measured"]
 

@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import type { KubeletConfig } from "../context.ts"
+import type { KubeletConfig } from "./config.ts"
 import type { PodIdentity } from "./pod-identity.ts"
 
 export const podFolder = ({ root }: KubeletConfig, uid: string): string => join(root, "pods", uid)

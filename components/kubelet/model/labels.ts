@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { AnyContainer } from "../container/containers.ts"
+import type { AnyContainer } from "./containers.ts"
 
 export const POD_NAME = "io.kubernetes.pod.name"
 export const POD_NAMESPACE = "io.kubernetes.pod.namespace"

@@ -1,6 +1,6 @@
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
-import { tuningOf, type KubeletTuning } from "../tuning.ts"
+import { tuningOf, type KubeletTuning } from "./tuning.ts"
 
 /** How many processes and threads pods may have. */
 export interface PidLimits {

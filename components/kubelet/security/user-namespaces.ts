@@ -4,7 +4,7 @@ import { madeOnce } from "../../../pkg/cache/made-once.ts"
 import type { UserNamespace } from "../../../pkg/cri/security.ts"
 import type { InitOf } from "../../../pkg/protobuf/message.ts"
 import type { KubeletContext } from "../context.ts"
-import { podFolder } from "../pod/pod-paths.ts"
+import { podFolder } from "../model/pod-paths.ts"
 
 export type UserNamespaceOptions = InitOf<typeof UserNamespace>
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { DEFAULT_TUNING } from "../tuning.ts"
+import { DEFAULT_TUNING } from "./tuning.ts"
 import { pressureOf } from "./pressure.ts"
 import { formatAmount, limitOf, parseAmount } from "./thresholds.ts"
 

@@ -1,5 +1,5 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { containersOf } from "../container/containers.ts"
+import { containersOf } from "../model/containers.ts"
 
 /** The annotation from before the field existed, which static pods may still use. */
 const ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"

@@ -1,9 +1,8 @@
 import type { NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { isExtendedResource, isHugePages } from "../../../pkg/api/core/v1/resources/resource-names.ts"
 import { formatQuantity, fromMilli, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import type { DeviceAmounts } from "../devicemanager/device-plugins.ts"
 import type { FilesystemSpace, Machine } from "../runtime/runtime.ts"
-import type { KubeletTuning } from "../tuning.ts"
+import type { KubeletTuning } from "./tuning.ts"
 import { limitOf } from "./thresholds.ts"
 
 /** Quantities by the name of the resource. */
@@ -22,7 +21,7 @@ export interface NodeResourcesRequest {
   /** The stored status: others may have added resources that the kubelet does not know. */
   readonly before: Pick<NodeStatus, "capacity" | "allocatable">
   /** The resources of device plugins. */
-  readonly devices?: DeviceAmounts
+  readonly devices?: NodeResources
 }
 
 /**

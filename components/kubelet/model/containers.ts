@@ -48,3 +48,10 @@ export const containersOf = (pod: Pod): readonly ContainerOfPod[] => [
   ...pod.spec.containers.map(regularContainer),
   ...(pod.spec.ephemeralContainers ?? []).map(ephemeralContainer),
 ]
+
+/** A container that is to be started, and where it stands in the pod: `spec.containers{web}`. */
+export interface ContainerStart {
+  readonly type: ContainerType
+  readonly container: AnyContainer
+  readonly fieldPath: string
+}

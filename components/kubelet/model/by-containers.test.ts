@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ByContainers } from "./by-containers.ts"
 
 const containers = [{ name: "web", image: "web", resources: {} }] as unknown as Pod["spec"]["containers"]

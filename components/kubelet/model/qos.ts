@@ -1,8 +1,8 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import { qosClassOf, type QOSClass } from "../../../../pkg/api/core/v1/pod/resources/pod-qos.ts"
-import { milliOf, unitsOf } from "../../../../pkg/apimachinery/scalars/quantity.ts"
-import type { AnyContainer } from "../../container/containers.ts"
-import { isMirrorPod, isStaticPod } from "../labels.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { qosClassOf, type QOSClass } from "../../../pkg/api/core/v1/pod/resources/pod-qos.ts"
+import { milliOf, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
+import type { AnyContainer } from "./containers.ts"
+import { isMirrorPod, isStaticPod } from "./labels.ts"
 import { ByContainers } from "./by-containers.ts"
 
 /**

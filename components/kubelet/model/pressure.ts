@@ -1,5 +1,5 @@
 import type { ContainerRuntime } from "../runtime/runtime.ts"
-import type { EvictionTuning } from "../tuning.ts"
+import type { EvictionTuning } from "./tuning.ts"
 import { limitOf, SIGNALS, type Amount, type Signal } from "./thresholds.ts"
 
 /** What the conditions of the node tell. */

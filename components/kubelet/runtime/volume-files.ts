@@ -1,6 +1,6 @@
 import type { PodSecurityContext } from "../../../pkg/api/core/v1/container/securitycontext.ts"
 import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
-import type { OpenFile } from "../runtime/open-file.ts"
+import type { OpenFile } from "./open-file.ts"
 import type { Payload } from "./payload.ts"
 
 export type FsGroupChangePolicy = NonNullable<PodSecurityContext["fsGroupChangePolicy"]>

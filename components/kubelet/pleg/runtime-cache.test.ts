@@ -2,9 +2,9 @@ import { expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import type { KubeletContext } from "../context.ts"
-import { CONTAINER_NAME, POD_UID } from "./labels.ts"
+import { CONTAINER_NAME, POD_UID } from "../model/labels.ts"
 import { RuntimeCache } from "./runtime-cache.ts"
-import type { RuntimeContainer } from "./runtime-pod.ts"
+import type { RuntimeContainer } from "../model/runtime-pod.ts"
 
 test("a container that is created during a list of the runtime stays known; one that is removed does not", async () => {
   // given a runtime with one container, whose state takes a while to be told

@@ -2,10 +2,11 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"
 import type { DeviceManager } from "../devicemanager/device-manager.ts"
-import type { NodeReporter } from "../node/node.ts"
+import type { NodeReporter } from "./node.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { Verdict } from "../status/pod-status.ts"
-import { admit, type Rejection } from "./admission.ts"
+import { admit } from "../admission/admission.ts"
+import type { Rejection } from "../model/rejection.ts"
 
 export interface GateParts {
   readonly context: KubeletContext

@@ -1,10 +1,10 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
-import type { PodAllocation } from "../pod/resources/pod-allocation.ts"
-import { hasRunningContainers, type RuntimePod } from "../pod/runtime-pod.ts"
-import type { WorkerParts } from "../pod/worker-parts.ts"
-import type { StartFailure } from "./container-status.ts"
-import { podStatus, type Verdict } from "./pod-status.ts"
+import type { PodAllocation } from "./resources/pod-allocation.ts"
+import { hasRunningContainers, type RuntimePod } from "../model/runtime-pod.ts"
+import type { WorkerParts } from "./worker-parts.ts"
+import type { StartFailure } from "../status/container-status.ts"
+import { podStatus, type Verdict } from "../status/pod-status.ts"
 
 interface ToldStatusRequest {
   readonly pod: Pod

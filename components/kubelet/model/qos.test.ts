@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { cpuQuota, cpuShares, oomScoreAdj, podSums, qosClass } from "./qos.ts"
-import { podOf } from "../../testing/pod.ts"
+import { podOf } from "../testing/pod.ts"
 
 const both = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } })
 const c = (name: string, resources: object = {}, more: object = {}) => ({ name, image: "i", resources, ...more })

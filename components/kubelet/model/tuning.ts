@@ -1,4 +1,4 @@
-import { DEFAULT_HARD, type SoftThresholds, type Thresholds } from "./node/thresholds.ts"
+import { DEFAULT_HARD, type SoftThresholds, type Thresholds } from "./thresholds.ts"
 
 /** When pods are evicted. */
 export interface EvictionTuning {

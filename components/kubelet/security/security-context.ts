@@ -14,9 +14,9 @@ import type {
   NamespaceOption,
   SecurityProfile,
 } from "../../../pkg/cri/security.ts"
-import { containersOf, type AnyContainer } from "./containers.ts"
-import type { UserNamespaceOptions } from "../userns/user-namespaces.ts"
-import { configError } from "./start-error.ts"
+import { containersOf, type AnyContainer } from "../model/containers.ts"
+import type { UserNamespaceOptions } from "./user-namespaces.ts"
+import { configError } from "../model/start-error.ts"
 
 type ContainerSecurity = InitOf<typeof LinuxContainerSecurityContext>
 type SandboxSecurity = InitOf<typeof LinuxSandboxSecurityContext>

@@ -1,14 +1,14 @@
-import type { Container } from "../../../../pkg/api/core/v1/container/container.ts"
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import type { PodStatus } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
+import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import {
   addQuantities,
   compareQuantities,
   formatQuantity,
   quantity,
   type Quantity,
-} from "../../../../pkg/apimachinery/scalars/quantity.ts"
-import { isSidecar } from "../../container/containers.ts"
+} from "../../../pkg/apimachinery/scalars/quantity.ts"
+import { isSidecar } from "./containers.ts"
 import { ByContainers } from "./by-containers.ts"
 
 type Kind = "requests" | "limits"

@@ -1,10 +1,10 @@
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { MetricFamily, Series } from "../../../pkg/metrics/exposition.ts"
-import { containerNamed } from "../container/containers.ts"
+import { containerNamed } from "../model/containers.ts"
 import { containerResources } from "../container/container-config.ts"
 import type { Machine } from "../runtime/runtime.ts"
 import type { DeviceUsage, InterfaceUsage, PressureStall, Usage } from "../runtime/usage.ts"
-import type { ContainerSample, Disks, PodSample, Sample } from "../stats/sample.ts"
+import type { ContainerSample, Disks, PodSample, Sample } from "./sample.ts"
 
 /** A measured thing: the machine, a cgroup of the kubelet, or a container. */
 interface Thing {
