@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path"
 import { isMap, isSeq, parseDocument, type Document } from "yaml"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 import type { Kubeconfig } from "../../pkg/pki/kubeconfig.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 
 const LISTS = ["clusters", "users", "contexts"] as const
 
@@ -51,11 +52,9 @@ export function mergeIntoFile(path: string, added: Kubeconfig): void {
   try {
     text = mergeKubeconfig(before ?? "", added)
   } catch (err) {
-    throw new Error(
-      `Cannot merge into ${path}: ${err instanceof Error ? err.message : String(err)}; mend it, or name another file ` +
-        "with KUBECONFIG",
-      { cause: err },
-    )
+    throw new Error(`Cannot merge into ${path}: ${errorMessage(err)}; mend it, or name another file with KUBECONFIG`, {
+      cause: err,
+    })
   }
   makeFolder(dirname(path))
   // A link, as from a dotfiles folder, stays a link.

@@ -4,6 +4,7 @@ import { isGroup, type Command, type CommandGroup, type Invocation } from "./cli
 import { complete } from "./cli/complete.ts"
 import { overview } from "./cli/help.ts"
 import { didYouMean } from "../../pkg/names/suggest.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import { COMMANDS, WHERE_OTHERS_ARE } from "./commands/commands.ts"
 import { COMPLETE } from "./commands/completion.ts"
@@ -94,7 +95,7 @@ realClock.setTimeout(compileAsUsual, LONGEST_START_MS, "upkeep")
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (err) {
-  process.stderr.write(`k3ts: ${err instanceof Error ? err.message : String(err)}\n`)
+  process.stderr.write(`k3ts: ${errorMessage(err)}\n`)
   process.exitCode = err instanceof UsageError ? WRONG_USAGE : FAILED
   if (process.env.K3TS_DEBUG === "true" && err instanceof Error && !(err instanceof UsageError))
     process.stderr.write(`${err.stack}\n`)

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { ExportedTracing } from "../../pkg/tracing/otlp/start.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import type { ServerFlags } from "./config/server-flags.ts"
 
@@ -44,9 +45,7 @@ async function readTracingFile(path: string) {
   try {
     return parseTracingFile(readFileSync(path, "utf8"))
   } catch (err) {
-    throw new UsageError(
-      `--tracing-config-file ${path} cannot be used: ${err instanceof Error ? err.message : String(err)}`,
-    )
+    throw new UsageError(`--tracing-config-file ${path} cannot be used: ${errorMessage(err)}`)
   }
 }
 
@@ -54,8 +53,6 @@ function readCertificates(path: string): string {
   try {
     return readFileSync(path, "utf8")
   } catch (err) {
-    throw new UsageError(
-      `OTEL_EXPORTER_OTLP_CERTIFICATE ${path} cannot be read: ${err instanceof Error ? err.message : String(err)}`,
-    )
+    throw new UsageError(`OTEL_EXPORTER_OTLP_CERTIFICATE ${path} cannot be read: ${errorMessage(err)}`)
   }
 }

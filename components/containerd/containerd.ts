@@ -23,6 +23,7 @@ import { PAUSE_IMAGE } from "./images/pause-image.ts"
 import type { RegistryHosts } from "./registries/registry-hosts.ts"
 import { endOrphanedDaemon, launchContainerd, type ContainerdProcess } from "./process.ts"
 import { contain } from "../../pkg/failure/contain.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 
 export interface ContainerdOptions {
   readonly paths: ContainerdPaths
@@ -250,7 +251,7 @@ export class Containerd implements Component {
       // containerd listens after it has loaded its plugins; one that is missing then will not appear.
       if (isCriError(err, "Unimplemented"))
         throw new Error(`containerd runs without its CRI plugin: ${process.complaint() ?? "it does not say why"}`)
-      return err instanceof Error ? err.message : String(err)
+      return errorMessage(err)
     }
   }
 
@@ -284,7 +285,7 @@ export class Containerd implements Component {
         break
       } catch (err) {
         if (signal.aborted) break
-        why = err instanceof Error ? err.message : String(err)
+        why = errorMessage(err)
         this.#problem = why
         // The daemon may hang without having ended.
         await this.#process?.stop(this.#clock)

@@ -4,6 +4,7 @@ import { FINALIZER_KUBERNETES, Namespace, type NamespaceCondition } from "../../
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 
 /**
  * Delay before a namespace that is not empty is checked again; pods have their grace period. Source:
@@ -100,7 +101,7 @@ async function empty(
     return [{ resource, count: left.length, finalizers }]
   } catch (err) {
     if (isReason(err, "NotFound", "MethodNotAllowed")) return []
-    failures.push(`${resource.plural}: ${err instanceof Error ? err.message : String(err)}`)
+    failures.push(`${resource.plural}: ${errorMessage(err)}`)
     return []
   }
 }

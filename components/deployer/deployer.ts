@@ -5,6 +5,7 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import { NoRegularFile } from "../../pkg/files/regular-file.ts"
 import { WorkQueue } from "../../pkg/controller/workqueue.ts"
 import { WAIT_MS } from "../../pkg/quarantine/quarantine.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { ManifestFault, parseManifest, type ManifestObject } from "./documents.ts"
 import type { ManifestFolder } from "./folder.ts"
 import { Inventory, sameObject, type Deployed } from "./inventory.ts"
@@ -86,7 +87,7 @@ export function createDeployer(
       }
       faults = await (place === undefined ? deploy(file) : place.during(file, () => deploy(file)))
     } catch (err) {
-      faults = [messageOf(err)]
+      faults = [errorMessage(err)]
       if (err instanceof ManifestFault || err instanceof NoRegularFile) {
         current.done(file)
         problems.set(file, err.message)
@@ -151,7 +152,7 @@ export function createDeployer(
       try {
         await apply(object, refOf(object), file)
       } catch (err) {
-        faults.push(`document ${object.document}, ${describe(refOf(object))}: ${messageOf(err)}`)
+        faults.push(`document ${object.document}, ${describe(refOf(object))}: ${errorMessage(err)}`)
       }
     }
     const left: Deployed[] = []
@@ -161,7 +162,7 @@ export function createDeployer(
         await remove(ref, file)
       } catch (err) {
         left.unshift(ref)
-        faults.push(`removing ${describe(ref)}: ${messageOf(err)}`)
+        faults.push(`removing ${describe(ref)}: ${errorMessage(err)}`)
       }
     }
     await inventory.set(file, [...refs(), ...left])
@@ -268,4 +269,3 @@ export function createDeployer(
 
 const describe = ({ kind, namespace, name }: Deployed): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

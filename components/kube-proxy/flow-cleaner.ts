@@ -1,6 +1,7 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 
 export interface FlowCleanerParts {
@@ -61,7 +62,7 @@ export class FlowCleaner {
       metrics.conntrackDeleted.inc(deleted)
     } catch (err) {
       if (err instanceof Error && "code" in err && err.code === NOTHING_MATCHED) return
-      const complaint = err instanceof Error ? err.message : String(err)
+      const complaint = errorMessage(err)
       // Logged once, since a machine without the program would log it for every Service.
       if (complaint === this.#complaint) return
       this.#complaint = complaint

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPoints, parseMountPoints } from "../../pkg/process/mount-points.ts"
 import { run } from "../../pkg/process/run.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { projectQuota, whyWithout, type QuotaHost } from "./project-quota.ts"
 
 const ROOT = "/data/storage"
@@ -150,7 +151,7 @@ async function withQuota({
     return { folder, end }
   } catch (err) {
     await end()
-    return err instanceof Error ? err.message.split("\n")[0]! : String(err)
+    return errorMessage(err).split("\n")[0]!
   }
 }
 

@@ -9,6 +9,7 @@ import type { Value } from "../../pkg/metrics/registry.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import { isolating, policyRules } from "./policy-rules.ts"
 import { DIRECTIONS, isolated, LINK_LOCAL, TABLE } from "./base-chains.ts"
@@ -222,7 +223,7 @@ export class Enforcer {
       this.#refused.set(key, policy)
       this.#table?.setPolicy(key, isolating(policyRules(policy)))
       log.error("The kernel refuses the rules of a network policy; its pods are isolated", { policy: key, err })
-      this.#parts.refused(policy, err instanceof Error ? err.message.split("\n")[0]! : String(err))
+      this.#parts.refused(policy, errorMessage(err).split("\n")[0]!)
     }
     return bad.length > 0
   }

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { judgeNft } from "../../pkg/netfilter/nft.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { release } from "node:os"
 
 /**
@@ -28,7 +29,7 @@ export async function unenforceable(host: Host): Promise<string | undefined> {
     await host.feed("nft", ["--check", "-f", "-"], TRIAL)
     return undefined
   } catch (err) {
-    return `the kernel refuses a trial of the rules: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`
+    return `the kernel refuses a trial of the rules: ${errorMessage(err).split("\n")[0]}`
   }
 }
 

@@ -9,6 +9,7 @@ import { packSnapshot, type SnapshotContents } from "../../pkg/snapshot/pack.ts"
 import type { S3Store } from "../../pkg/snapshot/s3-store.ts"
 import { serveSnapshots, type SnapshotSocket } from "../../pkg/snapshot/socket.ts"
 import { prune, type SnapshotStore } from "../../pkg/snapshot/store.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { snapshotMetrics } from "./metrics.ts"
 import { keepSchedule, type Schedule } from "./schedule.ts"
 
@@ -74,7 +75,7 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
       if (stopping.signal.aborted) return
       metrics.failed()
       log.error("Failed to save a snapshot", { name, err })
-      config.failed(err instanceof Error ? err.message : String(err))
+      config.failed(errorMessage(err))
     }
   }
 

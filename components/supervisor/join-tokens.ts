@@ -9,6 +9,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 import { formatJoinToken, parseJoinToken, type JoinCredential } from "./join-token.ts"
 import { sameSecret } from "../../pkg/pki/same-secret.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 
 /** The group of bootstrap tokens that join agents. */
 export const JOIN_GROUP = "system:bootstrappers:k3ts:default-node-token"
@@ -83,7 +84,7 @@ export function passwordIn(dir: string, joinsAs: JoinsAs): string | undefined {
   try {
     return passwordOf(written, user)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = errorMessage(cause)
     throw new Error(`Cannot use ${path}: ${reason}; remove the file, and a new token is made at the next start`, {
       cause,
     })

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { ARCHITECTURES, type Architecture } from "./architectures.ts"
 
 /** A package of Debian whose bytes are known: part of a release, so that the same commit gives the same bytes. */
@@ -60,7 +61,7 @@ export class DebianArchive {
     const { name, version } = pinned
     const deb = await this.#download(`${name}:${architecture}=${version}`, name).catch((cause: unknown) => {
       throw new Error(
-        `Cannot fetch ${name} ${version} for ${architecture}: ${messageOf(cause)}. If Debian has replaced it, name its ` +
+        `Cannot fetch ${name} ${version} for ${architecture}: ${errorMessage(cause)}. If Debian has replaced it, name its ` +
           "present version and digests in hack/release/pinned.ts",
         { cause },
       )
@@ -91,5 +92,3 @@ export function checkDigest(
   if (found !== sha256[architecture])
     throw new Error(`${name} ${version} for ${architecture} has the SHA-256 ${found}, expected ${sha256[architecture]}`)
 }
-
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

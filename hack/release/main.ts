@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { makeArchives } from "./archives.ts"
 import { makeBillOfMaterials } from "./bill-of-materials.ts"
 import { CHECKSUMS, writeChecksums } from "./checksums.ts"
@@ -41,7 +42,7 @@ const changed = process.env["K3TS_CHANGED_FILES"] ?? ""
 try {
   await main()
 } catch (err) {
-  console.error(`error: ${err instanceof Error ? err.message : String(err)}`)
+  console.error(`error: ${errorMessage(err)}`)
   process.exitCode = 1
 }
 

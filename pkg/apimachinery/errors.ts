@@ -1,3 +1,5 @@
+import { errorMessage } from "../errors/error-message.ts"
+
 /**
  * The reasons of failed requests, and their HTTP codes. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go.
  */
@@ -101,7 +103,7 @@ export class ApiError extends Error {
   /** Returns any thrown value as an ApiError: itself, or an InternalError with the value as its cause. */
   static from(err: unknown): ApiError {
     if (err instanceof ApiError) return err
-    const text = err instanceof Error ? err.message : String(err)
+    const text = errorMessage(err)
     return new ApiError(
       "InternalError",
       `Internal error occurred: ${text}`,

@@ -7,6 +7,7 @@ import {
   sizeOfPattern,
 } from "../re2/limits.ts"
 import { compileRe2 } from "../re2/re2.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
 
@@ -104,6 +105,6 @@ function compileAnew(source: string): Pattern | string {
       },
     }
   } catch (err) {
-    return err instanceof Error ? err.message : String(err)
+    return errorMessage(err)
   }
 }

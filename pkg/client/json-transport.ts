@@ -2,6 +2,7 @@
 import { StringDecoder } from "node:string_decoder"
 import { ApiError, type Status } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import type { ApiCall, Transport, Watch, WatchEvent, WatchHandlers, WatchOptions } from "./client.ts"
 import { bodyOf, METHOD, PATCH_TYPE, pathOf, queryOf } from "./paths.ts"
 
@@ -153,9 +154,4 @@ function errorOf({ code }: HttpAnswer, text: string): ApiError {
 
 /** Returns the error for a server that cannot be reached. */
 export const unreachable = (server: string, cause: unknown): ApiError =>
-  new ApiError(
-    "ServiceUnavailable",
-    `Cannot reach ${server}: ${cause instanceof Error ? cause.message : String(cause)}`,
-    undefined,
-    { cause },
-  )
+  new ApiError("ServiceUnavailable", `Cannot reach ${server}: ${errorMessage(cause)}`, undefined, { cause })

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../clock/clock.ts"
+import { errorMessage } from "../errors/error-message.ts"
 
 export interface SyncRunnerOptions {
   readonly clock: Clock
@@ -127,7 +128,7 @@ export class SyncRunner {
       this.#problem = undefined
     } catch (err) {
       pauseAfter(Math.min(FAILED_MS, clock.monotonic() - from))
-      this.#problem = err instanceof Error ? err.message : String(err)
+      this.#problem = errorMessage(err)
       this.requestIn(this.#options.failed(err))
     }
   }

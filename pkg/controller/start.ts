@@ -5,6 +5,7 @@ import type { ComponentContext } from "../component/component.ts"
 import { contain, isMistake } from "../failure/contain.ts"
 import { PendingCauses } from "../tracing/pending-causes.ts"
 import { endingWith } from "../tracing/tracing.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
 import { guarded } from "./guarded.ts"
@@ -15,8 +16,7 @@ import { WorkQueue, type QueueObserver } from "./workqueue.ts"
 export class TerminalError extends Error {
   override readonly name = "TerminalError"
 }
-export const terminal = (err: unknown): TerminalError =>
-  new TerminalError(err instanceof Error ? err.message : String(err), { cause: err })
+export const terminal = (err: unknown): TerminalError => new TerminalError(errorMessage(err), { cause: err })
 
 /** Receives what the loop reports; pkg/metrics turns it into workqueue_* and controller_runtime_* metrics. */
 export interface ControllerObserver {

@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs"
+import { errorMessage } from "../errors/error-message.ts"
 
 /** What is wrong and how to mend it, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -28,7 +29,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Returns an error about a file: `Cannot read /x: it is a folder; move it away`. `action` is a verb. */
 export function fileError(action: string, path: string, cause: unknown): Error {
   const { code = "" } = cause as NodeJS.ErrnoException
-  const reason = REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause))
+  const reason = REASONS[code] ?? errorMessage(cause)
   return new Error(`Cannot ${action} ${path}: ${reason}`, { cause })
 }
 

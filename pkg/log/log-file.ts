@@ -1,4 +1,5 @@
 import type { Clock } from "../clock/clock.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import { RotatingFile, type RotationLimits } from "./rotating-file.ts"
 
 /** How long no write is tried after one has failed, in milliseconds. */
@@ -28,10 +29,7 @@ export function logFile({ path, clock, otherwise, complain, ...limits }: LogFile
       failedAt = undefined
     } catch (err) {
       if (failedAt === undefined)
-        complain(
-          `Cannot write the log ${path}: ${err instanceof Error ? err.message : String(err)}; its lines come here, ` +
-            "and the file is tried again",
-        )
+        complain(`Cannot write the log ${path}: ${errorMessage(err)}; its lines come here, and the file is tried again`)
       failedAt = clock.monotonic()
       otherwise(line)
     }

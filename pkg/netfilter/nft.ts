@@ -1,5 +1,6 @@
 import { release } from "node:os"
 import type { Family } from "../apimachinery/addresses/cidr.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import type { Host } from "./host.ts"
 
 /** Whether `nft` can write the rules here: its version, or why not and how to mend that. */
@@ -53,7 +54,7 @@ export async function findNft(
     await host.feed("nft", ["--check", "-f", "-"], families.map(trialOf).join(""))
     return judged
   } catch (err) {
-    const reason = `the kernel refuses a trial: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`
+    const reason = `the kernel refuses a trial: ${errorMessage(err).split("\n")[0]}`
     return {
       usable: false,
       reason,

@@ -10,6 +10,7 @@ import { systemRandom } from "../clock/random.ts"
 import { realClock } from "../clock/real.ts"
 import type { ComponentContext } from "../component/component.ts"
 import { silent, type Logger } from "../log/log.ts"
+import { errorMessage } from "../errors/error-message.ts"
 
 export interface ConnectOptions {
   /**
@@ -67,7 +68,7 @@ export function connect({
     spawn(name, run) {
       run().catch((err: unknown) => {
         log.error("Background work failed", { work: name, err })
-        reject(new Error(`${name} failed: ${err instanceof Error ? err.message : String(err)}`, { cause: err }))
+        reject(new Error(`${name} failed: ${errorMessage(err)}`, { cause: err }))
       })
     },
     close,

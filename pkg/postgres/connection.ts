@@ -1,6 +1,7 @@
 import type { Client, ClientConfig, QueryConfig } from "pg"
 import type { Clock } from "../clock/clock.ts"
 import { trusting } from "../pki/trust.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import type { PostgresEndpoint } from "./endpoint.ts"
 import { PostgresError, type PostgresErrorKind } from "./postgres-error.ts"
 
@@ -132,5 +133,5 @@ function failureOf(err: unknown): PostgresError {
 
 const messageOf = (err: unknown): string => {
   if (err instanceof AggregateError) return err.errors.map(messageOf).join(", ")
-  return err instanceof Error ? err.message : String(err)
+  return errorMessage(err)
 }

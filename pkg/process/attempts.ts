@@ -1,3 +1,5 @@
+import { errorMessage } from "../errors/error-message.ts"
+
 /** Steps of which none keeps the next from being tried, and what went wrong in them. */
 export class Attempts {
   readonly #faults: string[] = []
@@ -12,7 +14,7 @@ export class Attempts {
     try {
       return await run()
     } catch (err) {
-      this.#faults.push(`${what}: ${err instanceof Error ? err.message : String(err)}`)
+      this.#faults.push(`${what}: ${errorMessage(err)}`)
       return undefined
     }
   }

@@ -11,6 +11,7 @@ import {
 } from "../api/core/v1/persistentvolume/volume-matching.ts"
 import { StorageClass } from "../api/storage/v1/storageclass.ts"
 import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import type { MadeVolume, VolumeMaker } from "./volume-maker.ts"
 
 /** The annotation of a volume whose size is not enforced; its value says why. */
@@ -96,7 +97,7 @@ async function provision(
   } catch (err) {
     // Another maker for the same class has created the volume first.
     if (isAlreadyExists(err)) return
-    const reason = err instanceof Error ? err.message : String(err)
+    const reason = errorMessage(err)
     const about = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}`
     events.event(claim, "Warning", "ProvisioningFailed", `${about}: ${reason}`)
     throw err

@@ -3,6 +3,7 @@ import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolu
 import { PROVISIONED_BY } from "../api/core/v1/persistentvolume/volume-matching.ts"
 import { MADE_ON } from "../api/storage/v1/local-path.ts"
 import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import { STORAGE_FINALIZER } from "./provisioner.ts"
 import type { VolumeMaker } from "./volume-maker.ts"
 
@@ -22,7 +23,7 @@ export const reclaimer = (name: string, maker: VolumeMaker): Controller<Persiste
       try {
         await maker.remove(volume)
       } catch (err) {
-        events.event(volume, "Warning", "VolumeFailedDelete", err instanceof Error ? err.message : String(err))
+        events.event(volume, "Warning", "VolumeFailedDelete", errorMessage(err))
         throw err
       }
       await removeVolume(volume, { client })

@@ -13,6 +13,7 @@ import { isReservedFor, PROVISIONED_BY, requestedSize } from "../api/core/v1/per
 import { MADE_ON } from "../api/storage/v1/local-path.ts"
 import { timestamp } from "../clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import type { VolumeMaker } from "./volume-maker.ts"
 
 /**
@@ -62,7 +63,7 @@ async function enlarge(
     onNode = (await maker.resize?.(volume, storage))?.onNode ?? false
     await client.update(PersistentVolume, grown(volume, storage, onNode ? claim : undefined))
   } catch (err) {
-    const reason = err instanceof Error ? err.message : String(err)
+    const reason = errorMessage(err)
     const failed = resizeFailed(begun.status, "ControllerResizeError", reason, now)
     if (failed !== begun.status) await write(begun, failed)
     const about = `resize volume ${JSON.stringify(volume.metadata.name)} by resizer ${JSON.stringify(maker.name)}`

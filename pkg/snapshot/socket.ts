@@ -12,6 +12,7 @@ import { basename, dirname } from "node:path"
 import type { Clock } from "../clock/clock.ts"
 import type { SnapshotIndex } from "./format.ts"
 import { beginListening } from "../runtime/http/begin-listening.ts"
+import { errorMessage } from "../errors/error-message.ts"
 
 /** The options of a snapshot. */
 export interface SnapshotRequest {
@@ -66,9 +67,7 @@ function refuse(): AsyncIterable<Uint8Array> {
 async function serve(socket: Socket, pack: Pack, clock: Clock): Promise<void> {
   const line = await withPatience(clock, socket, firstLine(socket))
   const parts = begun(() => pack(JSON.parse(line.text) as SnapshotRequest))
-  const first = await parts
-    .next()
-    .catch((err: unknown) => ({ error: err instanceof Error ? err.message : String(err) }))
+  const first = await parts.next().catch((err: unknown) => ({ error: errorMessage(err) }))
   if ("error" in first) {
     socket.end(`${JSON.stringify({ error: first.error })}\n`)
     return

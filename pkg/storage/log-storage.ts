@@ -16,6 +16,7 @@
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
 import { FatalError } from "../failure/fatal-error.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import { checkWrite } from "./check-write.ts"
 import { RecentEvents } from "./recent-events.ts"
 import { LiveObjects } from "./live-objects.ts"
@@ -335,7 +336,7 @@ export abstract class LogStorage implements Storage {
 
   /** Refuses all writes from now on, and ends the process. */
   #breakOff(cause: unknown): never {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = errorMessage(cause)
     this.#broken = new StorageError("damaged", `Cannot write: the store failed in the middle of a commit: ${why}`)
     throw new FatalError(`the store failed in the middle of a commit: ${why}`, { cause })
   }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { errorMessage } from "../errors/error-message.ts"
 import { StorageError } from "./storage.ts"
 
 /** The position of a value in the store. An encrypted value can be read only at the position where it was written. */
@@ -59,12 +60,9 @@ export function opened(transformer: ValueTransformer, value: Uint8Array, place: 
 
 /** The words are upstream's: apiserver pkg/storage/etcd3/store.go. */
 const encryptionError = ({ key }: Place, cause: unknown): StorageError =>
-  new StorageError(
-    "encryption",
-    `unable to transform key ${JSON.stringify(key)}: ${cause instanceof Error ? cause.message : String(cause)}`,
-    undefined,
-    { cause },
-  )
+  new StorageError("encryption", `unable to transform key ${JSON.stringify(key)}: ${errorMessage(cause)}`, undefined, {
+    cause,
+  })
 
 /**
  * Adds the place of a value before its JSON, on one line, and removes it again. It is encrypted together with the JSON,

@@ -4,6 +4,7 @@
  * version.
  */
 import type { Readable, Writable } from "node:stream"
+import { errorMessage } from "../errors/error-message.ts"
 import type { ForwardedConnection, PortForwardSession } from "./port-forward.ts"
 import type { ForwardTarget, PortConnection } from "./port-forward-client.ts"
 import type { RemoteCommandSession } from "./remote-command.ts"
@@ -55,7 +56,7 @@ async function forward(connection: ForwardedConnection, target: ForwardTarget): 
     opened = await target.open(port)
   } catch (err) {
     drop()
-    clientError.write(`error forwarding port ${port}: ${err instanceof Error ? err.message : String(err)}`)
+    clientError.write(`error forwarding port ${port}: ${errorMessage(err)}`)
     client.end()
     return
   }

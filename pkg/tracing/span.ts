@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors/error-message.ts"
 import type { SpanContext } from "@opentelemetry/api"
 import type { FinishedSpan, SpanEvent } from "./finished-span.ts"
 import { cutText, MOST_ATTRIBUTES, MOST_EVENTS } from "./limits.ts"
@@ -65,8 +66,7 @@ export class Span implements TraceSpan {
   }
 
   fail(error: unknown): void {
-    if (this.isSampled && !this.hasEnded)
-      this.#failure ??= cutText(error instanceof Error ? error.message : String(error))
+    if (this.isSampled && !this.hasEnded) this.#failure ??= cutText(errorMessage(error))
   }
 
   end(): void {

@@ -1,6 +1,7 @@
 import type { ObjectMeta } from "../../pkg/apimachinery/meta.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/selectors/labels.ts"
 import { isPodActive, isPodReady } from "../../pkg/pods/pod-state.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import {
   ApiError,
   isNotFound,
@@ -78,7 +79,7 @@ export async function run({ seed, nodes, steps, servers }: Program): Promise<rea
   try {
     await cluster.stop()
   } catch (err) {
-    problems.push(`the end threw: ${err instanceof Error ? err.message : String(err)}`)
+    problems.push(`the end threw: ${errorMessage(err)}`)
   }
   return problems
 }

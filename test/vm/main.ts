@@ -3,6 +3,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join, relative } from "node:path"
 import { run } from "../../pkg/process/run.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { debian, lacking, PLAIN, withSystemd, type MachineImages } from "./debian.ts"
 import { copyDisks, Machine, makeDisks, type MachineOptions } from "./machine.ts"
 import { firstApplication, MEMORY } from "./pieces/first-application.ts"
@@ -60,7 +61,7 @@ async function attempt(name: string, test: () => Promise<void>): Promise<void> {
     console.log(`${name}: passed in ${Math.round((performance.now() - began) / 1000)} s`)
   } catch (err) {
     failed.push(name)
-    console.error(`${name}: FAILED: ${err instanceof Error ? err.message : String(err)}`)
+    console.error(`${name}: FAILED: ${errorMessage(err)}`)
   }
 }
 

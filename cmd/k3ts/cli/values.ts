@@ -15,6 +15,7 @@ import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
 import { isSnapshotName } from "../../../pkg/snapshot/names.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { reading, readingAs, textThat } from "./flag-type.ts"
 
 /** Makes the type of the texts with which `check` finds nothing wrong. */
@@ -150,7 +151,7 @@ export const featureGates = readingAs((text) => {
   try {
     return { value: parseFeatureGates(text) }
   } catch (err) {
-    return { fault: err instanceof Error ? err.message : String(err) }
+    return { fault: errorMessage(err) }
   }
 })
 

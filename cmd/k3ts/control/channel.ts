@@ -4,6 +4,7 @@ import { TestClusterError } from "../../../components/cluster/testing/caller.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { sameSecret } from "../../../pkg/pki/same-secret.ts"
 import { beginListening } from "../../../pkg/runtime/http/begin-listening.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { ControlError, ROUTES, type Driven } from "./routes.ts"
 
 const ROOT = "/v1/clusters/"
@@ -91,5 +92,5 @@ function failure(err: unknown): readonly [status: number, body: object] {
     const status = err.reason === "Timeout" ? 504 : err.reason === "Invalid" ? 400 : 409
     return [status, { error: err.message, reason: err.reason }]
   }
-  return [500, { error: err instanceof Error ? err.message : String(err) }]
+  return [500, { error: errorMessage(err) }]
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { isHttp2 } from "../../../pkg/runtime/http/listen.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { connectionFailure } from "../http/connection-failure.ts"
 import type { RequestInfo } from "../http/request-info.ts"
@@ -45,7 +46,7 @@ export async function serveRemote(
   } catch (err) {
     if (exchange.res.headersSent) throw err
     if (err instanceof UnreachableServer) return exchange.sendText(err.code, `${err.message}\n`)
-    exchange.sendText(503, `${err instanceof Error ? err.message : String(err)}\n`)
+    exchange.sendText(503, `${errorMessage(err)}\n`)
   }
 }
 

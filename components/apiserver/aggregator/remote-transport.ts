@@ -9,6 +9,7 @@ import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
 import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /** The longest response and the longest watch event that a component of this process reads, in characters. */
 const LONGEST = 64 * 1024 * 1024
@@ -47,7 +48,7 @@ function send(call: HttpCall, user: UserInfo, { remoteOf, connections, functions
     const answer = (async () => serve(request, user))().then(
       ({ status, body }): HttpAnswer => ({ code: status, body: body ?? (async function* () {})() }),
       (err: unknown) => {
-        throw unreachable(err instanceof Error ? err.message : String(err))
+        throw unreachable(errorMessage(err))
       },
     )
     return { answer, abort: () => gone.abort() }

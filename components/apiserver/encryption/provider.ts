@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
 import type { OpenedValue, Place, ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { EncryptionMetrics } from "./encryption-metrics.ts"
 
 /** A way to write values, and the bytes with which all of its values begin; empty for what writes them as they are. */
@@ -56,7 +57,7 @@ function openedByOne(
       // What is written as it is has no prefix, so its failure says nothing about the value.
       if (prefix.length === 0) continue
       metrics?.transformed("from_storage", place.key, name, began, err)
-      problems.push(err instanceof Error ? err.message : String(err))
+      problems.push(errorMessage(err))
     }
   }
   const failure = new Error(problems.length > 1 ? `[${problems.join(", ")}]` : (problems[0] ?? unknown))

@@ -12,6 +12,7 @@ import { createGunzip, createGzip } from "node:zlib"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ServerAnswer } from "../../../pkg/runtime/http/server-request.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { dialFailure } from "../http/dial-failure.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
@@ -132,7 +133,7 @@ export async function passToFunction(exchange: Exchange, { url, headers, call, a
   const body = method === "GET" || method === "HEAD" ? {} : { body: webStream(req), duplex: "half" as const }
   const request = new Request(url, { method, headers: fields, signal: gone.signal, ...body })
   const response = await (async () => call(request))().catch((err: unknown) => {
-    throw unreachable(err instanceof Error ? err.message : String(err))
+    throw unreachable(errorMessage(err))
   })
   const cookies = response.headers.getSetCookie()
   answer(
@@ -199,7 +200,7 @@ export function writeHead(res: ServerAnswer, status: number | undefined, headers
     if (status === undefined || status < 200 || status > 599) throw new Error(`status code ${status}`)
     res.writeHead(status, headers)
   } catch (err) {
-    throw unreachable(`invalid response: ${err instanceof Error ? err.message : String(err)}`)
+    throw unreachable(`invalid response: ${errorMessage(err)}`)
   }
 }
 

@@ -14,6 +14,7 @@ import type { Scheduler } from "../../scheduler/scheduler.ts"
 import { assemble, type AssembledCluster } from "../assemble.ts"
 import type { Clients, Tools } from "../clients.ts"
 import type { Component } from "../../../pkg/component/component.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { ControlPlane } from "./control-plane.ts"
 import { OpenWatches } from "./end/end-checks.ts"
 import type { ComponentName, Restartable } from "./faults/held-part.ts"
@@ -162,7 +163,7 @@ export class Assembly implements ControlPlane {
 
   /** Background work that fails also fails the test, at the end of its cluster. */
   #noteFailure(name: string, err: unknown): boolean {
-    this.failures.push(new Error(`${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err }))
+    this.failures.push(new Error(`${name}: ${errorMessage(err)}`, { cause: err }))
     return true
   }
 

@@ -2,6 +2,7 @@ import type { ImageBehaviour, ImageBehaviours } from "../../kubelet/runtime/simu
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Controller } from "../../../pkg/controller/controller.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { actingOn } from "./verbs/acting.ts"
 import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError, type TestClusterReason } from "./caller.ts"
@@ -356,7 +357,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     try {
       return `the report is in ${this.report().file}`
     } catch (err) {
-      return `there is no report: ${err instanceof Error ? err.message : String(err)}`
+      return `there is no report: ${errorMessage(err)}`
     }
   }
 }

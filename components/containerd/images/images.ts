@@ -7,6 +7,7 @@ import { withOpenFile } from "../../../pkg/files/owned-file.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { run, type RunOptions } from "../../../pkg/process/run.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /** Matches the names of archives that are imported at start. */
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst)$/
@@ -38,7 +39,7 @@ export async function importImages(
       pushAll(names, importedNames(output))
     } catch (err) {
       const name = typeof archive === "string" ? archive : "the archive"
-      throw new Error(`Cannot import ${name}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
+      throw new Error(`Cannot import ${name}: ${errorMessage(err)}`, { cause: err })
     }
   }
   return names

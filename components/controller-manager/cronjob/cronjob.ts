@@ -13,6 +13,7 @@ import {
 import { controllerOf, controllerRef, owned } from "../../../pkg/controller/owned.ts"
 import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
 import { formatInZone, isTimeZone } from "../../../pkg/cron/zone.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { dueOf, type Timetable } from "./due.ts"
 import { deleteJob, endOf, trimHistory } from "./history.ts"
 
@@ -263,12 +264,7 @@ async function createJob(
       const job = await client.get(Job, { name, namespace })
       return controllerOf(job)?.uid === cron.metadata.uid ? job : undefined
     }
-    events.event(
-      cron,
-      "Warning",
-      "FailedCreate",
-      `Error creating job: ${err instanceof Error ? err.message : String(err)}`,
-    )
+    events.event(cron, "Warning", "FailedCreate", `Error creating job: ${errorMessage(err)}`)
     throw err
   }
 }

@@ -2,6 +2,7 @@ import type { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 type CronJobContext = Pick<ReconcileContext, "client" | "events">
 
@@ -36,7 +37,7 @@ export async function deleteJob(cron: CronJob, job: Job, { client, events }: Cro
     events.event(cron, "Normal", "SuccessfulDelete", `Deleted job ${job.metadata.name}`)
   } catch (err) {
     if (isNotFound(err)) return
-    events.event(cron, "Warning", "FailedDelete", `Deleted job: ${err instanceof Error ? err.message : String(err)}`)
+    events.event(cron, "Warning", "FailedDelete", `Deleted job: ${errorMessage(err)}`)
     throw err
   }
 }

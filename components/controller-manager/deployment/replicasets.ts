@@ -6,6 +6,7 @@ import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { templateHash } from "./template-hash.ts"
 
 /** Source of this file: pkg/controller/deployment/util/deployment_util.go and sync.go. */
@@ -169,7 +170,7 @@ async function createReplicaSet(
         deployment,
         "Warning",
         "ReplicaSetCreateError",
-        `Failed to create new replica set "${name}": ${err instanceof Error ? err.message : String(err)}`,
+        `Failed to create new replica set "${name}": ${errorMessage(err)}`,
       )
       throw err
     }

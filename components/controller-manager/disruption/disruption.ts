@@ -13,6 +13,7 @@ import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { expectationOf } from "./expected.ts"
 import { smallest } from "../../../pkg/lists/extremes.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /** How long a granted eviction may take until the pod is deleted. Source: DeletionTimeout. */
 const EVICTION_TIMEOUT_MS = 120_000
@@ -133,7 +134,7 @@ async function sync(
 
 /** Allows no eviction when the pods cannot be counted. */
 async function failSafe(budget: PodDisruptionBudget, err: unknown, context: ReconcileContext): Promise<void> {
-  const message = err instanceof Error ? err.message : String(err)
+  const message = errorMessage(err)
   context.events.event(
     budget,
     "Warning",

@@ -10,6 +10,7 @@ import { timestamp } from "../../../pkg/clock/clock.ts"
 import { Registry } from "../../../pkg/metrics/registry.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { actionFrom, AutoscalerMetrics, type Action, type Failure } from "./autoscaler-metrics.ts"
 import { withCondition, withoutCondition, type ConditionType } from "./conditions.ts"
 import {
@@ -177,7 +178,7 @@ class Sync {
       this.#set("AbleToScale", "True", "SucceededGetScale", message)
       return { scale, resource }
     } catch (err) {
-      const reason = err instanceof Error ? err.message : String(err)
+      const reason = errorMessage(err)
       this.#warn("FailedGetScale", reason)
       const message = `the HPA controller was unable to get the target's current scale: ${reason}`
       this.#set("AbleToScale", "False", "FailedGetScale", message)
@@ -304,7 +305,7 @@ class Sync {
     try {
       await writeScale(this.#context.client, resource, scale, desired)
     } catch (err) {
-      const failure = err instanceof Error ? err.message : String(err)
+      const failure = errorMessage(err)
       this.#warn("FailedRescale", `New size: ${desired}; reason: ${reason}; error: ${failure}`)
       const message = `the HPA controller was unable to update the target scale: ${failure}`
       this.#set("AbleToScale", "False", "FailedUpdateScale", message)
@@ -361,7 +362,7 @@ class Sync {
     try {
       await this.#context.client.updateStatus(HorizontalPodAutoscaler, { ...this.#autoscaler, status: this.#status })
     } catch (err) {
-      this.#warn("FailedUpdateStatus", err instanceof Error ? err.message : String(err))
+      this.#warn("FailedUpdateStatus", errorMessage(err))
       throw err
     }
   }

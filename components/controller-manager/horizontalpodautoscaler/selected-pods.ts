@@ -2,6 +2,7 @@ import { parseLabelSelector, type LabelMatcher } from "../../../pkg/apimachinery
 import type { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { PodSelectors } from "./selectors.ts"
 
 /** Why the pods of a target cannot be told, in the words of the Event and of the condition ScalingActive. */
@@ -52,7 +53,7 @@ function matcherOf(selector: string): LabelMatcher {
   try {
     return parseLabelSelector(selector)
   } catch (err) {
-    const why = err instanceof Error ? err.message : String(err)
+    const why = errorMessage(err)
     const message = `couldn't convert selector into a corresponding internal selector object: ${why}`
     throw new SelectorFailure(message, { event: reason, reason })
   }

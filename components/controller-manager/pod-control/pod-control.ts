@@ -5,6 +5,7 @@ import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podte
 import { RecentTexts } from "../../../pkg/cache/recent-texts.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 type PodContext = Pick<ReconcileContext, "client" | "events">
 
@@ -34,13 +35,7 @@ export async function createPod(
     events.event(owner, "Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`)
     return pod
   } catch (err) {
-    if (!isNamespaceEnding(err))
-      events.event(
-        owner,
-        "Warning",
-        "FailedCreate",
-        `Error creating: ${err instanceof Error ? err.message : String(err)}`,
-      )
+    if (!isNamespaceEnding(err)) events.event(owner, "Warning", "FailedCreate", `Error creating: ${errorMessage(err)}`)
     throw err
   }
 }
@@ -52,12 +47,7 @@ export async function deletePod(owner: KubeObject, pod: Pod, { client, events }:
     events.event(owner, "Normal", "SuccessfulDelete", `Deleted pod: ${pod.metadata.name}`)
   } catch (err) {
     if (isNotFound(err)) return
-    events.event(
-      owner,
-      "Warning",
-      "FailedDelete",
-      `Error deleting: ${err instanceof Error ? err.message : String(err)}`,
-    )
+    events.event(owner, "Warning", "FailedDelete", `Error deleting: ${errorMessage(err)}`)
     throw err
   }
 }

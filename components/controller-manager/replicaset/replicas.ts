@@ -20,6 +20,7 @@ import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
 import { leastWorthKeepingFirst } from "../pod-control/rank.ts"
 import { Censuses, censusOf, type Census, type CensusLabels } from "./census.ts"
 import { smallest } from "../../../pkg/lists/extremes.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /**
  * Most pods created or deleted at once; the rest follow when the informer shows these. Source: replicaset
@@ -190,7 +191,7 @@ function statusOf(owner: Replicas, { census, list }: OwnPods, failure: unknown, 
                 type: "ReplicaFailure",
                 status: "True" as const,
                 reason,
-                message: failure instanceof Error ? failure.message : String(failure),
+                message: errorMessage(failure),
                 lastTransitionTime: timestamp(clock),
               },
         ]

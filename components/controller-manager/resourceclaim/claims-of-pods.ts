@@ -14,6 +14,7 @@ import {
   resourceClaimName,
   type PodResourceClaim,
 } from "../../../pkg/pods/resource-claims.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { podsByResourceClaim } from "./indexes.ts"
 
 /** As whom the status of pods is applied. */
@@ -69,7 +70,7 @@ export const claimsOfPods = defineController<Pod>({
         const claim = await claimFor(pod, asked, context)
         if (claim !== undefined) made.push({ name: asked.name, resourceClaimName: claim.metadata.name ?? "" })
       } catch (err) {
-        const reason = err instanceof Error ? err.message : String(err)
+        const reason = errorMessage(err)
         context.events.event(pod, "Warning", "FailedResourceClaimCreation", `PodResourceClaim ${asked.name}: ${reason}`)
         throw err
       }

@@ -1,5 +1,6 @@
 import type { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /** Records the event for a failed write, and returns the error to throw. `what`: `Create Pod web-0 in …`. */
 export function failed(
@@ -9,6 +10,6 @@ export function failed(
   err: unknown,
   { events }: Pick<ReconcileContext, "events">,
 ): unknown {
-  events.event(set, "Warning", reason, `${what} failed error: ${err instanceof Error ? err.message : String(err)}`)
+  events.event(set, "Warning", reason, `${what} failed error: ${errorMessage(err)}`)
   return err
 }

@@ -4,6 +4,7 @@ import { keyFrom } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { podsByClaim } from "../persistentvolume/indexes.ts"
 
 type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
@@ -37,7 +38,7 @@ export const ephemeralVolumes = defineController<Pod>({
       try {
         await claim(pod, volume, context)
       } catch (err) {
-        const reason = `ephemeral volume ${volume.name}: ${err instanceof Error ? err.message : String(err)}`
+        const reason = `ephemeral volume ${volume.name}: ${errorMessage(err)}`
         context.events.event(pod, "Warning", "FailedBinding", reason)
         throw err
       }

@@ -5,6 +5,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Mount } from "../../../pkg/cri/container.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { containerConfig } from "./container-config.ts"
 import type { KubeletContext } from "../context.ts"
 import { containerCdiDevices } from "../dra/container-cdi-devices.ts"
@@ -72,7 +73,7 @@ export async function startContainer(
   } catch (err) {
     signal.throwIfAborted()
     const failure =
-      err instanceof StartError ? err : new StartError("CreateContainerError", messageOf(err), { cause: err })
+      err instanceof StartError ? err : new StartError("CreateContainerError", errorMessage(err), { cause: err })
     metrics.containers.failed(start.type, failure.reason)
     const text = PULL_REASONS.has(failure.reason) ? failure.reason : failure.message
     if (failure.reason !== "PostStartHookError")
@@ -151,7 +152,7 @@ async function tryStart(
   try {
     id = await machine.containers.createContainer(sandbox.id, wanted, sandboxConfig)
   } catch (err) {
-    throw new StartError("CreateContainerError", messageOf(err), { cause: err })
+    throw new StartError("CreateContainerError", errorMessage(err), { cause: err })
   }
   cache.created({
     id,
@@ -177,7 +178,7 @@ async function tryStart(
     await machine.containers.startContainer(id)
   } catch (err) {
     await cache.refreshContainer(id, sandbox.id)
-    throw new StartError("RunContainerError", messageOf(err), { cause: err })
+    throw new StartError("RunContainerError", errorMessage(err), { cause: err })
   }
   events.event(pod, "Normal", "Started", "Container started", fieldPath)
   const run = await cache.refreshContainer(id, sandbox.id)
@@ -192,7 +193,7 @@ async function tryStart(
     } catch (err) {
       signal.throwIfAborted()
       events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", fieldPath)
-      throw new StartError("PostStartHookError", messageOf(err), { cause: err })
+      throw new StartError("PostStartHookError", errorMessage(err), { cause: err })
     }
   }
   return run
@@ -207,7 +208,7 @@ async function preparedDevices(
   try {
     return await devices.prepare(pod, container)
   } catch (err) {
-    throw configError(messageOf(err), err)
+    throw configError(errorMessage(err), err)
   }
 }
 
@@ -248,5 +249,3 @@ async function ownMounts(
   }
   return mounts
 }
-
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -13,6 +13,7 @@ import { DevicePlugins } from "./device-plugins.ts"
 import { openPluginSocket } from "./plugin-socket.ts"
 import { PodDevices } from "./pod-devices.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /** Devices of a resource that have the same topology. The NUMA nodes are absent where the plugin does not tell them. */
 export interface ListedDevices {
@@ -134,7 +135,7 @@ export class DeviceManager {
       await this.#allocate(pod)
       return undefined
     } catch (err) {
-      const why = err instanceof Error ? err.message : String(err)
+      const why = errorMessage(err)
       return { reason: "UnexpectedAdmissionError", message: `Allocate failed due to ${why}, which is unexpected` }
     }
   }

@@ -1,5 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { RuntimeService } from "../../../pkg/cri/service.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import { configError } from "../model/start-error.ts"
 import type { DraManager } from "./dra-manager.ts"
@@ -21,7 +22,7 @@ export async function containerCdiDevices(
   try {
     names = [...new Set([...dra.cdiDevices(pod, container), ...given.map(({ name }) => name)])]
   } catch (err) {
-    throw configError(err instanceof Error ? err.message : String(err), err)
+    throw configError(errorMessage(err), err)
   }
   if (names.length === 0) return names
   const { runtimeName, runtimeVersion } = await runtime.version()

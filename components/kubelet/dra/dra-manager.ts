@@ -9,6 +9,7 @@ import {
   resourceClaimName,
   type PodResourceClaim,
 } from "../../../pkg/pods/resource-claims.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 import { deviceKey, type DeviceHealths } from "./device-health.ts"
@@ -277,5 +278,4 @@ function claimNameOf(pod: Pod, name: string): string | undefined {
   return podClaim === undefined ? undefined : (resourceClaimName(pod, podClaim) ?? undefined)
 }
 
-const worded = (what: string, err: unknown): Error =>
-  new Error(`${what}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
+const worded = (what: string, err: unknown): Error => new Error(`${what}: ${errorMessage(err)}`, { cause: err })

@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
 import { CHECKPOINT_FILE, encodeCheckpoint, type ClaimState } from "./claim-checkpoint.ts"
 import type { DraDevice } from "./dra-service.ts"
@@ -46,7 +47,7 @@ export class PreparedClaims {
         this.#claims.set(keyOf(claim), claim)
       }
     } catch (err) {
-      const why = err instanceof Error ? err.message : String(err)
+      const why = errorMessage(err)
       this.#problem = new Error(
         `cannot read ${this.#path}, which records the prepared claims: ${why}; please drain node and remove DRA state file`,
         { cause: err },

@@ -6,6 +6,7 @@ import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { KubeletContext } from "../context.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import { isStaticPod } from "../model/labels.ts"
@@ -108,7 +109,7 @@ export function createEnvironment(context: KubeletContext): Environment {
       try {
         return await of(request)
       } catch (err) {
-        throw err instanceof StartError ? err : configError(err instanceof Error ? err.message : String(err), err)
+        throw err instanceof StartError ? err : configError(errorMessage(err), err)
       }
     },
   }

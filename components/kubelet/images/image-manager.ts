@@ -11,6 +11,7 @@ import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { StartError } from "../model/start-error.ts"
 import { presentImage } from "../../../pkg/cri/arriving-image.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { credentialsFor, type Credential } from "./credentials.ts"
 import { parseImageName, type ImageName } from "./image-name.ts"
 import { PullRecords } from "./pull-records.ts"
@@ -90,7 +91,7 @@ export class ImageManager {
       present = await presentImage(runtime, name.tagged, signal)
     } catch (err) {
       signal.throwIfAborted()
-      const message = `Failed to inspect image "${text}": ${messageOf(err)}`
+      const message = `Failed to inspect image "${text}": ${errorMessage(err)}`
       warn("InspectFailed", message)
       throw new StartError("ImageInspectError", message)
     }
@@ -147,8 +148,8 @@ export class ImageManager {
       return image
     } catch (err) {
       signal.throwIfAborted()
-      const message = `failed to pull image "${text}": ${messageOf(err)}`
-      warn("Failed", `Failed to pull image "${text}": ${messageOf(err)}`)
+      const message = `failed to pull image "${text}": ${errorMessage(err)}`
+      warn("Failed", `Failed to pull image "${text}": ${errorMessage(err)}`)
       const at = clock.monotonic()
       this.#backoff.next(key, at)
       this.#failures.set(key, { at, message })
@@ -223,4 +224,3 @@ export class ImageManager {
 }
 
 const keyOf = (pod: Pod, container: ImageUser): string => `${pod.metadata.uid ?? ""}_${container.image ?? ""}`
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -1,5 +1,6 @@
 import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources, type NodeResources } from "../model/capacity.ts"
 import { nodeConditions } from "./conditions.ts"
@@ -109,7 +110,7 @@ async function runtimeState({ runtime: { containers } }: KubeletContext, before:
     return { problems, version: `${version.runtimeName}://${version.runtimeVersion}`, handlers, features }
   } catch (err) {
     return {
-      problems: [`container runtime is down: ${err instanceof Error ? err.message : String(err)}`],
+      problems: [`container runtime is down: ${errorMessage(err)}`],
       version: before.nodeInfo.containerRuntimeVersion,
       handlers: [],
       features: undefined,

@@ -2,6 +2,7 @@ import { join } from "node:path"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import { contain } from "../../../pkg/failure/contain.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { PluginSocket, PluginSockets } from "../runtime/runtime.ts"
 import { GetInfo, NotifyRegistrationStatus, type PluginInfo } from "./registration-service.ts"
 
@@ -170,7 +171,7 @@ function problemOf(step: string, run: () => void): string | undefined {
     run()
     return undefined
   } catch (err) {
-    return `RegisterPlugin error -- plugin ${step} failed with err: ${err instanceof Error ? err.message : String(err)}`
+    return `RegisterPlugin error -- plugin ${step} failed with err: ${errorMessage(err)}`
   }
 }
 

@@ -1,6 +1,7 @@
 import { formatDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { Backoff } from "../model/backoff.ts"
 import { killContainer, killPod } from "./ending/kill.ts"
 import { containerHash } from "../model/labels.ts"
@@ -271,7 +272,7 @@ export class PodRunner {
       return true
     } catch (err) {
       signal.throwIfAborted()
-      const why = err instanceof Error ? err.message : String(err)
+      const why = errorMessage(err)
       context.events.event(
         pod,
         "Warning",
@@ -290,7 +291,7 @@ export class PodRunner {
       return true
     } catch (err) {
       signal.throwIfAborted()
-      const why = err instanceof Error ? err.message : String(err)
+      const why = errorMessage(err)
       events.event(pod, "Warning", "NetworkNotReady", `The pod's containers wait for its network: ${why}`)
       return false
     }

@@ -2,6 +2,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Probe } from "../../../pkg/api/core/v1/container/probe.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"
 import { KUBERNETES_MINOR } from "../../../pkg/version/version.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { portOf } from "../model/ports.ts"
@@ -30,7 +31,7 @@ export async function check(context: KubeletContext, request: CheckRequest): Pro
   try {
     return await tryCheck(context, request)
   } catch (err) {
-    return { ok: false, output: err instanceof Error ? err.message : String(err) }
+    return { ok: false, output: errorMessage(err) }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { KubeletContext } from "../context.ts"
 import type { Resolver } from "./dns.ts"
 import type { RuntimeCache } from "../pleg/runtime-cache.ts"
@@ -78,7 +79,7 @@ export class SandboxMaker {
       return sandbox === undefined ? undefined : { sandbox, config }
     } catch (err) {
       signal.throwIfAborted()
-      const why = err instanceof Error ? err.message : String(err)
+      const why = errorMessage(err)
       context.events.event(pod, "Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${why}`)
       context.log.warn("Failed to create a sandbox", {
         pod: `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""}`,

@@ -6,6 +6,7 @@ import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.
 import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
 import { failureStatus } from "../../../pkg/streaming/status.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { KubeletContext } from "../context.ts"
 import { containersOf } from "../model/containers.ts"
 import { readLog } from "../logs/read.ts"
@@ -203,12 +204,7 @@ async function orApiError<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (err) {
-    throw new ApiError(
-      "InternalError",
-      failureStatus(err instanceof Error ? err.message : String(err)).message!,
-      undefined,
-      { cause: err },
-    )
+    throw new ApiError("InternalError", failureStatus(errorMessage(err)).message!, undefined, { cause: err })
   }
 }
 

@@ -8,6 +8,7 @@ import {
   resizeStateOf,
 } from "../../../pkg/api/core/v1/persistentvolume/resize-status.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { KubeletContext } from "../context.ts"
 import { localMountFolder } from "./volume-paths.ts"
 
@@ -33,7 +34,7 @@ export async function finishGrowth(context: KubeletContext, pod: Pod, claim: Per
     else if (local !== undefined)
       await runtime.volumes.growLocal({ path: local.path, folder: localMountFolder(config, volume.metadata.name!) })
   } catch (err) {
-    const reason = err instanceof Error ? err.message : String(err)
+    const reason = errorMessage(err)
     const failed = resizeFailed(begun.status, "NodeResizeError", reason, timestamp(clock))
     if (failed !== begun.status) await write(begun, failed)
     events.event(pod, "Warning", "VolumeResizeFailed", `NodeExpandVolume failed for volume ${name} : ${reason}`)

@@ -26,6 +26,7 @@ import type { Reference } from "./references.ts"
 import type { TokenHolder, TokenRenewals } from "./token-renewals.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 import { smallest } from "../../../pkg/lists/extremes.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 export interface PodVolumesParts {
   readonly context: KubeletContext
@@ -385,4 +386,4 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** Returns the message of the event FailedMount. Source: pkg/volume/util/operationexecutor. */
 const failedMount = (volume: string, err: unknown): string =>
-  `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${err instanceof Error ? err.message : String(err)}`
+  `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${errorMessage(err)}`

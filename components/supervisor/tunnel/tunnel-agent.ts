@@ -5,6 +5,7 @@ import { sleep, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { splice } from "../../../pkg/streaming/splice.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { SUPERVISOR_PATHS } from "../supervisor-paths.ts"
 import { readLines } from "./lines.ts"
 
@@ -143,7 +144,7 @@ export class TunnelAgent {
       await splice(kubelet, socket).finally(() => this.#joined.delete(socket))
     } catch (err) {
       kubelet.destroy()
-      refuse(err instanceof Error ? err.message : String(err))
+      refuse(errorMessage(err))
     } finally {
       this.#connections--
     }

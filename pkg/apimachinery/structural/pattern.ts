@@ -2,6 +2,7 @@ import { clearedAtRest } from "../../cache/at-rest.ts"
 import { RecentByText } from "../../cache/recent-by-text.ts"
 import { compiledCharacters, countPattern, MOST_COMPILED_CHARACTERS } from "../../re2/limits.ts"
 import { compileRe2 } from "../../re2/re2.ts"
+import { errorMessage } from "../../errors/error-message.ts"
 
 /**
  * Regular expressions of schemas with the syntax of Go (RE2). The time of a match is linear in the length of the text,
@@ -57,6 +58,6 @@ export function patternProblem(source: string): string | undefined {
     patternOf(source)
     return undefined
   } catch (err) {
-    return err instanceof Error ? err.message : String(err)
+    return errorMessage(err)
   }
 }

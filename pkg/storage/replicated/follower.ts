@@ -4,6 +4,7 @@ import type { StorageEvent } from "../storage.ts"
 import type { Replica } from "./replica.ts"
 import { SharedLogError, type SharedEntry, type SharedLog } from "./shared-log.ts"
 import { pushAll } from "../../lists/push-all.ts"
+import { errorMessage } from "../../errors/error-message.ts"
 
 /** The first and the longest pause before the next attempt to follow the log, in milliseconds. */
 const FIRST_PAUSE_MS = 50
@@ -110,7 +111,7 @@ function applied(apply: () => readonly StorageEvent[]): readonly StorageEvent[] 
   try {
     return apply()
   } catch (err) {
-    const why = err instanceof Error ? err.message : String(err)
+    const why = errorMessage(err)
     throw new FatalError(`a change of the log that servers share could not be applied: ${why}`, { cause: err })
   }
 }

@@ -1,5 +1,6 @@
 import { SqliteError } from "../../runtime/sqlite.ts"
 import { StorageError } from "../storage.ts"
+import { errorMessage } from "../../errors/error-message.ts"
 
 /**
  * Turns a failure of SQLite into a StorageError that says how to solve it. Source of the codes:
@@ -8,12 +9,7 @@ import { StorageError } from "../storage.ts"
 export function storageErrorFrom(err: unknown, action: string, file: string): StorageError {
   if (err instanceof StorageError) return err
   if (!(err instanceof SqliteError))
-    return new StorageError(
-      "damaged",
-      `Cannot ${action} ${file}: ${err instanceof Error ? err.message : String(err)}`,
-      undefined,
-      { cause: err },
-    )
+    return new StorageError("damaged", `Cannot ${action} ${file}: ${errorMessage(err)}`, undefined, { cause: err })
   const failure = (code: StorageError["code"], why: string) =>
     new StorageError(code, `Cannot ${action} ${file}: ${why} (${err.code})`, undefined, { cause: err })
   const { code } = err

@@ -1,6 +1,7 @@
 import { sleep, type Clock, type Timer } from "../../clock/clock.ts"
 import type { Logger } from "../../log/log.ts"
 import type { FinishedSpan } from "../finished-span.ts"
+import { errorMessage } from "../../errors/error-message.ts"
 import { exportRequest } from "./export-request.ts"
 import { SendError, type Sender } from "./sender.ts"
 import type { OtlpSettings } from "./settings.ts"
@@ -99,7 +100,7 @@ export class OtlpExporter {
         await sender.send(request())
         return undefined
       } catch (err) {
-        const why = err instanceof Error ? err.message : String(err)
+        const why = errorMessage(err)
         const isTemporary = err instanceof SendError && err.isTemporary
         if (!isTemporary || tries >= MOST_TRIES || this.#stopping.signal.aborted) return why
         this.#tell(why)

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { Bomb } from "./bombs.ts"
 import type { ClusterProcess } from "./cluster-process.ts"
 
@@ -87,7 +88,7 @@ export async function measure(cluster: ClusterProcess, bombs: readonly Bomb[]): 
     return { ...effect, createMs, laterMs, kept, peak }
   } catch (err) {
     await cluster.kill()
-    return { ...effect, ended: err instanceof Error ? err.message : String(err) }
+    return { ...effect, ended: errorMessage(err) }
   }
 }
 

@@ -1,5 +1,6 @@
 import { ConfigMap, startCluster, type Cluster, type Fault } from "../../../components/cluster/testing/testing.ts"
 import { seededRandom, type Random } from "../../../pkg/clock/random.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { between, chance, pick } from "../chance.ts"
 import { faultsOf } from "./faults-of.ts"
 import { NAMES, NAMESPACE, Recording, RecordingClient } from "./recording-client.ts"
@@ -60,7 +61,7 @@ export async function runConsistency(seed: number): Promise<ConsistencyVerdict> 
     await Promise.all([...working, ...following, cluster.settle()])
     await cluster.stop()
   } catch (err) {
-    problems.push(`the end threw: ${err instanceof Error ? err.message : String(err)}`)
+    problems.push(`the end threw: ${errorMessage(err)}`)
   }
   return { problems, operations: recording.count, faults, elections: cluster.elections }
 }

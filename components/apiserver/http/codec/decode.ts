@@ -8,6 +8,7 @@ import { StatusMessage } from "../../../../pkg/apimachinery/status.ts"
 import { withRawFields } from "../../../../pkg/apimachinery/json/raw-fields.ts"
 import type { Patch } from "../../../../pkg/client/client.ts"
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { BodyError } from "./body-error.ts"
 import { parseJson, type Parsed } from "./json.ts"
 import type { BodyType, Encoding } from "./negotiate.ts"
@@ -130,7 +131,7 @@ function readable<T>(read: () => T): T {
   try {
     return read()
   } catch (err) {
-    throw new BodyError(err instanceof Error ? err.message : String(err))
+    throw new BodyError(errorMessage(err))
   }
 }
 

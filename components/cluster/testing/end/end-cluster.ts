@@ -3,6 +3,7 @@ import type { ClusterParts } from "../cluster-parts.ts"
 import { orphans } from "./end-checks.ts"
 import { replay } from "../options/seed.ts"
 import { pushAll } from "../../../../pkg/lists/push-all.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 
 export interface EndOptions {
   /** Whether controllers ran, so that an object without its owner is an error. */
@@ -57,7 +58,7 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
     problems,
     endRevisions(),
     thrown.map(({ message }) => message),
-    assembly.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`),
+    assembly.failures.map((err) => `background work failed: ${errorMessage(err)}`),
   )
   storage.close()
   // An endless instant was already reported to the test, and faults after it are its consequences.

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 
 /**
@@ -23,6 +24,6 @@ export function tellSuppressed(): void {
 
 function inWords(first: unknown, { message }: TestClusterError): string {
   const frames = first instanceof Error ? (first.stack ?? "").split("\n").filter((line) => /^\s*at /.test(line)) : []
-  const said = first instanceof Error ? first.message : String(first)
+  const said = errorMessage(first)
   return [said, ...frames, "", `After this the end of the cluster failed, too: ${message}`].join("\n")
 }

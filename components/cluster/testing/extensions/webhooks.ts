@@ -5,6 +5,7 @@ import { failedPost, type WebhookCaller } from "../../../apiserver/webhooks/webh
 import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 
 export type { AdmissionRequest, ConversionRequest }
 
@@ -56,7 +57,7 @@ export const functionCaller =
       const timer = clock.setTimeout(() => reject(failed("context deadline exceeded")), timeoutMs)
       try {
         const answered = (async () => answerOf(webhook, review))().catch((err: unknown) => {
-          throw failed(err instanceof Error ? err.message : String(err))
+          throw failed(errorMessage(err))
         })
         return await Promise.race([answered, silence])
       } finally {
@@ -88,7 +89,7 @@ async function convertedBy(webhook: ConversionWebhook, { apiVersion, kind, reque
       convertedObjects.push(await webhook.convert(object as ConvertedFrom, request.desiredAPIVersion, request))
     return answered({ result: { status: "Success" }, convertedObjects })
   } catch (err) {
-    return answered({ result: { status: "Failed", message: err instanceof Error ? err.message : String(err) } })
+    return answered({ result: { status: "Failed", message: errorMessage(err) } })
   }
 }
 type ConvertedFrom = Parameters<ConversionWebhook["convert"]>[0]

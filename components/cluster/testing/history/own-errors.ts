@@ -1,6 +1,7 @@
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { LogFields, Logger } from "../../../../pkg/log/log.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import type { Moment } from "../report/moment.ts"
 
 /** How many errors a message has. */
@@ -84,7 +85,7 @@ const inWords = ({ who, said, count }: OwnError): string =>
 
 /** Returns the error, and for one of the code itself the line that threw it. */
 function inShort(err: unknown): string {
-  if (!(err instanceof Error) || err instanceof ApiError) return err instanceof Error ? err.message : String(err)
+  if (!(err instanceof Error) || err instanceof ApiError) return errorMessage(err)
   const line = (err.stack ?? "").split("\n").find((frame) => /^\s*at /.test(frame))
   return `${err.name}: ${err.message}${line === undefined ? "" : `\n    ${line.trim()}`}`
 }

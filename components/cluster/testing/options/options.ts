@@ -4,6 +4,7 @@ import type { Logger } from "../../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { ExtensionServer } from "../../../apiserver/aggregator/extension-server.ts"
 import { didYouMean } from "../../../../pkg/names/suggest.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 import type { SnapshotInput } from "../snapshot.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
@@ -153,9 +154,7 @@ export function featuresFrom(given: ClusterOptions["features"]): Features {
   try {
     return featuresOf(given ?? {})
   } catch (err) {
-    throw new TestClusterError(
-      `Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`,
-    )
+    throw new TestClusterError(`Cannot start a cluster with features: ${errorMessage(err)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 import { inOrderOfNeed, readManifests, resourceFor, type Manifest, type ManifestSource } from "./manifests.ts"
 import { filledIn, type TestClient } from "./test-client.ts"
@@ -45,8 +46,7 @@ async function applyOne(
     )
   } catch (err) {
     throw new TestClusterError(
-      `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ` +
-        `${err instanceof Error ? err.message : String(err)}`,
+      `Cannot apply ${where} (${resource.kind} ${object.metadata.name}): ${errorMessage(err)}`,
       { cause: err, ...(err instanceof ApiError ? { reason: err.reason } : {}) },
     )
   }

@@ -6,6 +6,7 @@ import { formatDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { ObjectRef } from "../../../../pkg/client/client.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { controllerOf } from "../../../../pkg/controller/owned.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 import type { Reference } from "./selection.ts"
@@ -120,7 +121,7 @@ async function tryToEvict(
   } catch (err) {
     // A budget may allow it later; a namespace that is being deleted deletes the pod itself.
     if (!(err instanceof ApiError) || !(isReason(err, "TooManyRequests") || isNotFound(err) || isNamespaceEnding(err)))
-      return `error when evicting pod ${nameOf(leaving.pod)}: ${err instanceof Error ? err.message : String(err)}`
+      return `error when evicting pod ${nameOf(leaving.pod)}: ${errorMessage(err)}`
     leaving.refusal = err.message
     leaving.nextTry = clock.now() + RETRY_MS
   }

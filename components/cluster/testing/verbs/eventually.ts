@@ -2,6 +2,7 @@ import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { formatDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 import type { Driver } from "../time/driver.ts"
 import type { LastSeen } from "../history/last-seen.ts"
@@ -101,7 +102,7 @@ async function outcome(
   try {
     value = await check()
   } catch (err) {
-    return { why: err instanceof Error ? err.message : String(err), cause: err }
+    return { why: errorMessage(err), cause: err }
   }
   if (value === true || (value === undefined && asserts)) return undefined
   if (value === false) return { why: "the check returned false" }

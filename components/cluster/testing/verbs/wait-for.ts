@@ -1,6 +1,7 @@
 import { isNotFound } from "../../../../pkg/apimachinery/errors.ts"
 import { parseJsonPath } from "../../../../pkg/apimachinery/table/jsonpath.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 import { refOf, type Reference } from "./selection.ts"
 import type { TestClient } from "./test-client.ts"
@@ -83,7 +84,7 @@ function jsonPath(path: string) {
     // Without braces the dot at the beginning may be left out.
     return parseJsonPath(/^[{.[]/.test(path) ? path : `.${path}`)
   } catch (err) {
-    throw new TestClusterError(err instanceof Error ? err.message : String(err), { cause: err })
+    throw new TestClusterError(errorMessage(err), { cause: err })
   }
 }
 

@@ -1,3 +1,5 @@
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
+
 /** The messages between container runtimes and network plugins. Source: the CNI specification 1.1.0, SPEC.md. */
 
 /** The versions of the specification that our plugins support, the oldest first. */
@@ -58,9 +60,7 @@ export function resultText(version: string, { interfaces, ips, routes = [] }: Cn
 
 export const errorText = (version: string, error: unknown): string => {
   const { code, message, details } =
-    error instanceof CniError
-      ? error
-      : { code: CODE.failed, message: error instanceof Error ? error.message : String(error), details: undefined }
+    error instanceof CniError ? error : { code: CODE.failed, message: errorMessage(error), details: undefined }
   return JSON.stringify({ cniVersion: version, code, msg: message, ...(details === undefined ? {} : { details }) })
 }
 

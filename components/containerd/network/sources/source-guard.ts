@@ -6,6 +6,7 @@ import { hostIn, type Host } from "../../../../pkg/netfilter/host.ts"
 import { removeTable, tableNames, transact } from "../../../../pkg/netfilter/nft.ts"
 import { addElements, NETLINK_NETFILTER, removeElements } from "../../../../pkg/netlink/set-elements.ts"
 import { KernelError, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { elementsOf, sourceTable, SOURCES, TABLE, type PodSource } from "./source-table.ts"
 
 /** Source: asm-generic/errno-base.h. */
@@ -137,7 +138,7 @@ export async function sourceGuardProblem(host: Host): Promise<string | undefined
     await host.feed("nft", ["--check", "-f", "-"], sourceTable([]))
     return undefined
   } catch (err) {
-    return err instanceof Error ? err.message.split("\n")[0] : String(err)
+    return errorMessage(err).split("\n")[0]
   }
 }
 

@@ -4,6 +4,7 @@ import type { LabelSelector } from "../../../../pkg/apimachinery/meta.ts"
 import type { MetricSpec, MetricTarget } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
 import type { MetricStatus } from "../../../../pkg/api/autoscaling/v2/metric-status.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import type { MetricsClient } from "./metrics-client.ts"
 import {
   replicasForAverage,
@@ -105,7 +106,7 @@ async function resourceProposal(
     try {
       return questionOf(target, await client.resource(namespace, selector, name, container), name)
     } catch (err) {
-      throw new Error(`unable to get metrics for resource ${name}: ${messageOf(err)}`, { cause: err })
+      throw new Error(`unable to get metrics for resource ${name}: ${errorMessage(err)}`, { cause: err })
     }
   }
   if (wanted.averageValue !== undefined) {
@@ -227,11 +228,9 @@ async function about<T>(doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (err) {
-    throw new Error(`${doing}: ${messageOf(err)}`, { cause: err })
+    throw new Error(`${doing}: ${errorMessage(err)}`, { cause: err })
   }
 }
-
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))
 
 const milliQuantity = (milli: number, format: QuantityFormat = "DecimalSI"): string =>
   formatQuantity({ nano: BigInt(Math.min(milli, MOST)) * 1_000_000n, format })

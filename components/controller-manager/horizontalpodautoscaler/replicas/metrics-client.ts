@@ -1,5 +1,6 @@
 import { milliOf, parseQuantity } from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import type { CrossVersionObjectReference } from "../../../../pkg/api/autoscaling/v2/metrics.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 
 /**
  * Asks an aggregated API by GET, e.g. `/apis/metrics.k8s.io/v1beta1/namespaces/default/pods`. Returns what the answer's
@@ -102,7 +103,7 @@ export function metricsClient(ask: AskMetrics): MetricsClient {
 
 async function itemsOf<T>(answer: Promise<unknown>, api: string): Promise<readonly T[]> {
   const list = await answer.catch((err: unknown) => {
-    const reason = err instanceof Error ? err.message : String(err)
+    const reason = errorMessage(err)
     throw new Error(`unable to fetch metrics from ${api} metrics API: ${reason}`, { cause: err })
   })
   return (list as { readonly items?: readonly T[] | null }).items ?? []

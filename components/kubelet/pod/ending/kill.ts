@@ -6,6 +6,7 @@ import { runHook } from "../../container/hooks.ts"
 import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
 import { isRunning, type RuntimeContainer, type RuntimePod } from "../../model/runtime-pod.ts"
 import { unlessAborted } from "../../../../pkg/flow/unless-aborted.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 
 /**
  * The shortest grace period of a container. Source: pkg/kubelet/kuberuntime/kuberuntime_container.go
@@ -132,7 +133,7 @@ export async function killUntilEnded(
       if (!isRunning(next().runtime)) return
     } catch (err) {
       signal.throwIfAborted()
-      const message = `error killing pod: ${err instanceof Error ? err.message : String(err)}`
+      const message = `error killing pod: ${errorMessage(err)}`
       context.events.event(pod, "Warning", "FailedKillPod", message)
     }
     await sleep(context.clock, waitMs, signal).catch(() => undefined)

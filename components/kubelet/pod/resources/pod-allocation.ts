@@ -1,5 +1,6 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { RESIZE_CONDITIONS } from "../../../../pkg/api/core/v1/pod/resources/in-force.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import type { KubeletContext } from "../../context.ts"
 import type { Finding } from "../../status/conditions.ts"
 import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
@@ -83,7 +84,7 @@ export class PodAllocation {
       await carryOut(context, cache, { pod, before, isUncertain, runtime, signal })
     } catch (err) {
       signal.throwIfAborted()
-      const message = err instanceof Error ? err.message : String(err)
+      const message = errorMessage(err)
       if (this.#progress?.message !== message)
         context.events.event(pod, "Warning", "ResizeError", resizeMessage(pod, "error", message))
       this.#progress = { ...IN_PROGRESS, reason: "Error", message }

@@ -5,6 +5,7 @@ import { CriError } from "../../../../pkg/cri/errors.ts"
 import { GRPC_CODES } from "../../../../pkg/grpc/codes.ts"
 import type { Procedure } from "../../../../pkg/grpc/rpc.ts"
 import type { Decoded, Fields, Init } from "../../../../pkg/protobuf/message.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import type { ServedSocket } from "../runtime.ts"
 
 /** The largest request, in bytes: plugins tell little about themselves. */
@@ -44,7 +45,7 @@ function serve(server: Server, { rpc: { path, request, response }, answer }: Pro
       [method]: (call: ServerUnaryCall<Decoded<Fields>, Init<Fields>>, respond: sendUnaryData<Init<Fields>>) => {
         answer(call.request).then(
           (value) => respond(null, value),
-          (err: unknown) => respond({ code: codeOf(err), details: err instanceof Error ? err.message : String(err) }),
+          (err: unknown) => respond({ code: codeOf(err), details: errorMessage(err) }),
         )
       },
     },

@@ -1,4 +1,5 @@
 import type { ProjectedVolumeSource, VolumeProjection } from "../../../../pkg/api/core/v1/volume/volume-projected.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { configMapContents } from "./config-map.ts"
 import type { Contents } from "../contents.ts"
 import { downwardApiContents } from "./downward-api.ts"
@@ -23,7 +24,7 @@ export function projectedContents({ sources: projections, defaultMode }: Project
         try {
           files.push(await part.files(sources))
         } catch (err) {
-          faults.add(messageOf(err))
+          faults.add(errorMessage(err))
         }
       if (faults.size === 1) throw new Error([...faults][0])
       if (faults.size > 1) throw new Error(`[${[...faults].join(", ")}]`)
@@ -52,5 +53,3 @@ function contentsIn(projection: VolumeProjection, defaultMode: number | undefine
 const NOTHING: Contents = { references: [], fromPod: false, hasToken: false, files: async () => new Map() }
 
 const refused = (why: string): Contents => ({ ...NOTHING, files: () => Promise.reject(new Error(why)) })
-
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -9,6 +9,7 @@ import type { Client } from "../../../../pkg/client/client.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import type { LateText } from "../../runtime/payload.ts"
 
 export interface TokenQuery {
@@ -77,7 +78,7 @@ export class ServiceAccountTokens {
     const account = query.pod.spec.serviceAccountName ?? ""
     const asking = this.#request(query, account).catch((err: unknown): Cached => {
       if (before === undefined || clock.now() >= before.expiresAt)
-        throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
+        throw new Error(`failed to fetch token: ${errorMessage(err)}`, { cause: err })
       log.warn("Failed to renew a service account token; the old one is still valid", {
         namespace,
         serviceAccount: account,

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
 import { fieldOf } from "../../../../ingress/proxy/fields.ts"
 import type {
   Connector,
@@ -87,7 +88,7 @@ class PodSide implements Upstream {
       }
       if (!signal.aborted) handlers.end([])
     } catch (err) {
-      if (!signal.aborted) handlers.failed(err instanceof Error ? err.message : String(err))
+      if (!signal.aborted) handlers.failed(errorMessage(err))
     }
   }
 }

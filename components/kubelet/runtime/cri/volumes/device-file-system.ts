@@ -1,6 +1,7 @@
 import { rmdir } from "node:fs/promises"
 import { withOpenFile } from "../../../../../pkg/files/owned-file.ts"
 import { run } from "../../../../../pkg/process/run.ts"
+import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
 import { unlessMissing } from "./missing.ts"
 
 /**
@@ -30,7 +31,7 @@ export async function mountDevice({ device, folder, fsType, options }: DeviceMou
   } catch (err) {
     await unlessMissing(rmdir(folder)).catch(() => undefined) // The first error says more.
     const before = found === undefined || found === fsType ? "" : `, which has ${found}`
-    const message = err instanceof Error ? err.message : String(err)
+    const message = errorMessage(err)
     throw new Error(
       `local: failed to mount device ${device}${before} at ${folder} (fstype: ${fsType}), error ${message}`,
       { cause: err },

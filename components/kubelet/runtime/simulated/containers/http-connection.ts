@@ -1,4 +1,5 @@
 import { Duplex } from "node:stream"
+import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
 
 /** One connection to a port of a pod through port forwarding. */
 export interface PortConnection {
@@ -38,8 +39,7 @@ export function httpConnection(
     data.push(null)
     error.resolve(message)
   }
-  const failed = (err: unknown): void =>
-    finish(`an error occurred forwarding ${port}: ${err instanceof Error ? err.message : String(err)}`)
+  const failed = (err: unknown): void => finish(`an error occurred forwarding ${port}: ${errorMessage(err)}`)
 
   async function respond({ method, path, headers, body }: HttpMessage): Promise<void> {
     try {

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
 import type { ContainerHandle, ImageBehaviour } from "./behaviour.ts"
 
 /**
@@ -37,7 +38,7 @@ export class ProcessorTime {
     } catch (err) {
       if (!this.#hasFailed) {
         const { namespace, name } = container.pod
-        const why = err instanceof Error ? err.message : String(err)
+        const why = errorMessage(err)
         const about = `The function "cpu" of image "${container.image}" failed for container "${container.name}" of pod`
         this.#failed(new Error(`${about} ${namespace}/${name}: ${why}`, { cause: err }))
       }

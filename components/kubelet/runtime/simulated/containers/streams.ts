@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream"
 import { CriError } from "../../../../../pkg/cri/errors.ts"
 import { exitCodeStatus, failureStatus, type CommandStatus } from "../../../../../pkg/streaming/status.ts"
 import type { RemoteCommandClient } from "../../../../../pkg/streaming/remote-command-client.ts"
+import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
 import type { RuntimeStreams } from "../../runtime.ts"
 import type { SimulatedContainer } from "./container.ts"
 import { httpConnection } from "./http-connection.ts"
@@ -103,7 +104,7 @@ async function run(
   } catch (err) {
     stdout.end()
     stderr.end()
-    return failureStatus(err instanceof Error ? err.message : String(err))
+    return failureStatus(errorMessage(err))
   }
 }
 

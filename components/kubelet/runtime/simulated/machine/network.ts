@@ -1,5 +1,6 @@
 import { joinHostPort } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import { sleep, type Clock } from "../../../../../pkg/clock/clock.ts"
+import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
 import type { HttpProbeRequest, PodNetwork } from "../../runtime.ts"
 import type { SimulatedContainer } from "../containers/container.ts"
 import type { NodeFaults } from "../faults.ts"
@@ -169,7 +170,7 @@ export class SimulatedPodNetwork implements PodNetwork {
       )
       return { status: response.status, statusText: response.statusText, body: text.slice(0, MAX_BODY) }
     } catch (err) {
-      const message = err instanceof Error ? err.message : String(err)
+      const message = errorMessage(err)
       throw new Error(message.startsWith("Get ") ? message : `Get "${url}": ${message}`, { cause: err })
     }
   }
