@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { STATUS_CODES } from "node:http"
 import { seededRandom } from "../../pkg/clock/random.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
-import { requestInfo } from "./http/request-info.ts"
+import { requestInfo } from "./call/request-info.ts"
 import { createServerMetrics } from "./metrics.ts"
 
 const answered = (method: string, url: string, more: { isServed?: boolean; isApply?: boolean; code?: number } = {}) => {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { type Distribution, Registry, type Value } from "../../pkg/metrics/registry.ts"
-import type { RequestInfo } from "./http/request-info.ts"
+import type { RequestInfo } from "./call/request-info.ts"
 
 /** Source: apiserver pkg/endpoints/metrics/metrics.go requestLatencies. */
 const REQUEST_BUCKETS = [

@@ -1,9 +1,9 @@
 import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
-import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
+import { TurnedAway } from "./call/too-many-requests.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS } from "./http/request-timeout.ts"
 import type { RegistryContext } from "./registry/context.ts"
-import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
-import { whenFresh } from "./store/when-fresh.ts"
+import type { ApiRequest, Pipeline, ResourceAttributes } from "./call/request.ts"
+import { whenFresh } from "./registry/when-fresh.ts"
 
 /**
  * Runs authorization → flow control → admission → registry → store. The verbs of the registry call admission, because

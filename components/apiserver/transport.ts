@@ -2,12 +2,12 @@ import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent, WatchHandlers } from "../../pkg/client/client.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
-import type { WatchBatch, WatchFrame } from "./cacher/frame.ts"
+import type { WatchBatch, WatchFrame } from "./call/frame.ts"
 import { authorize } from "./authorization/authorize.ts"
 import { attributesOf } from "./pipeline.ts"
-import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
-import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./request.ts"
-import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
+import { TurnedAway } from "./call/too-many-requests.ts"
+import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./call/request.ts"
+import { checkSubresource, noSuchResource } from "./call/subresource-verbs.ts"
 
 /** Returns the transport to extension API servers as a user. Its requests must be authorized before. */
 export type RemoteWay = (user: UserInfo) => Transport

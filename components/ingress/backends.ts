@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Index, Informer, Key } from "../../pkg/client/informer.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Picked } from "./proxy/backend-parts.ts"
-import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
+import type { BackendProtocol, Endpoint } from "./messages/messages.ts"
 import type { BackendRef } from "./routing/target.ts"
 import { stickyEndpoint } from "./sticky-endpoint.ts"
 

@@ -16,7 +16,7 @@ import { heldPorts, PortHolders, type PortFault, type ServedPort } from "./port-
 import { Exchange } from "./proxy/exchange.ts"
 import type { Finished, ProxyParts } from "./proxy/proxy-parts.ts"
 import { Mirrors } from "./proxy/mirrors.ts"
-import type { Connector } from "./proxy/messages.ts"
+import type { Connector } from "./messages/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
 import { SiteRouter, type Site } from "./routing/site.ts"
 import { Tunnels } from "./tls/tunnels.ts"

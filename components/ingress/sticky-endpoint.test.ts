@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { Endpoint } from "./proxy/messages.ts"
+import type { Endpoint } from "./messages/messages.ts"
 import { stickyEndpoint } from "./sticky-endpoint.ts"
 
 const endpoint = (i: number): Endpoint => ({ address: `10.42.0.${i}`, port: 8080, key: `10.42.0.${i}:8080` })

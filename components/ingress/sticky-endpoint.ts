@@ -1,4 +1,4 @@
-import type { Endpoint } from "./proxy/messages.ts"
+import type { Endpoint } from "./messages/messages.ts"
 
 /**
  * Returns the endpoint of a client among those not in `tried`; undefined when there is none. It is the endpoint for

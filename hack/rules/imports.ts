@@ -1,8 +1,8 @@
 /**
  * Who may import whom (docs/architecture.md): `cmd` → `components/cluster` → the other components → `pkg`, never back;
  * components meet only in the API; only the API server touches the store, which components/cluster may pass to it; in
- * `pkg`, the foundation lies below the API's kinds, those below the
- * client, that below the controller library.
+ * `pkg`, the foundation lies below the API's kinds, those below the client, that below the controller library; and in a
+ * component no folder imports itself by way of others.
  */
 import { posix } from "node:path"
 import { ImportGraph } from "./circles.ts"
@@ -28,23 +28,33 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
 /** The composition root: it puts the components together, so it may import all of them. */
 const COMPOSITION = "cluster"
 
-/** Every import that the rules forbid, and every circle among the folders of the foundation. */
+/**
+ * Every import that the rules forbid, and every circle among the folders of the foundation, and among those of a
+ * component.
+ */
 export function importViolations(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []
-  const foundation = new ImportGraph()
+  const [foundation, components] = [new ImportGraph(), new ImportGraph()]
 
   for (const file of files) {
     const { path } = file
     for (const { specifier, line } of importsOf(file)) {
       const forbidden = specifier.startsWith(".") ? judge(path, specifier) : undefined
       if (forbidden !== undefined) violations.push({ path, line, ...forbidden })
-      const [from, to] = [foundationOf(path), foundationOf(resolve(path, specifier))]
-      if (!specifier.startsWith(".") || from === undefined || to === undefined || from === to || isTest(path)) continue
-      foundation.add(`pkg/${from}`, `pkg/${to}`, { path, line })
+      if (!specifier.startsWith(".") || isTest(path)) continue
+      const target = resolve(path, specifier)
+      const [from, to] = [foundationOf(path), foundationOf(target)]
+      if (from !== undefined && to !== undefined && from !== to)
+        foundation.add(`pkg/${from}`, `pkg/${to}`, { path, line })
+      const [part, otherPart] = [partOf(path), partOf(target)]
+      if (part !== undefined && otherPart !== undefined && part !== otherPart)
+        components.add(part, otherPart, { path, line })
     }
   }
-  return [...violations, ...foundation.circles("move what both need into the lower folder, or into one of its own")]
+  return [...violations, ...foundation.circles(MEND_CIRCLE), ...components.circles(MEND_CIRCLE)]
 }
+
+const MEND_CIRCLE = "move what both need into the lower folder, or into one of its own"
 
 const resolve = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier)
 
@@ -52,6 +62,12 @@ const resolve = (path: string, specifier: string): string => posix.join(posix.di
 function foundationOf(path: string): string | undefined {
   const [room, name] = path.split("/")
   return room === "pkg" && name !== undefined && !(name in ABOVE_FOUNDATION) ? name : undefined
+}
+
+/** The folder of a component that a file is in, `components/kubelet/pod`; a file in none is a part by itself. */
+function partOf(path: string): string | undefined {
+  const parts = path.split("/")
+  return parts[0] === "components" && parts.length > 2 ? parts.slice(0, 3).join("/") : undefined
 }
 
 function judge(path: string, specifier: string): { message: string; mend: string } | undefined {

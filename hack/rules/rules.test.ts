@@ -90,6 +90,26 @@ describe("importViolations", () => {
       },
     ])
   })
+
+  test("forbids folders of a component to import each other in a cycle; a file in none of them is a part by itself", () => {
+    // given pod → node → context.ts, which imports only a folder that imports neither
+    const files = [
+      new SourceFile("components/kubelet/pod/pod.ts", 'import { a } from "../node/node.ts"'),
+      new SourceFile("components/kubelet/node/node.ts", 'import { b } from "../context.ts"'),
+      new SourceFile("components/kubelet/context.ts", 'import { c } from "./model/config.ts"'),
+      new SourceFile("components/kubelet/model/config.ts", "export const c = 1"),
+    ]
+    expect(importViolations(files)).toEqual([])
+
+    // when that folder imports one of them
+    files.push(new SourceFile("components/kubelet/model/labels.ts", 'import { d } from "../pod/pod.ts"'))
+
+    // then the import that closes the circle is named
+    expect(importViolations(files)).toMatchObject([{ message: expect.stringContaining("components/kubelet/pod") }])
+    // but tests import what they like
+    files[4] = new SourceFile("components/kubelet/model/labels.test.ts", 'import { d } from "../pod/pod.ts"')
+    expect(importViolations(files)).toEqual([])
+  })
 })
 
 describe("circleViolations", () => {

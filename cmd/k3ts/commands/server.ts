@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
-import { LONG_GRACE_MS } from "../../../components/apiserver/serving/stop-serving.ts"
+import { LONG_GRACE_MS } from "../../../components/apiserver/stop-serving.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { quarantineNotices } from "../../../components/cluster/quarantine-notices.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"

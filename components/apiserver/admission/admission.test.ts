@@ -3,7 +3,8 @@ import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
-import { chainOf, type AdmissionAttributes, type AdmissionPlugin, type Operation } from "./admission.ts"
+import { chainOf, type AdmissionAttributes, type AdmissionPlugin } from "./admission.ts"
+import type { Operation } from "../webhooks/review.ts"
 
 test("a plugin is called only for the kinds and operations that it names, and for every kind if it names none", () => {
   // given

@@ -1,10 +1,9 @@
 import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { RequestOptions, UserInfo } from "../request.ts"
+import type { RequestOptions, UserInfo } from "../call/request.ts"
 import type { Write } from "../../../pkg/storage/storage.ts"
 import { Reinvocation } from "./reinvocation.ts"
-
-export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
+import type { Operation } from "../webhooks/review.ts"
 
 /** The request that admission plugins examine. Source: apiserver pkg/admission/attributes.go. */
 export interface AdmissionAttributes {

@@ -5,7 +5,7 @@ import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
-import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
+import { serviceAddress, type ServiceAddress } from "../proxy/service-address.ts"
 import type { RemoteService } from "./api-services.ts"
 
 /** A request to the server of an APIService. */

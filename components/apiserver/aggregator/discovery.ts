@@ -1,6 +1,6 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 import type { RemoteService } from "./api-services.ts"
 import type { Ask, ExtensionAnswer } from "./ask.ts"
 import type { RemoteKinds } from "./remote-kinds.ts"

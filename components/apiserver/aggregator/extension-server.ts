@@ -1,5 +1,5 @@
 import type { RemoteService } from "./api-services.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 
 /**
  * An extension API server as a function, which takes the place of the server behind an APIService's Service. The

@@ -1,8 +1,8 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { authorize } from "../authorization/authorize.ts"
-import { requestInfo } from "../http/request-info.ts"
-import type { Pipeline, UserInfo } from "../request.ts"
+import { requestInfo } from "../call/request-info.ts"
+import type { Pipeline, UserInfo } from "../call/request.ts"
 import type { Aggregator } from "./aggregator.ts"
 
 const TIMEOUT_MS = 30_000

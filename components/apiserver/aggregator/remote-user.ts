@@ -1,4 +1,4 @@
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 
 /**
  * Returns the headers by which a front proxy names the user of a request. Source: client-go transport/round_trippers.go

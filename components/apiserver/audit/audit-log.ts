@@ -7,10 +7,10 @@ import { fileError } from "../../../pkg/files/files.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { RotatingFile, type RotationLimits } from "../../../pkg/log/rotating-file.ts"
 import { remoteAddress } from "../../../pkg/runtime/http/listen.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
-import type { UserInfo } from "../request.ts"
-import { AuditNotes } from "./audit-notes.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import type { UserInfo } from "../call/request.ts"
+import { AuditNotes } from "../call/audit-notes.ts"
 
 /** Records requests: their users, what they asked for, and the results. */
 export interface AuditSink {

@@ -1,6 +1,6 @@
 import { UpgradeAnswer } from "../../../pkg/runtime/http/upgrade-answer.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
 import type { AuditSink } from "./audit-log.ts"
 
 /** Tells the audit log of a watch or a stream when the head of its response is sent: its end may never be seen. */

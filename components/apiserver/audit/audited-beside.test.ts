@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import type { BesideApi, BesideNotes } from "../serving/beside.ts"
 import type { AuditSink } from "./audit-log.ts"
-import { AuditNotes } from "./audit-notes.ts"
+import { AuditNotes } from "../call/audit-notes.ts"
 import { auditedBeside } from "./audited-beside.ts"
 
 /** Opens a tunnel to a part that answers as `answer` does; returns what the audit log is told, and the connection. */

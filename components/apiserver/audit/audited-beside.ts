@@ -1,9 +1,9 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
-import { requestInfo, type RequestInfo } from "../http/request-info.ts"
+import { requestInfo, type RequestInfo } from "../call/request-info.ts"
 import type { BesideApi, BesideNotes } from "../serving/beside.ts"
 import type { AuditSink, Audited } from "./audit-log.ts"
-import type { AuditNotes } from "./audit-notes.ts"
+import type { AuditNotes } from "../call/audit-notes.ts"
 
 interface AuditedBesideOptions {
   readonly audit: AuditSink

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 import { type CertificateMeaning, createAuthenticator } from "./authenticator.ts"
 
 const certificate: PeerCertificate = {

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { MEMBERSHIP_EXTRA, membershipUri, type NodeMembership } from "../../../pkg/pki/node-membership.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
 
 export const AUTHENTICATED = "system:authenticated"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { ResourceAttributes } from "../request.ts"
+import type { ResourceAttributes } from "../call/request.ts"
 import { impersonate } from "./impersonation.ts"
 
 const sender = { name: "boss", groups: ["bosses", "system:authenticated"] }

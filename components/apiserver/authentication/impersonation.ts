@@ -1,5 +1,5 @@
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
-import type { AuthorizationDecision, ResourceAttributes, UserInfo } from "../request.ts"
+import type { AuthorizationDecision, ResourceAttributes, UserInfo } from "../call/request.ts"
 import { ANONYMOUS, AUTHENTICATED, unescaped, UNAUTHENTICATED } from "./authenticator.ts"
 import { serviceAccountGroups } from "./service-account.ts"
 

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ObjectRef, ServiceAccountClaims } from "../../../pkg/jwt/claims.ts"
 import type { TokenVerifier } from "../../../pkg/jwt/service-account.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 import { AUTHENTICATED, type TokenAuthenticator, type TokenUser } from "./authenticator.ts"
 
 /**

@@ -1,4 +1,4 @@
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 import { withAuthenticated, type TokenAuthenticator } from "./authenticator.ts"
 
 /** Authenticates tokens with fixed users, such as the administrator's. */

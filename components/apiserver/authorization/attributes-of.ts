@@ -1,5 +1,5 @@
-import type { RequestInfo } from "../http/request-info.ts"
-import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
 import { authorizedName, authorizedSelector } from "./authorize.ts"
 
 /** Returns what authorization decides on: who wants to do what with which resource, or with which path. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { AuthorizationDecision } from "../request.ts"
+import type { AuthorizationDecision } from "../call/request.ts"
 import { authorize, authorizedName } from "./authorize.ts"
 
 const user = { name: "jane", groups: [] }

@@ -1,6 +1,6 @@
 import { ApiError, forbidden } from "../../../pkg/apimachinery/errors.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
-import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
+import type { NonResourceRequest, ResourceAttributes } from "../call/request.ts"
 import type { Authorizer } from "./authorizer.ts"
 
 /** Adds an annotation to the audit event of a request; absent where no audit log is written. */

@@ -12,7 +12,7 @@ import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.t
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
-import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
+import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
 import type { Authorizer } from "./authorizer.ts"
 import { nodeRules } from "./bootstrap-cluster-roles.ts"
 import { NodePods } from "./node-pods.ts"

@@ -13,7 +13,7 @@ import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { list } from "../registry/verbs/list.ts"
 import { watch } from "../registry/verbs/watch.ts"
-import type { ApiRequest, RequestOptions } from "../request.ts"
+import type { ApiRequest, RequestOptions } from "../call/request.ts"
 import { ClientHistory } from "./client-history.ts"
 import { WatchHub } from "./watch-hub.ts"
 

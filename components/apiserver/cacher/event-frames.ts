@@ -1,7 +1,7 @@
 /** The frames that watchers get of the store's events and objects. */
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { StorageEvent, Stored } from "../../../pkg/storage/storage.ts"
-import { WatchBatch, WatchFrame, type FrameType } from "./frame.ts"
+import { WatchBatch, WatchFrame, type FrameType } from "../call/frame.ts"
 import type { Selection } from "./selection.ts"
 import { ShownObject, type ShowsAtOnce } from "./view.ts"
 

@@ -1,7 +1,7 @@
 import { ApiError, badRequest, invalid, type Cause } from "../../../pkg/apimachinery/errors.ts"
 import { forbiddenField, notSupported } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
-import type { RequestOptions } from "../request.ts"
+import type { RequestOptions } from "../call/request.ts"
 
 /** Checks the options of a list or watch as a whole. Source: apimachinery pkg/apis/meta/internalversion/validation. */
 export function checkListOptions(options: RequestOptions, verb: "list" | "watch", watchList = true): void {

@@ -1,7 +1,7 @@
-import { noSuchMethod } from "../subresource-verbs.ts"
+import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
 import type { SecretsEncryption } from "./secrets-encryption.ts"
 
 const STATUS = "/v1-k3ts/encrypt/status"

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
-import type { Exchange, Upgrade } from "../http/exchange.ts"
+import type { Exchange, Upgrade } from "../call/exchange.ts"
 
 /**
  * Returns the raw connection of a request that asks for another protocol.

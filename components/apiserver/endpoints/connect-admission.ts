@@ -1,10 +1,10 @@
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Admission, AdmissionAttributes } from "../admission/admission.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { Query } from "../http/query.ts"
-import { isTrue, type RequestInfo } from "../http/request-info.ts"
-import type { UserInfo } from "../request.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { Query } from "../call/query.ts"
+import { isTrue, type RequestInfo } from "../call/request-info.ts"
+import type { UserInfo } from "../call/request.ts"
 
 /** Runs admission for a connection. Returns a promise where a webhook is called. */
 export type AdmitConnection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>

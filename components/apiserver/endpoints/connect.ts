@@ -1,7 +1,7 @@
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
-import { noSuchMethod } from "../subresource-verbs.ts"
-import type { UserInfo } from "../request.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import { noSuchMethod } from "../call/subresource-verbs.ts"
+import type { UserInfo } from "../call/request.ts"
 import type { AdmitConnection } from "./connect-admission.ts"
 
 /** Serves a subresource that is a stream. */

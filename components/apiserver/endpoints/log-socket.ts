@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws"
 import { acceptWebSocket } from "../../../pkg/streaming/websocket.ts"
-import type { Exchange, Upgrade } from "../http/exchange.ts"
+import type { Exchange, Upgrade } from "../call/exchange.ts"
 import { accepted } from "./accept-upgrade.ts"
 
 const BASE64 = "base64.binary.k8s.io"

@@ -10,9 +10,9 @@ import {
   type RemoteCommandSession,
 } from "../../../pkg/streaming/remote-command.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { Query } from "../http/query.ts"
-import { isTrue, type RequestInfo } from "../http/request-info.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { Query } from "../call/query.ts"
+import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
 import type { ConnectionEntry } from "./connect.ts"
 import { sendLogOverWebSocket } from "./log-socket.ts"

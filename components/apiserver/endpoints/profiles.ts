@@ -1,6 +1,6 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { type Profiler, ProfilerBusy } from "../../../pkg/runtime/profiler.ts"
-import type { Exchange } from "../http/exchange.ts"
+import type { Exchange } from "../call/exchange.ts"
 
 /** How long the processor is watched unless the request says so. Source: net/http/pprof Profile. */
 const USUAL_SECONDS = 30

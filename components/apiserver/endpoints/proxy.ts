@@ -4,15 +4,15 @@ import type { NodeConnector, NodeConnectors } from "../../../pkg/component/node-
 import type { Random } from "../../../pkg/clock/random.ts"
 import { serveKubeletStream, streamTargetOf, type KubeletStreamTarget } from "../../../pkg/component/kubelet-streams.ts"
 import { passOn } from "../../../pkg/runtime/http/pass-on.ts"
-import type { Exchange } from "../http/exchange.ts"
+import type { Exchange } from "../call/exchange.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
-import type { RequestInfo } from "../http/request-info.ts"
-import { noSuchMethod } from "../subresource-verbs.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import { noSuchMethod } from "../call/subresource-verbs.ts"
 import type { ConnectionEntry } from "./connect.ts"
-import { passRequest, passToSimulated } from "./proxy-pass.ts"
-import { pathToTarget, prefixOf } from "./proxy-path.ts"
-import { nodeTarget, podTarget, serviceTarget, type ProxyTarget } from "./proxy-target.ts"
-import { passUpgrade } from "./proxy-upgrade.ts"
+import { passRequest, passToSimulated } from "../proxy/proxy-pass.ts"
+import { pathToTarget, prefixOf } from "../proxy/proxy-path.ts"
+import { nodeTarget, podTarget, serviceTarget, type ProxyTarget } from "../proxy/proxy-target.ts"
+import { passUpgrade } from "../proxy/proxy-upgrade.ts"
 
 const VERBS = ["get", "create", "update", "patch", "delete", ""]
 

@@ -1,6 +1,6 @@
 import type { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import { RecentByText } from "../../../pkg/cache/recent-by-text.ts"
-import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
+import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
 import type { FlowMetrics, SchemaFigures } from "./flow-metrics.ts"
 import { matches, namesOf, rulesFor, type RulesOfUser } from "./matching.ts"
 import type { PriorityLevel } from "./priority-level.ts"

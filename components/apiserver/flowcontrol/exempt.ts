@@ -1,4 +1,4 @@
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 
 /**
  * Whether a user is exempt from all limits, so that administrators can always correct a fault. Source: apiserver

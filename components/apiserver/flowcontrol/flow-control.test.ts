@@ -4,7 +4,7 @@ import type { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import type { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { Registry } from "../../../pkg/metrics/registry.ts"
-import type { ResourceAttributes } from "../request.ts"
+import type { ResourceAttributes } from "../call/request.ts"
 import { FlowControl } from "./flow-control.ts"
 import { createFlowMetrics } from "./flow-metrics.ts"
 

@@ -10,7 +10,8 @@ import { byPrecedence, type FlowSchema } from "../../../pkg/api/flowcontrol/v1/f
 import type { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { Deadlines } from "../../../pkg/clock/deadlines.ts"
-import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
+import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
+import type { Classification } from "../call/classification.ts"
 import { adjustSeats } from "./seats/borrowing.ts"
 import { Classifier, type Classified } from "./classifier.ts"
 import type { FlowMetrics } from "./flow-metrics.ts"
@@ -54,12 +55,6 @@ export interface Terms<T> {
   readonly end?: () => void
   /** Returns the answer for a rejected request, which may be sent again after `retryAfter` seconds. */
   rejected(retryAfter: number): T
-}
-
-/** The uids of a request's FlowSchema and priority level, which clients get as response headers. */
-export interface Classification {
-  readonly schemaUid: string
-  readonly levelUid: string
 }
 
 export class FlowControl {

@@ -1,4 +1,4 @@
-import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
+import type { NonResourceRequest, ResourceAttributes } from "../call/request.ts"
 import type { Flow, SeatedRequest } from "./fair-queuing/queue-set.ts"
 
 /** A request that holds seats or waits for them. */

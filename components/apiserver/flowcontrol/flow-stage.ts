@@ -1,14 +1,14 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
-import { settled } from "../http/settled.ts"
-import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import { settled } from "../call/settled.ts"
+import type { NonResourceRequest, ResourceAttributes } from "../call/request.ts"
 import type { FlowControl } from "./flow-control.ts"
 import { FlowTerms } from "./flow-terms.ts"
 import type { MaxInFlight } from "./max-in-flight.ts"
-import { RETRY_AFTER_SECONDS, TURNED_AWAY } from "./too-many-requests.ts"
+import { RETRY_AFTER_SECONDS, TURNED_AWAY } from "../call/too-many-requests.ts"
 
 /** A request that is authorized, with what flow control needs to know of it. */
 export interface Admitted {

@@ -1,10 +1,11 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { FairShare } from "../../../pkg/flow/fair-share.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
-import type { UserInfo } from "../request.ts"
-import type { Classification, Terms } from "./flow-control.ts"
-import { TURNED_AWAY } from "./too-many-requests.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import type { UserInfo } from "../call/request.ts"
+import type { Terms } from "./flow-control.ts"
+import type { Classification } from "../call/classification.ts"
+import { TURNED_AWAY } from "../call/too-many-requests.ts"
 
 /**
  * The longest wait of any request. Source: apiserver pkg/server/filters/priority-and-fairness.go getRequestWaitContext.

@@ -3,7 +3,7 @@ import { BOOTSTRAP_SCHEMAS } from "../../../pkg/api/flowcontrol/v1/bootstrap.ts"
 import { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import type { PolicyRulesWithSubjects, Subject } from "../../../pkg/api/flowcontrol/v1/flowschemaspec.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
-import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
+import type { NonResourceRequest, ResourceAttributes } from "../call/request.ts"
 import { matches, rulesFor } from "./matching.ts"
 
 const user = { name: "system:serviceaccount:team:bot", groups: ["system:serviceaccounts", "g"] }

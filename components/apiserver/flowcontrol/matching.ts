@@ -4,7 +4,7 @@ import type {
   ResourcePolicyRule,
   Subject,
 } from "../../../pkg/api/flowcontrol/v1/flowschemaspec.ts"
-import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
+import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
 
 /** Finds the requests that a FlowSchema matches. Source: apiserver pkg/util/flowcontrol/rule.go. */
 

@@ -1,6 +1,6 @@
 import { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 import { isExempt } from "./exempt.ts"
 
 /** The most requests in progress at once; 0 means no limit. */

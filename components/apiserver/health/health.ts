@@ -1,6 +1,6 @@
 import { reportAll, reportOne, type HealthCheck } from "../../../pkg/component/health.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { Query } from "../http/query.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { Query } from "../call/query.ts"
 import type { HealthSlis } from "../../../pkg/component/health-slis.ts"
 
 /**

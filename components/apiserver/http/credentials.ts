@@ -2,9 +2,9 @@ import { peerCertificate } from "../../../pkg/runtime/http/listen.ts"
 import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Credentials } from "../authentication/authenticator.ts"
-import type { Exchange } from "./exchange.ts"
-import { headerText } from "./header-text.ts"
-import type { RequestInfo } from "./request-info.ts"
+import type { Exchange } from "../call/exchange.ts"
+import { headerText } from "../call/header-text.ts"
+import type { RequestInfo } from "../call/request-info.ts"
 
 /**
  * Returns the credentials of a request. Headers that may come several times are read from the raw headers, which keep

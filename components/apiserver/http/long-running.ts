@@ -1,4 +1,4 @@
-import type { RequestInfo } from "./request-info.ts"
+import type { RequestInfo } from "../call/request-info.ts"
 
 /**
  * Subresources whose requests last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck.

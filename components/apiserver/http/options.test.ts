@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { optionsOf } from "./options.ts"
-import { Query } from "./query.ts"
+import { Query } from "../call/query.ts"
 
 const told = (verb: string, query: string, isApply = false): unknown => {
   try {

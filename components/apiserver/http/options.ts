@@ -12,10 +12,10 @@ import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
 import { decodeMessage } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { DecodeError } from "../../../pkg/apimachinery/decoding/decoder-cursor.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
-import { noTypeMeta } from "./codec/type-meta.ts"
-import type { RequestOptions } from "../request.ts"
-import type { Query } from "./query.ts"
-import { isTrue } from "./request-info.ts"
+import { noTypeMeta } from "../codec/type-meta.ts"
+import type { RequestOptions } from "../call/request.ts"
+import type { Query } from "../call/query.ts"
+import { isTrue } from "../call/request-info.ts"
 
 /** The options of all requests without a query. */
 const NONE: RequestOptions = {}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startHttpServer } from "../serving/http-server.fixtures.ts"
-import { Query } from "./query.ts"
+import { Query } from "../call/query.ts"
 import { requestTimeout } from "./request-timeout.ts"
 
 describe("a request", () => {

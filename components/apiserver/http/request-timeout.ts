@@ -2,8 +2,8 @@ import type { OutgoingHttpHeaders } from "node:http"
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { durationProblem, parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { isHttp2 } from "../../../pkg/runtime/http/listen.ts"
-import type { Exchange } from "./exchange.ts"
-import type { Query } from "./query.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { Query } from "../call/query.ts"
 
 /** Most time of a request, unless its URL says less. Source: apiserver pkg/server/config.go RequestTimeout. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import type { ApiRequest, RequestOptions } from "../request.ts"
+import type { ApiRequest, RequestOptions } from "../call/request.ts"
 import { cm, CONFIGMAPS, json, startHttpServer } from "../serving/http-server.fixtures.ts"
 import { usualWatchSeconds, watched } from "./resource-request.ts"
 

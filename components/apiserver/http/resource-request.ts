@@ -7,14 +7,14 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
-import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../request.ts"
+import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../call/request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
-import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
-import { decodeBody, decodePatch } from "./codec/decode.ts"
-import type { Parsed } from "./codec/json.ts"
-import { encodeResult, type Steps } from "./codec/encode.ts"
-import type { Parts } from "./codec/list-bytes.ts"
-import type { Exchange } from "./exchange.ts"
+import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
+import { decodeBody, decodePatch } from "../codec/decode.ts"
+import type { Parsed } from "../codec/json.ts"
+import { encodeResult, type Steps } from "../codec/encode.ts"
+import type { Parts } from "../codec/list-bytes.ts"
+import type { Exchange } from "../call/exchange.ts"
 import {
   CUSTOM_OBJECTS,
   CUSTOM_STREAMS,
@@ -26,10 +26,10 @@ import {
   PLAIN,
   STREAMS,
   type Offer,
-} from "./codec/negotiate.ts"
-import { headerText } from "./header-text.ts"
+} from "../codec/negotiate.ts"
+import { headerText } from "../call/header-text.ts"
 import { deleteOptionsOf, optionsOf } from "./options.ts"
-import { isTrue, type RequestInfo } from "./request-info.ts"
+import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import { sendParts } from "./send-parts.ts"
 import { frameEncoder } from "./watch/watch.ts"
 import { tie, WatchStream } from "./watch/watch-stream.ts"

@@ -1,7 +1,7 @@
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import { encodeStatus } from "./codec/encode.ts"
-import type { Exchange } from "./exchange.ts"
-import { negotiate, PLAIN, type Encoding } from "./codec/negotiate.ts"
+import { encodeStatus } from "../codec/encode.ts"
+import type { Exchange } from "../call/exchange.ts"
+import { negotiate, PLAIN, type Encoding } from "../codec/negotiate.ts"
 
 /**
  * Sends a failure in the encoding that the client accepts; JSON where it accepts none that exists. Source:

@@ -3,8 +3,8 @@ import { createGzip } from "node:zlib"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { DirectBody } from "../../../pkg/runtime/http/direct-body.ts"
 import { drained } from "../../../pkg/runtime/http/pass-on.ts"
-import type { Parts } from "./codec/list-bytes.ts"
-import { acceptsGzip, type Exchange } from "./exchange.ts"
+import type { Parts } from "../codec/list-bytes.ts"
+import { acceptsGzip, type Exchange } from "../call/exchange.ts"
 import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 
 /**

@@ -11,7 +11,7 @@ import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.
 import { connectPortForward } from "../../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../../pkg/streaming/remote-command-client.ts"
 import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
-import { dialFailure } from "../http/dial-failure.ts"
+import { dialFailure } from "../proxy/dial-failure.ts"
 
 export interface KubeletClientOptions {
   /** The kubelet's host and port, as they stand in URLs of error messages. */

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import type { AdmissionAttributes, Operation } from "../admission/admission.ts"
-import type { ApiRequest } from "../request.ts"
+import type { AdmissionAttributes } from "../admission/admission.ts"
+import type { Operation } from "../webhooks/review.ts"
+import type { ApiRequest } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
 
 /** Returns the attributes of a request for admission. `name` is given when the name is not in the path. */

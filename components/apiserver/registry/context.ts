@@ -11,7 +11,7 @@ import type { ClientHistory } from "../cacher/client-history.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
 import type { FlowControl } from "../flowcontrol/flow-control.ts"
-import type { ApiRequest, ApiResult } from "../request.ts"
+import type { ApiRequest, ApiResult } from "../call/request.ts"
 import type { TemplateSharing } from "./template-sharing.ts"
 
 /** What the verbs of the registry need. */

@@ -2,7 +2,7 @@ import { Buffer, isUtf8 } from "node:buffer"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { jsonFault } from "../../../pkg/apimachinery/json/json-fault.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
-import { jsonType } from "../http/codec/type-meta.ts"
+import { jsonType } from "../codec/type-meta.ts"
 
 /** The position at which a chunked list continues. */
 export interface ListPosition {

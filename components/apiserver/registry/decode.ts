@@ -1,7 +1,7 @@
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { ApiRequest } from "../request.ts"
+import type { ApiRequest } from "../call/request.ts"
 import { foreignKind } from "./foreign-kind.ts"
 
 /**

@@ -1,7 +1,7 @@
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import type { ApiRequest } from "../request.ts"
+import type { ApiRequest } from "../call/request.ts"
 
 /**
  * Returns the object with each owner reference once, and warns about duplicates; `when` names the stage that found

@@ -10,7 +10,7 @@ import { applyMergePatch } from "../../../pkg/apimachinery/patch/merge.ts"
 import { applyStrategicMergePatch } from "../../../pkg/apimachinery/patch/strategic.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Patch } from "../../../pkg/client/client.ts"
-import type { ApiRequest } from "../request.ts"
+import type { ApiRequest } from "../call/request.ts"
 import { warnOf } from "./decode.ts"
 import { foreignKind } from "./foreign-kind.ts"
 

@@ -1,5 +1,5 @@
 import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
-import type { ApiRequest, ApiResult } from "../request.ts"
+import type { ApiRequest, ApiResult } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
 import { create } from "./verbs/create.ts"
 import { deleteOne } from "./verbs/delete.ts"

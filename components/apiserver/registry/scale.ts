@@ -3,7 +3,7 @@ import { ApiError, badRequest, invalid, methodNotSupported } from "../../../pkg/
 import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
-import type { ApiRequest, ApiResult } from "../request.ts"
+import type { ApiRequest, ApiResult } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
 import { checkName, decodeSent, inNamespace } from "./decode.ts"
 import { getStored } from "./verbs/get.ts"

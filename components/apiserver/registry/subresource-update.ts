@@ -1,6 +1,6 @@
 import { invalid, notFound, type Cause } from "../../../pkg/apimachinery/errors.ts"
 import { asKind, type KubeObject, type Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { ApiRequest } from "../request.ts"
+import type { ApiRequest } from "../call/request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
 import { guaranteedUpdate, type Outcome } from "./guaranteed-update.ts"

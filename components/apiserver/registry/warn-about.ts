@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import type { ApiRequest } from "../request.ts"
+import type { ApiRequest } from "../call/request.ts"
 
 /**
  * Tells the client what an object that is taken should not say. Nothing is worked out for components that do not hear

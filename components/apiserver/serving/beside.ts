@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
-import type { UserInfo } from "../request.ts"
+import type { UserInfo } from "../call/request.ts"
 
 /** What the port serves beside the API, before any stage of a request. */
 export interface BesideApi {

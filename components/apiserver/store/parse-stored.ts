@@ -1,7 +1,7 @@
 import { RESOURCES } from "../../../pkg/api/resources.ts"
 import { rawFieldsOf, withRawFields } from "../../../pkg/apimachinery/json/raw-fields.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { parseOwnJson } from "../http/codec/json.ts"
+import { parseOwnJson } from "../codec/json.ts"
 
 const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: rawFieldsOf(schema) })).filter(
   ({ names }) => names.length > 0,

@@ -1,8 +1,8 @@
 import { parseTraceparent } from "../../../pkg/tracing/traceparent.ts"
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
-import type { Exchange } from "../http/exchange.ts"
-import type { RequestInfo } from "../http/request-info.ts"
-import type { UserInfo } from "../request.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import type { UserInfo } from "../call/request.ts"
 import { spanName } from "./span-name.ts"
 
 /**

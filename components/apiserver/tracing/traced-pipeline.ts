@@ -1,6 +1,6 @@
 import type { Verb } from "../../../pkg/apimachinery/resource.ts"
 import { endingWith, type TraceSpan, type Tracing } from "../../../pkg/tracing/tracing.ts"
-import type { ApiRequest, ApiResult, Pipeline } from "../request.ts"
+import type { ApiRequest, ApiResult, Pipeline } from "../call/request.ts"
 import { spanName } from "./span-name.ts"
 
 /** The names of the spans in which verbs are executed. Source: apiserver pkg/endpoints/handlers. */

@@ -6,8 +6,7 @@ import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../serving/h
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { httpsCaller } from "./https-caller.ts"
-import type { Review } from "./review.ts"
-import type { AdmissionReview } from "../admission/webhooks/review.ts"
+import type { Review, AdmissionReview } from "./review.ts"
 
 const DAY_MS = 86_400_000
 const now = Date.now()

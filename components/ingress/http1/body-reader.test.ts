@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { BodyReader } from "./body-reader.ts"
-import type { Framing } from "./head.ts"
+import type { Framing } from "../messages/head.ts"
 
 /** Reads a body from `text`, which arrives in pieces of `size` bytes. */
 function read(framing: Framing, text: string, size = text.length) {

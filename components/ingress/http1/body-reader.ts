@@ -1,4 +1,4 @@
-import { isValue, MalformedMessage, parseFields, type Field, type Framing } from "./head.ts"
+import { isValue, MalformedMessage, parseFields, type Field, type Framing } from "../messages/head.ts"
 
 export interface BodyHandlers {
   data(chunk: Buffer): void

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net"
-import type { OutgoingRequest, Upstream, UpstreamHandlers } from "../proxy/messages.ts"
+import type { OutgoingRequest, Upstream, UpstreamHandlers } from "../messages/messages.ts"
 import type { Watched } from "../proxy/watchdog.ts"
 import { BodyReader } from "./body-reader.ts"
-import { parseResponseHead, type Field } from "./head.ts"
+import { parseResponseHead, type Field } from "../messages/head.ts"
 import { fieldLines, Output } from "./output.ts"
 
 const LONGEST_HEAD = 64 * 1024

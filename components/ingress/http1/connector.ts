@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import type { Endpoint, Upstream } from "../proxy/messages.ts"
+import type { Endpoint, Upstream } from "../messages/messages.ts"
 import type { Watchdog } from "../proxy/watchdog.ts"
 import { ClientConnection } from "./client-connection.ts"
 

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
 import { DirectSocket } from "../../../pkg/runtime/http/direct-socket.ts"
-import type { Field, Framing } from "./head.ts"
+import type { Field, Framing } from "../messages/head.ts"
 
 /** Up to this size the parts of a message are joined, so that they are one write and few TLS records. */
 const JOINED_BYTES = 64 * 1024

@@ -3,7 +3,7 @@ import { createServer } from "node:http2"
 import type { AddressInfo } from "node:net"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { deadPort } from "../proxy/proxy.fixtures.ts"
-import type { Upstream } from "../proxy/messages.ts"
+import type { Upstream } from "../messages/messages.ts"
 import { Watchdog } from "../proxy/watchdog.ts"
 import { Http2Connector } from "./connector.ts"
 

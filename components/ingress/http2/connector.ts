@@ -5,14 +5,14 @@ import {
   type ClientHttp2Stream,
   type IncomingHttpHeaders,
 } from "node:http2"
-import type { Field, Framing } from "../http1/head.ts"
+import type { Field, Framing } from "../messages/head.ts"
 import {
   hasBody,
   type Endpoint,
   type OutgoingRequest,
   type Upstream,
   type UpstreamHandlers,
-} from "../proxy/messages.ts"
+} from "../messages/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import { cutOff, headersOf, sendTrailers, trailersOf } from "./server-stream.ts"
 

@@ -14,10 +14,10 @@ import {
   withoutSpace,
   type Field,
   type Framing,
-} from "../http1/head.ts"
+} from "../messages/head.ts"
 import type { Exchange } from "../proxy/exchange.ts"
-import type { Origin } from "../proxy/fields.ts"
-import type { Answer, Downstream, IncomingRequest } from "../proxy/messages.ts"
+import type { Origin } from "../messages/fields.ts"
+import type { Answer, Downstream, IncomingRequest } from "../messages/messages.ts"
 
 /** Begins the exchange of a request on a stream. */
 export function serveStream(

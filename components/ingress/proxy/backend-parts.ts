@@ -1,5 +1,5 @@
 import type { BackendRef } from "../routing/target.ts"
-import type { BackendProtocol, Connector, Endpoint } from "./messages.ts"
+import type { BackendProtocol, Connector, Endpoint } from "../messages/messages.ts"
 import type { Watchdog } from "./watchdog.ts"
 
 /** What is needed to send a request to an endpoint of a backend. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { Exchange } from "./exchange.ts"
 import type { Finished } from "./proxy-parts.ts"
-import type { Downstream, IncomingRequest } from "./messages.ts"
+import type { Downstream, IncomingRequest } from "../messages/messages.ts"
 import { Mirrors } from "./mirrors.ts"
 import { Watchdog } from "./watchdog.ts"
 

@@ -11,8 +11,8 @@ import {
 } from "../routing/target.ts"
 import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
 import { normalPath } from "../routing/normal-path.ts"
-import type { Field, ResponseHead } from "../http1/head.ts"
-import { answerFields, fieldOf, requestFields, trailerFields } from "./fields.ts"
+import type { Field, ResponseHead } from "../messages/head.ts"
+import { answerFields, fieldOf, requestFields, trailerFields } from "../messages/fields.ts"
 import {
   hasBody,
   type Downstream,
@@ -21,7 +21,7 @@ import {
   type OutgoingRequest,
   type Upstream,
   type UpstreamHandlers,
-} from "./messages.ts"
+} from "../messages/messages.ts"
 import type { Copy } from "./mirrors.ts"
 import { ownResponse } from "./own-response.ts"
 import type { Watched } from "./watchdog.ts"

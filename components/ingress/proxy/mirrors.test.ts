@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { backend, client, deadPort, startProxy, type TestProxyOptions } from "./proxy.fixtures.ts"
-import type { OutgoingRequest } from "./messages.ts"
+import type { OutgoingRequest } from "../messages/messages.ts"
 import { Mirrors } from "./mirrors.ts"
 import { Watchdog } from "./watchdog.ts"
 

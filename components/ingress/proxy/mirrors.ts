@@ -1,8 +1,14 @@
 import { FairShare } from "../../../pkg/flow/fair-share.ts"
-import type { Field } from "../http1/head.ts"
+import type { Field } from "../messages/head.ts"
 import type { Mirror } from "../routing/target.ts"
 import type { BackendParts } from "./backend-parts.ts"
-import { hasBody, type Endpoint, type OutgoingRequest, type Upstream, type UpstreamHandlers } from "./messages.ts"
+import {
+  hasBody,
+  type Endpoint,
+  type OutgoingRequest,
+  type Upstream,
+  type UpstreamHandlers,
+} from "../messages/messages.ts"
 import type { Watched } from "./watchdog.ts"
 
 /** The most copies at a time, of which each namespace gets a share. More requests are passed on without a copy. */

@@ -1,7 +1,7 @@
-import type { Field } from "../http1/head.ts"
-import { fieldOf } from "./fields.ts"
-import type { Answer } from "./messages.ts"
-import { reasonOf } from "./reasons.ts"
+import type { Field } from "../messages/head.ts"
+import { fieldOf } from "../messages/fields.ts"
+import type { Answer } from "../messages/messages.ts"
+import { reasonOf } from "../messages/reasons.ts"
 
 /** A response of the proxy itself, in place of one of a backend. */
 export interface OwnResponse {

@@ -1,6 +1,6 @@
 import type { Backend, Refusal, Target } from "../routing/target.ts"
 import type { BackendParts } from "./backend-parts.ts"
-import type { Endpoint, IncomingRequest } from "./messages.ts"
+import type { Endpoint, IncomingRequest } from "../messages/messages.ts"
 import type { Mirrors } from "./mirrors.ts"
 
 /** What an exchange needs beside its request and its client. */

@@ -3,7 +3,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 import { Http1Connector } from "../http1/connector.ts"
 import { backend, client, startProxy } from "./proxy.fixtures.ts"
-import type { Upstream } from "./messages.ts"
+import type { Upstream } from "../messages/messages.ts"
 import { Watchdog } from "./watchdog.ts"
 
 const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }

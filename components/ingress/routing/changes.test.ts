@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { fieldOf } from "../proxy/fields.ts"
+import { fieldOf } from "../messages/fields.ts"
 import { changedFields, changedTarget, locationOf } from "./changes.ts"
 
 // Source: the table in the comment on HTTPPathModifier.ReplacePrefixMatch.

@@ -1,5 +1,5 @@
-import type { Field } from "../http1/head.ts"
-import type { IncomingRequest } from "../proxy/messages.ts"
+import type { Field } from "../messages/head.ts"
+import type { IncomingRequest } from "../messages/messages.ts"
 import { withoutSlashes } from "./normal-path.ts"
 import type { FieldChanges, PathChange, Redirect } from "./target.ts"
 

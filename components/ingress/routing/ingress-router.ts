@@ -1,7 +1,7 @@
 import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { Certificate, Certificates } from "../certificates.ts"
-import type { IncomingRequest } from "../proxy/messages.ts"
+import type { IncomingRequest } from "../messages/messages.ts"
 import { byAge, type Compiled } from "./compile.ts"
 import type { Problem } from "./problem.ts"
 import type { Found, FoundName, Router } from "./site.ts"

@@ -1,5 +1,5 @@
 import type { SecureContext } from "node:tls"
-import type { IncomingRequest } from "../proxy/messages.ts"
+import type { IncomingRequest } from "../messages/messages.ts"
 import { moreSpecific } from "./host-map.ts"
 import type { BackendRef, Refusal, Target } from "./target.ts"
 

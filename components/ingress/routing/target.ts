@@ -1,5 +1,5 @@
 import type { Key } from "../../../pkg/client/informer.ts"
-import type { Field } from "../http1/head.ts"
+import type { Field } from "../messages/head.ts"
 import type { Policy } from "./policy.ts"
 
 /** A port of a Service, by name or by number. */

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net"
 import type { BackendParts } from "../proxy/backend-parts.ts"
-import type { Endpoint } from "../proxy/messages.ts"
+import type { Endpoint } from "../messages/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import type { Passthrough } from "../routing/site.ts"
 import { chooseByWeight } from "../routing/target.ts"

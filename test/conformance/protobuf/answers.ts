@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import { PartialObjectMetadata } from "../../../components/apiserver/http/codec/encode.ts"
+import { PartialObjectMetadata } from "../../../components/apiserver/codec/encode.ts"
 import { builtinScheme } from "../../../pkg/api/scheme.ts"
 import type { Message } from "../../../pkg/apimachinery/field-spec.ts"
 import { f, message } from "../../../pkg/apimachinery/fields.ts"

@@ -1,6 +1,6 @@
 import { AuthorizerValue, ResourceCheck, type AuthorizationQuestion } from "../../../../pkg/cel/library/authorizer.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
-import type { UserInfo } from "../../request.ts"
+import type { UserInfo } from "../../call/request.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 
 /**

@@ -1,5 +1,5 @@
 import { Registry } from "../../../../pkg/metrics/registry.ts"
-import type { Operation } from "../admission.ts"
+import type { Operation } from "../../webhooks/review.ts"
 
 /**
  * Labels of a metric: the webhook or policy whose match conditions were evaluated, and the operation. `type` is

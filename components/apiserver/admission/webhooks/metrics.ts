@@ -1,5 +1,5 @@
 import { Registry } from "../../../../pkg/metrics/registry.ts"
-import type { Operation } from "../admission.ts"
+import type { Operation } from "../../webhooks/review.ts"
 import type { WebhookType } from "./webhook-source.ts"
 
 /** Metrics of admission webhooks, with upstream's names. Source: apiserver pkg/admission/metrics/metrics.go. */

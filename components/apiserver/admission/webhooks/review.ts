@@ -1,50 +1,6 @@
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import type { AdmissionAttributes, Operation } from "../admission.ts"
-
-/**
- * The request to a webhook and its response: AdmissionReview. Versions v1 and v1beta1 have the same fields; a v1
- * response is checked more strictly. Source: k8s.io/api admission/v1/types.go, webhook/request/admissionreview.go.
- */
-export interface AdmissionReview {
-  readonly apiVersion: ReviewVersion
-  readonly kind: "AdmissionReview"
-  readonly request: AdmissionRequest
-}
-export type ReviewVersion = "admission.k8s.io/v1" | "admission.k8s.io/v1beta1"
-
-interface GroupVersionKind {
-  readonly group: string
-  readonly version: string
-  readonly kind: string
-}
-interface GroupVersionResource {
-  readonly group: string
-  readonly version: string
-  readonly resource: string
-}
-
-export interface AdmissionRequest {
-  readonly uid: string
-  readonly kind: GroupVersionKind
-  readonly resource: GroupVersionResource
-  readonly subResource?: string
-  readonly requestKind: GroupVersionKind
-  readonly requestResource: GroupVersionResource
-  readonly requestSubResource?: string
-  readonly name?: string
-  readonly namespace?: string
-  readonly operation: Operation
-  readonly userInfo: {
-    readonly username: string
-    readonly uid?: string
-    readonly groups?: readonly string[]
-    readonly extra?: Readonly<Record<string, readonly string[]>>
-  }
-  readonly object: unknown
-  readonly oldObject: unknown
-  readonly dryRun: boolean
-  readonly options: unknown
-}
+import type { AdmissionAttributes } from "../admission.ts"
+import type { AdmissionReview, GroupVersionKind, ReviewVersion } from "../../webhooks/review.ts"
 
 /** The response of a webhook after it was checked. */
 export interface AdmissionResponse {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { startHttpServer, type Answer } from "../../serving/http-server.fixtures.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
-import type { ConversionReview } from "./review.ts"
+import type { ConversionReview } from "../../webhooks/review.ts"
 import {
   converted,
   FAILURES,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { pathsOf } from "../../../../pkg/apimachinery/patch/apply/fieldset.ts"
 import { startHttpServer } from "../../serving/http-server.fixtures.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
-import type { ConversionReview } from "./review.ts"
+import type { ConversionReview } from "../../webhooks/review.ts"
 
 /**
  * Field managers that write an object in different versions of its kind. The expected values are the responses of a

@@ -1,5 +1,5 @@
 /** Replies of conversion webhooks: good ones, and those that the API server refuses. */
-import type { ConversionReview } from "./review.ts"
+import type { ConversionReview } from "../../webhooks/review.ts"
 
 export const GROUP = "conversion.example.com"
 

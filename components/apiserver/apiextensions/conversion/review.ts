@@ -1,23 +1,5 @@
 import { isJsonObject } from "../../../../pkg/apimachinery/json/json-value.ts"
-import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-
-/**
- * The request to a conversion webhook: ConversionReview. Versions v1 and v1beta1 have the same fields; a v1 response is
- * checked more strictly. Source: apiextensions-apiserver pkg/apis/apiextensions/v1/types.go.
- */
-export interface ConversionReview {
-  readonly apiVersion: ConversionReviewVersion
-  readonly kind: "ConversionReview"
-  readonly request: ConversionRequest
-}
-export type ConversionReviewVersion = "apiextensions.k8s.io/v1" | "apiextensions.k8s.io/v1beta1"
-
-export interface ConversionRequest {
-  readonly uid: string
-  /** The `<group>/<version>` to convert to. */
-  readonly desiredAPIVersion: string
-  readonly objects: readonly KubeObject[]
-}
+import type { ConversionReview, ConversionReviewVersion } from "../../webhooks/review.ts"
 
 /** Returns the first version in the webhook's list that this server supports; undefined when there is none. */
 export function conversionReviewVersion(versions: readonly string[]): ConversionReviewVersion | undefined {

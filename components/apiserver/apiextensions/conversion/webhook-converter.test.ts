@@ -3,7 +3,7 @@ import type { CustomResourceDefinition } from "../../../../pkg/api/apiextensions
 import { seededRandom } from "../../../../pkg/clock/random.ts"
 import { realClock } from "../../../../pkg/clock/real.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
-import type { ConversionReview } from "./review.ts"
+import type { ConversionReview } from "../../webhooks/review.ts"
 import { webhookConverter } from "./webhook-converter.ts"
 
 test("thousands of objects are converted in their order, one review in a turn, and a few reviews at once", async () => {

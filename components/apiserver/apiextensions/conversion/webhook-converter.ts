@@ -7,7 +7,8 @@ import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistrat
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { checkedConversion, conversionFailure, shownKind } from "./converted-object.ts"
 import type { ConversionFailureType, ConversionMetrics } from "./metrics.ts"
-import { conversionReviewVersion, convertedObjects, type ConversionReview } from "./review.ts"
+import { conversionReviewVersion, convertedObjects } from "./review.ts"
+import type { ConversionReview } from "../../webhooks/review.ts"
 import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 export interface ConverterOptions {

@@ -3,7 +3,7 @@ import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Storage } from "../../../../pkg/storage/storage.ts"
 import { storagePrefix } from "../../cacher/view.ts"
-import type { ResourceAttributes } from "../../request.ts"
+import type { ResourceAttributes } from "../../call/request.ts"
 
 /** Bytes of objects that one seat stands for. Source: apiserver pkg/util/flowcontrol/request/list_work_estimator.go. */
 const BYTES_PER_SEAT = 100_000

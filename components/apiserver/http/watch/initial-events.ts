@@ -1,5 +1,5 @@
 import type { Clock } from "../../../../pkg/clock/clock.ts"
-import { WatchBatch, type WatchFrame } from "../../cacher/frame.ts"
+import { WatchBatch, type WatchFrame } from "../../call/frame.ts"
 
 /**
  * Most bytes of events that wait for a slow client. Beyond it the watch is closed, and the client resumes or lists

@@ -6,9 +6,9 @@ import type { DirectSocket } from "../../../../pkg/runtime/http/direct-socket.ts
 import type { ServerAnswer } from "../../../../pkg/runtime/http/server-request.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { drained } from "../../../../pkg/runtime/http/pass-on.ts"
-import type { WatchBatch, WatchFrame } from "../../cacher/frame.ts"
-import type { WatchSink } from "../../request.ts"
-import type { Exchange } from "../exchange.ts"
+import type { WatchBatch, WatchFrame } from "../../call/frame.ts"
+import type { WatchSink } from "../../call/request.ts"
+import type { Exchange } from "../../call/exchange.ts"
 import { InitialEvents, MAX_BEHIND_BYTES, type Outlet } from "./initial-events.ts"
 import type { FrameEncoder } from "./watch.ts"
 

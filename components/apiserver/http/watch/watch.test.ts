@@ -2,8 +2,8 @@ import { expect, test } from "bun:test"
 import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import { StoredObject } from "../../../../pkg/storage/stored-object.ts"
-import { WatchBatch, WatchFrame } from "../../cacher/frame.ts"
-import type { Accepted } from "../codec/negotiate.ts"
+import { WatchBatch, WatchFrame } from "../../call/frame.ts"
+import type { Accepted } from "../../codec/negotiate.ts"
 import { frameEncoder } from "./watch.ts"
 
 const encoderOf = (accepted: Partial<Accepted> = {}) =>

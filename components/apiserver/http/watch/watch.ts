@@ -5,9 +5,9 @@ import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { StatusMessage } from "../../../../pkg/apimachinery/status.ts"
 import { tableOf } from "../../../../pkg/apimachinery/table/table.ts"
 import { chunkOf } from "../../../../pkg/runtime/http/chunked-body.ts"
-import type { WatchBatch, WatchFrame } from "../../cacher/frame.ts"
-import { PartialObjectMetadata, partial } from "../codec/encode.ts"
-import { MEDIA_TYPE, type Accepted } from "../codec/negotiate.ts"
+import type { WatchBatch, WatchFrame } from "../../call/frame.ts"
+import { PartialObjectMetadata, partial } from "../../codec/encode.ts"
+import { MEDIA_TYPE, type Accepted } from "../../codec/negotiate.ts"
 
 /**
  * Encodes the frames of watches. Watchers with the same form share the encoder, so each frame and batch is encoded

@@ -7,7 +7,7 @@ import { managerOf, trackUpdate, type ChangedBy } from "../../../../pkg/apimachi
 import { trackUpdateIn } from "../../../../pkg/apimachinery/patch/apply/track-versions.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../pkg/clock/clock.ts"
-import type { ApiRequest } from "../../request.ts"
+import type { ApiRequest } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { MOST_BYTES } from "../object-size.ts"
 import { inNamespace, warnOf } from "../decode.ts"

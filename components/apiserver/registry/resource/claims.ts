@@ -11,7 +11,7 @@ import type { Storage } from "../../../../pkg/storage/storage.ts"
 import { authorize } from "../../authorization/authorize.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
 import { storageKey } from "../../cacher/view.ts"
-import type { ApiRequest } from "../../request.ts"
+import type { ApiRequest } from "../../call/request.ts"
 import type { KindHooks } from "../context.ts"
 
 /**

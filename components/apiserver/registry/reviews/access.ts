@@ -14,7 +14,7 @@ import { badRequest, invalid } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
 import { nodeOf } from "../../authorization/node.ts"
-import type { ApiRequest, UserInfo } from "../../request.ts"
+import type { ApiRequest, UserInfo } from "../../call/request.ts"
 import type { KindHooks } from "../context.ts"
 
 interface Question extends KubeObject {

@@ -7,7 +7,7 @@ import { TokenReview } from "../../../../pkg/api/authentication/v1/tokenreview.t
 import { badRequest } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../../pkg/clock/clock.ts"
-import type { UserInfo } from "../../request.ts"
+import type { UserInfo } from "../../call/request.ts"
 import type { KindHooks } from "../context.ts"
 
 /** Authenticates a token by the chain of token authenticators. */

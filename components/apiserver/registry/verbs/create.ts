@@ -7,7 +7,7 @@ import { validateObject } from "../../../../pkg/apimachinery/validation/validate
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../../admission/admission.ts"
 import { keepingOf, storageKey, viewOf } from "../../cacher/view.ts"
-import type { ApiRequest, ApiResult } from "../../request.ts"
+import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import { aboutWhole, admissionAttributes } from "../admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "../context.ts"
 import { decodeBody, emptyStatus, inNamespace } from "../decode.ts"

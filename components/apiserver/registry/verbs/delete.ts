@@ -2,7 +2,7 @@ import { conflict, forbidden, invalid, notFound, type Status } from "../../../..
 import { invalidValue, notSupported } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
-import type { ApiRequest, ApiResult, RequestOptions } from "../../request.ts"
+import type { ApiRequest, ApiResult, RequestOptions } from "../../call/request.ts"
 import { aboutWhole, admissionAttributes } from "../admission-attributes.ts"
 import type { RegistryContext } from "../context.ts"
 import { unstored } from "../unstored.ts"

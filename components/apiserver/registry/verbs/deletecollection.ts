@@ -1,5 +1,5 @@
 import { isNotFound } from "../../../../pkg/apimachinery/errors.ts"
-import type { ApiRequest, ApiResult } from "../../request.ts"
+import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { checkOptions, deleteObject } from "./delete.ts"
 import { list } from "./list.ts"

@@ -2,7 +2,7 @@ import { notFound } from "../../../../pkg/apimachinery/errors.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import { checkNotFuture, versionOfRead } from "../../cacher/resource-version.ts"
 import { storageKey, viewOf } from "../../cacher/view.ts"
-import type { ApiRequest, ApiResult } from "../../request.ts"
+import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 
 /**

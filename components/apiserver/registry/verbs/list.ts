@@ -7,7 +7,7 @@ import { checkListOptions, checkNotFuture, versionOfList } from "../../cacher/re
 import { selectionOf, type Selection } from "../../cacher/selection.ts"
 import { listAt, pageAt } from "../../cacher/snapshot.ts"
 import { ShownObject, storageKey, storagePrefix, viewOf, type ShowsAtOnce } from "../../cacher/view.ts"
-import type { ApiRequest, ApiResult } from "../../request.ts"
+import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { decodeToken, encodeToken, type ListPosition } from "../continue-token.ts"
 import { nextTurn } from "../../../../pkg/clock/next-turn.ts"

@@ -1,6 +1,6 @@
 import { badRequest } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-import type { ApiRequest, ApiResult } from "../../request.ts"
+import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { checkName, inNamespace } from "../decode.ts"
 import { applyFields, recordUpdate } from "../managed-fields/managed-fields.ts"

@@ -13,7 +13,7 @@ import { validateObjectUpdate } from "../../../../pkg/apimachinery/validation/va
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import { storageKey, viewOf } from "../../cacher/view.ts"
 import { authorize } from "../../authorization/authorize.ts"
-import type { ApiRequest, ApiResult, ResourceAttributes } from "../../request.ts"
+import type { ApiRequest, ApiResult, ResourceAttributes } from "../../call/request.ts"
 import { admissionAttributes } from "../admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "../context.ts"
 import { createObject } from "./create.ts"

@@ -2,7 +2,7 @@ import { ApiError, methodNotSupported } from "../../../../pkg/apimachinery/error
 import type { Watch } from "../../../../pkg/client/client.ts"
 import { checkListOptions, checkNotFuture, versionOfRead } from "../../cacher/resource-version.ts"
 import { selectionOf } from "../../cacher/selection.ts"
-import type { ApiRequest, WatchSink } from "../../request.ts"
+import type { ApiRequest, WatchSink } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 
 /** How often watches hear how far the log is. Source: cacher.go defaultBookmarkFrequency. */

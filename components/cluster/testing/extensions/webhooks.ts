@@ -1,6 +1,10 @@
-import type { AdmissionRequest, AdmissionReview } from "../../../apiserver/admission/webhooks/review.ts"
-import type { ConversionRequest, ConversionReview } from "../../../apiserver/apiextensions/conversion/review.ts"
-import type { Review } from "../../../apiserver/webhooks/review.ts"
+import type {
+  Review,
+  AdmissionRequest,
+  AdmissionReview,
+  ConversionRequest,
+  ConversionReview,
+} from "../../../apiserver/webhooks/review.ts"
 import { failedPost, type WebhookCaller } from "../../../apiserver/webhooks/webhook-caller.ts"
 import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"

@@ -1,7 +1,7 @@
 import { ApiError, type Reason } from "../../../../pkg/apimachinery/errors.ts"
 import type { Watch } from "../../../../pkg/client/client.ts"
 import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
-import type { ApiRequest, Pipeline, WatchSink } from "../../../apiserver/request.ts"
+import type { ApiRequest, Pipeline, WatchSink } from "../../../apiserver/call/request.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 
 /** Selects requests. A field that is left out matches all; a list matches any of its members. */

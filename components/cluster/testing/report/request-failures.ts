@@ -1,6 +1,6 @@
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
-import type { ApiRequest } from "../../../apiserver/request.ts"
+import type { ApiRequest } from "../../../apiserver/call/request.ts"
 import { shortUser, type Moment } from "./moment.ts"
 
 /** How many failures are kept; the oldest are dropped. */

@@ -1,4 +1,4 @@
-import type { IncomingRequest } from "../../proxy/messages.ts"
+import type { IncomingRequest } from "../../messages/messages.ts"
 import { HostMap } from "../../routing/host-map.ts"
 import type { Found, FoundName, Passthrough, Router } from "../../routing/site.ts"
 import type { Refusal } from "../../routing/target.ts"

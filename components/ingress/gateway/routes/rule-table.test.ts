@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
-import { fieldOf } from "../../proxy/fields.ts"
-import type { IncomingRequest } from "../../proxy/messages.ts"
+import { fieldOf } from "../../messages/fields.ts"
+import type { IncomingRequest } from "../../messages/messages.ts"
 import { isRefusal, type Target } from "../../routing/target.ts"
 import { patternOf } from "./pattern.ts"
 import { RuleTable, type RuleMatch } from "./rule-table.ts"

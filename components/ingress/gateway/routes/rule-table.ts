@@ -1,4 +1,4 @@
-import type { IncomingRequest } from "../../proxy/messages.ts"
+import type { IncomingRequest } from "../../messages/messages.ts"
 import { withoutSlashes } from "../../routing/normal-path.ts"
 import type { Refusal, Target } from "../../routing/target.ts"
 import type { Pattern } from "./pattern.ts"

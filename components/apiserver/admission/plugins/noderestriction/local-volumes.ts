@@ -18,7 +18,7 @@ import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import { MEMBERSHIP_EXTRA, membershipOfUri } from "../../../../../pkg/pki/node-membership.ts"
 import { reachedFrom } from "../../../../../pkg/provisioner/volume-maker.ts"
-import type { UserInfo } from "../../../request.ts"
+import type { UserInfo } from "../../../call/request.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 

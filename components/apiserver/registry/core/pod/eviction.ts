@@ -6,7 +6,7 @@ import { ApiError, badRequest, notFound, type Status } from "../../../../../pkg/
 import { fromLabelSelector } from "../../../../../pkg/apimachinery/selectors/labels.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import { transitionTime } from "../../../../../pkg/pods/pod-state.ts"
-import type { ApiRequest, ApiResult, RequestOptions } from "../../../request.ts"
+import type { ApiRequest, ApiResult, RequestOptions } from "../../../call/request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
 import { checkPreconditions, deleteObject } from "../../verbs/delete.ts"

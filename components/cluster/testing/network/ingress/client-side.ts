@@ -1,7 +1,7 @@
-import type { Field } from "../../../../ingress/http1/head.ts"
-import { fieldOf } from "../../../../ingress/proxy/fields.ts"
+import type { Field } from "../../../../ingress/messages/head.ts"
+import { fieldOf } from "../../../../ingress/messages/fields.ts"
 import type { Exchange } from "../../../../ingress/proxy/exchange.ts"
-import type { Answer, Downstream, IncomingRequest } from "../../../../ingress/proxy/messages.ts"
+import type { Answer, Downstream, IncomingRequest } from "../../../../ingress/messages/messages.ts"
 import { ConnectionError } from "../../../../kubelet/runtime/simulated/machine/connection-error.ts"
 import { ReceiveBuffer } from "../../../../kubelet/runtime/simulated/machine/receive-buffer.ts"
 

@@ -1,12 +1,12 @@
+import { fieldOf } from "../../../../ingress/messages/fields.ts"
 import { errorMessage } from "../../../../../pkg/errors/error-message.ts"
-import { fieldOf } from "../../../../ingress/proxy/fields.ts"
 import type {
   Connector,
   Endpoint,
   OutgoingRequest,
   Upstream,
   UpstreamHandlers,
-} from "../../../../ingress/proxy/messages.ts"
+} from "../../../../ingress/messages/messages.ts"
 import type { SimulatedNetwork } from "../../../../kubelet/runtime/simulated/machine/network.ts"
 
 /** Longer than the proxy waits for anything, in milliseconds: its own deadlines decide. */

@@ -1,0 +1,53 @@
+/** The field managers of the bootstrap objects. The expected values are those of Kubernetes 1.36.2. */
+import { expect, test } from "bun:test"
+import { ClusterRole, FlowSchema, Namespace, startCluster } from "../cluster/testing/testing.ts"
+import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
+
+const managersOf = ({ metadata }: KubeObject) =>
+  metadata.managedFields?.map(({ manager, operation, subresource, fieldsV1 }) => ({
+    by: [manager, operation, ...(subresource === undefined ? [] : [subresource])].join(" "),
+    fields: fieldsV1,
+  }))
+
+test("bootstrap objects are managed by the API server, and fields that are applied later by the manager that applied them", async () => {
+  await using cluster = await startCluster()
+  const { client } = cluster
+  const server = "kube-apiserver Update"
+  const annotated = (name: string) => ({ "f:annotations": { ".": {}, [`f:${name}`]: {} } })
+  expect(managersOf(await client.get(Namespace, { name: "default" }))).toEqual([
+    { by: server, fields: { "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/metadata.name": {} } } } },
+  ])
+  expect(managersOf(await client.get(PriorityClass, { name: "system-node-critical" }))).toEqual([
+    { by: server, fields: { "f:description": {}, "f:preemptionPolicy": {}, "f:value": {} } },
+  ])
+  expect(managersOf(await client.get(ClusterRole, { name: "admin" }))).toEqual([
+    { by: "clusterrole-aggregation-controller Apply", fields: { "f:rules": {} } },
+    {
+      by: server,
+      fields: {
+        "f:aggregationRule": { ".": {}, "f:clusterRoleSelectors": {} },
+        "f:metadata": {
+          ...annotated("rbac.authorization.kubernetes.io/autoupdate"),
+          "f:labels": { ".": {}, "f:kubernetes.io/bootstrapping": {} },
+        },
+      },
+    },
+  ])
+  const condition = ["lastTransitionTime", "message", "reason", "status", "type"].map((name) => [`f:${name}`, {}])
+  expect(managersOf(await client.get(FlowSchema, { name: "probes" }))).toEqual([
+    {
+      by: "api-priority-and-fairness-config-consumer-v1 Apply status",
+      fields: {
+        "f:status": { "f:conditions": { 'k:{"type":"Dangling"}': { ".": {}, ...Object.fromEntries(condition) } } },
+      },
+    },
+    {
+      by: "api-priority-and-fairness-config-producer-v1 Update",
+      fields: {
+        "f:metadata": annotated("apf.kubernetes.io/autoupdate-spec"),
+        "f:spec": { "f:matchingPrecedence": {}, "f:priorityLevelConfiguration": { "f:name": {} }, "f:rules": {} },
+      },
+    },
+  ])
+})
