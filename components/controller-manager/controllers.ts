@@ -80,8 +80,8 @@ export interface ControllersConfig {
   readonly certify: Certify
   /** Feature gates; all on unless given. */
   readonly features?: Features
-  /** Whether nodes are simulated, and so are the volumes provisioned for claims. */
-  readonly simulatedVolumes?: boolean
+  /** Whether volumes are created for simulated nodes: of every class, except of those with these provisioners. */
+  readonly simulatedVolumes?: false | { readonly except: readonly string[] }
   /** Ports of the nodes that load balancers do not get; none unless given. */
   readonly occupiedPorts?: OccupiedPorts
   /** The range of pod addresses, e.g. 10.42.0.0/16, or one of each family with the primary one first. */
@@ -145,6 +145,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     )
   const namespaced = () =>
     all().filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
+  const simulated = simulatedVolumes(config.simulatedVolumes ? config.simulatedVolumes.except : [])
   return [
     entry("service-account-controller", serviceAccountController),
     entry(undefined, serviceAccountTokens(config)),
@@ -194,11 +195,11 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("ephemeral-volume-controller", ephemeralVolumes),
     entry("resource-claim-controller", claimsOfPods),
     entry("resource-claim-controller", claimReservations),
-    ...(config.simulatedVolumes === true
+    ...(config.simulatedVolumes
       ? [
-          entry("persistent-volume-binder", provisioner("simulated-volume-controller", simulatedVolumes)),
-          entry("persistent-volume-binder", reclaimer("simulated-volume-reclaimer", simulatedVolumes)),
-          entry("persistent-volume-binder", resizer("simulated-volume-resizer", simulatedVolumes)),
+          entry("persistent-volume-binder", provisioner("simulated-volume-controller", simulated)),
+          entry("persistent-volume-binder", reclaimer("simulated-volume-reclaimer", simulated)),
+          entry("persistent-volume-binder", resizer("simulated-volume-resizer", simulated)),
         ]
       : []),
     entry("pvc-protection-controller", claimProtection),

@@ -13,6 +13,7 @@ import { AdmissionGate } from "./node/gate.ts"
 import { Backoff } from "./model/backoff.ts"
 import type { KubeletContext } from "./context.ts"
 import type { KubeletConfig } from "./model/config.ts"
+import { reportCsiNode } from "./volumes/csi/csi-node.ts"
 import { DeviceManager } from "./devicemanager/device-manager.ts"
 import { DraManager } from "./dra/dra-manager.ts"
 import { nodeDrivers } from "./dra/node-drivers.ts"
@@ -173,6 +174,7 @@ class RunningKubelet implements Component {
     this.#unregister = this.#nodes.registerLate(config.nodeName, connector)
     await this.#listen(running, connector)
     if (running.stopping.signal.aborted) return
+    await running.volumes.restore()
     await running.node.prepare()
     await Promise.all([
       running.dra.start(),
@@ -185,7 +187,10 @@ class RunningKubelet implements Component {
     // The pods and the node start independently of each other.
     await Promise.all([running.node.start(signal), running.workers.start()])
     running.staticPods.mirrorAll()
-    const { dra, workers, cache } = running
+    const { dra, workers, cache, node } = running
+    const reportDrivers = () => reportCsiNode(running.context, () => node.node, stopping.signal)
+    if (this.#runtime.csi !== undefined)
+      this.#component.spawn("CSI drivers of the node", reportDrivers, stopping.signal)
     this.#component.spawn("devices of pods that ended", () =>
       dra.reconcile((uid) => workers.get(uid) !== undefined || cache.get(uid) !== undefined),
     )
@@ -280,7 +285,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const cache = new RuntimeCache(context)
   const status = new StatusManager(context)
   const images = new ImageManager(context, () => node.wake())
-  const volumes = createVolumeManager(context, images)
+  const volumes = createVolumeManager(context, images, () => node.wake())
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
   const volumeUsages = new VolumeUsages(context, volumes)
@@ -299,7 +304,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumeUsages }))
     context.spawn("eviction", () => eviction.relieve(observations))
   }
-  const node: NodeReporter = new NodeReporter(context, measured, devices)
+  const node: NodeReporter = new NodeReporter(context, measured, devices, volumes)
   const lease = new NodeLease(
     context,
     () => node.node,

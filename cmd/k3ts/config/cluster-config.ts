@@ -72,7 +72,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?:
     controllers: disable.includes("controller-manager")
       ? false
       : {
-          simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED,
+          simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED ? { except: [] } : false,
           disabled: new Set(disable.includes("servicelb") ? ["service-lb-controller"] : []),
           occupiedPorts: occupiedPorts(flags),
           nodeLifecycle: nodeLifecycleOf(flags),

@@ -5,7 +5,7 @@
 import { z } from "zod"
 import type { ImageBehaviour } from "../../../components/kubelet/runtime/simulated/containers/behaviour.ts"
 import type { Cluster } from "../../../components/cluster/testing/cluster.ts"
-import type { Fault } from "../../../components/cluster/testing/faults/faults.ts"
+import type { Fault } from "../../../components/cluster/testing/faults/storage-faults.ts"
 import type { WaitCondition } from "../../../components/cluster/testing/verbs/wait-for.ts"
 import type { Reason } from "../../../pkg/apimachinery/errors.ts"
 

@@ -7,6 +7,7 @@ import { DEVICE_PLUGINS_FOLDER } from "../../kubelet/devicemanager/plugin-socket
 import { POD_RESOURCES_FOLDER } from "../../kubelet/podresources/pod-resources.ts"
 import { createKubelet, kubeletFolders, type KubeletOptions } from "../../kubelet/kubelet.ts"
 import type { KubeletTuning } from "../../kubelet/model/tuning.ts"
+import type { SimulatedDriver } from "../../kubelet/runtime/simulated/csi/simulated-driver.ts"
 import { ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
 import { SimulatedNetwork } from "../../kubelet/runtime/simulated/machine/network.ts"
 import { createSimulatedRuntime, type SimulatedRuntime } from "../../kubelet/runtime/simulated/simulated-runtime.ts"
@@ -42,11 +43,13 @@ export interface SimulatedMachineOptions {
   readonly podCidrs: readonly string[]
   readonly behaviours: ImageBehaviours
   readonly network: SimulatedNetwork
+  /** The CSI drivers of the cluster; none by default. */
+  readonly csiDrivers?: readonly SimulatedDriver[]
 }
 
 /** Creates a machine in memory: its files, images and containers survive a restart of its kubelet. */
 export function simulatedMachine(options: SimulatedMachineOptions): SimulatedRuntime {
-  const { spec, tools, informers, podCidrs, behaviours, network } = options
+  const { spec, tools, informers, podCidrs, behaviours, network, csiDrivers = [] } = options
   const { clock, random } = tools
   return createSimulatedRuntime({
     name: spec.name,
@@ -58,6 +61,7 @@ export function simulatedMachine(options: SimulatedMachineOptions): SimulatedRun
     random,
     behaviours,
     network,
+    csiDrivers,
     podCidrs: () => informers.of(Node).get(spec.name)?.spec.podCIDRs ?? podCidrs,
   })
 }

@@ -40,7 +40,10 @@ export interface AssemblyOptions {
   readonly rules: RequestRules
   readonly historyMs: number
   readonly frozen: Frozen
-  readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks" | "extensionServers" | "network">
+  readonly options: Pick<
+    ClusterOptions,
+    "components" | "admission" | "webhooks" | "extensionServers" | "network" | "csiDrivers"
+  >
   readonly features: Features
   /** Addresses of pods. */
   readonly addresses: ClusterAddresses
@@ -106,7 +109,7 @@ export class Assembly implements ControlPlane {
         controllers === false
           ? false
           : {
-              simulatedVolumes: true,
+              simulatedVolumes: { except: Object.keys(options.options.csiDrivers ?? {}) },
               ...(autoscalerSyncMs === undefined ? {} : { autoscalerSyncMs }),
               ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
             },

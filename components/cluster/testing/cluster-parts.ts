@@ -1,4 +1,5 @@
 import { ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
+import type { SimulatedDriver } from "../../kubelet/runtime/simulated/csi/simulated-driver.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { seededRandom, type Random } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -28,6 +29,7 @@ import { addressesWith } from "./network/network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { TraceCollector } from "./history/traces.ts"
 import { RequestFailures } from "./report/request-failures.ts"
+import { csiDrivers } from "./storage/csi-drivers.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./options/seed.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
@@ -63,6 +65,8 @@ export interface ClusterParts {
   readonly network: ClusterNetwork
   readonly faults: Faults
   readonly images: ImageBehaviours
+  /** The simulated CSI drivers, by name. */
+  readonly csiDrivers: ReadonlyMap<string, SimulatedDriver>
   /** Undefined unless traces are wanted. */
   readonly traces: TraceCollector | undefined
   /** The nodes that the cluster starts with. */
@@ -171,11 +175,13 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
         })
   const assembly: ControlPlane = servers ?? new Assembly({ ...one, storage, clock })
   const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))
+  const drivers = csiDrivers(options.csiDrivers)
   const nodes: Nodes = new Nodes({
     assembly,
     clock,
     driver,
     images,
+    csiDrivers: [...drivers.values()],
     kubelets: options.components?.kubelet !== false,
     client: assembly.clientFor(ADMIN.name, ADMIN.groups),
     signal: ending.signal,
@@ -197,6 +203,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const faults: Faults = new Faults({
     clock,
     nodes: nodes.simulated,
+    csiDrivers: drivers,
     network,
     rules,
     driver,
@@ -224,6 +231,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     network,
     faults,
     images,
+    csiDrivers: drivers,
     traces,
     specs,
     ending,

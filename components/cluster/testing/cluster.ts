@@ -25,6 +25,7 @@ import type { NodeOptions } from "./options/node-spec.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 import { runController } from "./run-controller.ts"
+import { startCsiDrivers } from "./storage/start-drivers.ts"
 import { servedKind } from "./served-kind.ts"
 import { testClient, type TestClient } from "./verbs/test-client.ts"
 import type { Acting } from "./verbs/verbs.ts"
@@ -106,6 +107,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     ])
     await driver.ended(() => "startCluster waits for components and nodes to start", starting)
     await driver.ended(() => "startCluster waits for the network to start", network.start())
+    await driver.ended(() => "startCluster waits for the CSI drivers", startCsiDrivers(this.#parts, this.#stops))
     await this.#settle()
     this.#parts.started()
     if (preload !== undefined) await this.apply(preload)

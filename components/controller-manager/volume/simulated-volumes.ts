@@ -7,11 +7,12 @@ const HOSTNAME = "kubernetes.io/hostname"
 /**
  * Provisions volumes of every class for simulated nodes, so that manifests with a cloud's classes work in tests.
  * Volumes of `local-path` are bound to one node, as on real nodes; others can be used in the node's zone, or everywhere
- * when nodes have no zones.
+ * when nodes have no zones. `others` are provisioners whose volumes somebody else makes.
  */
-export const simulatedVolumes: VolumeMaker = {
+export const simulatedVolumes = (others: readonly string[]): VolumeMaker => ({
   name: "k3ts.dev/simulated",
-  serves: (provisioner) => provisioner !== "" && !provisioner.startsWith("kubernetes.io/"),
+  serves: (provisioner) =>
+    provisioner !== "" && !provisioner.startsWith("kubernetes.io/") && !others.includes(provisioner),
   reaches: () => true,
   make: async ({ claim, node, storageClass: { provisioner } }) => {
     const label = provisioner === LOCAL_PATH ? HOSTNAME : ZONE
@@ -24,4 +25,4 @@ export const simulatedVolumes: VolumeMaker = {
     }
   },
   remove: async () => {},
-}
+})

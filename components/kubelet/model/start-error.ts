@@ -47,3 +47,17 @@ export class VolumeError extends Error {
     super(message, options)
   }
 }
+
+/** A step of a volume of a CSI driver failed. The message is that of the event FailedMount. */
+export class MountError extends Error {
+  override readonly name = "MountError"
+  /** `volume` is the name of the PersistentVolume. Source: pkg/volume/util/operationexecutor GenerateError. */
+  constructor(step: "MountDevice" | "SetUp", volume: string, why: string) {
+    super(`MountVolume.${step} failed for volume ${JSON.stringify(volume)} : ${why}`)
+  }
+}
+
+/** The volume is not attached to the node yet. The pod waits without an event: the attacher tells what is wrong. */
+export class NotAttached extends Error {
+  override readonly name = "NotAttached"
+}

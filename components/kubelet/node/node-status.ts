@@ -34,6 +34,13 @@ export const EMPTY_INFO: NodeStatus["nodeInfo"] = {
   architecture: "",
 }
 
+/** What pods have of the node. */
+export interface NodeUse {
+  readonly devices: NodeResources
+  /** The volumes that are attached or are to be, by name; undefined where the kubelet does not know. */
+  readonly volumesInUse: readonly string[] | undefined
+}
+
 /**
  * Returns the status of the node now. `before` is the stored status: resources and times that others wrote are kept.
  * Source: pkg/kubelet/nodestatus/setters.go.
@@ -42,7 +49,7 @@ export async function readNodeStatus(
   context: KubeletContext,
   before: NodeStatus,
   pressure: Pressure,
-  devices: NodeResources,
+  { devices, volumesInUse }: NodeUse,
 ): Promise<Partial<NodeStatus>> {
   const { runtime, config, clock } = context
   const [{ problems, version, handlers, features }, images, disk] = await Promise.all([
@@ -74,6 +81,10 @@ export async function readNodeStatus(
       kubeProxyVersion: "",
     },
     images,
+    // An empty list is sent only in place of another one: it is not stored.
+    ...(volumesInUse === undefined || (volumesInUse.length === 0 && (before.volumesInUse ?? []).length === 0)
+      ? {}
+      : { volumesInUse }),
     ...(handlers.length === 0 ? {} : { runtimeHandlers: handlers }),
     ...(features === undefined ? {} : { features }),
   }

@@ -8,6 +8,7 @@ import { OWN_PORTS } from "../../../pkg/component/own-ports.ts"
 import { SyncRunner } from "../../../pkg/component/sync-runner.ts"
 import type { KubeletContext } from "../context.ts"
 import type { DeviceManager } from "../devicemanager/device-manager.ts"
+import type { VolumeManager } from "../volumes/volume-manager.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { LastingPressure } from "./lasting-pressure.ts"
@@ -39,6 +40,7 @@ export class NodeReporter {
   readonly #context: KubeletContext
   readonly #stopping = new AbortController()
   readonly #devices: Pick<DeviceManager, "amounts">
+  readonly #volumes: Pick<VolumeManager, "inUse">
   readonly #onMeasured: (observations: Observations) => void
   readonly #informer: Informer<Node>
   /** The Node as the kubelet would create it, for pod admission before the API has it. */
@@ -62,9 +64,11 @@ export class NodeReporter {
     context: KubeletContext,
     onMeasured: (observations: Observations) => void,
     devices: Pick<DeviceManager, "amounts">,
+    volumes: Pick<VolumeManager, "inUse">,
   ) {
     this.#context = context
     this.#devices = devices
+    this.#volumes = volumes
     this.#onMeasured = onMeasured
     // The informer starts early, so that the Node is known when the first pod is checked.
     this.#informer = context.informers.of(Node)
@@ -217,7 +221,10 @@ export class NodeReporter {
       },
       status: {
         ...before,
-        ...(await readNodeStatus(this.#context, before, this.#pressure, this.#devices.amounts(undefined))),
+        ...(await readNodeStatus(this.#context, before, this.#pressure, {
+          devices: this.#devices.amounts(undefined),
+          volumesInUse: undefined,
+        })),
       },
     }
   }
@@ -256,7 +263,10 @@ export class NodeReporter {
     const { client, clock, config } = this.#context
     const known = this.node!
     const before = known.status
-    const status = await readNodeStatus(this.#context, before, this.#pressure, this.#devices.amounts(before.capacity))
+    const status = await readNodeStatus(this.#context, before, this.#pressure, {
+      devices: this.#devices.amounts(before.capacity),
+      volumesInUse: this.#volumes.inUse(),
+    })
     const now = clock.now()
     this.#lookAgainUntilReady(status, now)
     const same = deepEqual(comparable(before), comparable({ ...before, ...status }))

@@ -13,7 +13,7 @@ import { isRunning, latest, latestExited, type RuntimePod, type RuntimeSandbox }
 import { podCgroup, podResources } from "../sandbox/sandbox-config.ts"
 import { SandboxMaker, type MadeSandbox, type SandboxParts } from "../sandbox/sandbox-maker.ts"
 import { startContainer, type StartParts } from "../container/start-container.ts"
-import { StartError, VolumeError } from "../model/start-error.ts"
+import { NotAttached, StartError, VolumeError } from "../model/start-error.ts"
 import type { StartFailure } from "../status/container-status.ts"
 import type { MountedVolumes } from "../model/mounted-volume.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
@@ -249,6 +249,10 @@ export class PodRunner {
       return undefined
     } catch (err) {
       signal.throwIfAborted()
+      if (err instanceof NotAttached) {
+        this.#waker.wakeIn(RETRY_MS)
+        return undefined
+      }
       if (!(err instanceof VolumeError)) throw err
       context.events.event(pod, "Warning", "FailedMount", err.message)
       this.#waker.wakeIn(this.#mountRetryMs)

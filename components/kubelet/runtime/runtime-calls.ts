@@ -107,6 +107,9 @@ class MeasuredRuntime implements ContainerRuntime {
   get plugins() {
     return this.#runtime.plugins
   }
+  get csi() {
+    return this.#runtime.csi
+  }
 }
 
 /** A service with `around` around each of its calls. */

@@ -7,6 +7,7 @@ import type { ForwardTarget } from "../../../pkg/streaming/port-forward-client.t
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { ImageService, RuntimeService } from "../../../pkg/cri/service.ts"
+import type { CsiDrivers } from "./csi-driver.ts"
 import type { UsageMeter } from "./usage.ts"
 import type { VolumeFiles } from "./volume-files.ts"
 import type { OpenFile } from "./open-file.ts"
@@ -33,6 +34,8 @@ export interface ContainerRuntime {
   readonly streams: RuntimeStreams
   /** Absent on a machine in memory, where devices need no driver to prepare them. */
   readonly plugins?: PluginSockets | undefined
+  /** The CSI drivers of the machine; absent where there can be none. */
+  readonly csi?: CsiDrivers | undefined
 }
 
 /** A unix socket on which a plugin asks to be registered. */

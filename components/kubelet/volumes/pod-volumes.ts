@@ -8,9 +8,10 @@ import { FewByKey } from "../../../pkg/cache/few-by-key.ts"
 import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
 import { TurnGate } from "../../../pkg/clock/turn-gate.ts"
 import type { KubeletContext } from "../context.ts"
+import type { CsiVolumes } from "./csi/csi-volumes.ts"
 import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
-import { VolumeError } from "../model/start-error.ts"
+import { MountError, NotAttached, VolumeError } from "../model/start-error.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
@@ -35,6 +36,8 @@ export interface PodVolumesParts {
   readonly renewals: TokenRenewals
   readonly users: PathUsers
   readonly images: Pick<ImageManager, "ensure">
+  /** The volumes of CSI drivers; undefined where the machine can have no driver. */
+  readonly csi: CsiVolumes | undefined
   /** Called when an object without which the pod could not start has changed, so that a new attempt may succeed. */
   readonly worthTrying: (podUid: string) => void
 }
@@ -130,7 +133,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
 
   /**
    * Mounts the missing volumes, and updates files that show fields of the pod. @throws VolumeError for the first volume
-   * that cannot be mounted
+   * that cannot be mounted; NotAttached when all others are
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
@@ -152,8 +155,13 @@ export class PodVolumes implements ObjectUser, TokenHolder {
       (this.#looks ??= new VolumeLooks(this.#parts.context, () => this.mounted)).start()
     this.#schedule()
     signal.throwIfAborted()
+    let waits: NotAttached | undefined
     const failures = results.flatMap((result, index) => {
       if (result.status === "fulfilled") return []
+      if (result.reason instanceof NotAttached) {
+        waits = result.reason
+        return []
+      }
       const { name } = missing[index]!
       return [new VolumeError(name, failedMount(name, result.reason), { cause: result.reason })]
     })
@@ -161,6 +169,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     // The caller reports the error that is thrown; the others are reported here.
     for (const { message } of others) this.#parts.context.events.event(pod, "Warning", "FailedMount", message)
     if (first !== undefined) throw first
+    if (waits !== undefined) throw waits
     return new Map(this.mounted.map((mounted) => [mounted.name, mounted]))
   }
 
@@ -386,4 +395,6 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** Returns the message of the event FailedMount. Source: pkg/volume/util/operationexecutor. */
 const failedMount = (volume: string, err: unknown): string =>
-  `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${errorMessage(err)}`
+  err instanceof MountError
+    ? err.message
+    : `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${errorMessage(err)}`

@@ -69,7 +69,7 @@ export async function volumeHost() {
       stop: async () => undefined,
     },
   }
-  let volumes = createVolumeManager(context, new ImageManager(context))
+  let volumes = createVolumeManager(context, new ImageManager(context), () => {})
   await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
   await cluster.client.create(Node, { metadata: { name: "node-0" } })
   const createPod = (name: string, spec: object, metadata: object = {}) =>
@@ -145,7 +145,7 @@ export async function volumeHost() {
     /** Starts the volumes of a kubelet in the place of the one that ran before. */
     restart() {
       volumes.stop()
-      return (volumes = createVolumeManager(context, new ImageManager(context)))
+      return (volumes = createVolumeManager(context, new ImageManager(context), () => {}))
     },
     async stop() {
       volumes.stop()

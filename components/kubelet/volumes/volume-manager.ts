@@ -4,6 +4,7 @@ import type { Mount } from "../../../pkg/cri/container.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import type { EnvironmentVariable } from "../model/environment-variable.ts"
+import { CsiVolumes } from "./csi/csi-volumes.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import { WatchedObjects } from "../objects/watched-objects.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
@@ -48,6 +49,13 @@ export interface VolumeManager {
    * mounted before a restart.
    */
   unmount(pod: PodIdentity): Promise<void>
+  /**
+   * Returns the volumes for `volumesInUse` of the Node's status, by name; undefined where the kubelet does not know
+   * them.
+   */
+  inUse(): readonly string[] | undefined
+  /** Called before the Node's status is written: reads which volumes pods had before a restart. */
+  restore(): Promise<void>
   /** Returns the uids of all pods with volumes on disk, including those from before a restart. */
   podsOnDisk(): Promise<readonly string[]>
   /**
@@ -59,10 +67,27 @@ export interface VolumeManager {
 }
 
 /** Creates the volume manager of this node. Source: pkg/kubelet/volumemanager. */
-export function createVolumeManager(context: KubeletContext, images: Pick<ImageManager, "ensure">): VolumeManager {
+export function createVolumeManager(
+  context: KubeletContext,
+  images: Pick<ImageManager, "ensure">,
+  inUseChanged: () => void,
+): VolumeManager {
   const { config, runtime, informers } = context
   const pods = new Map<string, PodVolumes>()
   const listeners = new Set<(podUid: string) => void>()
+  const worthTrying = (uid: string) => listeners.forEach((listener) => listener(uid))
+  const csi =
+    runtime.csi === undefined
+      ? undefined
+      : new CsiVolumes({ context, drivers: runtime.csi, changed: inUseChanged, worthTrying })
+  const podsOnDisk = async () => {
+    const found = await Promise.all(
+      [join(config.root, "pods"), await runtime.volumes.memoryFolder(config.root)].map((folder) =>
+        runtime.volumes.list(folder),
+      ),
+    )
+    return [...new Set(found.flat())]
+  }
   const parts: PodVolumesParts = {
     context,
     objects: new WatchedObjects(context),
@@ -70,7 +95,8 @@ export function createVolumeManager(context: KubeletContext, images: Pick<ImageM
     renewals: new TokenRenewals(context.clock, () => pods.values()),
     users: new PathUsers(),
     images,
-    worthTrying: (uid) => listeners.forEach((listener) => listener(uid)),
+    csi,
+    worthTrying,
   }
   const off = informers.of(Pod).on({ updated: (pod) => pods.get(pod.metadata.uid ?? "")?.podChanged(pod) })
   const foldersOf = async (uid: string) => [
@@ -94,17 +120,13 @@ export function createVolumeManager(context: KubeletContext, images: Pick<ImageM
       pods.delete(uid)
       parts.tokens.forget(uid)
       parts.users.delete(uid)
+      await csi?.unmount(uid)
       await runtime.volumes.unmapDevices(devicesFolder(config, uid), join(config.root, "pods"))
       await runtime.volumes.discard(await foldersOf(uid))
     },
-    async podsOnDisk() {
-      const found = await Promise.all(
-        [join(config.root, "pods"), await runtime.volumes.memoryFolder(config.root)].map((folder) =>
-          runtime.volumes.list(folder),
-        ),
-      )
-      return [...new Set(found.flat())]
-    },
+    podsOnDisk,
+    inUse: () => csi?.inUse(),
+    restore: async () => csi?.restore(await podsOnDisk()),
     onUpdate(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -115,6 +137,7 @@ export function createVolumeManager(context: KubeletContext, images: Pick<ImageM
       for (const volumes of pods.values()) context.spawn("volumes of a pod", () => volumes.stop())
       pods.clear()
       parts.objects.stop()
+      csi?.stop()
       parts.renewals.stop()
     },
   }

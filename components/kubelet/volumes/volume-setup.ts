@@ -1,6 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
+import type { CsiVolumes } from "./csi/csi-volumes.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume } from "../model/mounted-volume.ts"
 import type { PathUsers } from "./path-users.ts"
@@ -26,6 +27,8 @@ export interface VolumeSetup<S> {
   readonly users: PathUsers
   /** Finds or pulls images, for volumes that show one. */
   readonly images: Pick<ImageManager, "ensure">
+  /** The volumes of CSI drivers; undefined where the machine can have no driver. */
+  readonly csi: Pick<CsiVolumes, "mount"> | undefined
   readonly signal: AbortSignal
 }
 

@@ -113,6 +113,12 @@ await cluster.advanceTo("2026-01-01T23:59:30Z")
 const isReady = ({ status }: Pod) => status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true`,
   },
   {
+    block: `faults.mountHangs(`,
+    given: `await using cluster = await startCluster({ nodes: 2, csiDrivers: { "disk.example.com": {} } })`,
+    after: `await cluster.apply("manifests/database.yaml")
+await cluster.eventually(async () => (await cluster.list(Event)).some(({ message }) => message?.endsWith("desc = no disk left")))`,
+  },
+  {
     block: `const answer = cluster.client.get(ConfigMap, ref)`,
     given: `await using cluster = await startCluster()
 const ref = "a"

@@ -6,6 +6,9 @@ import { milliseconds, signedMilliseconds, type Duration } from "../time/duratio
 import type { Driver } from "../time/driver.ts"
 import { checkMatch, checkRule } from "./known-requests.ts"
 import { HeldPart, type ComponentName, type Restartable } from "./held-part.ts"
+import { driverNamed } from "../storage/csi-drivers.ts"
+import { StorageFaults, type Fault } from "./storage-faults.ts"
+import type { SimulatedDriver } from "../../../kubelet/runtime/simulated/csi/simulated-driver.ts"
 import type { ClusterNetwork } from "../network/cluster-network.ts"
 import type { SimulatedNode } from "../nodes/node.ts"
 import type { Servers } from "../servers/servers.ts"
@@ -13,14 +16,10 @@ import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts
 import type { Moment } from "../report/moment.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 
-/** A fault that lasts until `end` is called, or the block of its `await using` is left. */
-export interface Fault extends AsyncDisposable {
-  end(): Promise<void>
-}
-
 export interface FaultsContext {
   readonly clock: Clock
   readonly nodes: ReadonlyMap<string, SimulatedNode>
+  readonly csiDrivers: ReadonlyMap<string, SimulatedDriver>
   readonly network: Pick<ClusterNetwork, "delay">
   readonly rules: RequestRules
   readonly driver: Driver
@@ -52,7 +51,7 @@ export const noSuchServer = (name: string, names: readonly string[]): TestCluste
  * another fault is present, which may keep the part from starting. During a fault, heartbeats and their timeouts run at
  * their exact times (otherwise the clock skips them when nothing else is due).
  */
-export class Faults {
+export class Faults extends StorageFaults {
   readonly #context: FaultsContext
   readonly #components: Readonly<Record<ComponentName, HeldPart>>
   /** The present faults, with their descriptions. */
@@ -62,6 +61,7 @@ export class Faults {
 
   /** @internal */
   constructor(context: FaultsContext) {
+    super()
     this.#context = context
     const { apiserver, scheduler, "controller-manager": manager } = context.components
     this.#components = {
@@ -90,7 +90,7 @@ export class Faults {
     const { network, servers } = this.#context
     let informed: (() => void) | undefined
     let reconnect: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `node ${name} is lost`,
       () => {
         informed = network.delay(name, Infinity)
@@ -112,7 +112,7 @@ export class Faults {
     const { servers, network } = this.#context
     let heal: (() => void) | undefined
     let informed: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `node ${name} is partitioned`,
       () => {
         informed = network.delay(name, Infinity)
@@ -147,7 +147,7 @@ export class Faults {
     const { power, names } = this.#servers(name)
     const part = power.get(name)
     if (part === undefined) throw at(callerOf(), noSuchServer(name, names))
-    return this.#begin(
+    return this.begin(
       `server ${name} is lost`,
       () => part.hold(),
       () => part.release(),
@@ -164,7 +164,7 @@ export class Faults {
       groups.slice(i + 1).flatMap((other) => group.flatMap((a) => other.map((b) => [a, b] as const))),
     )
     let ends: readonly (() => void)[] = []
-    return this.#begin(
+    return this.begin(
       `the network is parted: ${groups.map((group) => group.join(", ")).join(" | ")}`,
       () => (ends = pairs.map(([a, b]) => links.cut(a, b))),
       () => ends.forEach((end) => end()),
@@ -176,7 +176,7 @@ export class Faults {
     const { links } = this.#servers(a, b)
     const ms = milliseconds(by)
     let end: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `messages between ${a} and ${b} take ${ms} ms`,
       () => (end = links.delay(a, b, ms)),
       () => end?.(),
@@ -192,7 +192,7 @@ export class Faults {
         new TestClusterError(`Cannot lose ${rate} of the messages: expected a number between 0 and 1`),
       )
     let end: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `${rate} of the messages are lost`,
       () => (end = links.lose(rate)),
       () => end?.(),
@@ -203,7 +203,7 @@ export class Faults {
   async clockSkewed(machine: string, by: Duration): Promise<Fault> {
     const clock = this.#servers(machine).clockOf(machine)
     const ms = signedMilliseconds(by)
-    return this.#begin(
+    return this.begin(
       `the clock of ${machine} is ahead by ${ms} ms`,
       () => void (clock.aheadMs += ms),
       () => void (clock.aheadMs -= ms),
@@ -223,7 +223,7 @@ export class Faults {
     const node = second === undefined ? undefined : this.#node(String(first)).name
     const ms = milliseconds(second ?? first)
     let end: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `${node === undefined ? "all nodes hear" : `node ${node} hears`} of endpoints ${ms} ms late`,
       () => (end = network.delay(node, ms)),
       () => end?.(),
@@ -236,7 +236,7 @@ export class Faults {
     if (!(factor >= 1))
       throw at(callerOf(), new TestClusterError(`Cannot slow a node down by ${factor}: expected a number of 1 or more`))
     let end: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `node ${name} is ${factor} times as slow`,
       () => (end = faults.slowDown(factor)),
       () => end?.(),
@@ -267,7 +267,7 @@ export class Faults {
         : familiar(ref) === wanted || familiar(ref).replace(/:[^/:]*$/, "") === wanted
     const why = message ?? `failed to resolve reference ${JSON.stringify(image)}: not found`
     let ends: readonly (() => void)[] = []
-    return this.#begin(
+    return this.begin(
       `pulls of ${image} fail`,
       () => (ends = nodes.map(({ runtime }) => runtime.faults.failPulls(matching, why))),
       () => ends.forEach((end) => end()),
@@ -303,7 +303,7 @@ export class Faults {
     this.#context.alive()
     checkRule(rule, this.#context.kinds())
     const remove = this.#context.rules.add(rule)
-    return this.#begin(`a rule holds: ${JSON.stringify(rule)}`, () => {}, remove)
+    return this.begin(`a rule holds: ${JSON.stringify(rule)}`, () => {}, remove)
   }
 
   /**
@@ -323,7 +323,7 @@ export class Faults {
     const isKubelet = typeof component !== "string"
     const part = isKubelet ? this.#node(component.kubelet).kubelet : this.#components[component]
     const words = isKubelet ? `the kubelet of node ${component.kubelet} is down` : `the ${component} is down`
-    return this.#begin(
+    return this.begin(
       words,
       () => part.hold(),
       () => part.release(),
@@ -332,7 +332,7 @@ export class Faults {
 
   #shortage({ name, runtime: { faults } }: SimulatedNode, of: "memory" | "disk"): Promise<Fault> {
     let end: (() => void) | undefined
-    return this.#begin(
+    return this.begin(
       `node ${name} is out of ${of}`,
       () => (end = faults.runShort(of)),
       () => end?.(),
@@ -356,11 +356,23 @@ export class Faults {
     return node
   }
 
+  /** @internal */
+  protected driver(name: string, node: string | undefined): SimulatedDriver {
+    this.#context.alive()
+    if (node !== undefined) this.#node(node)
+    try {
+      return driverNamed(name, this.#context.csiDrivers)
+    } catch (err) {
+      throw at(callerOf(), err)
+    }
+  }
+
   #note(what: string, isTrouble = true): void {
     this.#moments.push({ time: this.#context.clock.now(), isTrouble, isOfTest: true, who: "fault", what })
   }
 
-  async #begin(words: string, begin: () => unknown, end: () => unknown): Promise<Fault> {
+  /** @internal */
+  protected async begin(words: string, begin: () => unknown, end: () => unknown): Promise<Fault> {
     const { driver, signal } = this.#context
     const active = { words }
     this.#active.add(active)

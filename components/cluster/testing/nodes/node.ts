@@ -1,5 +1,6 @@
 import type { SimulatedRuntime } from "../../../kubelet/runtime/simulated/simulated-runtime.ts"
 import type { ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
+import type { SimulatedDriver } from "../../../kubelet/runtime/simulated/csi/simulated-driver.ts"
 import type { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machine/network.ts"
 import type { Informers } from "../../../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../../../pkg/component/component.ts"
@@ -23,6 +24,7 @@ export interface SimulatedNodeOptions {
   readonly pods: NodePods | undefined
   readonly behaviours: ImageBehaviours
   readonly network: SimulatedNetwork
+  readonly csiDrivers: readonly SimulatedDriver[]
   readonly connectors: NodeConnectors
   /** Aborts when the cluster ends. */
   readonly signal: AbortSignal
@@ -40,7 +42,7 @@ export class SimulatedNode {
   #cutOff = 0
 
   constructor(options: SimulatedNodeOptions) {
-    const { spec, index, addresses, context, behaviours, network, informers } = options
+    const { spec, index, addresses, context, behaviours, network, informers, csiDrivers } = options
     this.#options = options
     this.kubelet = new HeldPart({ crash: () => this.stop(), start: () => this.start() })
     this.spec = { ...spec, ips: addresses.nodeIps(index) }
@@ -50,6 +52,7 @@ export class SimulatedNode {
       informers,
       behaviours,
       network,
+      csiDrivers,
       podCidrs: addresses.firstPodCidrs(index),
     })
   }

@@ -1,5 +1,6 @@
 import type { ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { SimulatedContainer } from "../../../kubelet/runtime/simulated/containers/container.ts"
+import type { SimulatedDriver } from "../../../kubelet/runtime/simulated/csi/simulated-driver.ts"
 import { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machine/network.ts"
 import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
@@ -27,6 +28,7 @@ export interface NodesOptions {
   readonly clock: Clock
   readonly driver: Driver
   readonly images: ImageBehaviours
+  readonly csiDrivers: readonly SimulatedDriver[]
   /** Whether kubelets run. */
   readonly kubelets: boolean
   /** The administrator's client, which watches all nodes. */
@@ -73,7 +75,7 @@ export class Nodes {
 
   /** Adds a node. Returns a function that starts it. */
   add(spec: NodeSpec): () => Promise<void> {
-    const { assembly, clock, images, kubelets, client, signal } = this.#options
+    const { assembly, clock, images, csiDrivers, kubelets, client, signal } = this.#options
     if (!kubelets) {
       const bare = new BareNode({ spec, client, clock })
       this.#bare.set(spec.name, bare)
@@ -87,6 +89,7 @@ export class Nodes {
       addresses: assembly.addresses,
       ...this.#informersOf(spec.name, clients, nodeClient),
       behaviours: images,
+      csiDrivers,
       network: this.network,
       connectors: assembly.connectors,
       signal,

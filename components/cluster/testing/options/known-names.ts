@@ -3,6 +3,7 @@ import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containe
 import { TestClusterError } from "../caller.ts"
 import type { NodeOptions } from "./node-spec.ts"
 import type { ClusterOptions } from "./options.ts"
+import type { CsiDriverOptions } from "../storage/csi-drivers.ts"
 
 /**
  * The names that the options of a test cluster may have. A wrong one would be dropped without a word where the test is
@@ -19,6 +20,7 @@ const OPTIONS: Names<ClusterOptions> = {
   startTime: true,
   clock: true,
   images: true,
+  csiDrivers: true,
   components: true,
   webhooks: true,
   extensionServers: true,
@@ -67,9 +69,18 @@ const IMAGE: Names<ImageBehaviour> = {
   run: true,
 }
 
+const CSI_DRIVER: Names<CsiDriverOptions> = {
+  provisionDelay: true,
+  attachDelay: true,
+  detachDelay: true,
+  mountDelay: true,
+  attachRequired: true,
+  volumesPerNode: true,
+}
+
 /** Checks the names of options, parts, nodes and image behaviours. @throws TestClusterError for an unknown one */
 export function checkNames(options: ClusterOptions): void {
-  const { components, images, admission, nodes } = options
+  const { components, images, csiDrivers, admission, nodes } = options
   check("startCluster has no option", options, OPTIONS)
   check("components has no part", components, COMPONENTS)
   const { controllers } = components ?? {}
@@ -77,6 +88,8 @@ export function checkNames(options: ClusterOptions): void {
   check("admission has no option", admission, { disabled: true })
   if (typeof nodes === "object") for (const node of nodes) checkNode(node)
   for (const [image, behaviour] of Object.entries(images ?? {})) checkImage(image, behaviour)
+  for (const [driver, settings] of Object.entries(csiDrivers ?? {}))
+    check(`the CSI driver ${JSON.stringify(driver)} cannot have`, settings, CSI_DRIVER)
 }
 
 /** Checks the names in the settings of a node. @throws TestClusterError for an unknown one */

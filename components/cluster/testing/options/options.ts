@@ -6,6 +6,7 @@ import type { ExtensionServer } from "../../../apiserver/aggregator/extension-se
 import { didYouMean } from "../../../../pkg/names/suggest.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
+import type { CsiDriversOption } from "../storage/csi-drivers.ts"
 import type { SnapshotInput } from "../snapshot.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 import type { ManifestSource } from "../verbs/manifests.ts"
@@ -52,6 +53,11 @@ export interface ClusterOptions {
   readonly preload?: ManifestSource | readonly ManifestSource[]
   /** How images behave, by name; a container of any other image runs until it is stopped. */
   readonly images?: Readonly<Record<string, ImageBehaviour>>
+  /**
+   * Simulated CSI drivers, by name, such as `"disk.example.com": { attachDelay: "10s" }`. Each has its CSIDriver,
+   * creates and deletes the volumes of classes with this provisioner, attaches them to nodes, and mounts them there.
+   */
+  readonly csiDrivers?: CsiDriversOption
   /** Parts that do not run. */
   readonly components?: {
     readonly scheduler?: boolean

@@ -80,7 +80,7 @@ export class NodeFaults {
 }
 
 /** Adds a cause; returns a function that removes it. Equal causes may be in the list several times. */
-function added<T>(causes: T[], cause: T): () => void {
+export function added<T>(causes: T[], cause: T): () => void {
   causes.push(cause)
   return () => {
     const at = causes.indexOf(cause)

@@ -4,6 +4,8 @@ import type { Random } from "../../../../pkg/clock/random.ts"
 import type { ContainerRuntime } from "../runtime.ts"
 import type { ImageBehaviours } from "./containers/behaviour.ts"
 import { SimulatedContainers } from "./containers/containers.ts"
+import { nodeDrivers } from "./csi/node-drivers.ts"
+import type { SimulatedDriver } from "./csi/simulated-driver.ts"
 import { NodeFaults } from "./faults.ts"
 import { SimulatedImages } from "./images.ts"
 import { simulatedMachine, type SimulatedMachineOptions } from "./machine/machine.ts"
@@ -27,6 +29,8 @@ export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
    * the ranges may only be known after the node is registered.
    */
   readonly podCidrs: () => readonly string[]
+  /** The CSI drivers of the cluster; a machine has none by default. */
+  readonly csiDrivers?: readonly SimulatedDriver[]
 }
 
 export interface SimulatedRuntime extends ContainerRuntime {
@@ -38,7 +42,7 @@ export interface SimulatedRuntime extends ContainerRuntime {
 
 /** Creates a machine in memory. Its containers do what the behaviours of their images say, in the time of `clock`. */
 export function createSimulatedRuntime(options: SimulatedRuntimeOptions): SimulatedRuntime {
-  const { clock, random, behaviours, network, name, nodeIps, podCidrs } = options
+  const { clock, random, behaviours, network, name, nodeIps, podCidrs, csiDrivers = [] } = options
   const faults = new NodeFaults()
   const files = new MemoryFiles()
   const images = new SimulatedImages(behaviours, clock, faults)
@@ -67,6 +71,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     network: new SimulatedPodNetwork(network, name),
     machine: simulatedMachine(options, faults, () => containers.inUse.memory),
     usage: new SimulatedUsage(containers, clock.now()),
+    ...(csiDrivers.length === 0 ? {} : { csi: nodeDrivers({ drivers: csiDrivers, node: name, clock, files, faults }) }),
   }
 }
 

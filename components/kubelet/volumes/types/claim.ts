@@ -89,17 +89,21 @@ async function growing(
 /** The types of PersistentVolumes that need no driver, by their field of PersistentVolumeSpec. */
 const MOUNTERS = { hostPath: mountHostPath, nfs: mountNfs, local: mountLocal }
 
-async function mountPersistent(
-  setup: VolumeSetup<ClaimSource>,
-  { metadata, spec }: PersistentVolume,
-): Promise<MountedVolume> {
+async function mountPersistent(setup: VolumeSetup<ClaimSource>, volume: PersistentVolume): Promise<MountedVolume> {
   const {
     context,
     pod,
     volume: { name },
     source: { readOnly = false },
+    signal,
   } = setup
+  const { metadata, spec } = volume
   const { local, volumeMode } = spec
+  if (spec.csi !== undefined && setup.csi !== undefined) {
+    const hostPath = await setup.csi.mount(pod, volume, signal)
+    if (volumeMode === "Block") return { name, hostPath, readOnly: false, isDevice: true }
+    return { name, hostPath, readOnly: spec.csi.readOnly === true, measured: "filesystem" }
+  }
   if (volumeMode === "Block") {
     if (local === undefined)
       throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which only local volumes can have here`)
