@@ -300,10 +300,17 @@ export type InputOfResource<R> = R extends Resource<infer _T, infer I> ? I : nev
 /**
  * Declares a kind. `fields` are those beside apiVersion, kind and metadata.
  *
- *     export const Lease = defineResource({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural:
- *     "leases", scope: "Namespaced", doc: "…" }, {
- *       spec: f.message(2, LeaseSpec, "…").always(),
- *     })
+ *     export const Lease = defineResource(
+ *       {
+ *         group: "coordination.k8s.io",
+ *         version: "v1",
+ *         kind: "Lease",
+ *         plural: "leases",
+ *         scope: "Namespaced",
+ *         doc: "…",
+ *       },
+ *       { spec: f.message(2, LeaseSpec, "…").always() },
+ *     )
  *     export type Lease = ObjectOfResource<typeof Lease>
  */
 export function defineResource<F extends Fields>(

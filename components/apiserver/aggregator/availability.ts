@@ -6,6 +6,7 @@ import {
 } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { EndpointSlice, serviceKeyOf } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import { setCondition } from "../../../pkg/apimachinery/conditions.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../../pkg/client/client.ts"
@@ -150,9 +151,8 @@ export function keepAvailability(options: AvailabilityOptions): KeptAvailability
     seen.set(name, { spec: service.spec, told: tells ? next : undefined })
     if (!tells) return
     if (before !== undefined && deepEqual(before, next)) return
-    const { conditions = [] } = service.status
-    const all = before === undefined ? [...conditions, next] : conditions.map((one) => (one === before ? next : one))
-    await client.updateStatus(APIService, { ...service, status: { conditions: all } })
+    const conditions = setCondition(service.status.conditions, next)
+    await client.updateStatus(APIService, { ...service, status: { conditions } })
     if (before?.status === "True" && !isAvailable) metrics.lost(name, condition.reason ?? "UnknownReason")
   }
 

@@ -1,5 +1,6 @@
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import type { CustomResourceDefinitionCondition } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionstatus.ts"
+import { setCondition } from "../../../pkg/apimachinery/conditions.ts"
 import { trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 
 export type Condition = Omit<CustomResourceDefinitionCondition, "lastTransitionTime">
@@ -22,15 +23,10 @@ export function withCondition(
   condition: Condition,
   now: string,
 ): CustomResourceDefinition {
-  const { conditions } = definition.status
-  const known = conditions?.find(({ type }) => type === condition.type)
+  const known = conditionOf(definition, condition.type)
   const lastTransitionTime = known?.status === condition.status ? (known.lastTransitionTime ?? now) : now
-  const next = { ...known, ...condition, lastTransitionTime }
-  const all =
-    known === undefined
-      ? [...(conditions ?? []), next]
-      : conditions!.map((each) => (each.type === condition.type ? next : each))
-  return { ...definition, status: { ...definition.status, conditions: all } }
+  const conditions = setCondition(definition.status.conditions ?? [], { ...known, ...condition, lastTransitionTime })
+  return { ...definition, status: { ...definition.status, conditions } }
 }
 
 /** Returns the definition after a change of its status by the server, which is recorded in managedFields. */

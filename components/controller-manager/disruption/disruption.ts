@@ -1,4 +1,5 @@
 import { isConflict } from "../../../pkg/apimachinery/errors.ts"
+import { setCondition } from "../../../pkg/apimachinery/conditions.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
@@ -161,21 +162,17 @@ function withCondition(
   message: string,
   { clock }: ReconcileContext,
 ): Conditions {
-  const conditions = status.conditions ?? []
-  const before = conditions.find(({ type }) => type === "DisruptionAllowed")
+  const before = status.conditions?.find(({ type }) => type === "DisruptionAllowed")
   const lastTransitionTime = before?.status === value ? before.lastTransitionTime : timestamp(clock)
   const observedGeneration = metadata.generation
-  return [
-    ...conditions.filter((condition) => condition !== before),
-    {
-      type: "DisruptionAllowed",
-      status: value,
-      reason,
-      message,
-      lastTransitionTime,
-      ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    },
-  ]
+  return setCondition(status.conditions, {
+    type: "DisruptionAllowed",
+    status: value,
+    reason,
+    message,
+    lastTransitionTime,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  })
 }
 
 async function write(

@@ -1,4 +1,5 @@
 import type { HorizontalPodAutoscalerStatus } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscalerspec.ts"
+import { setCondition } from "../../../pkg/apimachinery/conditions.ts"
 import type { HorizontalPodAutoscalerCondition } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
 
 export type ConditionType = "AbleToScale" | "ScalingActive" | "ScalingLimited" | "ScaledToZero"
@@ -11,8 +12,7 @@ export function withCondition(
 ): readonly HorizontalPodAutoscalerCondition[] {
   const old = conditions.find(({ type }) => type === wanted.type)
   const lastTransitionTime = old?.status === wanted.status ? old?.lastTransitionTime : now
-  const condition = { ...wanted, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) }
-  return old === undefined ? [...conditions, condition] : conditions.map((one) => (one === old ? condition : one))
+  return setCondition(conditions, { ...wanted, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) })
 }
 
 export const withoutCondition = (

@@ -1,4 +1,5 @@
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
+import { setCondition } from "../../../pkg/apimachinery/conditions.ts"
 import type { JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
 
 /** Conditions of Jobs. Source: pkg/controller/job/job_controller.go, k8s.io/api/batch/v1. */
@@ -37,8 +38,9 @@ export function withCondition(
     ...(message === "" ? {} : { message }),
   }
   const before = conditions.find((condition) => condition.type === type)
-  if (before === undefined) return status === "False" ? conditions : [...conditions, made]
-  if (before.status === status && (before.reason ?? "") === reason && (before.message ?? "") === message)
-    return conditions
-  return conditions.map((condition) => (condition === before ? made : condition))
+  const isSet =
+    before === undefined
+      ? status === "False"
+      : before.status === status && (before.reason ?? "") === reason && (before.message ?? "") === message
+  return isSet ? conditions : setCondition(conditions, made)
 }

@@ -1,4 +1,4 @@
-import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
+import { isNamespaceResource, Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import { ApiError, forbidden, notFound } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
@@ -15,7 +15,7 @@ export const namespaceLifecycle = ({ objects }: AdmissionContext): AdmissionPlug
   name: "NamespaceLifecycle",
   operations: ["CREATE", "DELETE"],
   admit({ operation, resource, namespace, name }) {
-    const isNamespace = resource.group === "" && resource.plural === "namespaces"
+    const isNamespace = isNamespaceResource(resource)
     if (operation === "DELETE") {
       if (isNamespace && IMMORTAL.includes(name)) throw forbidden(resource, name, "this namespace may not be deleted")
       return undefined

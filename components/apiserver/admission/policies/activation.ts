@@ -1,4 +1,4 @@
-import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
+import { isNamespaceResource, Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
 import type { Objects } from "../../cacher/objects.ts"
@@ -51,7 +51,7 @@ export function namespaceOf(
   { resource, namespace = "" }: AdmissionAttributes,
   objects: Objects,
 ): KubeObject | undefined {
-  if (namespace === "" || (resource.group === "" && resource.plural === "namespaces")) return undefined
+  if (namespace === "" || isNamespaceResource(resource)) return undefined
   return objects.get(Namespace, { name: namespace })
 }
 

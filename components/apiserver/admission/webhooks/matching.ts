@@ -1,4 +1,4 @@
-import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
+import { isNamespaceResource, Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { RuleWithOperations } from "../../../../pkg/api/admissionregistration/v1/rules.ts"
 import type { Webhook } from "../../../../pkg/api/admissionregistration/v1/webhook.ts"
 import { notFound } from "../../../../pkg/apimachinery/errors.ts"
@@ -88,7 +88,7 @@ const selects = (selector: LabelSelector, object: KubeObject | undefined): boole
 /** Whether the namespace of the request has the labels that are selected. Source: predicates/namespace/matcher.go. */
 function namespaceMatches(selector: LabelSelector, attributes: AdmissionAttributes, objects: Objects): boolean {
   const { resource, subresource, operation, object, name } = attributes
-  const isNamespace = resource.group === "" && resource.plural === "namespaces"
+  const isNamespace = isNamespaceResource(resource)
   const namespace = isNamespace ? name : (attributes.namespace ?? "")
   if (isEmpty(selector) || (namespace === "" && !isNamespace)) return true
   const matcher = fromLabelSelector(selector)

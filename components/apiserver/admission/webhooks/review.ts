@@ -1,3 +1,4 @@
+import { isNamespaceResource } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import type { AdmissionReview, GroupVersionKind, ReviewVersion } from "../../webhooks/review.ts"
@@ -33,7 +34,7 @@ export function admissionReview(
   { resource, object, old }: ReviewedObjects,
 ): AdmissionReview {
   const { user, subresource, name, operation, options } = attributes
-  const isNamespace = attributes.resource.group === "" && attributes.resource.plural === "namespaces"
+  const isNamespace = isNamespaceResource(attributes.resource)
   const namespace = isNamespace ? name : attributes.namespace
   return {
     kind: "AdmissionReview",

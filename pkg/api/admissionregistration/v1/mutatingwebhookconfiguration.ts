@@ -1,7 +1,6 @@
-import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { matchConditions, objectSelector, staticNameWarnings, webhookFields, webhooksFaults } from "./webhook.ts"
+import { matchConditions, objectSelector, webhookConfiguration, webhookFields } from "./webhook.ts"
 
 /**
  * Source: k8s.io/api admissionregistration/v1/types.go,
@@ -29,21 +28,6 @@ const fields = {
 export interface MutatingWebhookConfiguration extends ObjectFor<typeof fields> {}
 
 export const MutatingWebhookConfiguration = defineResource(
-  {
-    group: "admissionregistration.k8s.io",
-    version: "v1",
-    kind: "MutatingWebhookConfiguration",
-    plural: "mutatingwebhookconfigurations",
-    categories: ["api-extensions"],
-    scope: "Cluster",
-    doc: "Webhooks that may change an object before it is stored.",
-    generation: { counts: (obj, old) => !deepEqual(obj.webhooks, old.webhooks) },
-    allowUnconditionalUpdate: false,
-    columns: [
-      { name: "Webhooks", type: "integer", doc: "Number of webhooks.", value: ({ webhooks = [] }) => webhooks.length },
-    ],
-    warnings: ({ metadata }) => staticNameWarnings(metadata.name),
-    validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),
-  },
+  webhookConfiguration("MutatingWebhookConfiguration", "Webhooks that may change an object before it is stored."),
   fields,
 )

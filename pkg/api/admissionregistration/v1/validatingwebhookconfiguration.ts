@@ -1,7 +1,6 @@
-import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { matchConditions, objectSelector, staticNameWarnings, webhookFields, webhooksFaults } from "./webhook.ts"
+import { matchConditions, objectSelector, webhookConfiguration, webhookFields } from "./webhook.ts"
 
 /**
  * Source: k8s.io/api admissionregistration/v1/types.go,
@@ -25,21 +24,9 @@ const fields = {
 export interface ValidatingWebhookConfiguration extends ObjectFor<typeof fields> {}
 
 export const ValidatingWebhookConfiguration = defineResource(
-  {
-    group: "admissionregistration.k8s.io",
-    version: "v1",
-    kind: "ValidatingWebhookConfiguration",
-    plural: "validatingwebhookconfigurations",
-    categories: ["api-extensions"],
-    scope: "Cluster",
-    doc: "Webhooks that are asked whether a request may be carried out.",
-    generation: { counts: (obj, old) => !deepEqual(obj.webhooks, old.webhooks) },
-    allowUnconditionalUpdate: false,
-    columns: [
-      { name: "Webhooks", type: "integer", doc: "Number of webhooks.", value: ({ webhooks = [] }) => webhooks.length },
-    ],
-    warnings: ({ metadata }) => staticNameWarnings(metadata.name),
-    validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),
-  },
+  webhookConfiguration(
+    "ValidatingWebhookConfiguration",
+    "Webhooks that are asked whether a request may be carried out.",
+  ),
   fields,
 )

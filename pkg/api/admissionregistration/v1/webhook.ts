@@ -10,6 +10,7 @@ import {
 } from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
+import type { KubeObject, ResourceDeclaration } from "../../../apimachinery/resource.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 import {
   isDNS1035Label,
@@ -90,8 +91,29 @@ const SIDE_EFFECTS = ["None", "NoneOnDryRun", "Some", "Unknown"]
 const REVIEW_VERSIONS: readonly string[] = ["v1", "v1beta1"]
 const MOST_CONDITIONS = 64
 
+/** Declares a kind of configuration: both have a list of webhooks. */
+export const webhookConfiguration = <C extends KubeObject & { readonly webhooks?: readonly Webhook[] }>(
+  kind: string,
+  doc: string,
+): ResourceDeclaration<C> => ({
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  categories: ["api-extensions"],
+  scope: "Cluster",
+  doc,
+  generation: { counts: (obj, old) => !deepEqual(obj.webhooks, old.webhooks) },
+  allowUnconditionalUpdate: false,
+  columns: [
+    { name: "Webhooks", type: "integer", doc: "Number of webhooks.", value: ({ webhooks = [] }) => webhooks.length },
+  ],
+  warnings: ({ metadata }) => staticNameWarnings(metadata.name),
+  validate: ({ webhooks }, old) => webhooksFaults(webhooks, old && (old.webhooks ?? [])),
+})
+
 /** Returns the faults of a configuration's webhooks. Faults that `old` has already are tolerated. */
-export function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly Webhook[]): readonly Cause[] {
+function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly Webhook[]): readonly Cause[] {
   const sideEffects = old?.every(({ sideEffects }) => SIDE_EFFECTS_NOW.includes(sideEffects)) !== false
   const knownVersion =
     old?.every(({ admissionReviewVersions }) => admissionReviewVersions.some(isKnownVersion)) !== false

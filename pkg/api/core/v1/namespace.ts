@@ -1,5 +1,5 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import type { Cause } from "../../../apimachinery/errors.ts"
+import type { Cause, GroupResource } from "../../../apimachinery/errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { at, invalidValue, invalidValues } from "../../../apimachinery/validation/field-errors.ts"
 import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/validation/names.ts"
@@ -141,3 +141,7 @@ const finalizerFaults = (field: string, finalizer: string): readonly Cause[] => 
     ? []
     : [invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]),
 ]
+
+/** Whether a resource is that of Namespaces: admission counts each Namespace as inside of itself. */
+export const isNamespaceResource = ({ group, plural }: GroupResource): boolean =>
+  group === "" && plural === "namespaces"
