@@ -5,7 +5,7 @@ import {
   parseAddress,
   type Family,
 } from "../../pkg/apimachinery/addresses/cidr.ts"
-import { finished } from "../../pkg/clock/in-steps.ts"
+import { finished } from "../../pkg/apimachinery/finished.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { portOf, SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { OutsideAddresses } from "../../pkg/component/outside-addresses.ts"

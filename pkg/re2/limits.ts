@@ -66,13 +66,22 @@ export const sizeOfPattern = (source: string): number => (source.length > LONGES
 export const expansionOf = (source: string): number =>
   Math.max(0, programSize(source).size - LARGEST_CHARACTER * source.length)
 
-/** The patterns of the object that is validated, and what their repetitions added. */
-let current: { seen?: Set<string>; taken: number } | undefined
+/** The patterns of one object that were counted, and what their repetitions added. */
+export interface PatternsOfObject {
+  seen?: Set<string>
+  taken: number
+}
 
-/** Does work that compiles the patterns of one object: all of them together may only be so large. */
-export function withPatternsOfObject<T>(work: () => T): T {
+/** Those of the object that is validated. */
+let current: PatternsOfObject | undefined
+
+/**
+ * Does work that compiles the patterns of one object: all of them together may only be so large. Work that is done in
+ * several steps passes the same `patterns` to each.
+ */
+export function withPatternsOfObject<T>(work: () => T, patterns: PatternsOfObject = { taken: 0 }): T {
   if (current !== undefined) return work()
-  current = { taken: 0 }
+  current = patterns
   try {
     return work()
   } finally {

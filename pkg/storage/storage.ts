@@ -82,6 +82,8 @@ export interface Stored {
   readonly time: number
   /** `object` as JSON in UTF-8. */
   readonly json: Uint8Array
+  /** The length of `json` where it is in memory; undefined where it would have to be made or read. */
+  readonly bytes?: number | undefined
 }
 
 /** The live objects at one revision. */
@@ -111,7 +113,7 @@ export interface Write {
    * Throws when the object is too large; then nothing is written. `json` is the object's JSON if the store makes it
    * anyway.
    */
-  readonly checkSize?: (json: Uint8Array | undefined) => void
+  readonly checkSize?: ((json: Uint8Array | undefined) => void) | undefined
   /**
    * Whether objects of the kind may be many and are seldom read (Event): some time after the write, a store on disk
    * keeps them only there.

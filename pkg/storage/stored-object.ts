@@ -96,6 +96,10 @@ export class StoredObject implements Stored, Identity {
     return (this.#json ??= encoder.encode(objectJson(this.object)))
   }
 
+  get bytes(): number | undefined {
+    return this.#json?.length
+  }
+
   /** Whether a staged write supersedes this revision. */
   get isHeld(): boolean {
     return this.#held

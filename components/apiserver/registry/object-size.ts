@@ -20,14 +20,17 @@ class ObjectTooLarge extends ApiError {
 
 /**
  * Writes an object with a check of its size. If only its managedFields make it too large, they are dropped, as upstream
- * does in endpoints/handlers/{create,update,patch}.go.
+ * does in endpoints/handlers/{create,update,patch}.go. With a `pause`, the size is checked in a turn of its own before
+ * the write.
  * @throws ApiError 500 in etcd's words when etcd would refuse the size
  */
 export function writeWithinSize<T, K extends KubeObject>(
   resource: Resource,
   object: K,
-  write: (object: K, checkSize: NonNullable<Write["checkSize"]>) => Promise<T>,
+  write: (object: K, checkSize: Write["checkSize"]) => Promise<T>,
+  pause?: () => Promise<void>,
 ): Promise<T> {
+  if (pause !== undefined) return writeLarge(resource, object, write, pause)
   const written = write(object, sizeCheck(resource, object))
   if (object.metadata.managedFields === undefined) return written
   return written.catch((err: unknown) => {
@@ -36,6 +39,22 @@ export function writeWithinSize<T, K extends KubeObject>(
     const smaller = { ...object, metadata }
     return write(smaller, sizeCheck(resource, smaller))
   })
+}
+
+async function writeLarge<T, K extends KubeObject>(
+  { schema }: Resource,
+  object: K,
+  write: (object: K, checkSize: undefined) => Promise<T>,
+  pause: () => Promise<void>,
+): Promise<T> {
+  for (let wanted = object; ;) {
+    const isTooLarge = encodeRaw(schema, wanted).length > MOST_BYTES
+    await pause()
+    if (!isTooLarge) return write(wanted, undefined)
+    const { managedFields, ...metadata } = wanted.metadata
+    if (managedFields === undefined) throw new ObjectTooLarge()
+    wanted = { ...wanted, metadata }
+  }
 }
 
 const sizeCheck =

@@ -1,3 +1,4 @@
+import { finished } from "../../../pkg/apimachinery/finished.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { invalid, type ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
@@ -16,19 +17,29 @@ import { foreignKind } from "./foreign-kind.ts"
 
 export type PlainPatch = Patch & { readonly type: "json" | "merge" | "strategic" }
 
-/**
- * Applies a patch to an object. The result is checked like a body, and its faults are reported as faults of the patch.
- * @throws ApiError Invalid when the result is no such object. Source: endpoints/handlers/patch.go
- * applyPatchToCurrentObject.
- */
-export function patched<T extends KubeObject>(
+/** Applies a patch to an object, as `patching`. */
+export const patched = <T extends KubeObject>(
   request: ApiRequest,
   resource: Resource<T>,
   patch: PlainPatch,
   old: T,
-): T {
+): T => finished(patching(request, resource, patch, old))
+
+/**
+ * Applies a patch to an object, in steps. The result is checked like a body, and its faults are reported as faults of
+ * the patch.
+ * @throws ApiError Invalid when the result is no such object. Source: endpoints/handlers/patch.go
+ * applyPatchToCurrentObject.
+ */
+export function* patching<T extends KubeObject>(
+  request: ApiRequest,
+  resource: Resource<T>,
+  patch: PlainPatch,
+  old: T,
+): Generator<void, T> {
   const { fieldValidation } = request.options
   const json = changed(resource, patch, old)
+  yield
   const refuse = (why: string): ApiError =>
     invalid({ group: "", kind: "" }, "", [
       invalidValue("patch", shown(resource, patch, json, old), patch.type === "strategic" ? converted(why) : why),

@@ -1,6 +1,7 @@
 import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import type { ApiRequest, ApiResult } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
+import { withSize } from "./large-writes.ts"
 import { create } from "./verbs/create.ts"
 import { deleteOne } from "./verbs/delete.ts"
 import { deleteCollection } from "./verbs/deletecollection.ts"
@@ -13,9 +14,11 @@ import { strategyOf, update } from "./verbs/update.ts"
 /** Executes an authorized request. Reads return in the same turn. */
 export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   context.checkRunning()
-  const settled = WRITES.has(request.verb) ? context.hooks(request.resource)?.settled : undefined
-  if (settled === undefined) return dispatch(context, request)
-  return Promise.resolve(dispatch(context, request)).then(async (result) => {
+  if (!WRITES.has(request.verb)) return dispatch(context, request)
+  const settled = context.hooks(request.resource)?.settled
+  const write = withSize(context, request)
+  if (settled === undefined) return dispatch(context, write)
+  return Promise.resolve(dispatch(context, write)).then(async (result) => {
     if (result.kind === "object") await settled(result.object)
     return result
   })

@@ -1,4 +1,4 @@
-import { finished } from "../../../pkg/clock/in-steps.ts"
+import { finished } from "../../../pkg/apimachinery/finished.ts"
 import type { Element, Parts } from "./parts.ts"
 
 /** The value that an owner wants for an entry of a map. */

@@ -1,5 +1,5 @@
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
-import { finished } from "../../../pkg/clock/in-steps.ts"
+import { finished } from "../../../pkg/apimachinery/finished.ts"
 import { FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import type { ServicePort } from "../service-ports.ts"
 import type { Endpoint } from "../topology.ts"

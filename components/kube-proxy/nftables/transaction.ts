@@ -1,5 +1,5 @@
 import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
-import { finished } from "../../../pkg/clock/in-steps.ts"
+import { finished } from "../../../pkg/apimachinery/finished.ts"
 import { ADDRESS_TYPE } from "../../../pkg/netfilter/nft.ts"
 import type { Delta, Desired } from "./desired.ts"
 import { AFFINITY, tableOf } from "./names.ts"

@@ -1,5 +1,4 @@
 import { isIP } from "node:net"
-import { clearedAtRest } from "../../cache/at-rest.ts"
 import { addressNumber, canonicalAddress, isMapped } from "../addresses/cidr.ts"
 
 /**
@@ -24,6 +23,7 @@ const subdomainPattern = whole(SUBDOMAIN)
 const label1035Pattern = whole(LABEL_1035)
 const wildcardPattern = whole(`\\*\\.${SUBDOMAIN}`)
 const qualifiedPattern = whole(QUALIFIED)
+const plainQualifiedPattern = whole(`(${SUBDOMAIN}/)?${QUALIFIED}`)
 
 /** Returns upstream's message for a failed pattern: the rule, examples, and the pattern itself. */
 export const patternMessage = (rule: string, pattern: string, ...examples: string[]): string =>
@@ -112,26 +112,14 @@ export const isFullyQualifiedDomainName: Check = (value) => {
   return wrong === undefined ? undefined : oneProblem(wrong, ",")
 }
 
-/** Caches valid values of a check, because objects share few keys. The cache is emptied when it is full. */
-function remembered(check: Check): Check {
-  const good = clearedAtRest(new Set<string>())
-  return (value) => {
-    if (good.has(value)) return undefined
-    const problem = check(value)
-    if (problem === undefined) {
-      if (good.size >= MOST_REMEMBERED) good.clear()
-      good.add(value)
-    }
-    return problem
-  }
-}
-const MOST_REMEMBERED = 4096
-
+const MOST_OF_NAME = 63
 const PREFIX_RULE =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 
 /** Checks a label or annotation key: a name of at most 63 bytes, with an optional DNS name and `/` before it. */
-export const isQualifiedName: Check = remembered((value) => {
+export const isQualifiedName: Check = (value) => {
+  // True for nearly all: neither part can be too long.
+  if (value.length <= MOST_OF_NAME && plainQualifiedPattern.test(value)) return undefined
   const parts = value.split("/")
   if (parts.length > 2)
     return (
@@ -144,14 +132,14 @@ export const isQualifiedName: Check = remembered((value) => {
     prefix === undefined ? undefined : prefix === "" ? "must be non-empty" : isDNS1123Subdomain(prefix)
   const prefixProblems =
     prefixProblem === undefined ? [] : typeof prefixProblem === "string" ? [prefixProblem] : prefixProblem
-  const nameProblem = name === "" ? "must be non-empty" : longerThanBytes(name, 63)
+  const nameProblem = name === "" ? "must be non-empty" : longerThanBytes(name, MOST_OF_NAME)
   return all(
     ...prefixProblems.map((problem) => `prefix part ${problem}`),
     typeof nameProblem === "string" && `name part ${nameProblem}`,
     !qualifiedPattern.test(name) &&
       `name part ${patternMessage(PREFIX_RULE, QUALIFIED, "MyName", "my.name", "123-abc")}`,
   )
-})
+}
 
 /** Checks the value of a label: empty, or at most 63 bytes of letters, digits, `-`, `_` and `.`. */
 export const isLabelValue: Check = (value) =>

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
-import { withPatternsOfObject } from "../../re2/limits.ts"
+import { finished } from "../finished.ts"
+import { withPatternsOfObject, type PatternsOfObject } from "../../re2/limits.ts"
 import { deepEqual } from "../json/equal.ts"
 import type { Cause } from "../errors.ts"
 import { invalidValue, invalidValues, NO_CAUSES, notSupported, required, tooLong } from "./field-errors.ts"
@@ -10,14 +11,22 @@ import type { KubeObject, Resource, SubresourceStrategy } from "../resource.ts"
 import { withZeros } from "./zeros.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
+/** The work of checking an object, in steps: a large one takes tens of milliseconds for each. */
+export type Checking = Generator<void, readonly Cause[]>
+
+/** Returns the faults of a new object, as `checkingObject`. */
+export const validateObject = <T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] =>
+  finished(checkingObject(resource, obj))
+
 /**
  * Returns the faults of a new object: of its metadata, then of single fields in the order of declaration, then those of
  * the kind's own rules. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
  */
-export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
+export function* checkingObject<T extends KubeObject>(resource: Resource<T>, obj: T): Checking {
   const { createMetadata, generateName } = resource.upstreamChecks ?? {}
-  const rules = validateRules(resource, obj)
-  const causes = createMetadata === false ? rules : both(validateObjectMeta(resource, obj.metadata), rules)
+  const metadata = createMetadata === false ? NO_CAUSES : validateObjectMeta(resource, obj.metadata)
+  yield
+  const causes = both(metadata, yield* checkingRules(resource, obj))
   if (causes.length > 0 || (createMetadata !== false && generateName !== false)) return causes
   // The checks that such a kind leaves out are done by the shared registry, and only for objects without faults of the
   // kind's rules.
@@ -29,19 +38,29 @@ export function validateObject<T extends KubeObject>(resource: Resource<T>, obj:
  * checked when that object was written, and is not checked again: most writes change only a status. A kind's own rules
  * rely on its type, so where a required field is missing they see zeros, and the faults they find there are left out.
  */
-const validateRules = <T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] =>
-  withPatternsOfObject(() => rulesFaults(resource, obj, change))
-
-function rulesFaults<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): readonly Cause[] {
-  const declared = validateFields(resource.schema, obj, change?.old)
+function* checkingRules<T extends KubeObject>(resource: Resource<T>, obj: T, change?: Change<T>): Checking {
+  const { schema } = resource
+  const patterns: PatternsOfObject = { taken: 0 }
+  const counted = <R>(work: () => R): R => withPatternsOfObject(work, patterns)
+  const declared = counted(() => validateFields(schema, obj, change?.old))
   const again = change?.strategy === resource && resource.upstreamChecks?.rules === 2
-  const found = withOwnRules(resource.schema, obj, again ? both(declared, declared) : declared, (whole) =>
-    ownRules(resource, whole, change),
-  )
+  yield
+  const found =
+    declared.length === 0
+      ? yield* ownRules(resource, obj, change, counted)
+      : [
+          ...declared,
+          ...(again ? declared : NO_CAUSES),
+          ...rulesBeside(declared, schema, obj, (whole) => finished(ownRules(resource, whole, change, counted))),
+        ]
   if (change === undefined) return found
+  yield
   // An update that removes a required field is faulty as an update too.
-  const whole = declared.length === 0 ? obj : (withZeros(resource.schema, obj) as T)
-  return both(found, changeRules(resource, whole, change))
+  const whole = declared.length === 0 ? obj : (withZeros(schema, obj) as T)
+  return both(
+    found,
+    counted(() => changeRules(resource, whole, change)),
+  )
 }
 
 function withOwnRules<T extends object>(
@@ -85,17 +104,19 @@ function isAtOrBelow(path: string, places: ReadonlySet<string>): boolean {
  */
 const TRUE_OF_ZEROS: ReadonlySet<string | undefined> = new Set(["FieldValueNotFound", "FieldValueDuplicate"])
 
-function ownRules<T extends KubeObject>(
+/** Runs the kind's own rules, each within `counted`. */
+function* ownRules<T extends KubeObject>(
   resource: Resource<T>,
   obj: T,
   change: Change<T> | undefined,
-): readonly Cause[] {
+  counted: <R>(work: () => R) => R,
+): Checking {
   const old = change?.old
-  const own = both(
-    resource.validate?.(obj, old) ?? NO_CAUSES,
-    hasSameSpec(obj, old) ? NO_CAUSES : (resource.validateSpec?.(obj, old) ?? NO_CAUSES),
-  )
-  if (change === undefined) return both(own, resource.validateCreate?.(obj) ?? NO_CAUSES)
+  const whole = counted(() => resource.validate?.(obj, old) ?? NO_CAUSES)
+  yield
+  const ofSpec = hasSameSpec(obj, old) ? NO_CAUSES : counted(() => resource.validateSpec?.(obj, old) ?? NO_CAUSES)
+  const own = both(whole, ofSpec)
+  if (change === undefined) return both(own, counted(() => resource.validateCreate?.(obj)) ?? NO_CAUSES)
   const again = change.strategy === resource && resource.upstreamChecks?.rules === 2
   return again ? both(own, own) : own
 }
@@ -124,20 +145,27 @@ interface Change<T> {
   readonly strategy: SubresourceStrategy<T> | undefined
 }
 
+/** Returns the faults of an update, as `checkingUpdate`. */
+export const validateObjectUpdate = <T extends KubeObject>(
+  resource: Resource<T>,
+  obj: T,
+  old: T,
+  strategy?: SubresourceStrategy<T>,
+): readonly Cause[] => finished(checkingUpdate(resource, obj, old, strategy))
+
 /**
  * Returns the faults of an update; `obj` must have the resourceVersion that it replaces. A write to a subresource
  * follows the rules of its `strategy`.
  */
-export function validateObjectUpdate<T extends KubeObject>(
+export function* checkingUpdate<T extends KubeObject>(
   resource: Resource<T>,
   obj: T,
   old: T,
   strategy: SubresourceStrategy<T> | undefined = resource,
-): readonly Cause[] {
-  return both(
-    validateObjectMetaUpdate(resource, obj.metadata, old.metadata),
-    validateRules(resource, obj, { old, strategy }),
-  )
+): Checking {
+  const metadata = validateObjectMetaUpdate(resource, obj.metadata, old.metadata)
+  yield
+  return both(metadata, yield* checkingRules(resource, obj, { old, strategy }))
 }
 const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause[] =>
   first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]

@@ -3,14 +3,16 @@ import { required } from "../../../../pkg/apimachinery/validation/field-errors.t
 import type { Decoded } from "../../../../pkg/apimachinery/decoding/decode.ts"
 import { applyConfigurationIn } from "../../../../pkg/apimachinery/patch/apply/apply.ts"
 import { fieldsExceed } from "../../../../pkg/apimachinery/patch/apply/least-size.ts"
-import { managerOf, trackUpdate, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
+import { managerOf, tracking, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
 import { trackUpdateIn } from "../../../../pkg/apimachinery/patch/apply/track-versions.ts"
+import { run } from "../../../../pkg/apimachinery/patch/apply/versions.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../pkg/clock/clock.ts"
 import type { ApiRequest } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { MOST_BYTES } from "../object-size.ts"
 import { inNamespace, warnOf } from "../decode.ts"
+import { pauseOf } from "../large-writes.ts"
 import { versionsOf } from "./field-versions.ts"
 
 /**
@@ -18,10 +20,18 @@ import { versionsOf } from "./field-versions.ts"
  * have no manager. An apply has recorded its fields already. Fields that make an object too large are not recorded: see
  * `writeWithinSize`.
  */
-export const recordCreate = (context: RegistryContext, request: ApiRequest, object: KubeObject): KubeObject =>
+export const recordCreate = (
+  context: RegistryContext,
+  request: ApiRequest,
+  object: KubeObject,
+): KubeObject | Promise<KubeObject> =>
   request.patch?.type === "apply" || (request.isLarge === true && fieldsExceed(request.resource, object, MOST_BYTES))
     ? object
-    : trackUpdate(request.resource, undefined, object, changedBy(context, request))
+    : run(
+        tracking(request.resource, undefined, object, changedBy(context, request)),
+        () => undefined,
+        pauseOf(context, request),
+      )
 
 /** Records what an update changes, as `recordCreate`; a promise where a webhook converts for other managers. */
 export const recordUpdate = (
@@ -30,7 +40,14 @@ export const recordUpdate = (
   object: KubeObject,
   old: KubeObject,
 ): KubeObject | Promise<KubeObject> =>
-  trackUpdateIn(request.resource, old, object, changedBy(context, request), versionsOf(request.resource))
+  trackUpdateIn(
+    request.resource,
+    old,
+    object,
+    changedBy(context, request),
+    versionsOf(request.resource),
+    pauseOf(context, request),
+  )
 
 const changedBy = ({ clock }: RegistryContext, { options, userAgent, subresource }: ApiRequest): ChangedBy => ({
   manager: managerOf(options.fieldManager, userAgent),
@@ -43,7 +60,7 @@ const changedBy = ({ clock }: RegistryContext, { options, userAgent, subresource
  * @throws ApiError Conflict, BadRequest
  */
 export function applyFields(
-  { clock }: RegistryContext,
+  context: RegistryContext,
   request: ApiRequest,
   body: unknown,
   old: KubeObject | undefined,
@@ -57,8 +74,8 @@ export function applyFields(
     throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
       required("fieldManager", "is required for apply patch"),
     ])
-  const by = { manager: fieldManager, subresource, force, now: timestamp(clock) }
-  const applied = applyConfigurationIn(resource, old, body, by, versionsOf(resource))
+  const by = { manager: fieldManager, subresource, force, now: timestamp(context.clock) }
+  const applied = applyConfigurationIn(resource, old, body, by, versionsOf(resource), pauseOf(context, request))
   return applied instanceof Promise ? applied.then((done) => taken(request, done)) : taken(request, applied)
 }
 

@@ -3,7 +3,7 @@ import type { ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
 import { timestamp } from "../../../../pkg/clock/clock.ts"
 import { nameSuffix, uuid } from "../../../../pkg/clock/random.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-import { validateObject } from "../../../../pkg/apimachinery/validation/validate.ts"
+import { checkingObject } from "../../../../pkg/apimachinery/validation/validate.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../../admission/admission.ts"
 import { keepingOf, storageKey, viewOf } from "../../cacher/view.ts"
@@ -14,12 +14,12 @@ import { decodeBody, emptyStatus, inNamespace } from "../decode.ts"
 import { apiErrorFrom } from "../errors.ts"
 import { firstGeneration } from "../generation.ts"
 import { recordCreate } from "../managed-fields/managed-fields.ts"
+import { pauseOf, stepsOf } from "../large-writes.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { writeWithinSize } from "../object-size.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
 import { CompanionTakenError, together, writeAlong } from "../write-along.ts"
-import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 /**
  * Most attempts to create an object with a generated name; each has a new random suffix. Source:
@@ -35,11 +35,12 @@ const ALLOCATION_ATTEMPTS = 32
 /** POST of an object. The order of the steps is upstream's: endpoints/handlers/create.go, registry/rest/create.go. */
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
-  if (request.isLarge === true) await nextTurn(context.clock)
+  const pause = pauseOf(context, request)
+  if (pause !== undefined) await pause()
   const sent = withDistinctOwners(request, decodeBody(request))
   const virtual = context.hooks(resource)?.createVirtual
   if (virtual !== undefined) {
-    const object = recordCreate(context, request, without(SYSTEM_FIELDS, sent))
+    const object = await recordCreate(context, request, without(SYSTEM_FIELDS, sent))
     return { kind: "object", code: 201, object: await virtual(request, object) }
   }
   const stored = await createSent(context, request, sent)
@@ -84,9 +85,11 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
-  if (request.isLarge === true) await nextTurn(clock)
-  let object = recordCreate(context, request, without(UNSTORED_FIELDS, sent))
-  if (request.isLarge === true) await nextTurn(clock)
+  const pause = pauseOf(context, request)
+  if (pause !== undefined) await pause()
+  const recorded = recordCreate(context, request, without(UNSTORED_FIELDS, sent))
+  let object = recorded instanceof Promise ? await recorded : recorded
+  if (pause !== undefined) await pause()
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   const left = admitted instanceof Promise ? await admitted : admitted
@@ -99,14 +102,16 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   let written = false
   try {
     if (reservation !== undefined) object = reservation.object
-    const causes = validateObject(resource, object)
+    if (pause !== undefined) await pause()
+    const checking = stepsOf(context, request, checkingObject(resource, object))
+    const causes = checking instanceof Promise ? await checking : checking
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, object.metadata.name ?? "", causes)
     warnAbout(request, object, undefined)
     hooks?.checkWrite?.(request, object, undefined)
     settledAttributes = { ...attributes, name: object.metadata.name!, object }
     const checked = admission.validate(settledAttributes)
     if (checked instanceof Promise) await checked
-    if (request.isLarge === true) await nextTurn(clock)
+    if (pause !== undefined) await pause()
     const stored = await store(object)
     written = options.dryRun !== true
     return stored
@@ -128,24 +133,29 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
       if (isVersion(sent.metadata.resourceVersion))
         throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
       context.checkRunning()
-      const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (shown, checkSize) => {
-        const write = (object: KubeObject) =>
-          writeAlong(
-            storage,
-            {
-              key,
-              object,
-              expected: 0,
-              time: clock.now(),
-              author: user.name,
-              checkSize,
-              ...keepingOf(resource, context.eventSeconds),
-            },
-            together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
-          )
-        const kept = view.toStored(shown)
-        return kept instanceof Promise ? kept.then(write) : write(kept)
-      })
+      const stored = await writeWithinSize(
+        resource,
+        context.sharing.shared(resource, object),
+        (shown, checkSize) => {
+          const write = (object: KubeObject) =>
+            writeAlong(
+              storage,
+              {
+                key,
+                object,
+                expected: 0,
+                time: clock.now(),
+                author: user.name,
+                checkSize,
+                ...keepingOf(resource, context.eventSeconds),
+              },
+              together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
+            )
+          const kept = view.toStored(shown)
+          return kept instanceof Promise ? kept.then(write) : write(kept)
+        },
+        pause,
+      )
       const shown = view.shown(stored)
       return shown instanceof Promise ? await shown : shown
     } catch (err) {

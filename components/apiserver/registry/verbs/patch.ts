@@ -4,7 +4,8 @@ import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { checkName, inNamespace } from "../decode.ts"
 import { applyFields, recordUpdate } from "../managed-fields/managed-fields.ts"
-import { patched, type PlainPatch } from "../patched.ts"
+import { patching, type PlainPatch } from "../patched.ts"
+import { stepsOf } from "../large-writes.ts"
 import { changeObject } from "./update.ts"
 
 /**
@@ -25,14 +26,18 @@ export async function patch(context: RegistryContext, request: ApiRequest): Prom
   return changeObject(
     context,
     request,
-    (old) => recordUpdate(context, request, patchedObject(request, plain, old!.object), old!.object),
+    (stored) => {
+      const old = stored!.object
+      const record = (object: KubeObject) => recordUpdate(context, request, named(request, object), old)
+      const object = stepsOf(context, request, patching(request, request.resource, plain, old))
+      return object instanceof Promise ? object.then(record) : record(object)
+    },
     false,
   )
 }
 
-/** Applies the patch to `old`; the result has the request's name and namespace. */
-function patchedObject(request: ApiRequest, patch: PlainPatch, old: KubeObject): KubeObject {
-  const object = patched(request, request.resource, patch, old)
+/** Returns a patched object with the request's name and namespace. @throws ApiError where the patch named another */
+function named(request: ApiRequest, object: KubeObject): KubeObject {
   checkName(object, request)
   return inNamespace(object, request)
 }

@@ -9,7 +9,7 @@ import {
 import { invalidValue } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import { isWithoutEffect } from "../../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject, Resource, SubresourceStrategy } from "../../../../pkg/apimachinery/resource.ts"
-import { validateObjectUpdate } from "../../../../pkg/apimachinery/validation/validate.ts"
+import { checkingUpdate } from "../../../../pkg/apimachinery/validation/validate.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import { storageKey, viewOf } from "../../cacher/view.ts"
 import { authorize } from "../../authorization/authorize.ts"
@@ -22,17 +22,19 @@ import { withGeneration } from "../generation.ts"
 import { checkPrecondition } from "../stored-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "../guaranteed-update.ts"
 import { recordUpdate } from "../managed-fields/managed-fields.ts"
+import { pauseOf, stepsOf } from "../large-writes.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
-import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
 
 /**
  * PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update,
  * registry/rest/update.go upstream.
  */
-export function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
+  const pause = pauseOf(context, request)
+  if (pause !== undefined) await pause()
   const stored = context.storage.get(storageKey(resource, request))
   // The stored object only saves decoding equal values again, which is not worth the call of a webhook.
   const known = stored && viewOf(resource).atOnce?.(stored).object
@@ -68,7 +70,8 @@ export async function changeObject(
 ): Promise<ApiResult> {
   const { resource, namespace, name = "" } = request
   let created: Stored | undefined
-  if (request.isLarge === true) await nextTurn(context.clock)
+  const pause = pauseOf(context, request)
+  if (pause !== undefined) await pause()
   const attempt = (current: Stored | undefined): Promise<Attempt> => {
     if (current === undefined && !mayCreate) throw notFound(resource, name)
     const write = (wanted: KubeObject) =>
@@ -119,10 +122,11 @@ async function attemptUpdate(
   view: AdmissionView,
 ): Promise<Attempt> {
   const { resource, name = "", subresource, options } = request
-  const { admission, clock } = context
+  const { admission } = context
   const hooks = context.hooks(resource)
   const old = current.object
-  if (request.isLarge === true) await nextTurn(clock)
+  const pause = pauseOf(context, request)
+  if (pause !== undefined) await pause()
   // A patch that changes the uid is invalid; an update with another uid means another object.
   if (request.verb === "update")
     checkPrecondition({
@@ -144,8 +148,9 @@ async function attemptUpdate(
     subresource !== undefined ? undefined : hooks?.allocateForUpdate?.(object, old, options.dryRun === true)
   try {
     if (reservation !== undefined) object = reservation.object
-    if (request.isLarge === true) await nextTurn(clock)
-    const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))
+    if (pause !== undefined) await pause()
+    const checking = stepsOf(context, request, checkingUpdate(resource, object, old, strategyOf(resource, subresource)))
+    const causes = checking instanceof Promise ? await checking : checking
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
     if (subresource === undefined) warnAbout(request, object, old)
@@ -153,7 +158,7 @@ async function attemptUpdate(
     const last = { ...attributes, object: view.show(object) }
     const checked = admission.validate(last)
     if (checked instanceof Promise) await checked
-    if (request.isLarge === true) await nextTurn(clock)
+    if (pause !== undefined) await pause()
     if (options.dryRun === true) {
       reservation?.settle(false)
       return { dryRun: await dryRunOf(resource, current.key, object) }

@@ -13,7 +13,7 @@ import { mergeInto } from "./merge.ts"
 import { shapeOf, type Shape } from "./shape.ts"
 import { pruned } from "./prune.ts"
 import { withoutReset } from "./reset-fields.ts"
-import { recorded, withEntries, withoutIdentity, type ChangedBy } from "./track.ts"
+import { recording, withEntries, withoutIdentity, type ChangedBy } from "./track.ts"
 import {
   changesIn,
   hasOtherVersions,
@@ -23,6 +23,7 @@ import {
   type Changes,
   type ConvertVersion,
   type LiveVersions,
+  type Pause,
   type Steps,
 } from "./versions.ts"
 
@@ -45,14 +46,18 @@ export const applyConfiguration = <T extends KubeObject>(
   by: AppliedBy,
 ): Decoded<T> => runAlone(applied(resource, live, config, by))
 
-/** Does the same when managers may have written the object in other versions. @throws ApiError, also of conversions */
+/**
+ * Does the same when managers may have written the object in other versions; with a `pause`, in steps.
+ * @throws ApiError, also of conversions
+ */
 export const applyConfigurationIn = <T extends KubeObject>(
   resource: Resource<T>,
   live: T | undefined,
   config: unknown,
   by: AppliedBy,
   convert: ConvertVersion,
-): Decoded<T> | Promise<Decoded<T>> => run(applied(resource, live, config, by), convert)
+  pause?: Pause,
+): Decoded<T> | Promise<Decoded<T>> => run(applied(resource, live, config, by), convert, pause)
 
 function* applied<T extends KubeObject>(
   resource: Resource<T>,
@@ -61,14 +66,15 @@ function* applied<T extends KubeObject>(
   by: AppliedBy,
 ): Steps<Decoded<T>> {
   const shape = shapeOf(resource.schema)
-  const wanted = checkedConfiguration(resource, config)
+  const wanted = yield* checkedConfiguration(resource, config)
+  yield
   const self: ManagedBy = {
     manager: by.manager,
     operation: "Apply",
     apiVersion: resource.apiVersion,
     subresource: by.subresource,
   }
-  const before = entriesBefore(resource, live, by)
+  const before = yield* entriesBefore(resource, live, by)
   const shown: LiveVersions | undefined =
     live !== undefined && hasOtherVersions(before, resource)
       ? yield* liveIn(resource as Resource, live, before)
@@ -77,30 +83,39 @@ function* applied<T extends KubeObject>(
   const own = entries.find((entry) => isBy(entry, self))
   const set = withoutReset(resource, fieldSetOf(shape, wanted), by.subresource)
   const mine = withoutIdentity(set)
+  yield
 
   const base: object = live ?? { apiVersion: resource.apiVersion, kind: resource.kind, metadata: {} }
   const others = entries.filter((entry) => entry !== own)
-  const merged = yield* pruned(resource as Resource, mergeInto(shape, base, wanted), { own, others, set })
+  const whole = mergeInto(shape, base, wanted)
+  yield
+  const merged = yield* pruned(resource as Resource, whole, { own, others, set })
   const comparison = compare(shape, live ?? {}, merged)
   const change = {
     changed: withoutReset(resource, comparison.changed, by.subresource),
     removed: withoutReset(resource, comparison.removed, by.subresource),
   }
+  yield
   const foreign: Changes =
     shown === undefined ? NO_CHANGES : yield* changesIn(shown, merged as object, resource, by.subresource)
   const changeOf = ({ apiVersion = "" }: Entry): Comparison =>
     apiVersion === resource.apiVersion ? change : (foreign.get(apiVersion) ?? change)
   if (by.force !== true) refuseConflicts(resource, shape, live, others, changeOf, by.manager)
 
-  const kept = others.flatMap((entry) => {
+  const kept: Entry[] = []
+  for (const entry of others) {
+    yield
     const { changed, removed } = changeOf(entry)
-    return withSet(entry, difference(difference(entry.fieldsV1, changed), removed)) ?? []
-  })
+    const left = withSet(entry, difference(difference(entry.fieldsV1, changed), removed))
+    if (left !== undefined) kept.push(left)
+  }
+  yield
   const same = live !== undefined && deepEqualWithNulls(live, merged)
   if (!isEmpty(mine))
     kept.push(
       own !== undefined && same && deepEqual(own.fieldsV1, mine) ? own : entryOf(self, mine, same ? own?.time : by.now),
     )
+  yield
   const { object, faults } = same
     ? { object: live, faults: [] }
     : decodeObject(resource, by.manager === "kubectl" ? withLastApplied(merged as KubeObject, wanted) : merged, {
@@ -114,11 +129,11 @@ function* applied<T extends KubeObject>(
  * Returns the managedFields before the apply. An object without them counts as written by one manager before the first
  * apply. Source: skipnonapplied.go.
  */
-function entriesBefore<T extends KubeObject>(
+function* entriesBefore<T extends KubeObject>(
   resource: Resource<T>,
   live: T | undefined,
   { subresource, now }: AppliedBy,
-): readonly Entry[] {
+): Steps<readonly Entry[]> {
   if (live === undefined) return []
   const entries = entriesFrom(live.metadata.managedFields)
   if (entries === undefined)
@@ -128,7 +143,7 @@ function entriesBefore<T extends KubeObject>(
     )
   return entries.length > 0
     ? entries
-    : recorded(
+    : yield* recording(
         resource,
         undefined,
         live,
@@ -138,7 +153,7 @@ function entriesBefore<T extends KubeObject>(
       )
 }
 
-function checkedConfiguration(resource: Resource, config: unknown): Readonly<Record<string, unknown>> {
+function* checkedConfiguration(resource: Resource, config: unknown): Steps<Readonly<Record<string, unknown>>> {
   const { apiVersion, kind } = resource
   if (typeof config !== "object" || config === null || Array.isArray(config))
     throw badRequest(`error decoding YAML: an apply configuration must be an object`)
@@ -159,6 +174,7 @@ function checkedConfiguration(resource: Resource, config: unknown): Readonly<Rec
   // Upstream returns these errors without a reason.
   const fault = configurationFault(typed(resource.schema), given)
   if (fault !== undefined) throw new ApiError("Unknown", `failed to create typed patch object ${about}: ${fault}`)
+  yield
   try {
     decodeMessage(typed(resource.schema), given)
   } catch (err) {

@@ -8,7 +8,7 @@ import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type M
 import { fieldsOfNew, hasLists, haveSameFields } from "./new-fields.ts"
 import { withoutReset } from "./reset-fields.ts"
 import { shapeOf } from "./shape.ts"
-import type { Changes } from "./versions.ts"
+import { runAlone, type Changes, type Steps } from "./versions.ts"
 
 export interface ChangedBy {
   readonly manager: string
@@ -22,15 +22,23 @@ export interface ChangedBy {
  * write, so it only examines differences. An object that was created without managedFields gets none until the first
  * apply. Source: apimachinery pkg/util/managedfields/internal/fieldmanager.go Update and the managers that it chains.
  */
-export function trackUpdate<T extends KubeObject>(
+export const trackUpdate = <T extends KubeObject>(
   resource: Resource<T>,
   old: T | undefined,
   object: T,
   by: ChangedBy,
-): T {
+): T => runAlone(tracking(resource, old, object, by))
+
+/** Does the same in steps. */
+export function* tracking<T extends KubeObject>(
+  resource: Resource<T>,
+  old: T | undefined,
+  object: T,
+  by: ChangedBy,
+): Steps<T> {
   const entries = startingEntries(old, object, by.subresource)
   if (old !== undefined && entries.length === 0) return withEntries(object, undefined)
-  return withEntries(object, recorded(resource, old, object, entries, managedBy(resource, by), by.now))
+  return withEntries(object, yield* recording(resource, old, object, entries, managedBy(resource, by), by.now))
 }
 
 /**
@@ -52,7 +60,7 @@ export const managedBy = (
  * Returns the entries after a change by `by`. `others` are the changes in other versions, if managers have any.
  * Managers of versions that are not in it are dropped.
  */
-export function recorded<T extends KubeObject>(
+export function* recording<T extends KubeObject>(
   resource: Resource<T>,
   old: T | undefined,
   object: T,
@@ -60,11 +68,12 @@ export function recorded<T extends KubeObject>(
   by: ManagedBy,
   now: string,
   others?: Changes,
-): readonly Entry[] {
+): Steps<readonly Entry[]> {
   const { changed, removed, mine } =
     old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
   const owners = withoutEmpty(entries)
   if (isEmpty(changed) && isEmpty(removed) && others === undefined) return owners
+  yield
   const kept: Entry[] = []
   let own: Entry | undefined
   for (const entry of owners) {
@@ -76,6 +85,7 @@ export function recorded<T extends KubeObject>(
     const change = isOther ? others.get(entry.apiVersion ?? "") : { changed, removed }
     const left = change && withSet(entry, difference(difference(entry.fieldsV1, change.changed), change.removed))
     if (left !== undefined) kept.push(left)
+    yield
   }
   if (own === undefined) {
     if (!isEmpty(mine)) kept.push(entryOf(by, mine, now))

@@ -29,15 +29,21 @@ export interface Wanted {
  */
 export type ConvertVersion = (wanted: Wanted) => Versioned | undefined | Promise<Versioned | undefined>
 
-/** A computation that pauses when it needs an object in another version, and continues with the converted object. */
-export type Steps<T> = Generator<Wanted, T, Versioned | undefined>
+/**
+ * A computation that stops when it needs an object in another version, and continues with the converted object. Where
+ * it yields undefined, much work may be done and much be left: others can be served before it continues.
+ */
+export type Steps<T> = Generator<Wanted | undefined, T, Versioned | undefined>
 
-/** Runs a computation. Returns a promise only if a conversion returned one. */
-export function run<T>(steps: Steps<T>, convert: ConvertVersion): T | Promise<T> {
+/** Resolves when others have been served. */
+export type Pause = () => Promise<void>
+
+/** Runs a computation. Returns a promise only if a conversion returned one, or where there is a `pause`. */
+export function run<T>(steps: Steps<T>, convert: ConvertVersion, pause?: Pause): T | Promise<T> {
   let step = steps.next()
   while (step.done !== true) {
-    const converted = attempt(convert, step.value)
-    if (converted instanceof Promise) return runAfter(steps, converted, convert)
+    const converted = attempt(convert, step.value, pause)
+    if (converted instanceof Promise) return runAfter(steps, converted, convert, pause)
     step = "error" in converted ? steps.throw(converted.error) : steps.next(converted.value)
   }
   return step.value
@@ -47,6 +53,7 @@ async function runAfter<T>(
   steps: Steps<T>,
   first: Promise<Versioned | undefined>,
   convert: ConvertVersion,
+  pause: Pause | undefined,
 ): Promise<T> {
   let pending = first
   for (;;) {
@@ -55,15 +62,23 @@ async function runAfter<T>(
       (error: unknown) => steps.throw(error),
     )
     if (step.done === true) return step.value
-    pending = Promise.resolve(step.value).then(convert)
+    const answer = attempt(convert, step.value, pause)
+    pending =
+      answer instanceof Promise
+        ? answer
+        : "error" in answer
+          ? Promise.reject(answer.error as Error)
+          : Promise.resolve(answer.value)
   }
 }
 
-/** Calls a conversion. Its error is thrown into the computation, which may add what it was doing. */
+/** Converts an object, or pauses. An error is thrown into the computation, which may add what it was doing. */
 function attempt(
   convert: ConvertVersion,
-  wanted: Wanted,
+  wanted: Wanted | undefined,
+  pause: Pause | undefined,
 ): Promise<Versioned | undefined> | { readonly value: Versioned | undefined } | { readonly error: unknown } {
+  if (wanted === undefined) return pause === undefined ? NOTHING_WANTED : pause().then(() => undefined)
   try {
     const converted = convert(wanted)
     return converted instanceof Promise ? converted : { value: converted }
@@ -71,8 +86,9 @@ function attempt(
     return { error }
   }
 }
+const NOTHING_WANTED = { value: undefined }
 
-/** Runs a computation in which no manager has another known version. */
+/** Runs a computation at once in which no manager has another known version. */
 export function runAlone<T>(steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next(undefined)
@@ -110,6 +126,7 @@ export function* changesIn(
     if (apiVersion === own) continue
     const after = yield* saying("failed to convert new object", { object: next, apiVersion })
     if (after === undefined) continue
+    yield
     const { changed, removed } = compare(shapeOf(resource.schema), object, after.object)
     found.set(apiVersion, {
       changed: withoutReset(resource, changed, subresource),

@@ -58,7 +58,8 @@ async function issue(
     ])
   const causes = TokenRequest.validate?.(sent) ?? []
   if (causes.length > 0) throw invalid(TokenRequest, "", causes)
-  const { managedFields } = recordCreate(context, { ...request, resource: TokenRequest as Resource }, sent).metadata
+  const recorded = await recordCreate(context, { ...request, resource: TokenRequest as Resource }, sent)
+  const { managedFields } = recorded.metadata
   const object = await admitBody(context, request, sent)
   const { expirationSeconds, boundObjectRef } = object.spec
   const wanted = object.spec.audiences.length === 0 ? audiences : object.spec.audiences

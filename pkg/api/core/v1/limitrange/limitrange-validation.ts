@@ -48,7 +48,11 @@ function itemFaults(item: LimitRangeItem): readonly Cause[] {
     const names = Object.keys(item[list] ?? {})
     if (isPod && (list === "default" || list === "defaultRequest")) {
       if (names.length > 0) causes.push(forbiddenField(list, "may not be specified when `type` is 'Pod'"))
-    } else for (const name of names) within(causes, nameFaults(name), atKey(list, name))
+    } else
+      for (const name of names) {
+        const found = nameFaults(name)
+        if (found.length > 0) within(causes, found, atKey(list, name))
+      }
   }
   for (const name of new Set(LISTS.flatMap((list) => Object.keys(item[list] ?? {}))))
     pushAll(causes, amountFaults(item, name, isPod))

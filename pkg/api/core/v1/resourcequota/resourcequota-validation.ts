@@ -45,8 +45,11 @@ export function scopesAreFixed({ scopes = [] }: ResourceQuotaSpec, old: Resource
 function amountsFaults(amounts: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {
   const causes: Cause[] = []
   for (const name in amounts) {
-    within(causes, quotaResourceNameFaults(name), atKey(path, name))
-    within(causes, amountFaults(name, amounts[name]!), atKey(path, name))
+    const ofName = quotaResourceNameFaults(name)
+    const ofAmount = amountFaults(name, amounts[name]!)
+    if (ofName.length + ofAmount.length === 0) continue
+    within(causes, ofName, atKey(path, name))
+    within(causes, ofAmount, atKey(path, name))
   }
   return causes
 }

@@ -1,8 +1,7 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { invalidValue, NO_CAUSES } from "../../../../apimachinery/validation/field-errors.ts"
+import { invalidValue, invalidValues, NO_CAUSES } from "../../../../apimachinery/validation/field-errors.ts"
 import { isQualifiedName } from "../../../../apimachinery/validation/names.ts"
 import { compareQuantities, parseQuantity, quantity, type Quantity } from "../../../../apimachinery/scalars/quantity.ts"
-import { checked } from "../path-validation.ts"
 
 /**
  * Names of resources, and the amounts that are valid for them. Source: pkg/apis/core/helper/helpers.go,
@@ -48,8 +47,8 @@ export const mayOvercommit = (name: string): boolean => isNativeResource(name) &
 
 /** Validates the name of a resource: it must be known to Kubernetes or have a prefix. */
 export function resourceNameFaults(name: string): readonly Cause[] {
-  const wrong = checked("", name, isQualifiedName)
-  if (wrong.length > 0) return wrong
+  const wrong = isQualifiedName(name)
+  if (wrong !== undefined) return invalidValues("", name, wrong)
   return name.includes("/") || name === "storage" || isQuotaResource(name)
     ? NO_CAUSES
     : [invalidValue("", name, "must be a standard resource type or fully qualified")]
@@ -79,6 +78,7 @@ export function quotaResourceNameFaults(name: string): readonly Cause[] {
 
 /** Validates an amount: it is never negative, and a whole number for resources that are counted. */
 export function amountFaults(name: string, amount: string): readonly Cause[] {
+  if (WHOLE.test(amount)) return NO_CAUSES
   const { nano } = quantity(amount)
   const causes: Cause[] = []
   if (nano < 0n) causes.push(invalidValue("", amount, "must be greater than or equal to 0"))
@@ -87,6 +87,7 @@ export function amountFaults(name: string, amount: string): readonly Cause[] {
     causes.push(invalidValue("", amount, "must be an integer"))
   return causes
 }
+const WHOLE = /^\d+(?:[KMGTPE]i|[kMGTPE])?$/
 const ONE = 1_000_000_000n
 const MILLI = 1_000_000n
 /** Returns thousandths, rounded away from zero as Go does. */

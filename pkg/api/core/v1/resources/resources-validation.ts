@@ -33,10 +33,8 @@ export function validateResources(
 ): readonly Cause[] {
   const causes: Cause[] = []
   const validateAmount = (name: string, amount: string, list: "limits" | "requests"): void => {
-    const here = atKey(list, name)
-    within(causes, nameFaults(name), here)
-    within(causes, amountFaults(name, amount), here)
-    within(causes, hugePageFaults(name, amount), here)
+    for (const found of [nameFaults(name), amountFaults(name, amount), hugePageFaults(name, amount)])
+      if (found.length > 0) within(causes, found, atKey(list, name))
   }
   for (const name in limits) validateAmount(name, limits[name]!, "limits")
   for (const name in requests) {
