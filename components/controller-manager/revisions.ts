@@ -9,7 +9,7 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
 import { PodTemplateSpec } from "../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import type { ReconcileContext } from "../../pkg/controller/controller.ts"
-import { controllerRef, orphans } from "../../pkg/controller/owned.ts"
+import { controllerRef } from "../../pkg/controller/owned.ts"
 import { claim } from "./pod-control/claim.ts"
 
 /**
@@ -83,19 +83,14 @@ export async function syncHistory<T extends Revisioned>(
   kind: RevisionKind<T>,
   context: ReconcileContext,
 ): Promise<History> {
-  const { informers, client } = context
+  const { client } = context
   const selector = fromLabelSelector(owner.spec.selector)
-  const candidates = [
-    ...informers.of(ControllerRevision).controlledBy(owner),
-    ...informers.of(ControllerRevision).by(orphans, owner.metadata.namespace ?? ""),
-  ]
   const claimed = await claim(
     {
       owner,
       ownerResource: kind.resource,
       resource: ControllerRevision,
       matches: ({ metadata }) => selector.matches(metadata.labels),
-      candidates,
     },
     context,
   )

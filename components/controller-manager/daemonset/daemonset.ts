@@ -13,7 +13,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
-import { adopters, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
 import { REVISION_LABEL, type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
@@ -99,17 +99,12 @@ async function sync(
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { informers, clock } = context
   const selector = fromLabelSelector(set.spec.selector)
-  const candidates = [
-    ...informers.of(Pod).controlledBy(set),
-    ...informers.of(Pod).by(orphans, set.metadata.namespace ?? ""),
-  ]
   const pods = await claim(
     {
       owner: set,
       ownerResource: DaemonSet,
       resource: Pod,
       matches: (pod) => selector.matches(pod.metadata.labels),
-      candidates,
     },
     context,
   )

@@ -5,7 +5,6 @@ import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
-import { splitKey } from "../../../pkg/client/informer.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import {
   defineController,
@@ -13,7 +12,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
-import { adopters, controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, controllerOf, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { scaleProportionally, wasScaled } from "./proportional.ts"
 import { byCreation, isActive, scaleReplicaSet, sortOut, syncRevision, type ReplicaSets } from "./replicasets.ts"
@@ -68,17 +67,12 @@ export const deploymentController = (features: Features = DEFAULT_FEATURES): Con
         )
         return
       }
-      const candidates = [
-        ...informers.of(ReplicaSet).controlledBy(deployment),
-        ...informers.of(ReplicaSet).by(orphans, splitKey(key).namespace ?? ""),
-      ]
       const owned = await claim(
         {
           owner: deployment,
           ownerResource: Deployment,
           resource: ReplicaSet,
           matches: (rs) => selector.matches(rs.metadata.labels),
-          candidates,
         },
         context,
       )

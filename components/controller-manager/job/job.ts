@@ -3,7 +3,7 @@ import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { type JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { keyFrom, splitKey, type Key } from "../../../pkg/client/informer.ts"
+import type { Key } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import {
   defineController,
@@ -11,7 +11,7 @@ import {
   type ReconcileContext,
   watching,
 } from "../../../pkg/controller/controller.ts"
-import { adopters, controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, controllerOf, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { account } from "./account.ts"
 import { CreationPace } from "../creation-pace.ts"
@@ -93,19 +93,13 @@ async function release(pods: readonly Pod[], context: ReconcileContext): Promise
 }
 
 async function podsOf(job: Job, context: ReconcileContext): Promise<readonly Pod[]> {
-  const { informers } = context
   const selector = fromLabelSelector(job.spec.selector)
-  const candidates = [
-    ...informers.of(Pod).controlledBy(job),
-    ...informers.of(Pod).by(orphans, splitKey(keyFrom(job.metadata)).namespace ?? ""),
-  ]
   return claim(
     {
       owner: job,
       ownerResource: Job,
       resource: Pod,
       matches: (pod) => selector.matches(pod.metadata.labels),
-      candidates,
       finalizer: TRACKING,
     },
     context,

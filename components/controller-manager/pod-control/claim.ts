@@ -1,7 +1,7 @@
 import { isNotFound, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
+import { controllerOf, controllerRef, orphans } from "../../../pkg/controller/owned.ts"
 
 export interface Claim<T extends KubeObject> {
   readonly owner: KubeObject
@@ -9,7 +9,8 @@ export interface Claim<T extends KubeObject> {
   readonly ownerResource: Resource
   readonly resource: Resource<T>
   readonly matches: (object: T) => boolean
-  readonly candidates: readonly T[]
+  /** Objects for which this is false are neither returned nor changed. */
+  readonly considers?: (object: T) => boolean
   /** A finalizer to set on adopted objects. */
   readonly finalizer?: string
 }
@@ -19,12 +20,14 @@ export interface Claim<T extends KubeObject> {
  * objects that no longer match are released. Source: pkg/controller/controller_ref_manager.go.
  */
 export async function claim<T extends KubeObject>(
-  { owner, ownerResource, resource, matches, candidates, finalizer }: Claim<T>,
-  { client }: Pick<ReconcileContext, "client">,
+  { owner, ownerResource, resource, matches, considers = () => true, finalizer }: Claim<T>,
+  { client, informers }: Pick<ReconcileContext, "client" | "informers">,
 ): Promise<readonly T[]> {
+  const informer = informers.of(resource)
+  const candidates = [...informer.controlledBy(owner), ...informer.by(orphans, owner.metadata.namespace ?? "")]
   const claimed: T[] = []
   let mayAdopt: Promise<boolean> | undefined
-  for (const object of candidates) {
+  for (const object of candidates.filter(considers)) {
     const controller = controllerOf(object)
     if (controller !== undefined) {
       if (controller.uid !== owner.metadata.uid) continue

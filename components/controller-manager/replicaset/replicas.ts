@@ -128,8 +128,10 @@ async function podsOf<T extends Replicas>(
     const active = pods.controlledBy(owner).filter(isPodActive)
     return { census, list: () => active }
   }
-  const candidates = [...pods.controlledBy(owner), ...adoptable].filter(isPodActive)
-  const claimed = await claim({ owner, ownerResource: resource, resource: Pod, matches, candidates }, context)
+  const claimed = await claim(
+    { owner, ownerResource: resource, resource: Pod, matches, considers: isPodActive },
+    context,
+  )
   const { terminating } = census // pods that are being deleted are never claimed
   return { census: { ...censusOf(claimed, labels), terminating }, list: () => claimed }
 }

@@ -8,7 +8,7 @@ import { isPodAvailable, isPodReady, untilAvailable } from "../../../pkg/pods/po
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { adopters, controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
+import { adopters, controllerOf, owned } from "../../../pkg/controller/owned.ts"
 import { CreationPace } from "../creation-pace.ts"
 import { revisionHash } from "../deployment/template-hash.ts"
 import { claim } from "../pod-control/claim.ts"
@@ -70,16 +70,11 @@ export function statefulSetController(): Controller<StatefulSet> {
       if (set === undefined) return
       const selector = fromLabelSelector(set.spec.selector)
       if (selector.everything) return
-      const candidates = [
-        ...informers.of(Pod).controlledBy(set),
-        ...informers.of(Pod).by(orphans, set.metadata.namespace ?? ""),
-      ]
       const pods = await claim(
         {
           owner: set,
           ownerResource: StatefulSet,
           resource: Pod,
-          candidates,
           matches: (pod) => selector.matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
         },
         context,
