@@ -1,10 +1,12 @@
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, MANAGED_BY, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { OutsideAddresses, sameAddresses, servicesWithExternalIps } from "../../pkg/component/outside-addresses.ts"
+import type { Seam } from "../../pkg/quarantine/seam.ts"
+import { editionOf } from "../../pkg/quarantine/edition.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 import type { ServiceChange } from "./rule-writer.ts"
 import { concerns, makingServicePorts, type ServicePort } from "./service-ports.ts"
@@ -29,6 +31,10 @@ export interface ChangesParts {
   readonly metrics: ProxyMetrics
   /** In milliseconds since the epoch; the latency of earlier changes is not recorded. */
   readonly startedAt: number
+  /** Leaves out a Service alone that cannot be worked on. */
+  readonly seam: Pick<Seam, "steps">
+  /** Tries what the writer of the rules makes of the ports of a Service. @throws Error where it makes nothing */
+  trying(ports: readonly ServicePort[]): Generator<void>
   /** Called for a Service of which `leftOut` ports are not served: see `servicePorts`. */
   limited(service: Service, leftOut: number): void
   /** Called when `object` changed in a way that affects the rules. */
@@ -106,12 +112,21 @@ export class Changes {
     return this.#ports.get(key) ?? []
   }
 
-  /** Returns in steps the changes since the last call by Service, and the times that triggered them. */
+  /** Has the rules of a Service worked out again. */
+  again(key: string): void {
+    const service = this.#parts.informers.of(Service).get(key)
+    if (service !== undefined) this.#note(key, service)
+  }
+
+  /**
+   * Returns in steps the changes since the last call by Service, and the times that triggered them. A Service that is
+   * left out keeps the ports that it had.
+   */
   *taking(): Generator<
     void,
     { readonly changes: ReadonlyMap<string, ServiceChange>; readonly triggers: readonly number[] }
   > {
-    const { informers, nodeName, family, metrics } = this.#parts
+    const { metrics, seam } = this.#parts
     const changes = new Map<string, ServiceChange>()
     const triggers = [...this.#triggers.values()].flat()
     this.#triggers = new Map()
@@ -120,17 +135,40 @@ export class Changes {
     for (const key of [...this.#dirty]) {
       // A change that comes between two steps makes the key dirty again.
       this.#dirty.delete(key)
-      const service = informers.of(Service).get(key)
-      const slices = informers.of(EndpointSlice).by(this.#byService, key)
-      const place = { nodeName, zone: this.#zone() }
-      const limited = (leftOut: number) => this.#parts.limited(service!, leftOut)
-      const after =
-        service === undefined ? [] : yield* makingServicePorts(service, slices, family, place, this.#addresses, limited)
+      const made = yield* seam.steps(
+        key,
+        () => this.#edition(key),
+        () => this.#making(key),
+      )
+      if (made === undefined) continue
+      const after = made.value
       changes.set(key, { before: this.of(key), after })
       if (after.length === 0) this.#ports.delete(key)
       else this.#ports.set(key, after)
     }
     return { changes, triggers }
+  }
+
+  *#making(key: string): Generator<void, readonly ServicePort[]> {
+    const { informers, nodeName, family, limited, trying } = this.#parts
+    const service = informers.of(Service).get(key)
+    if (service === undefined) return []
+    const slices = informers.of(EndpointSlice).by(this.#byService, key)
+    const place = { nodeName, zone: this.#zone() }
+    const leaveOut = (leftOut: number) => limited(service, leftOut)
+    const ports = yield* makingServicePorts(service, slices, family, place, this.#addresses, leaveOut)
+    yield* trying(ports)
+    return ports
+  }
+
+  /** Changes with an edit of the Service, or of a slice that no controller writes: those change with each pod. */
+  #edition(key: string): string | undefined {
+    const { informers } = this.#parts
+    const service = informers.of(Service).get(key)
+    if (service === undefined) return undefined
+    const slices = informers.of(EndpointSlice).by(this.#byService, key)
+    const own = slices.filter(({ metadata }) => metadata.labels?.[MANAGED_BY] === undefined).map(editionOf)
+    return [editionOf(service), ...own.sort()].join("\n")
   }
 
   #zone(): string | undefined {

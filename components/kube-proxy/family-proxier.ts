@@ -1,3 +1,4 @@
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
@@ -7,7 +8,9 @@ import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
+import { Seam } from "../../pkg/quarantine/seam.ts"
 import { PendingCauses } from "../../pkg/tracing/pending-causes.ts"
 import { endingWith, type Attributes } from "../../pkg/tracing/tracing.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
@@ -57,6 +60,7 @@ export class FamilyProxier {
   readonly #options: FamilyProxierOptions
   readonly #metrics: ProxyMetrics
   readonly #changes: Changes
+  readonly #seam: Seam
   readonly #cleaner: FlowCleaner
   readonly #healthChecks: HealthCheckPorts
   readonly #writer: RuleWriter
@@ -78,7 +82,21 @@ export class FamilyProxier {
     this.#options = options
     this.#causes = tracing === undefined ? undefined : new PendingCauses(tracing)
     this.#metrics = proxyMetrics(options.metrics, family)
+    this.#seam = new Seam({
+      place: "Service rules",
+      part: "kube-proxy",
+      quarantine: context.quarantine,
+      clock,
+      log,
+      again: (key) => this.#changes.again(key),
+      leftOut(key, reason, why) {
+        const service = informers.of(Service).get(key)
+        if (service !== undefined) options.events.event(service, "Warning", reason, why)
+      },
+    })
     this.#changes = new Changes({
+      seam: this.#seam,
+      trying: (ports) => this.#writer.trying(ports),
       informers,
       nodeName,
       family,
@@ -158,6 +176,7 @@ export class FamilyProxier {
     for (const off of this.#unsubscribe) off()
     this.#unsubscribe = []
     this.#healthChecks.stop()
+    this.#seam.stop()
     await Promise.all([this.#runner.stop(), this.#cleaner.stop()])
   }
 
@@ -206,17 +225,27 @@ export class FamilyProxier {
     for (const [key, change] of taken.changes) if (!this.#before.has(key)) this.#before.set(key, change.before)
     // Updated before the rules are written, so that a failed write loses no update: until a write succeeds, load
     // balancers get 503.
-    for (const key of taken.changes.keys()) this.#healthChecks.update(key, changes.of(key))
+    for (const key of taken.changes.keys()) this.#alone(key, () => this.#healthChecks.update(key, changes.of(key)))
     const isWritten = await this.#writer.write({
       ports: () => changes.all(),
       changes: taken.changes,
       serviceCidrs: serviceCidrsOf(this.#context.informers, this.#options.family),
     })
     if (isWritten)
-      for (const [key, ports] of this.#before) this.#cleaner.forget(staleConnections(ports, changes.of(key)))
+      for (const [key, ports] of this.#before)
+        this.#alone(key, () => this.#cleaner.forget(staleConnections(ports, changes.of(key))))
     this.#before.clear()
     this.#options.health.updated(this.#options.family)
     this.#tell()
+  }
+
+  /** Does something for one Service. Its failure does not keep the rules of the others from the kernel. */
+  #alone(key: string, work: () => void): void {
+    try {
+      work()
+    } catch (err) {
+      contain("Service rules", err, this.#context.log, { key })
+    }
   }
 
   #tell(): void {

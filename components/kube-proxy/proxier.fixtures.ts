@@ -1,6 +1,6 @@
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import type { Component } from "../../pkg/component/component.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
@@ -8,9 +8,15 @@ import { createKubeProxy, type KubeProxyConfig } from "./proxier.ts"
 import type { ProxyMode } from "./rule-writer.ts"
 
 /** A cluster without controllers, and a Service `web` at 10.43.7.7 whose one endpoint the test moves about. */
-export async function withService(protocol: "TCP" | "UDP" = "TCP", { tracing = false } = {}) {
+export async function withService(
+  protocol: "TCP" | "UDP" = "TCP",
+  {
+    tracing = false,
+    changed = (context) => context,
+  }: { readonly tracing?: boolean; readonly changed?: (context: ComponentContext) => ComponentContext } = {},
+) {
   const cluster = await startCluster({ tracing, components: { scheduler: false, controllers: false } })
-  const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
+  const context = changed(cluster.contextFor("system:kube-proxy", ["system:masters"]))
   const { client } = cluster
   await client.create(Service, {
     metadata: { name: "web", namespace: "default" },

@@ -26,6 +26,11 @@ export interface RuleWriter {
   /** Whether the next call of `write` writes everything. */
   readonly isFull: boolean
   /**
+   * Does in steps what `write` will do for one Service alone, so that its failure concerns no other Service.
+   * @throws Error where nothing can be made of these ports
+   */
+  trying(ports: readonly ServicePort[]): Generator<void>
+  /**
    * Updates the kernel's rules. Returns whether anything had to be written.
    * @throws Error after which the content of the kernel is unknown, so that the next call writes everything
    */

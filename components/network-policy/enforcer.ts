@@ -4,14 +4,18 @@ import type { Labels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Value } from "../../pkg/metrics/registry.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
+import { editionOf } from "../../pkg/quarantine/edition.ts"
+import type { Quarantine } from "../../pkg/quarantine/quarantine.ts"
+import { Seam } from "../../pkg/quarantine/seam.ts"
 import type { PodFacts } from "./pod-facts.ts"
-import { isolating, policyRules } from "./policy-rules.ts"
+import { isolating, isolatingPods, policyRules, type PolicyRules } from "./policy-rules.ts"
 import { DIRECTIONS, isolated, LINK_LOCAL, TABLE } from "./base-chains.ts"
 import { PolicyTable, type PolicyTableOptions } from "./policy-table.ts"
 import { filterBridges, unenforceable } from "./support.ts"
@@ -37,7 +41,10 @@ export interface EnforcerParts extends PolicyTableOptions {
   unenforceable(why: string): void
   /** Called when the kernel refuses the rules of a policy, whose pods are isolated until it is changed. */
   refused(policy: NetworkPolicy, why: string): void
-  /** Shows the number of policies that the kernel refuses. */
+  readonly quarantine: Quarantine | undefined
+  /** Called when no rules can be made of a policy, whose pods are isolated until they can. */
+  leftOut(policy: NetworkPolicy, reason: string, why: string): void
+  /** Shows the number of policies whose pods are isolated because their rules are not in force. */
   readonly refusals: Pick<Value, "set">
 }
 
@@ -45,19 +52,27 @@ export interface EnforcerParts extends PolicyTableOptions {
  * Keeps the kernel's table up to date with policies, namespaces and pods. There is a table only while there is a
  * policy; without one, nothing is kept in memory and no program is run.
  * One transaction runs at a time; later changes are in the next one. After a failed transaction the whole table is
- * written again, since its content is unknown. Policies because of which the kernel refuses the table are set aside:
- * the pods that they select are isolated, and all other policies stay in force.
+ * written again, since its content is unknown. Policies because of which the kernel refuses the table, and those of
+ * which no rules can be made, are left out: the pods that they select are isolated, and all other policies stay in
+ * force.
  */
 export class Enforcer {
   readonly #parts: EnforcerParts
   readonly #policies = new Map<string, NetworkPolicy>()
   /** The policies that the kernel refuses, by key, each in the state that was refused. */
   readonly #refused = new Map<string, NetworkPolicy>()
+  /** What is made of each policy. */
+  readonly #rules = new Map<string, PolicyRules>()
+  /** The keys of policies of which no rules can be made. */
+  readonly #leftOut = new Set<string>()
+  readonly #seam: Seam
   /** The policies that have changed since the kernel last took the rules, by key: the first to be suspected. */
   readonly #untried = new Set<string>()
   #table: PolicyTable | undefined
   /** Whether the kernel has what was written last. */
   #isWritten = false
+  /** Whether the table lacks a change, because of a failure. */
+  #isLacking = false
   /** Whether the kernel may have a table from an earlier process. */
   #isLeftOver = true
   #unenforceable: string | undefined
@@ -68,6 +83,18 @@ export class Enforcer {
 
   constructor(parts: EnforcerParts) {
     this.#parts = parts
+    this.#seam = new Seam({
+      place: "network policy",
+      part: "network-policy",
+      quarantine: parts.quarantine,
+      clock: parts.clock,
+      log: parts.log,
+      again: (key) => this.#again(key),
+      leftOut: (key, reason, why) => {
+        const policy = this.#policies.get(key)
+        if (policy !== undefined) parts.leftOut(policy, reason, why)
+      },
+    })
     this.#runner = new SyncRunner({
       clock: parts.clock,
       sync: () => this.#syncForWaiting(),
@@ -108,6 +135,7 @@ export class Enforcer {
   }
 
   async stop(): Promise<void> {
+    this.#seam.stop()
     await this.#runner.stop()
     this.#flushes.stop()
     for (const { reject } of this.#waiting.splice(0)) reject(new Error("network policies are not enforced any more"))
@@ -120,32 +148,28 @@ export class Enforcer {
     this.#untried.add(key)
     this.#refused.delete(key)
     if (this.#table === undefined) this.#build()
-    else this.#table.setPolicy(key, policyRules(policy))
+    else this.#take(this.#table, key, policy)
     this.#runner.request()
   }
 
   removePolicy(key: string): void {
     this.#policies.delete(key)
-    this.#untried.delete(key)
-    this.#refused.delete(key)
-    this.#table?.setPolicy(key, undefined)
+    for (const keys of [this.#untried, this.#refused, this.#leftOut, this.#rules]) keys.delete(key)
+    this.#change((table) => table.setPolicy(key, undefined))
     if (this.#policies.size === 0) this.#table = undefined
     this.#runner.request()
   }
 
   setNamespace(name: string, labels: Labels | undefined): void {
-    this.#table?.setNamespace(name, labels)
-    this.#requestIfChanged()
+    this.#change((table) => table.setNamespace(name, labels))
   }
 
   setPod(facts: PodFacts): void {
-    this.#table?.setPod(facts)
-    this.#requestIfChanged()
+    this.#change((table) => table.setPod(facts))
   }
 
   removePod(key: string): void {
-    this.#table?.removePod(key)
-    this.#requestIfChanged()
+    this.#change((table) => table.removePod(key))
   }
 
   /** Resolves when the kernel has everything that was changed until now. @throws Error when that takes too long */
@@ -167,21 +191,68 @@ export class Enforcer {
     await waiter.promise.finally(() => timer.cancel())
   }
 
-  #build(): void {
-    for (const policy of this.#parts.everything().policies) this.#policies.set(keyFrom(policy.metadata), policy)
-    this.#table = this.#tableOf(() => true)
-    this.#isWritten = false
+  /** Changes the table, if there is one. After a failure it is made anew, so that no change is lost. */
+  #change(work: (table: PolicyTable) => void): void {
+    if (this.#table === undefined) return
+    try {
+      work(this.#table)
+    } catch (err) {
+      contain("network policy", err, this.#parts.log)
+      this.#isLacking = true
+      this.#runner.request()
+    }
+    if (this.#table.table.isChanged) this.#runner.request()
   }
 
-  /** Returns a table of all policies; those that are not taken isolate their pods only. */
-  #tableOf(isTaken: (key: string) => boolean): PolicyTable {
+  #build(): void {
+    for (const policy of this.#parts.everything().policies) this.#policies.set(keyFrom(policy.metadata), policy)
+    this.#isWritten = false
+    const table = (this.#table = this.#tableOf([], () => true))
+    for (const [key, policy] of this.#policies) this.#take(table, key, policy)
+  }
+
+  /** Adds the rules of a policy to a table, or isolates its pods where no rules can be made. */
+  #take(table: PolicyTable, key: string, policy: NetworkPolicy): void {
+    const wasLacking = this.#isLacking
+    const done = this.#seam.run(
+      key,
+      () => editionOf(policy),
+      () => {
+        const rules = policyRules(policy)
+        // Tried apart first: a table that has a part of a policy cannot be changed any more.
+        new PolicyTable(this.#parts).setPolicy(key, rules)
+        this.#rules.set(key, rules)
+        this.#isLacking = true
+        table.setPolicy(key, rules)
+        this.#isLacking = wasLacking
+      },
+    )
+    if (done !== undefined) return void this.#leftOut.delete(key)
+    this.#leftOut.add(key)
+    this.#put(table, key, isolatingPods(policy))
+  }
+
+  #put(table: PolicyTable, key: string, rules: PolicyRules): void {
+    this.#rules.set(key, rules)
+    this.#change(() => table.setPolicy(key, rules))
+  }
+
+  #again(key: string): void {
+    const policy = this.#policies.get(key)
+    if (policy === undefined || this.#table === undefined || this.#refused.has(key)) return
+    this.#take(this.#table, key, policy)
+    this.#runner.request()
+  }
+
+  /** Returns a table of these policies; those that are not taken isolate their pods only. */
+  #tableOf(keys: Iterable<string>, isTaken: (key: string) => boolean): PolicyTable {
     const { namespaces, pods } = this.#parts.everything()
     const table = new PolicyTable(this.#parts)
     for (const { metadata } of namespaces) table.setNamespace(metadata.name!, metadata.labels ?? {})
     for (const pod of pods) table.setPod(pod)
-    for (const [key, policy] of this.#policies) {
-      const rules = policyRules(policy)
-      table.setPolicy(key, isTaken(key) ? rules : isolating(rules))
+    for (const key of keys) {
+      const rules = this.#rules.get(key)
+      if (rules !== undefined) table.setPolicy(key, isTaken(key) ? rules : isolating(rules))
     }
     return table
   }
@@ -189,12 +260,12 @@ export class Enforcer {
   /** Sets aside the policies because of which the kernel refuses the table. Returns whether it has found any. */
   async #setAside(err: unknown): Promise<boolean> {
     const { host, log } = this.#parts
-    const suspects = [...this.#policies.keys()].filter((key) => !this.#refused.has(key))
+    const suspects = [...this.#policies.keys()].filter((key) => !this.#refused.has(key) && !this.#leftOut.has(key))
     const states = new Map(this.#policies)
     const fine = new Set<string>()
     const isFineWith = async (some: readonly string[]) => {
       const taken = new Set([...fine, ...some])
-      const text = this.#tableOf((key) => taken.has(key)).table.whole()
+      const text = this.#tableOf(this.#policies.keys(), (key) => taken.has(key)).table.whole()
       return host.feed("nft", ["--check", "-f", "-"], text).then(
         () => true,
         () => false,
@@ -221,15 +292,11 @@ export class Enforcer {
       const policy = this.#policies.get(key)
       if (policy === undefined || policy !== states.get(key)) continue // it was changed meanwhile
       this.#refused.set(key, policy)
-      this.#table?.setPolicy(key, isolating(policyRules(policy)))
+      if (this.#table !== undefined) this.#put(this.#table, key, isolatingPods(policy))
       log.error("The kernel refuses the rules of a network policy; its pods are isolated", { policy: key, err })
       this.#parts.refused(policy, errorMessage(err).split("\n")[0]!)
     }
     return bad.length > 0
-  }
-
-  #requestIfChanged(): void {
-    if (this.#table?.table.isChanged === true) this.#runner.request()
   }
 
   /** Writes the changes, and resolves the promises of those who wait for them. */
@@ -247,12 +314,17 @@ export class Enforcer {
       this.#waiting = [...waiting, ...this.#waiting]
       throw err
     } finally {
-      this.#parts.refusals.set(this.#refused.size)
+      this.#parts.refusals.set(this.#refused.size + this.#leftOut.size)
     }
   }
 
   async #sync(): Promise<void> {
     const { host } = this.#parts
+    if (this.#isLacking && this.#table !== undefined) {
+      this.#isWritten = false
+      this.#table = this.#tableOf(this.#policies.keys(), () => true)
+    }
+    this.#isLacking = false
     const table = this.#table
     if (table === undefined) {
       this.#flushes.stop()

@@ -91,10 +91,13 @@ class NetworkPolicies implements NetworkPolicyComponent {
           "PolicyRefused",
           `The kernel of this node refuses the rules, so the selected pods are isolated until the policy is changed: ${why}`,
         ),
+      quarantine: context.quarantine,
+      leftOut: (policy, reason, why) =>
+        this.#events?.event(policy, "Warning", reason, `${why}. Until then the selected pods are isolated`),
       refusals: metrics
         .gauge(
           "k3ts_network_policies_refused",
-          "NetworkPolicies whose rules the kernel of this node refuses: the selected pods are isolated",
+          "NetworkPolicies whose rules are not in force on this node: the selected pods are isolated",
         )
         .with(),
     })

@@ -46,7 +46,7 @@ export interface PolicyRules {
 }
 
 /** Returns the rules of a NetworkPolicy. Source: k8s.io/api networking/v1/types.go. */
-export function policyRules({ metadata, spec }: NetworkPolicy): PolicyRules {
+export function policyRules({ metadata, spec }: Pick<NetworkPolicy, "metadata" | "spec">): PolicyRules {
   const { namespace = "" } = metadata
   const { policyTypes = [], ingress = [], egress = [] } = spec
   const rule = (peers: readonly NetworkPolicyPeer[] = [], ports: readonly NetworkPolicyPort[] = []): PolicyRule => ({
@@ -60,6 +60,20 @@ export function policyRules({ metadata, spec }: NetworkPolicy): PolicyRules {
       ...(policyTypes.includes("Ingress") ? { ingress: ingress.map(({ from, ports }) => rule(from, ports)) } : {}),
       ...(policyTypes.includes("Egress") ? { egress: egress.map(({ to, ports }) => rule(to, ports)) } : {}),
     },
+  }
+}
+
+/**
+ * Returns rules that isolate the pods of a policy of which nothing else can be made; all pods of its namespace where
+ * not even that is known.
+ */
+export function isolatingPods({ metadata, spec }: NetworkPolicy): PolicyRules {
+  const { namespace = "" } = metadata
+  try {
+    const { podSelector, policyTypes = [] } = spec
+    return policyRules({ metadata, spec: { podSelector, policyTypes } })
+  } catch {
+    return { namespace, subjects: fromLabelSelector({}), rules: { ingress: [], egress: [] } }
   }
 }
 

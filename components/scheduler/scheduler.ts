@@ -7,8 +7,8 @@ import { keyFrom } from "../../pkg/client/informer.ts"
 import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
-import { SKIPPED } from "../../pkg/controller/guarded.ts"
 import { editionOf } from "../../pkg/quarantine/edition.ts"
+import { skippedBy } from "../../pkg/quarantine/seam.ts"
 import { contain } from "../../pkg/failure/contain.ts"
 import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devices.ts"
 import { bindVolumes } from "./bind-volumes.ts"
@@ -199,7 +199,7 @@ export function createScheduler(
     const { pod } = queued
     const fate = place?.fate(keyFrom(pod.metadata), () => editionOf(pod)) ?? "go"
     if (fate === "go") return false
-    if (fate === "skip") events.event(pod, "Warning", "SetAside", SKIPPED("scheduler"))
+    if (fate === "skip") events.event(pod, "Warning", "SetAside", skippedBy("scheduler"))
     queue.failed(queued, new Set())
     return true
   }

@@ -35,7 +35,7 @@ async function stage(before: Partial<QuarantineRecord>) {
     quarantine.end()
     await cluster.stop()
   }
-  return { cluster, worked, running, end }
+  return { cluster, quarantine, worked, running, end }
 }
 const POISON = { place: "example", key: "default/a" }
 
@@ -54,6 +54,20 @@ test("a controller skips what is set aside, with one Event, until somebody edits
   // when
   const body = { data: { edited: "yes" } }
   await cluster.client.patch(ConfigMap, { name: "a", namespace: "default" }, { type: "merge", body })
+  await cluster.settle()
+  // then
+  expect(worked).toEqual(["default/b", "default/a"])
+  await end()
+})
+
+test("a controller works at once on what an administrator frees", async () => {
+  // given
+  const { cluster, quarantine, worked, end } = await stage({
+    setAside: [{ ...POISON, since: "2026-01-01T00:00:00Z", why: "w" }],
+  })
+  await cluster.settle()
+  // when
+  quarantine.reread(NOTHING_RECORDED)
   await cluster.settle()
   // then
   expect(worked).toEqual(["default/b", "default/a"])

@@ -3,6 +3,7 @@ import type { Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
 import { editionOf } from "../quarantine/edition.ts"
 import { WAIT_MS } from "../quarantine/quarantine.ts"
+import { skippedBy } from "../quarantine/seam.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
 
 type Reconcile = Controller["reconcile"]
@@ -24,7 +25,7 @@ export function guarded<T extends KubeObject>(
     if (told.has(key) || object === undefined) return
     told.add(key)
     log.error("Skipped what is set aside")
-    events.event(object, "Warning", "SetAside", SKIPPED(controller.name))
+    events.event(object, "Warning", "SetAside", skippedBy(controller.name))
   }
   return async (key, context) => {
     const fate = place.fate(key, () => {
@@ -36,8 +37,3 @@ export function guarded<T extends KubeObject>(
     return place.during(key, () => controller.reconcile(key, context))
   }
 }
-
-/** The message of the Event about an object that a part of the program skips. */
-export const SKIPPED = (part: string): string =>
-  `${part} skips this object: work on it has ended the server twice, or kept it from everything else. An edit of the ` +
-  "object, or `k3ts quarantine free`, has it tried again"

@@ -212,6 +212,9 @@ export async function startController<T extends KubeObject>(
   })
 
   const enqueue = (key: Key, afterMs = 0) => queue.addAfter(key, afterMs)
+  const offFreed = context.quarantine?.onFreed(({ place, key }) => {
+    if (place === controller.name) enqueue(key)
+  })
   await Promise.all([...watched.values()].map(({ informer }) => informer.whenSynced()))
   const started: RunningController = {
     name: controller.name,
@@ -222,6 +225,7 @@ export async function startController<T extends KubeObject>(
     async stop() {
       stopped = true
       for (const off of unsubscribe) off()
+      offFreed?.()
       queue.stop()
       await Promise.allSettled(running)
       await events.stop()

@@ -10,14 +10,18 @@ import { FatalError } from "./fatal-error.ts"
 export type Place =
   | "background work"
   | "DNS query"
+  | "definition"
   | "ended socket"
   | "forgotten file"
   | "informer handler"
+  | "network policy"
   | "plugin"
   | "pod worker"
   | "reconcile"
   | "request"
+  | "route"
   | "scheduling"
+  | "Service rules"
   | "store listener"
   | "timer"
   | "uncaught exception"
@@ -25,7 +29,7 @@ export type Place =
   | "watch"
 
 /** The places that are tried again ever more slowly: each failure is logged, as it cannot fill the log. */
-const BACKED_OFF: ReadonlySet<Place> = new Set(["reconcile"])
+const BACKED_OFF: ReadonlySet<Place> = new Set(["network policy", "reconcile", "route", "Service rules"])
 
 const counts = new Map<Place, number>()
 /** How often each failure was contained, by its place and stack. Bounded: the oldest are forgotten. */

@@ -52,6 +52,7 @@ export class Quarantine {
   #record: QuarantineRecord
   #trial: Item | undefined
   #timers: Timer[] = []
+  readonly #onFreed = new Set<(item: Item) => void>()
   /** Changes with each item that is held back or set aside, or no longer. */
   generation = 0
 
@@ -91,7 +92,17 @@ export class Quarantine {
 
   /** Takes over what an administrator has freed in the file. */
   reread(file: QuarantineRecord): void {
-    for (const item of this.#record.setAside) if (!hasItem(file.setAside, item)) this.#free(item, "an administrator")
+    for (const item of this.#record.setAside) {
+      if (hasItem(file.setAside, item)) continue
+      this.#free(item, "an administrator")
+      for (const listener of this.#onFreed) listener(item)
+    }
+  }
+
+  /** Calls `freed` for each item that an administrator frees. An edit is seen by whoever watches the object. */
+  onFreed(freed: (item: Item) => void): () => void {
+    this.#onFreed.add(freed)
+    return () => void this.#onFreed.delete(freed)
   }
 
   /** Records that the process ends in order. */
@@ -218,6 +229,30 @@ export class QuarantinePlace {
     } finally {
       this.#measure(key, from)
       this.#end(slot, key)
+    }
+  }
+
+  /**
+   * The same for work in steps, between which other work runs: the item is noted during each step, and has done no harm
+   * when the last one has ended.
+   */
+  *steps<T>(key: string, steps: Iterator<void, T>): Generator<void, T> {
+    try {
+      for (;;) {
+        const slot = this.#inHand.begin(this.#name, key)
+        const from = this.#clock.monotonic()
+        let step: IteratorResult<void, T>
+        try {
+          step = steps.next()
+        } finally {
+          this.#measure(key, from)
+          this.#inHand.end(slot)
+        }
+        if (step.done === true) return step.value
+        yield
+      }
+    } finally {
+      if (!this.#isClear) this.#quarantine.acquit({ place: this.#name, key })
     }
   }
 

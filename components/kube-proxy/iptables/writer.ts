@@ -2,6 +2,7 @@ import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
 import { iptablesMetrics } from "../metrics.ts"
 import type { RuleInput, RuleWriter } from "../rule-writer.ts"
+import type { ServicePort } from "../service-ports.ts"
 import { ensureJumps, intact, restore } from "./iptables.ts"
 import { transition, writtenRules } from "./restore.ts"
 import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
@@ -25,6 +26,11 @@ export class IptablesWriter implements RuleWriter {
 
   get isFull(): boolean {
     return this.#applied === undefined
+  }
+
+  *trying(ports: readonly ServicePort[]): Generator<void> {
+    rulesFor(ports, { ...this.#config, serviceCidrs: [] })
+    yield
   }
 
   async write({ ports, serviceCidrs }: RuleInput): Promise<boolean> {

@@ -8,7 +8,8 @@ import { nftablesMetrics } from "../metrics.ts"
 import type { RuleInput, RuleWriter } from "../rule-writer.ts"
 import { Desired } from "./desired.ts"
 import { TABLE, tableOf } from "./names.ts"
-import { makingParts } from "./parts.ts"
+import type { ServicePort } from "../service-ports.ts"
+import { makingParts, type Parts } from "./parts.ts"
 import { skeletonOf, type Skeleton, type SkeletonConfig } from "./skeleton.ts"
 import { deletionOf, existingIn, makingFull, makingPartial, staleChainsOf, type Existing } from "./transaction.ts"
 
@@ -31,6 +32,8 @@ export class NftablesWriter implements RuleWriter {
   readonly #config: NftablesWriterConfig
   readonly #metrics: ReturnType<typeof nftablesMetrics>
   readonly #desired = new Desired()
+  /** What `trying` has made for the next call of `write`. */
+  readonly #tried = new WeakMap<readonly ServicePort[], Parts>()
   /** When the chains that are still to be removed were emptied, by name. */
   readonly #stale = new Map<string, number>()
   /**
@@ -47,6 +50,10 @@ export class NftablesWriter implements RuleWriter {
 
   get isFull(): boolean {
     return this.#skeleton === undefined
+  }
+
+  *trying(ports: readonly ServicePort[]): Generator<void> {
+    this.#tried.set(ports, yield* makingParts(ports))
   }
 
   async write({ changes, serviceCidrs }: RuleInput): Promise<boolean> {
@@ -68,8 +75,11 @@ export class NftablesWriter implements RuleWriter {
   }
 
   *#changing(changes: RuleInput["changes"]): Generator<void> {
-    for (const [owner, { before, after }] of changes)
-      yield* this.#desired.changing(owner, yield* makingParts(before), yield* makingParts(after))
+    for (const [owner, { before, after }] of changes) {
+      const parts = this.#tried.get(after) ?? (yield* makingParts(after))
+      this.#tried.delete(after)
+      yield* this.#desired.changing(owner, yield* makingParts(before), parts)
+    }
   }
 
   async intact(): Promise<boolean> {

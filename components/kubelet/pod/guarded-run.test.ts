@@ -66,5 +66,5 @@ test("a pod that ends the process twice is set aside, and one during whose waits
   await run(async (mark) => mark(() => (runs++, killed())))
   // and is left alone after that
   await run(async () => void runs++)
-  expect([runs, told.slice(1)]).toEqual([2, ["SetAside"]])
+  expect([runs, told.slice(1)]).toEqual([2, ["SetAside", "again in 60000 ms"]])
 })

@@ -1,9 +1,12 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
-import { SKIPPED } from "../../../pkg/controller/guarded.ts"
 import { editionOf } from "../../../pkg/quarantine/edition.ts"
+import { skippedBy } from "../../../pkg/quarantine/seam.ts"
 import { WAIT_MS } from "../../../pkg/quarantine/quarantine.ts"
 import type { KubeletContext } from "../context.ts"
+
+/** How often a pod that is set aside is looked at: an administrator may have freed it. */
+const FREED_MS = 60_000
 
 /** Runs what is worked out from a pod, without waiting, and notes the pod meanwhile. */
 export type Mark = <T>(work: () => T) => T
@@ -27,6 +30,9 @@ export async function guardedRun(
   const place = quarantine.place("kubelet")
   const fate = place.fate(key, () => editionOf(pod))
   if (fate === "wait") return worker.wakeIn(WAIT_MS)
-  if (fate === "skip") return events.event(pod, "Warning", "SetAside", SKIPPED("kubelet"))
+  if (fate === "skip") {
+    events.event(pod, "Warning", "SetAside", skippedBy("kubelet"))
+    return worker.wakeIn(FREED_MS)
+  }
   return run((work) => place.while(key, work))
 }
