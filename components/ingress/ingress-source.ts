@@ -6,6 +6,7 @@ import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { startController, type RunningController } from "../../pkg/controller/start.ts"
+import { Alone, together } from "./alone.ts"
 import type { Certificates } from "./certificates.ts"
 import type { IngressCompiler } from "./routing/compile.ts"
 import type { Problem } from "./routing/problem.ts"
@@ -30,6 +31,7 @@ export class IngressSource implements Source {
   #told: ReadonlyMap<Key, Told> = new Map()
   #problems: readonly Problem[] = []
   #compiler: IngressCompiler | undefined
+  #alone: Alone | undefined
   #unsubscribe: readonly (() => void)[] = []
 
   constructor(context: ComponentContext, config: IngressSourceConfig) {
@@ -39,6 +41,8 @@ export class IngressSource implements Source {
 
   async start(changed: () => void): Promise<void> {
     const { informers } = this.#context
+    this.#alone = new Alone(this.#context, changed)
+    this.#compiler = undefined
     const handlers = { added: changed, updated: changed, deleted: changed }
     this.#unsubscribe = [informers.of(Ingress).on(handlers), informers.of(IngressClass).on(handlers)]
     await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
@@ -51,7 +55,7 @@ export class IngressSource implements Source {
     this.#unsubscribe = []
     const stopping = this.#status
     this.#status = undefined
-    await stopping?.stop()
+    await Promise.all([stopping?.stop(), this.#alone?.stop()])
   }
 
   async prepare(): Promise<void> {}
@@ -68,10 +72,16 @@ export class IngressSource implements Source {
       import("./routing/ingress-router.ts"),
       import("./routing/compile.ts"),
     ])
-    const compiler = (this.#compiler ??= new IngressCompiler())
+    const compiler = (this.#compiler ??= new IngressCompiler(this.#alone))
     const { clock, informers } = this.#context
     const compiled = await inSteps(compiler.steps(ingresses), clock)
-    const { router, problems } = routeIngresses(ingresses, compiled, informers.of(Secret), certificates)
+    const { router, problems } = routeIngresses(
+      ingresses,
+      compiled,
+      informers.of(Secret),
+      certificates,
+      this.#alone ?? together,
+    )
     this.#problems = problems
     const { httpPort, httpsPort } = this.#config
     return {

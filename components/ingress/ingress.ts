@@ -5,7 +5,7 @@ import { Registry } from "../../pkg/metrics/registry.ts"
 import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
 import { GatewaySource, type GatewayConfig } from "./gateway/source.ts"
 import { IngressSource } from "./ingress-source.ts"
-import type { Source } from "./source.ts"
+import type { Source, Wanted } from "./source.ts"
 import { StatusTurn } from "./status/status-turn.ts"
 
 export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "accessLog"> {
@@ -42,6 +42,8 @@ export interface IngressComponent extends Component {
   readonly ports: readonly (number | undefined)[]
 }
 
+const NOTHING: Wanted = { sites: [], owners: [] }
+
 /** The first and the longest delay, in milliseconds, before a port that is in use is tried again. */
 const FIRST_RETRY_MS = 5000
 const LAST_RETRY_MS = 60_000
@@ -73,6 +75,8 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   const sources: Source[] = []
   if (config.ingresses !== false) sources.push(new IngressSource(context, { ...config, turn }))
   if (config.gateway !== undefined) sources.push(new GatewaySource(context, { ...config.gateway, turn, ingressPorts }))
+  /** What each source wanted last. */
+  const lastWanted = new Map<Source, Wanted>()
   let plane: Plane | undefined
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
@@ -91,9 +95,19 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   })
   const request = () => void runner.request()
 
-  /** Returns how many milliseconds went into working out routes and statuses. */
+  /**
+   * Returns how many milliseconds went into working out routes and statuses. A source that fails keeps what it wanted
+   * last, while the other is followed. @throws Error its error, at the end
+   */
   async function follow(): Promise<number> {
-    for (const source of sources) await source.prepare()
+    const failures: unknown[] = []
+    for (const source of sources) await source.prepare().catch((err: unknown) => void failures.push(err))
+    const ms = await followSources(failures)
+    if (failures.length > 0) throw failures[0]
+    return ms
+  }
+
+  async function followSources(failures: unknown[]): Promise<number> {
     if (sources.every((source) => source.isEmpty())) {
       if (plane !== undefined) log.info("Nothing is left to serve: closed the ports")
       await close()
@@ -102,7 +116,16 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     }
     const open = (plane ??= await openPlane())
     const beganAt = clock.monotonic()
-    const wanted = await Promise.all(sources.map((source) => source.wanted(open.certificates)))
+    const wanted = await Promise.all(
+      sources.map(async (source) => {
+        try {
+          lastWanted.set(source, await source.wanted(open.certificates))
+        } catch (err) {
+          failures.push(err)
+        }
+        return lastWanted.get(source) ?? NOTHING
+      }),
+    )
     open.update(
       wanted.flatMap(({ sites }) => sites),
       new Set(wanted.flatMap(({ owners }) => owners)),
@@ -112,7 +135,9 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     const openAt = clock.monotonic()
     const faults = open.portProblems()
     for (const source of sources)
-      await source.tell({ errors, faults, portOf: (protocol, port) => open.portOf(protocol, port) })
+      await source
+        .tell({ errors, faults, portOf: (protocol, port) => open.portOf(protocol, port) })
+        .catch((err: unknown) => void failures.push(err))
     return routedAt - beganAt + (clock.monotonic() - openAt)
   }
 
@@ -132,6 +157,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   async function close(): Promise<void> {
     const closing = plane
     plane = undefined
+    lastWanted.clear()
     portErrors = []
     retryMs = FIRST_RETRY_MS
     await closing?.stop()

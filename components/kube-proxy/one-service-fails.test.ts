@@ -53,7 +53,10 @@ async function stage(mode: (typeof PROXY_MODES)[number], changed: (context: Comp
   })
   let written = ""
   const proxy = web.proxy(
-    { run: async (_command, args) => (args.includes("--version") ? "nftables v1.0.9" : ""), feed: async (_command, _args, input) => void (written += input) },
+    {
+      run: async (_command, args) => (args.includes("--version") ? "nftables v1.0.9" : ""),
+      feed: async (_command, _args, input) => void (written += input),
+    },
     mode,
   )
   await proxy.start(new AbortController().signal)
@@ -100,7 +103,10 @@ test("a Service that fails after it was served keeps its rules, and gets its cha
   expect(written()).toContain("10.42.0.9")
   // when
   fails = true
-  await web.cluster.client.patch(EndpointSlice, BAD, { type: "merge", body: { endpoints: [{ addresses: ["10.42.0.10"] }] } })
+  await web.cluster.client.patch(EndpointSlice, BAD, {
+    type: "merge",
+    body: { endpoints: [{ addresses: ["10.42.0.10"] }] },
+  })
   await web.cluster.advance("1s")
   const before = written()
   fails = false
@@ -114,7 +120,10 @@ test("a Service that fails after it was served keeps its rules, and gets its cha
 test("a Service that is set aside is not served, with an Event, until it is edited or freed", async () => {
   // given
   fails = false
-  const before = { ...NOTHING_RECORDED, setAside: [{ place: "kube-proxy", key: KEY, since: "2026-01-01T00:00:00Z", why: "w" }] }
+  const before = {
+    ...NOTHING_RECORDED,
+    setAside: [{ place: "kube-proxy", key: KEY, since: "2026-01-01T00:00:00Z", why: "w" }],
+  }
   let quarantine: Quarantine | undefined
   const withQuarantine = (context: ComponentContext): ComponentContext => {
     const page = new Uint8Array(PAGE_BYTES)

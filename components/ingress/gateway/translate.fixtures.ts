@@ -12,6 +12,7 @@ import { DEFINITIONS } from "../../../pkg/gateway-api/definitions.ts"
 import type { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import type { ReferenceGrant } from "../../../pkg/gateway-api/referencegrant.ts"
 import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
+import type { Alone } from "../alone.ts"
 import { Certificates } from "../certificates.ts"
 import { fieldOf } from "../messages/fields.ts"
 import type { IncomingRequest } from "../messages/messages.ts"
@@ -75,6 +76,7 @@ export interface World {
   readonly grants?: readonly ReferenceGrant[]
   /** Whether each Gateway gets an address of its own. */
   readonly ownAddresses?: boolean
+  readonly alone?: Pick<Alone, "run">
 }
 
 const NAMESPACES: Readonly<Record<string, Labels>> = {
@@ -96,7 +98,7 @@ export interface Asked {
 }
 
 /** Translates the objects, and answers questions about routing and conditions. */
-export function worldOf({ gateways, routes = [], grants = [], ownAddresses = false }: World) {
+export function worldOf({ gateways, routes = [], grants = [], ownAddresses = false, alone }: World) {
   const certificates = new Certificates(new VirtualClock(0))
   const translation = translate(
     {
@@ -115,6 +117,7 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
       reserved: (port) => (port === 22 ? "SSH" : undefined),
       ingressPorts: new Map(),
     },
+    alone,
   )
   const ports: PortsState = { errors: new Map(), faults: [], portOf: (_protocol, port) => port }
   const gatewaysTold = tellGateways(translation, ports)

@@ -1,3 +1,4 @@
+import { together, type Alone } from "../alone.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import type { Certificates } from "../certificates.ts"
 import { isRefusal } from "../routing/target.ts"
@@ -21,17 +22,33 @@ export interface Translation {
   readonly attached: ReadonlyMap<ListenerState, number>
 }
 
-/** Works out from all objects which ports, hosts and rules are served, and the states that statuses are made from. */
-export function translate(objects: Objects, certificates: Certificates, ground: Ground): Translation {
-  const gateways = gatewayStates(objects, certificates, ground)
+/**
+ * Works out from all objects which ports, hosts and rules are served, and the states that statuses are made from. A
+ * Gateway or a route that fails is left out by `alone`.
+ */
+export function translate(
+  objects: Objects,
+  certificates: Certificates,
+  ground: Ground,
+  alone: Pick<Alone, "run"> = together,
+): Translation {
+  const gateways = gatewayStates(objects, certificates, ground, alone)
   const byKey = new Map<Key, GatewayState>(gateways.map((state) => [keyFrom(state.gateway.metadata), state]))
   const compiled = new Map<AnyRoute, CompiledRoute>()
   const found = objects.routes.flatMap((of): readonly RouteState[] => {
-    const parents = parentsOf(of, byKey, objects)
-    if (parents.length === 0) return []
-    const rules = compile(of, objects)
-    compiled.set(of, rules)
-    return [{ of, parents, rules }]
+    const done = alone.run(of.kind, of.route, () => {
+      const parents = parentsOf(of, byKey, objects)
+      if (parents.length === 0) return undefined
+      const state = { of, parents, rules: compile(of, objects) }
+      // What follows with other routes is tried with this one alone.
+      const own = attachmentsOf([state])
+      const on = new Set(own.map(({ state: { gateway } }) => byKey.get(keyFrom(gateway.metadata))!))
+      new SiteTable([...on], own).sites(new Map([[of, state.rules]]))
+      return state
+    })
+    if (done?.value === undefined) return []
+    compiled.set(of, done.value.rules)
+    return [done.value]
   })
   const separated = withoutKindConflicts(found)
   const table = new SiteTable(gateways, attachmentsOf(separated))

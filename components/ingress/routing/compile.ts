@@ -2,7 +2,8 @@ import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { exactKey } from "../../../pkg/cache/exact-key.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
-import { parseIngress, type ParsedIngress } from "./parse-ingress.ts"
+import { together, type Alone } from "../alone.ts"
+import { claimOf, parseIngress, type ParsedIngress } from "./parse-ingress.ts"
 import type { Problem } from "./problem.ts"
 import { HostPaths, RoutingTable } from "./table.ts"
 import type { Target } from "./target.ts"
@@ -39,11 +40,18 @@ interface CompiledHost {
 
 /**
  * Compiles Ingresses again and again: those that did not change are not read again, and only hosts are worked out anew
- * whose Ingresses have changed.
+ * whose Ingresses have changed. An Ingress that is left out keeps the routes that it had; without any it keeps its hosts
+ * from other namespaces.
  */
 export class IngressCompiler {
   readonly #parsed = new WeakMap<Ingress, ParsedIngress>()
+  readonly #alone: Pick<Alone, "run">
+  #last: ReadonlyMap<Key, ParsedIngress> = new Map()
   #hosts: ReadonlyMap<string, CompiledHost> = new Map()
+
+  constructor(alone: Pick<Alone, "run"> = together) {
+    this.#alone = alone
+  }
 
   compile(ingresses: readonly Ingress[]): Compiled {
     const steps = this.steps(ingresses)
@@ -60,6 +68,7 @@ export class IngressCompiler {
       oldestFirst.push(this.#parse(ingress))
       yield
     }
+    this.#last = new Map(oldestFirst.map((parsed) => [parsed.key, parsed]))
     const members = new Map<string, ParsedIngress[]>()
     for (const parsed of oldestFirst)
       for (const host of parsed.hosts) {
@@ -90,9 +99,17 @@ export class IngressCompiler {
   }
 
   #parse(ingress: Ingress): ParsedIngress {
-    let parsed = this.#parsed.get(ingress)
-    if (parsed === undefined) this.#parsed.set(ingress, (parsed = parseIngress(ingress)))
-    return parsed
+    const known = this.#parsed.get(ingress)
+    if (known !== undefined) return known
+    const done = this.#alone.run("Ingress", ingress, () => {
+      const parsed = parseIngress(ingress)
+      // What follows with other Ingresses is tried with this one alone.
+      for (const host of parsed.hosts) compileHost(host, [parsed], [])
+      return parsed
+    })
+    if (done === undefined) return this.#last.get(keyFrom(ingress.metadata)) ?? claimOf(ingress)
+    this.#parsed.set(ingress, done.value)
+    return done.value
   }
 
   #host(host: string, members: readonly ParsedIngress[], extras: readonly ParsedIngress[]): CompiledHost {

@@ -1,5 +1,6 @@
 import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import type { Alone } from "../alone.ts"
 import type { Certificate, Certificates } from "../certificates.ts"
 import type { IncomingRequest } from "../messages/messages.ts"
 import { byAge, type Compiled } from "./compile.ts"
@@ -23,8 +24,9 @@ export function routeIngresses(
   compiled: Compiled,
   secrets: Secrets,
   certificates: Certificates,
+  alone: Pick<Alone, "run">,
 ): { readonly router: Router; readonly problems: readonly Problem[] } {
-  const named = namedCertificates(ingresses, compiled.owners, secrets, certificates)
+  const named = namedCertificates(ingresses, compiled.owners, secrets, certificates, alone)
   return {
     router: new IngressRouter(compiled, named.byHost),
     problems: [...compiled.problems, ...named.problems],
@@ -75,11 +77,12 @@ function namedCertificates(
   owners: Compiled["owners"],
   secrets: Secrets,
   certificates: Certificates,
+  alone: Pick<Alone, "run">,
 ): { readonly byHost: ReadonlyMap<string, Named>; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   const byHost = new Map<string, Named>()
   const claimed = new Map([...owners].map(([host, { namespace }]) => [host, namespace]))
-  for (const ingress of [...ingresses].sort(byAge)) {
+  const name = (ingress: Ingress): void => {
     const { namespace = "", creationTimestamp: since = "" } = ingress.metadata
     const tell = (message: string) => problems.push({ ingress, reason: "InvalidTLS", message })
     for (const { hosts = [], secretName = "" } of ingress.spec.tls ?? []) {
@@ -101,5 +104,7 @@ function namedCertificates(
       }
     }
   }
+  for (const ingress of [...ingresses].sort(byAge))
+    if (ingress.spec.tls !== undefined) alone.run("IngressTLS", ingress, () => name(ingress))
   return { byHost, problems }
 }

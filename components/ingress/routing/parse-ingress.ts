@@ -70,6 +70,22 @@ export function parseIngress(ingress: Ingress): ParsedIngress {
   }
 }
 
+/** Returns what keeps the hosts of an Ingress that cannot be parsed from other namespaces: no request has a route. */
+export function claimOf(ingress: Ingress): ParsedIngress {
+  const { metadata, spec } = ingress
+  const hosts = new Set((spec.rules ?? []).map(({ host = "" }) => host))
+  return {
+    ingress,
+    key: keyFrom(metadata),
+    namespace: metadata.namespace ?? "",
+    hasRules: hosts.size > 0,
+    hosts: hosts.size > 0 ? [...hosts] : [""],
+    rules: new Map(),
+    fallback: undefined,
+    problems: [],
+  }
+}
+
 const resourceProblem = ({ resource }: IngressBackend, where: string): string | undefined =>
   resource && `${where} names ${resource.kind} ${JSON.stringify(resource.name)}, but only Services can be backends here`
 

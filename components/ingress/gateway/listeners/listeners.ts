@@ -2,6 +2,7 @@ import { fromLabelSelector } from "../../../../pkg/apimachinery/selectors/labels
 import { keyFrom } from "../../../../pkg/client/informer.ts"
 import type { Gateway } from "../../../../pkg/gateway-api/gateway.ts"
 import { GATEWAY_GROUP } from "../../../../pkg/gateway-api/k3ts-class.ts"
+import type { Alone } from "../../alone.ts"
 import type { Certificate, Certificates } from "../../certificates.ts"
 import { addressesOf, type Ground, type GatewayAddresses } from "./ground.ts"
 import { fails, holds, type Told } from "../status/conditions.ts"
@@ -41,10 +42,15 @@ export const isServed = ({ told, mode }: ListenerState): boolean =>
   mode !== undefined && told.every(({ type, status }) => status === (type === "Conflicted" ? "False" : "True"))
 
 /** Checks all listeners. When two listeners conflict, the one of the older Gateway is served. */
-export function gatewayStates(objects: Objects, certificates: Certificates, ground: Ground): readonly GatewayState[] {
+export function gatewayStates(
+  objects: Objects,
+  certificates: Certificates,
+  ground: Ground,
+  alone: Pick<Alone, "run">,
+): readonly GatewayState[] {
   const claims = new Claims(ground)
   const given = fromPool(objects.gateways, ground.pool)
-  return objects.gateways.map((gateway) => {
+  const stateOf = (gateway: Gateway): GatewayState => {
     const refusal = refusalOf(gateway)
     const addresses = addressesOf(gateway, given.get(keyFrom(gateway.metadata)), ground)
     const listeners = gateway.spec.listeners.map((listener): ListenerState => {
@@ -76,6 +82,10 @@ export function gatewayStates(objects: Objects, certificates: Certificates, grou
       return { gateway, listener, hostname, mode, kinds, certificate, told }
     })
     return { gateway, listeners, addresses, refusal }
+  }
+  return objects.gateways.flatMap((gateway) => {
+    const done = alone.run("Gateway", gateway, () => stateOf(gateway))
+    return done === undefined ? [] : done.value
   })
 }
 

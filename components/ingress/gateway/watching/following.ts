@@ -7,6 +7,7 @@ import { startController, type RunningController } from "../../../../pkg/control
 import { Gateway } from "../../../../pkg/gateway-api/gateway.ts"
 import { GatewayClass } from "../../../../pkg/gateway-api/gatewayclass.ts"
 import { GATEWAY_CONTROLLER } from "../../../../pkg/gateway-api/k3ts-class.ts"
+import { Alone } from "../../alone.ts"
 import type { Certificates } from "../../certificates.ts"
 import { byAge } from "../../routing/compile.ts"
 import type { PortsState, Wanted } from "../../source.ts"
@@ -28,6 +29,7 @@ export class Following {
   readonly #context: ComponentContext
   readonly #changed: () => void
   readonly #turn: Pick<StatusTurn, "isOurs">
+  readonly #alone: Alone
   readonly #off: (() => void)[] = []
   readonly #controllers: RunningController[] = []
   #routes: FollowedRoutes | undefined
@@ -37,6 +39,7 @@ export class Following {
   private constructor(context: ComponentContext, changed: () => void, turn: Pick<StatusTurn, "isOurs">) {
     this.#context = context
     this.#changed = changed
+    this.#alone = new Alone(context, changed)
     this.#turn = turn
   }
 
@@ -105,7 +108,7 @@ export class Following {
       this.#translation = undefined
       return { sites: [], owners: [] }
     }
-    this.#translation = translate(this.#routes.objects(gateways), certificates, ground)
+    this.#translation = translate(this.#routes.objects(gateways), certificates, ground, this.#alone)
     const { sites, routes } = this.#translation
     return { sites, owners: routes.map(({ of: { kind, route } }) => `${kind}/${keyFrom(route.metadata)}`) }
   }
@@ -125,6 +128,7 @@ export class Following {
   async stop(): Promise<void> {
     for (const off of this.#off) off()
     await this.#routes?.stop()
+    await this.#alone.stop()
     await Promise.all(this.#controllers.map((controller) => controller.stop()))
     for (const resource of [Gateway, GatewayClass]) this.#context.informers.forget(resource as Resource)
   }
