@@ -5,6 +5,7 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import type { Quarantine } from "../../pkg/quarantine/quarantine.ts"
 import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
@@ -62,6 +63,8 @@ export interface ApiCoreOptions {
   readonly random: Random
   readonly log: Logger
   readonly tracing?: Tracing | undefined
+  /** Notes definitions and policies that are worked on, and says which must be skipped. */
+  readonly quarantine?: Quarantine | undefined
   /** The kinds that are served. Custom kinds are added to it. */
   readonly scheme: Scheme
   /** The registry of the admission metrics; no metrics unless given. */
@@ -178,6 +181,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     scheme,
     clock,
     log,
+    quarantine: options.quarantine,
     converterOf: (definition) => webhookConverter(definition, converting),
     changed: (resources) => resources.forEach((resource) => hub.endOf(resource)),
   })
@@ -211,7 +215,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     tracing,
   }
   const chain = defaultChain(
-    { objects, storage, clock, random, authorizer },
+    { objects, storage, clock, random, log, quarantine: options.quarantine, authorizer },
     webhooks,
     { scheme, conditions, metrics: policyMetrics(metrics) },
     options.disabledAdmission,

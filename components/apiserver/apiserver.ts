@@ -98,7 +98,7 @@ export interface ApiServer extends Component {
   listen(at: ListenAt): Promise<number>
 }
 
-type Context = Pick<ComponentContext, "clock" | "random" | "log" | "tracing">
+type Context = Pick<ComponentContext, "clock" | "random" | "log" | "tracing" | "quarantine">
 
 /** What exists between `start` and `stop`. */
 interface Running {
@@ -198,6 +198,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       random,
       log,
       tracing,
+      quarantine: context.quarantine,
       scheme,
       metrics,
       ...(config.webhooks === undefined ? {} : { webhooks: config.webhooks }),

@@ -8,6 +8,7 @@ import { FatalError } from "./fatal-error.ts"
 
 /** The seams, as they are named in the metric and in the table of docs/architecture.md. */
 export type Place =
+  | "admission policy"
   | "background work"
   | "DNS query"
   | "definition"

@@ -233,6 +233,21 @@ export class QuarantinePlace {
   }
 
   /**
+   * The same for one of many pieces of work of an item, of which any may be the one that does harm: that it has ended
+   * well says nothing about the item.
+   */
+  among<T>(key: string, work: () => T): T {
+    const slot = this.#inHand.begin(this.#name, key)
+    const from = this.#clock.monotonic()
+    try {
+      return work()
+    } finally {
+      this.#measure(key, from)
+      this.#inHand.end(slot)
+    }
+  }
+
+  /**
    * The same for work in steps, between which other work runs: the item is noted during each step, and has done no harm
    * when the last one has ended.
    */

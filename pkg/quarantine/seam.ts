@@ -12,6 +12,8 @@ export interface SeamOptions {
   readonly place: Place
   /** Who works on the objects, as in what is set aside: `kube-proxy`. */
   readonly part: string
+  /** Another name by which later work on the same objects is noted. Objects that are set aside there are left out too. */
+  readonly later?: string
   readonly quarantine: Quarantine | undefined
   readonly clock: Clock
   readonly log: Logger
@@ -32,16 +34,18 @@ export type Done<T> = { readonly value: T } | undefined
 export class Seam {
   readonly #options: SeamOptions
   readonly #quarantined: QuarantinePlace | undefined
+  readonly #later: QuarantinePlace | undefined
   readonly #unsubscribe: (() => void) | undefined
   readonly #waits = new Map<string, { readonly timer: Timer; readonly ms: number }>()
   readonly #told = new Set<string>()
 
   constructor(options: SeamOptions) {
-    const { quarantine, part, again } = options
+    const { quarantine, part, later, again } = options
     this.#options = options
     this.#quarantined = quarantine?.place(part)
+    this.#later = later === undefined ? undefined : quarantine?.place(later)
     this.#unsubscribe = quarantine?.onFreed(({ place, key }) => {
-      if (place === part) again(key)
+      if (place === part || place === later) again(key)
     })
   }
 
@@ -53,8 +57,10 @@ export class Seam {
   /** The same for work in steps. */
   *steps<T>(key: string, seen: () => string | undefined, work: () => Iterator<void, T>): Generator<void, Done<T>> {
     try {
-      const fate = this.#quarantined?.fate(key, seen) ?? "go"
-      if (fate !== "go") return this.#leave(key, fate)
+      for (const place of [this.#quarantined, this.#later]) {
+        const fate = place?.fate(key, seen) ?? "go"
+        if (fate !== "go") return this.#leave(key, fate)
+      }
       const steps = beginning(work)
       const value = yield* this.#quarantined === undefined ? steps : this.#quarantined.steps(key, steps)
       this.#forget(key)

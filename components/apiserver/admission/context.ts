@@ -1,5 +1,7 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import type { Quarantine } from "../../../pkg/quarantine/quarantine.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Authorizer } from "../authorization/authorizer.ts"
 import type { Objects } from "../cacher/objects.ts"
@@ -10,6 +12,8 @@ export interface AdmissionContext {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
+  readonly log: Logger
+  readonly quarantine?: Quarantine | undefined
   /** Answers whether a user may do something other than the request itself. */
   readonly authorizer: Authorizer
 }

@@ -11,6 +11,7 @@ import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schem
 import type { Convert } from "./conversion/webhook-converter.ts"
 import { finalizerWarnings } from "./finalizer-warnings.ts"
 import { columnsOf } from "./printer-columns.ts"
+import { unnoted, type Note } from "./note.ts"
 import { customRules } from "./rules.ts"
 
 /** One version of a custom resource, declared by the current state of its definition. */
@@ -35,6 +36,7 @@ export function customResourcesOf(
   definition: CustomResourceDefinition,
   era: Era,
   converterOf: (definition: CustomResourceDefinition) => Convert,
+  note: Note = unnoted,
 ): readonly CustomResource[] {
   const { versions, conversion } = definition.spec
   const stored = versions.find(({ storage }) => storage)
@@ -49,7 +51,7 @@ export function customResourcesOf(
     unserved.set(apiVersion, made)
     return made
   }
-  const keeping: Keeping = { stored, era, convert, atVersion }
+  const keeping: Keeping = { stored, era, convert, atVersion, note }
   const served = versions
     .filter((version) => version.served)
     .map((version) => customResource(definition, version, keeping))
@@ -65,12 +67,13 @@ interface Keeping {
   readonly convert: Convert | undefined
   /** Returns the resource of any version of the definition. */
   readonly atVersion: (apiVersion: string) => CustomResource | undefined
+  readonly note: Note
 }
 
 function customResource(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { stored, era, convert, atVersion }: Keeping,
+  { stored, era, convert, atVersion, note }: Keeping,
 ): CustomResource {
   const { metadata, spec, status } = definition
   const { group } = spec
@@ -78,7 +81,7 @@ function customResource(
   const schema: JsonSchema = version.schema?.openAPIV3Schema ?? {}
   const { status: hasStatus, scale } = version.subresources ?? {}
   const apiVersion = `${group}/${version.name}`
-  const rules = customRules({ schema, hasStatus: hasStatus !== undefined, scale })
+  const rules = customRules({ schema, hasStatus: hasStatus !== undefined, scale, note })
   const resource = defineResource(
     {
       group,
@@ -107,11 +110,12 @@ function customResource(
     },
     {},
   ) as unknown as Resource
+  const coerce = coercerOf(schema)
   const message: Message = {
     name: openApiName(group, version.name, kind),
     doc: schema.description ?? "",
     fields: resource.schema.fields,
-    rules: { structural: { schema, decode: coercerOf(schema) } },
+    rules: { structural: { schema, decode: (...input) => note(() => coerce(...input)) } },
   }
   const storedSchema = stored.schema?.openAPIV3Schema ?? {}
   const storedApiVersion = `${group}/${stored.name}`
@@ -130,7 +134,9 @@ function customResource(
       kind,
       isCurrent: isStored ? (revision) => revision > era.from : () => false,
       toStored: (object) =>
-        isStored ? object : (prunedTo(storedSchema, { ...object, apiVersion: storedApiVersion }) as KubeObject),
+        isStored
+          ? object
+          : (note(() => prunedTo(storedSchema, { ...object, apiVersion: storedApiVersion })) as KubeObject),
       fromStored: (object) => decoded(object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
       atVersion,
       ...(convert === undefined ? {} : { convert }),

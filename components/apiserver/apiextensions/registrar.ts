@@ -3,20 +3,29 @@ import { isEstablished } from "../../../pkg/api/apiextensions/v1/validation/defi
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
-import { contain } from "../../../pkg/failure/contain.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
+import { editionOf } from "../../../pkg/quarantine/edition.ts"
+import type { Quarantine, QuarantinePlace } from "../../../pkg/quarantine/quarantine.ts"
+import { Seam } from "../../../pkg/quarantine/seam.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { StoredKind } from "../cacher/stored-kind.ts"
 import { storageKey } from "../cacher/view.ts"
 import type { Convert } from "./conversion/webhook-converter.ts"
 import { customResourcesOf, type CustomResource, type Era } from "./custom-resource.ts"
+import { unnoted, type Note } from "./note.ts"
 import { asWritten, conditionOf } from "./conditions.ts"
 import { named } from "./names.ts"
+
+/** The names under which definitions are set aside: by what is made of them, and by the work on one of their objects. */
+const DEFINITIONS = "apiextensions"
+const CUSTOM_OBJECTS = "custom-objects"
+/** What follows the name of a definition where its own names are accepted. */
+const NAMES = "/names"
 
 /**
  * Keeps the scheme in step with the stored definitions. A definition gets its names, is Established and served in the
  * turn of the commit that shows it, before any client can see it. A change of a definition ends the watches of its
- * objects, so that clients list them again.
+ * objects, so that clients list them again. A definition that is left out is served as it was before, or not at all.
  */
 export class Registrar {
   readonly #storage: Storage
@@ -24,6 +33,8 @@ export class Registrar {
   readonly #scheme: Scheme
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #seam: Seam
+  readonly #objectsNoted: QuarantinePlace | undefined
   readonly #served = new Map<string, Served>()
   /** Writes of definitions' statuses in progress, by the names of the definitions. */
   readonly #pending = new Map<string, Promise<void>>()
@@ -40,6 +51,7 @@ export class Registrar {
     scheme,
     clock,
     log,
+    quarantine,
     converterOf,
     changed,
   }: {
@@ -47,6 +59,7 @@ export class Registrar {
     readonly scheme: Scheme
     readonly clock: Clock
     readonly log: Logger
+    readonly quarantine?: Quarantine | undefined
     readonly converterOf: (definition: CustomResourceDefinition) => Convert
     readonly changed: (resources: readonly CustomResource[]) => void
   }) {
@@ -57,11 +70,19 @@ export class Registrar {
     this.#log = log
     this.#converterOf = converterOf
     this.#changed = changed
-    const all = this.#definitions()
-    scheme.update(() => {
-      for (const definition of all) this.#alone(definition.metadata.name, () => this.#serve(definition))
+    this.#objectsNoted = quarantine?.place(CUSTOM_OBJECTS)
+    this.#seam = new Seam({
+      place: "definition",
+      part: DEFINITIONS,
+      later: CUSTOM_OBJECTS,
+      quarantine,
+      clock,
+      log,
+      again: (key) => this.#take(new Set([key.endsWith(NAMES) ? key.slice(0, -NAMES.length) : key])),
+      leftOut: () => undefined,
     })
-    for (const definition of all) this.#alone(definition.metadata.name, () => this.#name(definition))
+    const all = this.#definitions()
+    this.#take(new Set(all.map(({ metadata: { name = "" } }) => name)))
     const { prefix } = this.#stored
     this.#unsubscribe = storage.subscribe(
       (events) => this.#take(new Set(events.map(({ key }) => key.slice(prefix.length)))),
@@ -71,6 +92,7 @@ export class Registrar {
 
   close(): void {
     this.#unsubscribe()
+    this.#seam.stop()
   }
 
   /**
@@ -101,9 +123,10 @@ export class Registrar {
 
   #take(names: ReadonlySet<string>): void {
     const groups = new Set<string>()
+    const left = new Set<string>()
     this.#scheme.update(() => {
-      for (const name of names)
-        this.#alone(name, () => {
+      for (const name of names) {
+        const done = this.#alone(name, name, () => {
           const definition = this.#definition(name)
           const before = this.#served.get(name)
           if (definition === undefined) {
@@ -115,20 +138,28 @@ export class Registrar {
             this.#serve(definition)
           }
         })
+        if (!done) left.add(name)
+      }
     })
     // Names that one definition no longer uses may be those that another one waits for.
-    for (const definition of this.#definitions())
-      if (names.has(definition.metadata.name ?? "") || (groups.has(definition.spec.group) && isWaiting(definition)))
-        this.#alone(definition.metadata.name, () => this.#name(definition))
+    for (const definition of this.#definitions()) {
+      const { name = "" } = definition.metadata
+      if (left.has(name)) continue
+      if (names.has(name) || (groups.has(definition.spec.group) && isWaiting(definition)))
+        this.#alone(name, `${name}${NAMES}`, () => this.#name(definition))
+    }
   }
 
-  /** Does something for one definition. A definition that cannot be served keeps neither the others nor a start. */
-  #alone(name: string | undefined, run: () => void): void {
-    try {
-      run()
-    } catch (err) {
-      contain("store listener", err, this.#log, { definition: name })
+  /**
+   * Does something for one definition, and returns whether it was done. A definition that cannot be served, or is set
+   * aside, keeps neither the others nor a start.
+   */
+  #alone(name: string, key: string, run: () => void): boolean {
+    const seen = () => {
+      const definition = this.#definition(name)
+      return definition === undefined ? undefined : editionOf(definition)
     }
+    return this.#seam.run(key, seen, run) !== undefined
   }
 
   /** Writes accepted names and conditions of a definition, if they change. The event of the write calls this again. */
@@ -172,10 +203,13 @@ export class Registrar {
       before.definition = definition
       return
     }
-    this.#withdraw(name)
     const era: Era = { from: this.#storage.revision }
-    const resources = customResourcesOf(definition, era, this.#converterOf).filter(
-      // A definition cannot replace a built-in kind.
+    const noted = this.#objectsNoted
+    const note: Note = noted === undefined ? unnoted : (work) => noted.among(name, work)
+    const made = customResourcesOf(definition, era, this.#converterOf, note)
+    this.#withdraw(name)
+    // A definition cannot replace a built-in kind.
+    const resources = made.filter(
       ({ group, version, plural }) => this.#scheme.resource(group, version, plural) === undefined,
     )
     for (const resource of resources) this.#scheme.add(resource)

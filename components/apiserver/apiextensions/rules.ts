@@ -8,12 +8,14 @@ import { embeddedFaults } from "../../../pkg/apimachinery/structural/embedded.ts
 import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
 import { listTypeFaults } from "../../../pkg/apimachinery/structural/list-types.ts"
 import { counterpartIn, schemaFaults, type Old } from "../../../pkg/apimachinery/structural/validate.ts"
+import type { Note } from "./note.ts"
 import { scaleSpecFaults, scaleStatusFaults, valueAt } from "./scale-paths.ts"
 
 interface Version {
   readonly schema: JsonSchema
   readonly hasStatus: boolean
   readonly scale: CustomResourceSubresourceScale | undefined
+  readonly note: Note
 }
 
 type Rules = Pick<
@@ -29,7 +31,7 @@ interface Custom extends KubeObject {
  * Returns the validation rules of a version of a custom resource. Source: apiextensions-apiserver
  * pkg/registry/customresource/{strategy,status_strategy,validator}.go.
  */
-export function customRules({ schema, hasStatus, scale }: Version): Rules {
+export function customRules({ schema, hasStatus, scale, note }: Version): Rules {
   const statusSchema = schema.properties?.["status"]
   const lists = (object: KubeObject, old: KubeObject | undefined): readonly Cause[] => {
     const causes = listTypeFaults(schema, object)
@@ -44,37 +46,42 @@ export function customRules({ schema, hasStatus, scale }: Version): Rules {
       const metadata = { ...kept, resourceVersion, ...(managedFields === undefined ? {} : { managedFields }) }
       return withStatus({ ...old, metadata }, (object as Custom).status)
     },
-    validateUpdate: (object, old) => {
-      const { status: value } = object as Custom
-      const before = counterpartIn(schema, { value: old }, "status")
-      return withRules(schema, object, { value: old }, [
-        ...(value === undefined || statusSchema === undefined
-          ? []
-          : schemaFaults(statusSchema, value, "status", before)),
-        ...scaleStatusFaults(scale, object),
-        ...lists(object, old),
-      ])
-    },
+    validateUpdate: (object, old) =>
+      note(() => {
+        const { status: value } = object as Custom
+        const before = counterpartIn(schema, { value: old }, "status")
+        return withRules(schema, object, { value: old }, [
+          ...(value === undefined || statusSchema === undefined
+            ? []
+            : schemaFaults(statusSchema, value, "status", before)),
+          ...scaleStatusFaults(scale, object),
+          ...lists(object, old),
+        ])
+      }),
   }
   return {
     prepareForCreate: (object) => (hasStatus ? withStatus(object, defaultOf(statusSchema)) : object),
     prepareForUpdate: (object, old) => (hasStatus ? withStatus(object, (old as Custom).status) : object),
     validateCreate: (object) =>
-      withRules(schema, object, undefined, [
-        ...schemaFaults(schema, object, ""),
-        ...scaleSpecFaults(scale, object),
-        ...scaleStatusFaults(scale, object),
-        ...embeddedFaults(schema, object),
-        ...lists(object, undefined),
-      ]),
+      note(() =>
+        withRules(schema, object, undefined, [
+          ...schemaFaults(schema, object, ""),
+          ...scaleSpecFaults(scale, object),
+          ...scaleStatusFaults(scale, object),
+          ...embeddedFaults(schema, object),
+          ...lists(object, undefined),
+        ]),
+      ),
     validateUpdate: (object, old) =>
-      withRules(schema, object, { value: old }, [
-        ...schemaFaults(schema, object, "", { value: old }),
-        ...scaleSpecFaults(scale, object),
-        ...scaleStatusFaults(scale, object),
-        ...embeddedFaults(schema, object),
-        ...lists(object, old),
-      ]),
+      note(() =>
+        withRules(schema, object, { value: old }, [
+          ...schemaFaults(schema, object, "", { value: old }),
+          ...scaleSpecFaults(scale, object),
+          ...scaleStatusFaults(scale, object),
+          ...embeddedFaults(schema, object),
+          ...lists(object, old),
+        ]),
+      ),
     subresources: {
       ...(hasStatus ? { status } : {}),
       ...(scale === undefined

@@ -6,7 +6,7 @@ import type { AdmissionAttributes } from "../admission.ts"
 import { equivalentsIn, seenAs, type Seen } from "../webhooks/equivalents.ts"
 import { matchedResource, type MatchCriteria } from "../webhooks/matching.ts"
 import { collectParams, ConfigurationError, criteriaFor } from "./params.ts"
-import type { Policy, PolicyBinding, PolicyInForce } from "./policy-source.ts"
+import type { Policy, PolicyBinding, PolicyInForce, PolicyLeftOut } from "./policy-source.ts"
 
 /** A binding whose policy matches a request and is evaluated once for each entry of `params`. */
 export interface Invocation<P extends Policy, B extends PolicyBinding, Compiled> {
@@ -67,7 +67,7 @@ export function invocationFinder({ scheme, objects }: { readonly scheme: Scheme;
 
   return function* invocationsOf<P extends Policy, B extends PolicyBinding, Compiled>(
     attributes: AdmissionAttributes,
-    policies: readonly PolicyInForce<P, B, Compiled>[],
+    policies: readonly (PolicyInForce<P, B, Compiled> | PolicyLeftOut<P, B>)[],
   ): Generator<Invocation<P, B, Compiled> | Misconfiguration<P, B>> {
     for (const inForce of policies) {
       const { policy, bindings } = inForce
@@ -84,6 +84,10 @@ export function invocationFinder({ scheme, objects }: { readonly scheme: Scheme;
           const { matchResources, paramRef } = binding.spec
           try {
             if (matchResources !== undefined && matched(criteriaFor(matchResources), attributes) === undefined) continue
+            if ("leftOut" in inForce) {
+              yield { policy, binding, why: inForce.leftOut }
+              continue
+            }
             const params = collectParams(paramKind, paramRef, attributes.namespace ?? "", { scheme, objects })
             yield { inForce, binding, resource, params }
           } catch (err) {

@@ -76,7 +76,9 @@ export function mutatingPolicies(
         const { operation } = attributes
         const of = { name: policy.metadata.name!, kind: "policy", type: "validate", operation } as const
         const observed = { of, metrics: conditions, clock }
-        const matching = conditionsMatch(matchConditions, failurePolicy, () => see(seen), observed, compiled.scope)
+        const matching = source.evaluating(policy, () =>
+          conditionsMatch(matchConditions, failurePolicy, () => see(seen), observed, compiled.scope),
+        )
         if ("error" in matching) {
           failures.add({ policy, binding, why: matching.error, isInvalid: true })
           continue
@@ -128,7 +130,7 @@ export function mutatingPolicies(
         seconds: (clock.monotonic() - began) / 1000,
       })
     try {
-      const mutated = mutatedBy(mutation, compiled, object, activation)
+      const mutated = source.evaluating(policy, () => mutatedBy(mutation, compiled, object, activation))
       observe("no_error")
       return { object: mutated }
     } catch (err) {

@@ -2,6 +2,7 @@ import { ValidatingAdmissionPolicy } from "../../../../pkg/api/admissionregistra
 import { ValidatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
 import { ApiError, HTTP_CODE, qualified, type Reason } from "../../../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { contain, isMistake } from "../../../../pkg/failure/contain.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import type { Seen } from "../webhooks/equivalents.ts"
@@ -20,7 +21,8 @@ import type { PolicyDependencies } from "./policy-dependencies.ts"
 import { PolicySource } from "./policy-source.ts"
 import { shownName } from "./shown-name.ts"
 import { inTurns, TurnBudget } from "./turn-budget.ts"
-import { decide, type Decision } from "./validations.ts"
+import type { ObservedConditions } from "./match-conditions.ts"
+import { decide, type Decision, type Decisions } from "./validations.ts"
 
 type Binding = ValidatingAdmissionPolicyBinding
 type Misconfigured = Misconfiguration<ValidatingAdmissionPolicy, Binding>
@@ -44,8 +46,20 @@ export function validatingPolicies(
     bindings: ValidatingAdmissionPolicyBinding,
     compile: compileValidations,
   })
-  const { objects, authorizer, clock } = context
+  const { objects, authorizer, clock, log } = context
   const invocationsOf = invocationFinder({ scheme, objects })
+
+  /** Evaluates a policy. A mistake in that is an error of this policy alone, about which its failurePolicy decides. */
+  function decideAlone(policy: ValidatingAdmissionPolicy, work: () => Decisions): Decisions {
+    try {
+      return source.evaluating(policy, work)
+    } catch (err) {
+      if (!isMistake(err)) throw err
+      contain("admission policy", err, log, { policy: policy.metadata.name })
+      const kind = policy.spec.failurePolicy === "Ignore" ? "ignored" : "error"
+      return { decisions: [{ kind, message: `evaluation failed: ${String(err)}`, index: 0 }], annotations: [] }
+    }
+  }
 
   const validate = (...found: Parameters<typeof stepsOf>): void | Promise<void> =>
     inTurns(stepsOf(...found), new TurnBudget(clock))
@@ -88,15 +102,13 @@ export function validatingPolicies(
       for (const param of params) {
         const began = clock.monotonic()
         const activation = activationOn(resource, sight)
-        const { decisions, annotations } = decide(
-          inForce,
-          activation,
-          { params: param, namespace },
-          {
-            of: { name: policy.metadata.name!, kind: "policy", type: "validate", operation: attributes.operation },
-            metrics: conditions,
-            clock,
-          },
+        const observed: ObservedConditions = {
+          of: { name: policy.metadata.name!, kind: "policy", type: "validate", operation: attributes.operation },
+          metrics: conditions,
+          clock,
+        }
+        const { decisions, annotations } = decideAlone(policy, () =>
+          decide(inForce, activation, { params: param, namespace }, observed),
         )
         const observe = ({ message }: Pick<Decision, "message">, action: Enforcement): void =>
           metrics.checked({
