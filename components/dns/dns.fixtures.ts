@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram"
 import { connect, createServer, type AddressInfo } from "node:net"
 import { decode, encode, type Answer, type DecodedPacket, type Packet, type RecordType } from "dns-packet"
+import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { Cluster } from "../cluster/testing/cluster.ts"
 import { createDns, type DnsConfig } from "./dns.ts"
 import { frame, Frames } from "./wire/frames.ts"
@@ -130,9 +131,13 @@ export interface RunningDns {
 }
 
 /** Starts the DNS server of a test cluster, on a free port of loopback. */
-export async function startDns(cluster: Cluster, config: Partial<DnsConfig> = {}): Promise<RunningDns> {
+export async function startDns(
+  cluster: Cluster,
+  config: Partial<DnsConfig> = {},
+  changed: (context: ComponentContext) => ComponentContext = (context) => context,
+): Promise<RunningDns> {
   const port = await freePort()
-  const dns = createDns(cluster.contextFor("system:dns", ["system:masters"]), {
+  const dns = createDns(changed(cluster.contextFor("system:dns", ["system:masters"])), {
     addresses: [ADDRESS],
     port,
     domain: "cluster.local",

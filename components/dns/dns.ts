@@ -16,6 +16,7 @@ import { nodeTable } from "./hosts.ts"
 import { openListeners } from "./listeners.ts"
 import { DnsMetrics } from "./metrics.ts"
 import { serveMetrics } from "./metrics-server.ts"
+import { notedServices, unnoted } from "./noted-services.ts"
 import { Records } from "./records.ts"
 import { Resolver } from "./resolver.ts"
 import { Responder } from "./responder.ts"
@@ -58,6 +59,8 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
   const { addresses, domain, port = DNS_PORT, metricsPort } = config
   const metrics = new DnsMetrics()
   const events = createEventRecorder({ client, clock, log }, "k3ts-dns")
+  const { quarantine } = context
+  const alone = quarantine === undefined ? unnoted : notedServices(quarantine, { events, log })
   const root = rootZone(config)
   let open: (() => Promise<void>)[] = []
   let problem: string | undefined = "not started"
@@ -78,7 +81,7 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
     problem: () => problem,
     async start(signal) {
       const resolver = new Resolver([root], {
-        records: new Records(informers, domain),
+        records: new Records(informers, domain, alone),
         domain,
         nodes: nodeTable(informers.of(Node)),
         // Pods are watched only when a zone uses autopath.

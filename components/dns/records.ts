@@ -3,6 +3,7 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { Index, Lister, Listers } from "../../pkg/client/informer.ts"
+import { unnoted, type ServicesAlone } from "./noted-services.ts"
 
 /** A record of the cluster's zone, without its name: `data` is an address, a name, or for SRV a port and a name. */
 export type Data =
@@ -44,8 +45,10 @@ export class Records {
   readonly #slices: Lister<EndpointSlice>
   readonly #namespaces: Lister<Namespace>
   readonly #domain: string
+  readonly #alone: ServicesAlone
 
-  constructor(informers: Listers, domain: string) {
+  constructor(informers: Listers, domain: string, alone: ServicesAlone = unnoted) {
+    this.#alone = alone
     this.#services = informers.of(Service)
     this.#slices = informers.of(EndpointSlice)
     this.#namespaces = informers.of(Namespace)
@@ -75,21 +78,28 @@ export class Records {
   /** Returns the name of an address: of a Service, or of an endpoint of a headless Service. */
   reverse(ip: string): Found {
     const [service] = this.#services.by(byClusterIp, ip)
-    if (service !== undefined) return [{ type: "PTR", data: this.#nameOf(service) }]
+    if (service !== undefined)
+      return this.#alone.run(service, () => [{ type: "PTR" as const, data: this.#nameOf(service) }])
     const names = this.#slices.by(byAddress, ip).flatMap((slice) => {
       const owner = this.#services.get(serviceKeyOf(slice))
       if (owner === undefined || owner.spec.clusterIP !== "None") return []
-      return (slice.endpoints ?? [])
-        .filter(({ addresses }) => addresses.includes(ip))
-        .map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.#nameOf(owner)}`)
+      return this.#alone.run(owner, () =>
+        (slice.endpoints ?? [])
+          .filter(({ addresses }) => addresses.includes(ip))
+          .map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.#nameOf(owner)}`),
+      )
     })
     return names.length === 0 ? undefined : [...new Set(names)].map((data) => ({ type: "PTR", data }))
   }
 
-  /** `rest` has the labels before the namespace, nearest first: service, then host or _protocol, then _port. */
-  #ofService(namespace: string, [name = "", first, second, ...more]: readonly string[]): Found {
+  /** The second argument has the labels before the namespace, nearest first: service, then host or _protocol, then _port. */
+  #ofService(namespace: string, [name = "", ...rest]: readonly string[]): Found {
     const service = this.#services.get(`${namespace}/${name}`)
-    if (service === undefined || more.length > 0) return undefined
+    return service === undefined ? undefined : this.#alone.run(service, () => this.#find(service, rest))
+  }
+
+  #find(service: Service, [first, second, ...more]: readonly string[]): Found {
+    if (more.length > 0) return undefined
     if (service.spec.type === "ExternalName")
       return first === undefined
         ? [{ type: "CNAME", data: (service.spec.externalName ?? "").replace(/\.$/, "") }]

@@ -1,10 +1,12 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
+import { contain } from "../../pkg/failure/contain.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { DnsMetrics } from "./metrics.ts"
+import { ServiceLeftOut } from "./noted-services.ts"
 import type { Resolver } from "./resolver.ts"
 import { readQuery, typeName, type Client, type Query } from "./wire/query.ts"
-import { passReply, writeRefusal, writeReply } from "./wire/reply.ts"
-import { rcodeOf } from "./zone-server.ts"
+import { passReply, serverFailure, writeRefusal, writeReply } from "./wire/reply.ts"
+import { rcodeOf, type Outcome } from "./zone-server.ts"
 
 /** The most encoded responses that are cached, and the longest query for which one is, in bytes. */
 const MOST_READY = 4096
@@ -68,8 +70,7 @@ export class Responder {
     const { resolver, log, clock } = this.#options
     const { zone } = resolver.zoneOf(query.name)
     const version = this.#version
-    const outcome = await resolver.answer(query)
-    const answer = "message" in outcome ? passReply(query, outcome.message, outcome.age) : writeReply(query, outcome)
+    const { outcome, answer } = await this.#outcome(query)
     const told = { rcode: rcodeOf(outcome), from: outcome.from, type: query.type, zone: `${zone.name}.` }
     this.#count(told, query.message, answer, query.client, began)
     // Not cached if names have changed meanwhile, or if every query is logged.
@@ -86,6 +87,20 @@ export class Responder {
         ms: Math.round(clock.monotonic() - began),
       })
     return answer
+  }
+
+  /** A query whose answer cannot be made gets SERVFAIL, as CoreDNS answers after a panic. */
+  async #outcome(query: Query): Promise<{ readonly outcome: Outcome; readonly answer: Buffer }> {
+    const { resolver, log } = this.#options
+    try {
+      const outcome = await resolver.answer(query)
+      const answer = "message" in outcome ? passReply(query, outcome.message, outcome.age) : writeReply(query, outcome)
+      return { outcome, answer }
+    } catch (err) {
+      if (!(err instanceof ServiceLeftOut)) contain("DNS query", err, log)
+      const outcome = serverFailure("kubernetes")
+      return { outcome, answer: writeReply(query, outcome) }
+    }
   }
 
   #count(
