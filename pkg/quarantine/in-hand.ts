@@ -7,8 +7,10 @@ export interface Item {
 const SLOT_BYTES = 512
 const SLOTS = 128
 export const PAGE_BYTES = SLOT_BYTES * SLOTS
-/** Two bytes of each slot are the length of its text; 0 for a free slot. */
+/** Two bytes of each slot are the length of its text, 0 for a free slot, and a bit for an item whose work runs. */
 const HEAD = 2
+/** In the second of these bytes: the work runs just now, and does not wait. */
+const RUNS = 0x80
 const NONE = -1
 
 /**
@@ -24,27 +26,38 @@ export class InHand {
     this.#page.fill(0)
   }
 
-  /** Returns what a page says that an earlier process has left. */
+  /**
+   * Returns what an earlier process was working on when it ended, by what its page says: the item whose work ran, and
+   * where none did, all those whose work waited for something.
+   */
   static left(page: Uint8Array): readonly Item[] {
     const bytes = Buffer.from(page.buffer, page.byteOffset, PAGE_BYTES)
-    return Array.from({ length: SLOTS }, (_, i) => i * SLOT_BYTES).flatMap((at) => {
-      const length = bytes.readUInt16LE(at)
+    const all = Array.from({ length: SLOTS }, (_, i) => i * SLOT_BYTES).flatMap((at) => {
+      const isRunning = (bytes[at + 1]! & RUNS) !== 0
+      const length = bytes.readUInt16LE(at) & ~(RUNS << 8)
       if (length === 0 || length > SLOT_BYTES - HEAD) return []
       const [place, key] = bytes.toString("utf8", at + HEAD, at + HEAD + length).split("\0")
-      return place === undefined || key === undefined ? [] : [{ place, key }]
+      return place === undefined || key === undefined ? [] : [{ item: { place, key }, isRunning }]
     })
+    const running = all.filter(({ isRunning }) => isRunning)
+    return (running.length > 0 ? running : all).map(({ item }) => item)
   }
 
-  /** Notes an item. Returns the number for `end`. */
+  /** Notes an item whose work runs. Returns the number for `waits` and `end`. */
   begin(place: string, key: string): number {
     const slot = this.#free.pop()
     if (slot === undefined) return NONE
     const at = slot * SLOT_BYTES
     const length = this.#page.write(`${place}\0${key}`, at + HEAD, SLOT_BYTES - HEAD, "utf8")
     // The length comes last: until then the slot is free for whoever reads the page.
-    this.#page[at + 1] = length >> 8
+    this.#page[at + 1] = (length >> 8) | RUNS
     this.#page[at] = length & 0xff
     return slot
+  }
+
+  /** Notes that the work on an item waits from now on, so that others run. */
+  waits(slot: number): void {
+    if (slot !== NONE) this.#page[slot * SLOT_BYTES + 1]! &= ~RUNS
   }
 
   end(slot: number): void {

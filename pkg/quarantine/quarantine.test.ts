@@ -45,6 +45,17 @@ describe("what is in hand", () => {
     rmSync(folder, { recursive: true })
   })
 
+  test("is only the item whose work ran, where one did, and else all whose work waited", () => {
+    const page = new Uint8Array(PAGE_BYTES)
+    const inHand = new InHand(page)
+    const slots = ["a", "b"].map((key) => inHand.begin("p", key))
+    for (const slot of slots) inHand.waits(slot)
+    const running = inHand.begin("p", "c")
+    expect(InHand.left(page)).toEqual([item("c")])
+    inHand.end(running)
+    expect(InHand.left(page)).toEqual([item("a"), item("b")])
+  })
+
   test("is not noted beyond the page, and slots are used again", () => {
     const page = new Uint8Array(PAGE_BYTES)
     const inHand = new InHand(page)

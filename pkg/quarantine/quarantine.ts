@@ -2,8 +2,9 @@
  * Poison is set aside: an item that has ended the process twice, or kept everything waiting for seconds twice, is
  * skipped from the next start on, until its object changes or an administrator frees it. See docs/troubleshooting.md.
  *
- * Several items are in hand when a process ends, and only one is to blame. So at the next start each of them is held
- * back, and tried alone when the others have had their turn.
+ * Several items are in hand when a process ends, and only one is to blame: the one whose work ran, which is known
+ * unless a continuation of work that had waited ran. So at the next start each that may be to blame is held back, and
+ * tried alone when the others have had their turn.
  */
 import type { Clock, Timer } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"
@@ -214,6 +215,7 @@ export class QuarantinePlace {
     try {
       const going = work()
       this.#measure(key, from)
+      this.#inHand.waits(slot)
       return await going
     } finally {
       this.#end(slot, key)

@@ -74,8 +74,6 @@ export async function buildPoisoned(outfile: string): Promise<void> {
     target: "bun",
     splitting: true,
     minify: true,
-    bytecode: true,
-    format: "esm",
     plugins: [poisoning],
     compile: { outfile },
   })

@@ -146,7 +146,8 @@ describe("a server that an object ends", () => {
     await sound.kill("SIGTERM")
     const writes = async (server: TestServer) =>
       (await server.send("POST", CONFIG_MAPS, { metadata: { generateName: "a-" } })).status
-    const isNamed = (health: string) => ["apiextensions skips", "admission skips"].every((text) => health.includes(text))
+    const isNamed = (health: string) =>
+      ["apiextensions skips", "admission skips"].every((text) => health.includes(text))
     let server: TestServer | undefined
     let health = ""
     for (let starts = 0; starts < 8 && !isNamed(health); starts++) {
