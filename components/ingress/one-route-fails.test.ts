@@ -11,7 +11,7 @@ import { Alone } from "./alone.ts"
 import { gateway, http, listener, to, worldOf } from "./gateway/translate.fixtures.ts"
 import type { AnyRoute } from "./gateway/watching/objects.ts"
 import { ingressOf, rule } from "./ingress.fixtures.ts"
-import { compile, IngressCompiler } from "./routing/compile.ts"
+import { IngressCompiler, type Compiled } from "./routing/compile.ts"
 import { serviceOf } from "./routing/target.ts"
 
 async function stage(record: Partial<QuarantineRecord> = {}) {
@@ -50,7 +50,7 @@ const poisoned = <T extends { readonly spec: object }>(object: T, field: string)
     },
   }),
 })
-const served = (compiled: ReturnType<typeof compile>, host: string) =>
+const served = (compiled: Compiled, host: string) =>
   serviceOf(compiled.table.find(host, "/")?.target.backends[0])
 
 test("an Ingress that fails keeps no other from its routes, keeps its hosts from other namespaces, and is tried again", async () => {
