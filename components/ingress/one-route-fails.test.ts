@@ -50,8 +50,7 @@ const poisoned = <T extends { readonly spec: object }>(object: T, field: string)
     },
   }),
 })
-const served = (compiled: Compiled, host: string) =>
-  serviceOf(compiled.table.find(host, "/")?.target.backends[0])
+const served = (compiled: Compiled, host: string) => serviceOf(compiled.table.find(host, "/")?.target.backends[0])
 
 test("an Ingress that fails keeps no other from its routes, keeps its hosts from other namespaces, and is tried again", async () => {
   // given

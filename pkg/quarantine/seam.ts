@@ -1,5 +1,5 @@
+import { finished } from "../apimachinery/finished.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
-import { finished } from "../clock/in-steps.ts"
 import { contain, type Place } from "../failure/contain.ts"
 import type { Logger } from "../log/log.ts"
 import { WAIT_MS, type Quarantine, type QuarantinePlace } from "./quarantine.ts"

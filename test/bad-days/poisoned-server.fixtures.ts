@@ -65,8 +65,8 @@ const poisoning: BunPlugin = {
 }
 
 /**
- * Compiles a k3ts that some objects end: Deployments of 13 replicas, and others that have "poison" as their name or, for
- * definitions, in their group. It starts much faster than one from source.
+ * Compiles a k3ts that some objects end: Deployments of 13 replicas, and others that have "poison" as their name or,
+ * for definitions, in their group. It starts much faster than one from source.
  */
 export async function buildPoisoned(outfile: string): Promise<void> {
   await Bun.build({

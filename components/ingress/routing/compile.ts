@@ -40,8 +40,8 @@ interface CompiledHost {
 
 /**
  * Compiles Ingresses again and again: those that did not change are not read again, and only hosts are worked out anew
- * whose Ingresses have changed. An Ingress that is left out keeps the routes that it had; without any it keeps its hosts
- * from other namespaces.
+ * whose Ingresses have changed. An Ingress that is left out keeps the routes that it had; without any it keeps its
+ * hosts from other namespaces.
  */
 export class IngressCompiler {
   readonly #parsed = new WeakMap<Ingress, ParsedIngress>()
