@@ -1,8 +1,9 @@
-import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
+import { attributesOf } from "./authorization/attributes-of.ts"
+import { authorize } from "./authorization/authorize.ts"
 import { TurnedAway } from "./call/too-many-requests.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS } from "./http/request-timeout.ts"
 import type { RegistryContext } from "./registry/context.ts"
-import type { ApiRequest, Pipeline, ResourceAttributes } from "./call/request.ts"
+import { isAuthorized, type Pipeline } from "./call/request.ts"
 import { whenFresh } from "./registry/when-fresh.ts"
 
 /**
@@ -14,11 +15,11 @@ export function createPipeline(registry: RegistryContext): Pipeline {
   const { perform, watch } = whenFresh(registry)
   return {
     handle(request) {
-      if (request.authorized === true) return perform(request)
+      if (isAuthorized(request)) return perform(request)
       const attributes = attributesOf(request)
-      authorize(authorizer, attributes, request.annotate)
-      if (flow === undefined) return perform(request)
-      return flow.run(request.user, attributes, () => perform(request), {
+      const authorized = { ...request, grant: authorize(authorizer, attributes, request.annotate) }
+      if (flow === undefined) return perform(authorized)
+      return flow.run(request.user, attributes, () => perform(authorized), {
         mostMs: WAIT_MS,
         isPatient: true,
         limit: request.options.limit,
@@ -29,12 +30,12 @@ export function createPipeline(registry: RegistryContext): Pipeline {
       })
     },
     watch(request, sink) {
-      if (request.authorized === true) return watch(request, sink)
+      if (isAuthorized(request)) return watch(request, sink)
       const attributes = attributesOf(request)
-      authorize(authorizer, attributes, request.annotate)
-      if (flow === undefined) return watch(request, sink)
+      const authorized = { ...request, grant: authorize(authorizer, attributes, request.annotate) }
+      if (flow === undefined) return watch(authorized, sink)
       // A watch begins in the same turn of the event loop, so it does not wait for a seat.
-      return flow.pass(request.user, attributes, () => watch(request, sink))
+      return flow.pass(request.user, attributes, () => watch(authorized, sink))
     },
     authorize: (request) => authorizer.authorize(request),
   }
@@ -42,26 +43,3 @@ export function createPipeline(registry: RegistryContext): Pipeline {
 
 /** How long a request of this process may wait: a quarter of the usual time of a request. */
 const WAIT_MS = DEFAULT_REQUEST_TIMEOUT_MS / 4
-
-/** Returns what the authorizer is asked about a request. */
-export function attributesOf({
-  user,
-  verb,
-  resource: { group, version, plural },
-  subresource,
-  namespace,
-  name,
-  options,
-}: ApiRequest): ResourceAttributes {
-  return {
-    user,
-    verb,
-    group,
-    version,
-    resource: plural,
-    subresource,
-    namespace,
-    name: authorizedName(verb, name, options.fieldSelector),
-    fieldSelector: authorizedSelector(verb, options.fieldSelector),
-  }
-}

@@ -1,98 +1,31 @@
 /**
  * The path of every request, from the first byte to the last: start reading here.
  *
- *   listen → requestInfo → audit → authenticate → impersonate → authorize → read the body → flow control → { resource |
- *   subresource stream | path } → response
+ *   listen → requestInfo → audit → stages/ → response
  *
- * The pipeline is everything behind a resource: admission, registry, store. Components in this process enter it
- * directly, and are authorized there. Every failure, wherever it is thrown, becomes a response in `fail` only.
+ * `stages/stages.ts` is the list of what a request passes between these, in order. Every failure, wherever it is thrown,
+ * becomes a response in `fail` only.
  */
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import type { Clock } from "../../pkg/clock/clock.ts"
 import { Deadlines } from "../../pkg/clock/deadlines.ts"
-import type { Random } from "../../pkg/clock/random.ts"
-import { FairShare } from "../../pkg/flow/fair-share.ts"
 import { contain } from "../../pkg/failure/contain.ts"
-import type { Logger } from "../../pkg/log/log.ts"
-import type { Tracing } from "../../pkg/tracing/tracing.ts"
-import { ownConnection, stopReceiving } from "../../pkg/runtime/http/listen.ts"
+import { stopReceiving } from "../../pkg/runtime/http/listen.ts"
 import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/http/server-request.ts"
 import { UpgradeAnswer } from "../../pkg/runtime/http/upgrade-answer.ts"
-import type { Aggregator } from "./aggregator/aggregator.ts"
 import type { RemoteService } from "./aggregator/api-services.ts"
-import type { AuditSink } from "./audit/audit-log.ts"
 import { auditStart } from "./audit/audit-start.ts"
-import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
-import { impersonate } from "./authentication/impersonation.ts"
-import { attributesOf } from "./authorization/attributes-of.ts"
-import { authorize } from "./authorization/authorize.ts"
-import { decidedWhenFresh } from "./store/decided-when-fresh.ts"
-import type { Connections } from "./endpoints/connect.ts"
-import { isExempt } from "./flowcontrol/exempt.ts"
-import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
-import type { FlowControl } from "./flowcontrol/flow-control.ts"
-import { flowStage, type Admitted } from "./flowcontrol/flow-stage.ts"
-import { shareUsedUp } from "./call/too-many-requests.ts"
 import { auditIdOf, auditIds } from "./http/audit-id.ts"
-import { readBody, UNFINISHED_BODY_BYTES } from "./codec/body.ts"
-import { credentialsOf, isImpersonating } from "./http/credentials.ts"
 import { Exchange, type ExchangeParts } from "./call/exchange.ts"
 import { isLongRunning } from "./http/long-running.ts"
 import { isApplyPatch } from "./codec/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./call/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimeout, sendTimedOut } from "./http/request-timeout.ts"
-import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-request.ts"
 import { sendFailure } from "./http/send-failure.ts"
-import { settled } from "./call/settled.ts"
-import { noSuchMethod } from "./call/subresource-verbs.ts"
-import type { ServerMetrics } from "./metrics.ts"
-import { endRequestSpan, startRequestSpan } from "./tracing/request-span.ts"
-import type { Pipeline, UserInfo } from "./call/request.ts"
-import type { Scheme } from "../../pkg/api/scheme.ts"
+import { endRequestSpan } from "./tracing/request-span.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
-
-/** Serves a request that is authorized. The body is empty for verbs without one. */
-type Handler = (exchange: Exchange, info: RequestInfo, user: UserInfo, body: Uint8Array) => void | Promise<void>
-
-/** A request whose sender is known. */
-interface Authenticated {
-  readonly exchange: Exchange
-  readonly info: RequestInfo
-  readonly remote: RemoteService | undefined
-  /** Most time that the request may take, in milliseconds; undefined for watches and streams. */
-  readonly timeoutMs: number | undefined
-  readonly credentials: Credentials
-  /** Who sends the request, before it acts as another user. */
-  readonly sender: UserInfo
-}
-
-export interface ServerOptions {
-  readonly pipeline: Pipeline
-  readonly scheme: Scheme
-  readonly authenticator: Authenticator
-  readonly metrics: ServerMetrics
-  /** Serves paths that are no resource: health, discovery, metrics … */
-  readonly paths: Handler
-  /** Forwards requests for versions that extension API servers serve. */
-  readonly aggregator?: Pick<Aggregator, "remoteOf" | "hasResource" | "serve">
-  /** Serves subresources that stream: log, exec, attach, portforward, proxy. */
-  readonly connections: Connections
-  readonly audit?: AuditSink
-  /** Resolves when this server knows all that others have written; absent where no store is shared. */
-  readonly freshen?: (() => Promise<void>) | undefined
-  /** Priority and fairness; without it only the limits of `maxInFlight` apply. */
-  readonly flow?: FlowControl | undefined
-  readonly maxInFlight?: InFlightLimits
-  /** Most time of a request that is no watch or stream; 60 seconds unless given. */
-  readonly requestTimeoutMs?: number
-  /** Requests and watches have no time limit. */
-  readonly withoutTimeLimits?: boolean
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
-  readonly tracing?: Tracing | undefined
-}
+import type { ServerOptions } from "./server-options.ts"
+import { stages } from "./stages/stages.ts"
 
 export interface Server {
   onRequest(req: ServerRequest, res: ServerAnswer): void
@@ -101,108 +34,11 @@ export interface Server {
 }
 
 export function createServer(options: ServerOptions): Server {
-  const { pipeline, scheme, authenticator, metrics, aggregator, connections, audit, clock, log, tracing } = options
-  const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS, withoutTimeLimits = false } = options
-  const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
-  const inTurn = flowStage({
-    flow: options.flow,
-    maxInFlight: new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
-      reads: metrics.inflightReads,
-      writes: metrics.inflightWrites,
-    }),
-    bodies: unfinishedBodies,
-    mostTimeMs,
-    clock,
-    tracing,
-  })
-  const watchSeconds = withoutTimeLimits ? () => undefined : () => usualWatchSeconds(options.random)
-  const resourceOptions = { pipeline, scheme, clock, watchSeconds, watchEvents: metrics.watchEvents }
+  const { metrics, aggregator, audit, clock, log, withoutTimeLimits = false } = options
+  const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS } = options
+  const serve = stages(options)
   const nextAuditId = auditIds(options.random)
   const deadlines = new Deadlines<Exchange>(clock, overdue)
-
-  /** Runs every stage in order. Returns a promise when the response is not complete in this turn of the event loop. */
-  function serve(
-    exchange: Exchange,
-    info: RequestInfo,
-    remote: RemoteService | undefined,
-    timeoutMs: number | undefined,
-  ): void | Promise<void> {
-    const credentials = credentialsOf(exchange, info)
-    return decidedWhenFresh(
-      options.freshen,
-      () => authenticator.authenticate(credentials),
-      (sender) => {
-        const { req, notes } = exchange
-        if (notes !== undefined) notes.sender = sender
-        if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
-        const authenticated = { exchange, info, remote, timeoutMs, credentials, sender }
-        if (tracing === undefined) return serveAs(authenticated)
-        const isKnown = remote !== undefined || scheme.resource(info.group, info.version, info.resource) !== undefined
-        exchange.span = startRequestSpan(tracing, exchange, info, sender, info.isResource && isKnown)
-        return tracing.within(exchange.span, () => serveAs(authenticated))
-      },
-    )
-  }
-
-  /** Runs the stages that come after authentication. */
-  const serveAs = (request: Authenticated): void | Promise<void> =>
-    decidedWhenFresh(
-      options.freshen,
-      () => authorized(request),
-      (attributes) => serveAuthorized(request, attributes),
-    )
-
-  /** Returns what the request may do. @throws ApiError Forbidden */
-  function authorized({ exchange, info, remote, credentials, sender }: Authenticated): Admitted["attributes"] {
-    const { req, notes } = exchange
-    const user = isImpersonating(req)
-      ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
-      : sender
-    if (notes !== undefined) notes.user = user
-    const attributes = attributesOf(user, info)
-    authorize(pipeline, attributes, exchange.annotate)
-    if (remote === undefined && connections.needsCreate(info))
-      authorize(pipeline, { ...attributes, verb: "create" }, undefined)
-    return attributes
-  }
-
-  function serveAuthorized(
-    { exchange, info, remote, timeoutMs }: Authenticated,
-    attributes: Admitted["attributes"],
-  ): void | Promise<void> {
-    const { req } = exchange
-    const { user } = attributes
-    const admitted = { info, attributes, timeoutMs }
-    if (remote !== undefined) return serveRemote(exchange, admitted, remote)
-    // No part of the server has paths of this group, so the response is plain text, and the request counts as not
-    // served.
-    if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
-    const answer = handlerOf(info, req.method ?? "GET")
-    exchange.isServed = true
-
-    if (isLongRunning(info)) {
-      const serveLong = () => settled(() => answer(exchange, info, user, NO_BODY), metrics.longRunning(info))
-      // A stream lasts as long as its client likes and takes no seat; a watch takes a seat while it begins.
-      return info.verb === "watch" ? inTurn(exchange, admitted, NO_BODY, serveLong) : serveLong()
-    }
-    if (!hasBody(info)) return inTurn(exchange, admitted, NO_BODY, () => answer(exchange, info, user, NO_BODY))
-    // Clients may send the body slowly, so flow control comes when the body is complete.
-    return readBody(req, user.name, unfinishedBodies).then((body) => {
-      exchange.span?.event("limitedReadBody succeeded", { len: body.length })
-      return inTurn(exchange, admitted, body, () => answer(exchange, info, user, body))
-    })
-  }
-
-  /** Forwards a request to an extension API server, which gets the body as it comes. */
-  function serveRemote(exchange: Exchange, admitted: Admitted, service: RemoteService): void | Promise<void> {
-    const { info, attributes } = admitted
-    // The parts of the path become labels of metrics only if the extension server is known to have such a resource.
-    exchange.isServed = aggregator!.hasResource(info, service)
-    const answer = () => aggregator!.serve(exchange, info, attributes.user, service)
-    if (isLongRunning(info) || exchange.upgrade !== undefined)
-      return settled(answer, exchange.isServed ? metrics.longRunning(info) : () => undefined)
-    return inTurn(exchange, admitted, NO_BODY, answer)
-  }
 
   /**
    * Returns the most time that a request may take, in milliseconds; undefined for watches and streams. Throws
@@ -213,16 +49,6 @@ export function createServer(options: ServerOptions): Server {
     const timeoutMs = requestTimeout(info.query, mostTimeMs)
     const isStream = remote !== undefined && upgrade !== undefined
     return withoutTimeLimits || isStream ? undefined : timeoutMs
-  }
-
-  /** Returns the handler of a request. Throws NotFound and MethodNotAllowed where there is none. */
-  function handlerOf(info: RequestInfo, method: string): Handler {
-    if (!info.isResource) return options.paths
-    const connection = connections.find(info)
-    if (connection !== undefined) return connection
-    const resource = resourceOf(info, scheme)
-    if (method === "HEAD" || (info.legacyWatch && method !== "GET")) throw noSuchMethod()
-    return (exchange, _, user, body) => serveResource(exchange, info, user, body, resource, resourceOptions)
   }
 
   /** Turns an error into a response. This is the only place that does. */
@@ -307,7 +133,7 @@ export function createServer(options: ServerOptions): Server {
     try {
       const remote = aggregator?.remoteOf(info)
       const timeoutMs = timeLimit(exchange, info, remote)
-      const pending = serve(exchange, info, remote, timeoutMs)
+      const pending = serve({ exchange, info, remote, timeoutMs })
       if (pending === undefined) return finish(exchange)
       const deadline = timeoutMs === undefined ? undefined : deadlines.add(exchange, exchange.began + timeoutMs)
       void finishAfter(pending, exchange, deadline)
@@ -349,9 +175,3 @@ export function createServer(options: ServerOptions): Server {
     },
   }
 }
-
-const NO_BODY = new Uint8Array()
-
-/** Verbs whose requests may have a body. */
-const BODY: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"]
-const hasBody = ({ isResource, verb }: RequestInfo): boolean => isResource && BODY.includes(verb)

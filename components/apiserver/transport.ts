@@ -4,7 +4,7 @@ import type { ApiCall, Transport, WatchEvent, WatchHandlers } from "../../pkg/cl
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { WatchBatch, WatchFrame } from "./call/frame.ts"
 import { authorize } from "./authorization/authorize.ts"
-import { attributesOf } from "./pipeline.ts"
+import { attributesOf } from "./authorization/attributes-of.ts"
 import { TurnedAway } from "./call/too-many-requests.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./call/request.ts"
 import { checkSubresource, noSuchResource } from "./call/subresource-verbs.ts"

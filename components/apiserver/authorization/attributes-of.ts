@@ -1,9 +1,12 @@
 import type { RequestInfo } from "../call/request-info.ts"
-import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
+import type { ApiRequest, NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
 import { authorizedName, authorizedSelector } from "./authorize.ts"
 
-/** Returns what authorization decides on: who wants to do what with which resource, or with which path. */
-export const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttributes | NonResourceRequest =>
+/**
+ * Returns what authorization decides on: who wants to do what with which resource, or with which path. A request over
+ * HTTP is authorized before its body is read and it becomes an ApiRequest.
+ */
+export const attributesOfInfo = (user: UserInfo, info: RequestInfo): ResourceAttributes | NonResourceRequest =>
   info.isResource
     ? {
         user,
@@ -17,3 +20,26 @@ export const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttribu
         fieldSelector: info.legacyWatch ? undefined : authorizedSelector(info.verb, info.query.get("fieldSelector")),
       }
     : { user, verb: info.verb, path: info.path }
+
+/** The same for a request of this process. */
+export function attributesOf({
+  user,
+  verb,
+  resource: { group, version, plural },
+  subresource,
+  namespace,
+  name,
+  options,
+}: ApiRequest): ResourceAttributes {
+  return {
+    user,
+    verb,
+    group,
+    version,
+    resource: plural,
+    subresource,
+    namespace,
+    name: authorizedName(verb, name, options.fieldSelector),
+    fieldSelector: authorizedSelector(verb, options.fieldSelector),
+  }
+}

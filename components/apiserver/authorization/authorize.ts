@@ -1,5 +1,6 @@
 import { ApiError, forbidden } from "../../../pkg/apimachinery/errors.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
+import type { Grant } from "../call/grant.ts"
 import type { NonResourceRequest, ResourceAttributes } from "../call/request.ts"
 import type { Authorizer } from "./authorizer.ts"
 
@@ -7,7 +8,7 @@ import type { Authorizer } from "./authorizer.ts"
 type Annotate = ((key: string, value: string) => void) | undefined
 
 /**
- * Authorizes a request, or throws Forbidden. Every request passes here once: those from outside in `server.ts`, before
+ * Authorizes a request, or throws Forbidden. Every request passes here once: those from outside in `stages/`, before
  * their body is read; those of components of this process in `pipeline.ts`. The decision is recorded in the audit
  * event. Source: apiserver pkg/endpoints/filters/authorization.go.
  */
@@ -15,14 +16,14 @@ export function authorize(
   authorizer: Authorizer,
   request: ResourceAttributes | NonResourceRequest,
   annotate?: Annotate,
-): void {
+): Grant {
   const decision = authorizer.authorize(request)
   if (annotate !== undefined) {
     annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid")
     // An authorizer formats its reason when it is read, so the reason is read only when an audit event shows it.
     annotate("authorization.k8s.io/reason", decision.reason)
   }
-  if (decision.allowed) return
+  if (decision.allowed) return GRANT
   if ("path" in request) throw new ApiError("Forbidden", `forbidden: ${refusal(request, decision.reason)}`, {})
   throw forbidden(
     { group: request.group, plural: request.resource },
@@ -30,6 +31,9 @@ export function authorize(
     refusal(request, decision.reason),
   )
 }
+
+/** A proof for the type checker, which has no content. */
+const GRANT = {} as Grant
 
 /**
  * Formats the message of a 403. Source: apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage.

@@ -13,7 +13,8 @@ import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { list } from "../registry/verbs/list.ts"
 import { watch } from "../registry/verbs/watch.ts"
-import type { ApiRequest, RequestOptions } from "../call/request.ts"
+import { GRANT } from "../call/grant.fixtures.ts"
+import type { ApiRequest, AuthorizedRequest, RequestOptions } from "../call/request.ts"
 import { ClientHistory } from "./client-history.ts"
 import { WatchHub } from "./watch-hub.ts"
 
@@ -34,7 +35,12 @@ function stage(clock: VirtualClock, storage: Storage) {
     hub: new WatchHub({ storage, clock, log: silent, history }),
     hooks: () => undefined,
   } as unknown as RegistryContext
-  const request = (verb: "list" | "watch", options: RequestOptions, more: Partial<ApiRequest> = {}): ApiRequest => ({
+  const request = (
+    verb: "list" | "watch",
+    options: RequestOptions,
+    more: Partial<ApiRequest> = {},
+  ): AuthorizedRequest => ({
+    grant: GRANT,
     user: { name: "x", groups: [] },
     verb,
     resource: ConfigMap,

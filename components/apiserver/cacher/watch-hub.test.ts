@@ -5,7 +5,8 @@ import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/verbs/watch.ts"
-import type { ApiRequest, RequestOptions } from "../call/request.ts"
+import { GRANT } from "../call/grant.fixtures.ts"
+import type { ApiRequest, AuthorizedRequest, RequestOptions } from "../call/request.ts"
 import { ClientHistory } from "./client-history.ts"
 import type { WatchBatch, WatchFrame } from "../call/frame.ts"
 import { handClock } from "./hand-clock.fixtures.ts"
@@ -38,6 +39,7 @@ function stage() {
       { storage, hub } as unknown as RegistryContext,
       {
         user: { name: "x", groups: [] },
+        grant: GRANT,
         verb: "watch",
         resource: ConfigMap,
         namespace,
@@ -75,7 +77,8 @@ describe("a watch", () => {
     const began = new Map<string, WeakRef<object>>()
     const sink = { send: () => true, end: () => undefined }
     const request = { user: { name: "x", groups: [] }, verb: "watch", resource: ConfigMap, options: {} }
-    const open = () => watch({ storage, hub } as unknown as RegistryContext, request as unknown as ApiRequest, sink)
+    const open = () =>
+      watch({ storage, hub } as unknown as RegistryContext, request as unknown as AuthorizedRequest, sink)
     for (let i = 0; i < 20; i++) {
       const { object } = await put(`c${i}`)
       began.set(`c${i}`, new WeakRef(object))
@@ -133,7 +136,7 @@ describe("a watch", () => {
     const ends: unknown[] = []
     const request = { user: { name: "x", groups: [] }, verb: "watch", resource: ConfigMap, options: {} }
     // when
-    watch({ storage, hub } as unknown as RegistryContext, request as unknown as ApiRequest, {
+    watch({ storage, hub } as unknown as RegistryContext, request as unknown as AuthorizedRequest, {
       sendFirst: (_frames, failed) => failed(new TypeError("a mistake in the encoder")),
       send: () => true,
       end: (error) => void ends.push(error),

@@ -3,6 +3,7 @@ import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { Patch, Watch } from "../../../pkg/client/client.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
+import type { Grant } from "./grant.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
 
 /** The user of a request. Source: apiserver pkg/authentication/user. */
@@ -37,7 +38,7 @@ export interface RequestOptions {
 
 /**
  * A request for a resource, as a value. The HTTP codec makes it from a request from outside, the in-process transport
- * from a call of a component. Both then pass authorization (unless `authorized`) → admission → registry.
+ * from a call of a component. Both then pass authorization (unless there is a `grant`) → admission → registry.
  */
 export interface ApiRequest {
   readonly user: UserInfo
@@ -71,8 +72,15 @@ export interface ApiRequest {
   /** The request comes from a component of this process, which reads no warnings. */
   readonly inProcess?: true
   /** The HTTP server has authorized the request before reading its body. Otherwise the pipeline authorizes it. */
-  readonly authorized?: true
+  readonly grant?: Grant
 }
+
+/** A request that its user may make. The registry accepts no others. */
+export interface AuthorizedRequest extends ApiRequest {
+  readonly grant: Grant
+}
+
+export const isAuthorized = (request: ApiRequest): request is AuthorizedRequest => request.grant !== undefined
 
 /**
  * A response as a value. `stored` and `items` contain the JSON bytes of the store, which the codec sends unchanged

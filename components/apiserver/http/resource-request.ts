@@ -7,6 +7,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
+import type { Grant } from "../call/grant.ts"
 import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../call/request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
@@ -34,6 +35,16 @@ import { sendParts } from "./send-parts.ts"
 import { frameEncoder } from "./watch/watch.ts"
 import { tie, WatchStream } from "./watch/watch-stream.ts"
 import { nextTurn } from "../../../pkg/clock/next-turn.ts"
+
+/** An authorized request for a resource. */
+export interface ResourceCall {
+  readonly exchange: Exchange
+  readonly info: RequestInfo
+  readonly user: UserInfo
+  /** Empty for verbs without one. */
+  readonly body: Uint8Array
+  readonly grant: Grant
+}
 
 export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
@@ -82,53 +93,45 @@ function checkNameInPath(name: string): void {
  * answered in the same turn of the event loop.
  */
 export function serveResource(
-  exchange: Exchange,
-  info: RequestInfo,
-  user: UserInfo,
-  body: Uint8Array,
+  call: ResourceCall,
   resource: Resource,
   options: ResourceRequestOptions,
 ): void | Promise<void> {
+  const { exchange, info, body } = call
   const { verb, name } = info
   checkNameInPath(name)
-  if (verb === "watch") return serveWatch(exchange, request(exchange, info, user, resource), options)
+  if (verb === "watch") return serveWatch(exchange, request(call, resource), options)
   // A response form that does not exist is refused before anything is changed.
   const accepted = negotiate(exchange.header("accept"), offerOf(resource, verb))
   if (accepted.as === "Table") includeObjectOf(exchange)
   switch (verb) {
     case "create":
     case "update":
-      return withObject(exchange, request(exchange, info, user, resource), body, options)
+      return withObject(exchange, request(call, resource), body, options)
     case "patch": {
       const type = patchBody(
         exchange.header("content-type"),
         resource.definition !== undefined && info.subresource !== "scale",
       )
-      return withPatch(exchange, request(exchange, info, user, resource, type === "apply-patch"), body, type, options)
+      return withPatch(exchange, request(call, resource, type === "apply-patch"), body, type, options)
     }
     case "delete":
     case "deletecollection":
-      return withDeleteOptions(exchange, request(exchange, info, user, resource), body, options)
+      return withDeleteOptions(exchange, request(call, resource), body, options)
     case "get":
       // The deprecated ?export asks for an object without the fields that its cluster sets.
       if (info.subresource === "" && isTrue(info.query.get("export")))
         throw badRequest("the export parameter, deprecated since v1.14, is no longer supported")
-      return answer(exchange, request(exchange, info, user, resource), options)
+      return answer(exchange, request(call, resource), options)
     default:
-      return answer(exchange, request(exchange, info, user, resource), options)
+      return answer(exchange, request(call, resource), options)
   }
 }
 
 const offerOf = ({ verbs, definition }: Resource, verb: string): Offer =>
   definition !== undefined ? CUSTOM_OBJECTS : !verbs.includes("list") ? PLAIN : verb === "list" ? LISTS : OBJECTS
 
-function request(
-  exchange: Exchange,
-  info: RequestInfo,
-  user: UserInfo,
-  resource: Resource,
-  isApply = false,
-): ApiRequest {
+function request({ exchange, info, user, grant }: ResourceCall, resource: Resource, isApply = false): ApiRequest {
   const { verb, query, namespace, name, subresource } = info
   if (resource.deprecated !== undefined) {
     exchange.warn(resource.deprecated)
@@ -145,7 +148,7 @@ function request(
     warn: exchange.warn,
     annotate: exchange.annotate,
     waited: exchange.waited,
-    authorized: true,
+    grant,
     ...userAgentOf(exchange),
   }
 }

@@ -1,5 +1,5 @@
 import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
-import type { ApiRequest, ApiResult } from "../call/request.ts"
+import type { ApiRequest, ApiResult, AuthorizedRequest } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
 import { withSize } from "./large-writes.ts"
 import { create } from "./verbs/create.ts"
@@ -12,7 +12,7 @@ import { scale } from "./scale.ts"
 import { strategyOf, update } from "./verbs/update.ts"
 
 /** Executes an authorized request. Reads return in the same turn. */
-export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+export function perform(context: RegistryContext, request: AuthorizedRequest): ApiResult | Promise<ApiResult> {
   context.checkRunning()
   if (!WRITES.has(request.verb)) return dispatch(context, request)
   const settled = context.hooks(request.resource)?.settled

@@ -11,6 +11,7 @@ import { MemoryLog } from "../../../pkg/storage/replicated/memory-log.fixtures.t
 import { ReplicatedStorage } from "../../../pkg/storage/replicated/replicated.ts"
 import { createApiServer, type ApiServer } from "../apiserver.ts"
 import { parseStored } from "../store/parse-stored.ts"
+import { GRANT } from "../call/grant.fixtures.ts"
 import type { ApiRequest, Pipeline } from "../call/request.ts"
 
 const ADMIN = { name: "admin", groups: ["system:masters"] }
@@ -63,7 +64,7 @@ const get = (name: string, warnings: string[], options: ApiRequest["options"] = 
   namespace: "default",
   name,
   options,
-  authorized: true,
+  grant: GRANT,
   warn: (text) => void warnings.push(text),
 })
 

@@ -9,10 +9,10 @@ import { apiErrorFrom } from "./errors.ts"
 import type { RegistryContext } from "./context.ts"
 import { perform } from "./registry.ts"
 import { watch } from "./verbs/watch.ts"
-import type { ApiRequest, ApiResult, WatchSink } from "../call/request.ts"
+import type { ApiRequest, ApiResult, AuthorizedRequest, WatchSink } from "../call/request.ts"
 
-type Perform = (request: ApiRequest) => ApiResult | Promise<ApiResult>
-type Follow = (request: ApiRequest, sink: WatchSink) => Watch
+type Perform = (request: AuthorizedRequest) => ApiResult | Promise<ApiResult>
+type Follow = (request: AuthorizedRequest, sink: WatchSink) => Watch
 
 /** Returns what executes authorized requests. With one server nothing waits. */
 export function whenFresh(registry: RegistryContext): { readonly perform: Perform; readonly watch: Follow } {

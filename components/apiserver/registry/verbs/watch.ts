@@ -2,7 +2,7 @@ import { ApiError, methodNotSupported } from "../../../../pkg/apimachinery/error
 import type { Watch } from "../../../../pkg/client/client.ts"
 import { checkListOptions, checkNotFuture, versionOfRead } from "../../cacher/resource-version.ts"
 import { selectionOf } from "../../cacher/selection.ts"
-import type { ApiRequest, WatchSink } from "../../call/request.ts"
+import type { AuthorizedRequest, WatchSink } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 
 /** How often watches hear how far the log is. Source: cacher.go defaultBookmarkFrequency. */
@@ -17,7 +17,7 @@ const IN_PROCESS_BOOKMARKS_MS = 15 * 60_000
  * Follows a collection, or one object of it. Without a resourceVersion, or from "0", it begins with what there is; from
  * another one with what came after. Source: apiserver pkg/storage/cacher, KEP-3157 (sendInitialEvents).
  */
-export function watch({ storage, hub, features }: RegistryContext, request: ApiRequest, sink: WatchSink): Watch {
+export function watch({ storage, hub, features }: RegistryContext, request: AuthorizedRequest, sink: WatchSink): Watch {
   const { resource, namespace, name, options } = request
   if (!resource.verbs.includes("watch")) throw methodNotSupported(resource, "watch")
   checkListOptions(options, "watch", features?.WatchList)

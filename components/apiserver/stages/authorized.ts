@@ -1,0 +1,31 @@
+import { impersonate } from "../authentication/impersonation.ts"
+import { attributesOfInfo } from "../authorization/attributes-of.ts"
+import { authorize } from "../authorization/authorize.ts"
+import { isImpersonating } from "../http/credentials.ts"
+import type { ServerOptions } from "../server-options.ts"
+import { decidedWhenFresh } from "../store/decided-when-fresh.ts"
+import type { AuthenticatedCall, AuthorizedCall } from "./call.ts"
+import type { Stage } from "./stage.ts"
+
+type Options = Pick<ServerOptions, "pipeline" | "connections" | "freshen">
+
+/**
+ * Returns the stage that finds out as whom a request acts, which may be another user than its sender, and whether that
+ * user may do what it asks for. It throws Forbidden.
+ */
+export function authorized({ pipeline, connections, freshen }: Options): Stage<AuthenticatedCall, AuthorizedCall> {
+  function decided(call: AuthenticatedCall): AuthorizedCall {
+    const { exchange, info, remote, credentials, sender } = call
+    const { req, notes } = exchange
+    const user = isImpersonating(req)
+      ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
+      : sender
+    if (notes !== undefined) notes.user = user
+    const attributes = attributesOfInfo(user, info)
+    const grant = authorize(pipeline, attributes, exchange.annotate)
+    if (remote === undefined && connections.needsCreate(info))
+      authorize(pipeline, { ...attributes, verb: "create" }, undefined)
+    return { ...call, attributes, grant }
+  }
+  return (call, proceed) => decidedWhenFresh(freshen, () => decided(call), proceed)
+}

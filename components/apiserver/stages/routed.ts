@@ -1,0 +1,50 @@
+import type { RequestInfo } from "../call/request-info.ts"
+import { noSuchMethod } from "../call/subresource-verbs.ts"
+import { isLongRunning } from "../http/long-running.ts"
+import { resourceOf, serveResource, usualWatchSeconds } from "../http/resource-request.ts"
+import type { ServerOptions } from "../server-options.ts"
+import type { AuthorizedCall, Handler, RoutedCall } from "./call.ts"
+import type { Stage } from "./stage.ts"
+
+/**
+ * Returns the stage that finds who serves a request: an extension API server, a stream of a subresource, a resource, or
+ * a path. It throws NotFound and MethodNotAllowed where nobody does.
+ */
+export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall> {
+  const { pipeline, scheme, aggregator, connections, clock, metrics } = options
+  const watchSeconds = options.withoutTimeLimits === true ? () => undefined : () => usualWatchSeconds(options.random)
+  const resourceOptions = { pipeline, scheme, clock, watchSeconds, watchEvents: metrics.watchEvents }
+
+  return (call, proceed) => {
+    const { exchange, info, remote } = call
+    const isLong = isLongRunning(info)
+    if (remote !== undefined) {
+      // The parts of the path become labels of metrics only if the extension server is known to have such a resource.
+      exchange.isServed = aggregator!.hasResource(info, remote)
+      // It gets the body as it comes.
+      const handler: Handler = ({ attributes }) => aggregator!.serve(exchange, info, attributes.user, remote)
+      return proceed({ ...call, handler, hasBody: false, takesTurn: !isLong && exchange.upgrade === undefined })
+    }
+    // No part of the server has paths of this group, so the response is plain text, and the request counts as not
+    // served.
+    if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
+    const handler = handlerOf(info, exchange.req.method ?? "GET")
+    exchange.isServed = true
+    const takesTurn = !isLong || info.verb === "watch"
+    return proceed({ ...call, handler, hasBody: !isLong && hasBody(info), takesTurn })
+  }
+
+  function handlerOf(info: RequestInfo, method: string): Handler {
+    if (!info.isResource) return ({ exchange, attributes }) => options.paths(exchange, info, attributes.user)
+    const connection = connections.find(info)
+    if (connection !== undefined) return ({ exchange, attributes }) => connection(exchange, info, attributes.user)
+    const resource = resourceOf(info, scheme)
+    if (method === "HEAD" || (info.legacyWatch && method !== "GET")) throw noSuchMethod()
+    return ({ exchange, attributes: { user }, body, grant }) =>
+      serveResource({ exchange, info, user, body, grant }, resource, resourceOptions)
+  }
+}
+
+/** Verbs whose requests may have a body. */
+const BODY: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"]
+const hasBody = ({ isResource, verb }: RequestInfo): boolean => isResource && BODY.includes(verb)
