@@ -16,6 +16,7 @@ const HOT: ReadonlySet<string> = new Set([
   "components/scheduler/queue.ts",
   "pkg/apimachinery/fields.ts",
   "pkg/apimachinery/selectors/labels.ts",
+  "pkg/clock/timer-heap.ts",
   "pkg/clock/virtual.ts",
   "pkg/controller/workqueue.ts",
   "pkg/metrics/registry.ts",

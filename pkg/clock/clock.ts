@@ -5,6 +5,23 @@ export interface Timer {
   cancel(): void
 }
 
+export interface RestOptions {
+  readonly periodMs: number
+  /**
+   * Called when the rest has ended, with a timer for the next run at the time at which it would have come anyway, and
+   * with the number of runs that were left out.
+   */
+  resumed(timer: Timer, left: number): void
+}
+
+/** A timer that was set aside. */
+export interface Resting extends Timer {
+  /** Ends the rest, since something has changed. */
+  wake(): void
+  /** Returns the number of runs that were left out since the rest began, or since the last call. */
+  left(): number
+}
+
 export type TimerKind = "work" | "upkeep" | "watchdog"
 
 /**
@@ -21,8 +38,17 @@ export interface Clock {
    * An `upkeep` timer, such as a heartbeat, may run late, as long as it runs before any timer of kind `work`. A
    * `watchdog` timer checks that upkeep was done, so it runs after all upkeep that is due. The virtual clock skips over
    * both kinds while no `work` is due, so that a quiet day costs nothing.
+   *
+   * Of timers that are due at the same time, the virtual clock runs the one first that was set first. With `place`, an
+   * earlier timer that has run, the new one takes the place of that one in this order: so a loop keeps its place,
+   * whether or not some of its rounds were left out.
    */
-  setTimeout(run: () => void, ms: number, kind?: TimerKind): Timer
+  setTimeout(run: () => void, ms: number, kind?: TimerKind, place?: Timer): Timer
+  /**
+   * Sets a timer aside that runs every `periodMs`, because its runs are known to have no effect until something
+   * changes. Undefined where no run is left out, as by the system's clock.
+   */
+  rest?(timer: Timer, options: RestOptions): Resting | undefined
   /**
    * Calls `run` at the end of the present turn of the event loop, after all microtasks. Used for group commit and to
    * combine several updates into one.

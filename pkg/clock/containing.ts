@@ -14,7 +14,8 @@ export function containingClock(clock: Clock, failed: (err: unknown) => void): C
   return {
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),
-    setTimeout: (run, ms, kind) => clock.setTimeout(guarded(run), ms, kind),
+    setTimeout: (run, ms, kind, place) => clock.setTimeout(guarded(run), ms, kind, place),
+    rest: (timer, options) => clock.rest?.(timer, options),
     afterTurn: (run) => clock.afterTurn(guarded(run)),
     atRest: (run) => clock.atRest(guarded(run)),
   }

@@ -11,5 +11,6 @@ export const livingClock = (clock: Clock, signal: AbortSignal): Clock => ({
   monotonic: () => clock.monotonic(),
   afterTurn: (run) => clock.afterTurn(run),
   atRest: (run) => clock.atRest(run),
-  setTimeout: (run, ms, kind) => (signal.aborted ? NONE : clock.setTimeout(run, ms, kind)),
+  setTimeout: (run, ms, kind, place) => (signal.aborted ? NONE : clock.setTimeout(run, ms, kind, place)),
+  rest: (timer, options) => (signal.aborted ? undefined : clock.rest?.(timer, options)),
 })

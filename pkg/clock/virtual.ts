@@ -1,5 +1,7 @@
-import type { Clock, Timer, TimerKind } from "./clock.ts"
+import type { Clock, RestOptions, Resting, Timer, TimerKind } from "./clock.ts"
 import { inMacrotask, nextMacrotask } from "./macrotask.ts"
+import { RestingTimers } from "./resting-timers.ts"
+import { earlier, Heap, Pending } from "./timer-heap.ts"
 
 /** Number of turns that are traced, to find their origin, after an instant has had too many turns. */
 const WATCHED_TURNS = 500
@@ -47,29 +49,6 @@ const MOST_TOGETHER = 100
 /** An instant with fewer turns than this is never treated as endless. */
 const FEW_TURNS = 1000
 
-const NOTHING = (): void => {}
-
-/** A timer that was set. `state` says whether it will still run. */
-class Pending implements Timer {
-  readonly due: number
-  readonly order: number
-  /** What it runs; nothing once it is cancelled, because it may stay in its heap for long. */
-  run: () => void
-  readonly heap: Heap
-  state: "set" | "cancelled" | "ended" = "set"
-
-  constructor(due: number, order: number, run: () => void, heap: Heap) {
-    this.due = due
-    this.order = order
-    this.run = run
-    this.heap = heap
-  }
-
-  cancel(): void {
-    this.heap.remove(this)
-  }
-}
-
 /**
  * A clock that stands still until it is advanced. Timers run in the order of their due time; timers due at the same
  * time run in the order in which they were set. So the same program always runs in the same order. Between two instants
@@ -81,9 +60,13 @@ export class VirtualClock implements Clock {
   /** How far `jump` has set the wall clock forward, in milliseconds; negative when back. */
   private wrong = 0
   private order = 0
+  /** All timers of kind `work` that are due at the present instant have run whose `order` is less than this. */
+  private passed = 0
   private readonly work = new Heap()
   private readonly upkeep = new Heap()
   private readonly watchdogs = new Heap()
+  private readonly resting = new RestingTimers((order) => ({ time: this.time, hasPassed: order < this.passed }))
+  private restless = 0
   /**
    * Whether upkeep timers run at their own instants, like all others. Set by tests that stop what upkeep keeps alive.
    */
@@ -93,7 +76,7 @@ export class VirtualClock implements Clock {
   /** Number of flushes of `turns` so far. */
   private flushes = 0
   private readonly rests: (() => void)[] = []
-  private resting = false
+  private awaitsRest = false
   /** Number of turns of the present instant since `settle` or `advanceTo` last waited for its end. */
   private count = 0
   private settling = 0
@@ -114,14 +97,29 @@ export class VirtualClock implements Clock {
   now = (): number => this.time + this.wrong
   monotonic = (): number => this.time
 
-  setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
+  setTimeout = (run: () => void, ms: number, kind: TimerKind = "work", place?: Timer): Timer => {
     const heap = kind === "work" ? this.work : kind === "upkeep" ? this.upkeep : this.watchdogs
     if (this.origins !== undefined) this.note()
     // In whole milliseconds, as the system's clock counts. Rounded up, because a timer that ran early would find that
     // it is not due, and be set again for ever.
-    const pending = new Pending(this.time + Math.ceil(Math.max(0, ms)), this.order++, run, heap)
+    const order = place instanceof Pending ? place.order : this.order++
+    const pending = new Pending(this.time + Math.ceil(Math.max(0, ms)), order, run, heap)
     heap.push(pending)
     return pending
+  }
+
+  rest = (timer: Timer, options: RestOptions): Resting | undefined =>
+    this.restless > 0 || !(timer instanceof Pending) ? undefined : this.resting.add(timer, options)
+
+  /** Ends all rests, and allows none until the function that it returns is called. */
+  keepAwake(): () => void {
+    this.restless++
+    this.resting.wakeAll()
+    let isOver = false
+    return () => {
+      if (!isOver) this.restless--
+      isOver = true
+    }
   }
 
   /** All callbacks of one turn run together, after the microtasks that are queued by then. */
@@ -144,7 +142,7 @@ export class VirtualClock implements Clock {
     if (this.rests.length > MOST_WAITING)
       for (const oldest of this.rests.splice(0, MOST_AT_REST)) this.afterTurn(oldest)
     if (this.origins !== undefined) this.note()
-    if (!this.resting) this.awaitRest()
+    if (!this.awaitsRest) this.awaitRest()
   }
 
   /**
@@ -152,18 +150,18 @@ export class VirtualClock implements Clock {
    * keep what they do in memory at the same time.
    */
   private awaitRest(): void {
-    this.resting = true
+    this.awaitsRest = true
     const { flushes } = this
     inMacrotask(() => {
       if (!this.flushing && this.flushes === flushes) for (const run of this.rests.splice(0, MOST_AT_REST)) run()
-      this.resting = false
+      this.awaitsRest = false
       if (this.rests.length > 0) this.awaitRest()
     })
   }
 
   /** The number of set timers. */
   get pending(): number {
-    return this.work.size + this.upkeep.size + this.watchdogs.size
+    return this.work.size + this.upkeep.size + this.watchdogs.size + this.resting.size
   }
 
   /**
@@ -178,6 +176,8 @@ export class VirtualClock implements Clock {
   /** Sets the wall clock forward or back, as a correction does: `now` jumps, while delays and `monotonic` continue. */
   jump(ms: number): void {
     this.wrong += Math.round(ms)
+    // What is known of later runs was known by this clock.
+    this.resting.wakeAll()
   }
 
   /**
@@ -192,9 +192,13 @@ export class VirtualClock implements Clock {
       for (;;) {
         await this.quiet()
         const next = this.next()
-        if (next === undefined || next.due > this.time) return
+        if (next === undefined || next.due > this.time) {
+          this.passed = this.order
+          return
+        }
         next.heap.pop()
         this.turn()
+        if (next.heap === this.work) this.passed = Math.max(this.passed, next.order + 1)
         next.run()
         if (next.heap === this.upkeep) this.runUpkeep()
       }
@@ -227,11 +231,11 @@ export class VirtualClock implements Clock {
     const work = this.work.peek()
     const upkeep = this.upkeep.peek()
     const watchdog = this.watchdogs.peek()
-    // After a skip all skipped timers are late, so their kind and not their due time decides which runs first.
-    if (!this.exact) {
-      if (this.isLate(upkeep)) return upkeep
-      if (this.isLate(watchdog)) return watchdog
-    }
+    // After a skip all skipped timers are late, so their kind and not their due time decides which runs first. With
+    // `exact` the same holds for those that are due together: the turn that they share must not depend on whether a
+    // timer between them rests.
+    if (this.isLate(upkeep)) return upkeep
+    if (this.isLate(watchdog)) return watchdog
     return earlier(earlier(work, upkeep), watchdog)
   }
 
@@ -288,6 +292,7 @@ export class VirtualClock implements Clock {
   private moveTo(target: number): void {
     if (target <= this.time) return
     this.time = target
+    this.passed = 0
     this.startCount()
   }
 
@@ -325,78 +330,3 @@ export class VirtualClock implements Clock {
     this.origins!.set(origin, (this.origins!.get(origin) ?? 0) + 1)
   }
 }
-
-const MOST_CANCELLED = 256
-
-/**
- * A binary heap, ordered by due time and then by `order`. A removed item is only marked, and is skipped when it comes
- * to the top.
- */
-class Heap {
-  private readonly items: Pending[] = []
-  /** The number of items that are not marked. */
-  size = 0
-
-  push(item: Pending): void {
-    this.size++
-    let at = this.items.push(item) - 1
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!before(this.items[at]!, this.items[parent]!)) break
-      this.swap(at, parent)
-      at = parent
-    }
-  }
-
-  peek(): Pending | undefined {
-    while (this.items[0]?.state === "cancelled") this.take()
-    return this.items[0]
-  }
-
-  pop(): void {
-    if (this.peek() === undefined) return
-    this.take().state = "ended"
-    this.size--
-  }
-
-  remove(item: Pending): void {
-    if (item.state !== "set") return
-    item.state = "cancelled"
-    item.run = NOTHING
-    this.size--
-    // Many timers are cancelled long before they are due: their marked items must not accumulate.
-    if (this.items.length > 2 * this.size + MOST_CANCELLED) {
-      const left = this.items.filter(({ state }) => state === "set").sort((a, b) => (before(a, b) ? -1 : 1))
-      this.items.length = 0
-      for (const item of left) this.items.push(item)
-    }
-  }
-
-  private take(): Pending {
-    const top = this.items[0]!
-    const last = this.items.pop()!
-    if (this.items.length === 0) return top
-    this.items[0] = last
-    for (let at = 0; ;) {
-      const left = 2 * at + 1
-      const right = left + 1
-      let least = at
-      if (left < this.items.length && before(this.items[left]!, this.items[least]!)) least = left
-      if (right < this.items.length && before(this.items[right]!, this.items[least]!)) least = right
-      if (least === at) return top
-      this.swap(at, least)
-      at = least
-    }
-  }
-
-  private swap(a: number, b: number): void {
-    const item = this.items[a]!
-    this.items[a] = this.items[b]!
-    this.items[b] = item
-  }
-}
-
-const earlier = (a: Pending | undefined, b: Pending | undefined): Pending | undefined =>
-  a === undefined || (b !== undefined && before(b, a)) ? b : a
-
-const before = (a: Pending, b: Pending): boolean => a.due < b.due || (a.due === b.due && a.order < b.order)

@@ -33,13 +33,13 @@ export class Distribution {
     this.buckets = buckets
     this.counts = new Array<number>(buckets.length).fill(0)
   }
-  observe(value: number): void {
-    this.sum += value
-    this.count++
+  observe(value: number, times = 1): void {
+    this.sum += value * times
+    this.count += times
     const { buckets } = this
     for (let i = 0; i < buckets.length; i++) {
       if (value > buckets[i]!) continue
-      this.counts[i]!++
+      this.counts[i]! += times
       return
     }
   }

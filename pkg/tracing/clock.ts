@@ -9,7 +9,8 @@ import type { Tracing } from "./tracing.ts"
 export const outsideSpans = (clock: Clock, tracing: Pick<Tracing, "outside">): Clock => ({
   now: () => clock.now(),
   monotonic: () => clock.monotonic(),
-  setTimeout: (run, ms, kind) => tracing.outside(() => clock.setTimeout(run, ms, kind)),
+  setTimeout: (run, ms, kind, place) => tracing.outside(() => clock.setTimeout(run, ms, kind, place)),
+  rest: (timer, options) => clock.rest?.(timer, options),
   afterTurn: (run) => tracing.outside(() => clock.afterTurn(run)),
   atRest: (run) => tracing.outside(() => clock.atRest(run)),
 })

@@ -52,7 +52,8 @@ function workStep(random: Random, nodes: number, there: Manifest[]): Step {
   const nth = between(random, 0, 99)
   if (choice < 0.82)
     return { do: "deletePod", nth, ...(chance(random, 0.3) ? { grace: pick(random, [0, 1, 20]) } : {}) }
-  if (choice < 0.9) return { do: "evict", nth }
+  if (choice < 0.87) return { do: "evict", nth }
+  if (choice < 0.9) return { do: "exit", nth, code: between(random, 0, 1) }
   const node = nodeName(random, nodes)
   return pick<Step>(random, [
     { do: "cordon", node },
@@ -88,7 +89,7 @@ function changeOf(random: Random, { kind, metadata: { name } }: Manifest): objec
       }),
     },
   })
-  const images = ["app", "api", "slowpull", "slowstop", "flaky", "stubborn"]
+  const images = ["app", "api", "web", "web", "slowpull", "slowstop", "flaky", "stubborn"]
   switch (kind) {
     case "Deployment":
       return pick<() => object>(random, [

@@ -1,8 +1,9 @@
 /**
  * `npm run hunt -- --seeds 1000`: random work with random faults, each seed in a cluster of its own, then quiet, then
  * the invariants. What fails is shortened and printed as a test. `--from 17` begins at another seed, `--jobs 2` says
- * how many run at a time, `--limit 60` how many seconds of the processor's time a seed may take. With `--servers 3` each
- * cluster has three servers that share a log.
+ * how many run at a time, `--limit 60` how many seconds of the processor's time a seed may take. With `--servers 3`
+ * each cluster has three servers that share a log. With `--both-ways` each seed runs with all probes, and without those
+ * that change nothing, and the histories must be the same.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     limit: { type: "string", default: "60" },
     shrink: { type: "string", default: "60" },
     servers: { type: "string", default: "1" },
+    "both-ways": { type: "boolean", default: false },
   },
 })
 const [count, from, jobs, limit, shrinkSeconds] = [
@@ -61,7 +63,12 @@ function someSeeds(): Promise<void> {
   return new Promise((resolve) => {
     const child: ChildProcess = spawn(
       process.execPath,
-      [fileURLToPath(new URL("worker.ts", import.meta.url)), String(shrinkSeconds), values.servers],
+      [
+        fileURLToPath(new URL("worker.ts", import.meta.url)),
+        String(shrinkSeconds),
+        values.servers,
+        ...(values["both-ways"] ? ["both-ways"] : []),
+      ],
       { stdio: ["pipe", "pipe", "inherit"] },
     )
     let seed: number | undefined

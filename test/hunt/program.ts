@@ -44,6 +44,8 @@ export type Step =
   | { readonly do: "addNode"; readonly cpu: number }
   | ({ readonly do: "deletePod"; readonly grace?: number } & NthPod)
   | ({ readonly do: "evict" } & NthPod)
+  /** A container of the pod ends by itself. */
+  | ({ readonly do: "exit"; readonly code: number } & NthPod)
   | { readonly do: "advance"; readonly ms: number }
   | { readonly do: "cordon" | "uncordon" | "deleteNode"; readonly node: string }
   | { readonly do: "taint"; readonly node: string; readonly effect: "NoSchedule" | "NoExecute" }

@@ -14,6 +14,7 @@ import {
   startCluster,
   TestClusterError,
   type Cluster,
+  type ClusterOptions,
   type Fault,
   type HistoryEntry,
   type NodeOptions,
@@ -40,11 +41,18 @@ interface Lasting {
 }
 
 /** Runs a program in a cluster of its own. Returns the violations, one line each; empty if there are none. */
-export async function run({ seed, nodes, steps, servers }: Program): Promise<readonly string[]> {
+export const run = async (program: Program): Promise<readonly string[]> => (await recorded(program)).problems
+
+/** Runs a program in a cluster of its own. Returns the violations, one line each, and all writes. */
+export async function recorded(
+  { seed, nodes, steps, servers }: Program,
+  options: Pick<ClusterOptions, "skips"> = {},
+): Promise<{ readonly problems: readonly string[]; readonly writes: readonly HistoryEntry[] }> {
   const problems: string[] = []
   const cluster = await startCluster({
     seed,
     images: IMAGES,
+    ...options,
     ...(servers === undefined ? {} : { servers }),
     nodes: nodes.map((cpu, index) => nodeOptions(cpu, index)),
     preload: PRELOAD,
@@ -76,12 +84,13 @@ export async function run({ seed, nodes, steps, servers }: Program): Promise<rea
   } catch (err) {
     problems.push(`the run threw: ${err instanceof Error ? err.stack : String(err)}`)
   }
+  const writes = player.writes()
   try {
     await cluster.stop()
   } catch (err) {
     problems.push(`the end threw: ${errorMessage(err)}`)
   }
-  return problems
+  return { problems, writes }
 }
 
 /** Carries out a program. A request may be refused, because programs are random. */
@@ -184,6 +193,10 @@ class Player {
       }
       case "evict":
         return this.#evict(step.nth)
+      case "exit": {
+        const pod = await this.#pod(step.nth)
+        return pod && cluster.container({ ...pod.metadata, name: pod.metadata.name! })?.exit(step.code)
+      }
       case "advance":
         return this.#advance(step.ms)
       case "cordon":

@@ -1,5 +1,4 @@
 import type { Program, Step } from "./program.ts"
-import { run } from "./run.ts"
 
 /** Returns the type of a problem: the invariant or the error, without names and numbers. */
 export const kindOf = (problem: string): string =>
@@ -21,7 +20,15 @@ export interface Shrunk {
  */
 export async function shrink(
   failing: Shrunk,
-  { seconds, now }: { readonly seconds: number; readonly now: () => number },
+  {
+    seconds,
+    now,
+    run,
+  }: {
+    readonly seconds: number
+    readonly now: () => number
+    readonly run: (program: Program) => Promise<readonly string[]>
+  },
 ): Promise<Shrunk> {
   const wanted = kindOf(failing.problems[0] ?? "")
   const until = now() + seconds * 1000

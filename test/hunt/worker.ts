@@ -4,6 +4,7 @@
  */
 import { createInterface } from "node:readline"
 import { generate } from "./generate.ts"
+import { runBothWays } from "./both-ways.ts"
 import { run } from "./run.ts"
 import { shrink } from "./shrink.ts"
 
@@ -21,6 +22,7 @@ export interface Verdict {
 const now = () => performance.now()
 const shrinkSeconds = Number(process.argv[2] ?? 60)
 const servers = Number(process.argv[3] ?? 1)
+const runOne = process.argv[4] === "both-ways" ? runBothWays : run
 
 for await (const line of createInterface({ input: process.stdin })) {
   const seed = Number(line)
@@ -30,11 +32,11 @@ for await (const line of createInterface({ input: process.stdin })) {
     (step) =>
       step.do === "fault" || step.do === "dropWatches" || step.do === "clockJump" || step.do === "forgetHistory",
   ).length
-  const problems = await run(program)
+  const problems = await runOne(program)
   const verdict: Verdict = { seed, faults, problems, ms: now() - began, megabytes: process.memoryUsage().rss / 2 ** 20 }
   process.stdout.write(`${JSON.stringify(verdict)}\n`)
   if (problems.length === 0) continue
-  const shrunk = await shrink({ program, problems }, { seconds: shrinkSeconds, now })
+  const shrunk = await shrink({ program, problems }, { seconds: shrinkSeconds, now, run: runOne })
   process.stdout.write(
     `${JSON.stringify({ ...verdict, problems: shrunk.problems, program: shrunk.program } satisfies Verdict)}\n`,
   )

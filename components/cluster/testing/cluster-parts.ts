@@ -17,7 +17,14 @@ import { Faults } from "./faults/faults.ts"
 import { checkNames } from "./options/known-names.ts"
 import { OwnErrors } from "./history/own-errors.ts"
 import { Nodes } from "./nodes/nodes.ts"
-import { featuresFrom, isRealNetwork, nodeSpecs, serverCount, type ClusterOptions } from "./options/options.ts"
+import {
+  featuresFrom,
+  isRealNetwork,
+  nodeSpecs,
+  serverCount,
+  skipsFrom,
+  type ClusterOptions,
+} from "./options/options.ts"
 import type { NodeSpec } from "./options/node-spec.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
@@ -116,6 +123,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const driver: Driver = new Driver({
     clock,
     virtual,
+    skips: skipsFrom(options),
     replay: replay(seed),
     moved: turn.pass,
     hindrances: () => [...faults.inWords(), ...ownErrors.inWords()],

@@ -41,6 +41,8 @@ export class KubeletMetrics {
   readonly probes = new Registry()
   readonly containers: ContainerMetrics
   readonly devices: DeviceMetrics
+  /** Called before the metrics of probes are read, to count checks that have not been counted yet. */
+  readonly countsProbes = new Set<() => void>()
   readonly #families: WhenUsed<ReturnType<typeof kubeletFamilies>>
   readonly #runtime: WhenUsed<ReturnType<typeof runtimeFamilies>>
   /** The series of calls that end often, by operation. */
@@ -104,6 +106,7 @@ export class KubeletMetrics {
     kind: ProbeKind,
     ok: boolean,
     milliseconds: number,
+    times = 1,
   ): void {
     const type = TYPES[kind]
     const labels = [container, namespace, name, uid, type, ok ? "successful" : "failed"]
@@ -111,13 +114,19 @@ export class KubeletMetrics {
     const series = this.#series.get(uid) ?? new Map<string, () => void>()
     this.#series.set(uid, series)
     for (const { probed, seconds } of this.#probes.all) {
-      probed.with(...labels).inc()
-      seconds.with(...timed).observe(milliseconds / 1000)
+      probed.with(...labels).inc(times)
+      seconds.with(...timed).observe(milliseconds / 1000, times)
       series.set(labels.join("/"), () => {
         probed.remove(...labels)
         seconds.remove(...timed)
       })
     }
+  }
+
+  /** Returns the metrics of probes as text. */
+  probesText(): string {
+    for (const count of this.countsProbes) count()
+    return this.probes.text()
   }
 
   /** Called when a pod is gone. */

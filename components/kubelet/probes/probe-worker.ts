@@ -1,8 +1,9 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Probe } from "../../../pkg/api/core/v1/container/probe.ts"
-import type { Timer } from "../../../pkg/clock/clock.ts"
+import type { Resting, Timer } from "../../../pkg/clock/clock.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
+import { portOf } from "../model/ports.ts"
 import type { RuntimeContainer } from "../model/runtime-pod.ts"
 import { check } from "./prober.ts"
 import type { ProbeKind } from "../model/probe-kind.ts"
@@ -29,6 +30,9 @@ const FIRST_LOOK_MS = 50
  * Differs from upstream: until a startup or readiness probe has succeeded for the first time, there are extra checks
  * between the periodic ones, at growing intervals. Only their successes count: a failure is not counted and causes no
  * event. So a container that is ready 100 ms after its start is found ready then and not a whole period later.
+ *
+ * On a machine in memory, which knows that a check will succeed again, checks are left out that would change nothing,
+ * until the machine tells of a change.
  */
 export class ProbeWorker {
   readonly #context: KubeletContext
@@ -40,6 +44,7 @@ export class ProbeWorker {
   #everSucceeded: boolean
   #timer: Timer | undefined
   #look: Timer | undefined
+  #resting: { readonly timer: Resting; readonly forget: () => void } | undefined
   #lookMs = FIRST_LOOK_MS
   #held = false
 
@@ -66,16 +71,57 @@ export class ProbeWorker {
 
   stop(): void {
     this.#stopping.abort(new Error("the probe was stopped"))
+    this.#countLeft()
+    this.#resting?.timer.cancel()
+    this.#restIsOver()
     this.#timer?.cancel()
     this.#look?.cancel()
   }
 
   #arm(ms: number): void {
-    this.#timer = this.#context.clock.setTimeout(() => {
+    const run = () => {
       this.#arm(this.#options.probe.periodSeconds * 1000)
       this.#look?.cancel()
       this.#context.spawn("probe", () => this.#check(true))
-    }, ms)
+    }
+    this.#timer = this.#context.clock.setTimeout(run, ms, "work", this.#timer)
+  }
+
+  /** Leaves checks out that would change nothing, where that is known. */
+  #rest(): void {
+    const { clock, runtime } = this.#context
+    const { foresight } = runtime
+    const { run, podIp, probe, container } = this.#options
+    const isDecided = this.#result && this.#count >= probe.successThreshold
+    if (foresight === undefined || clock.rest === undefined || this.#timer === undefined || !isDecided) return
+    const to = (probe.httpGet ?? probe.tcpSocket ?? probe.grpc)?.port
+    const port = to === undefined ? undefined : portOf(to, container)
+    if (!foresight.succeeds({ containerId: run.id, podIp, probe, port })) return
+    const timer = clock.rest(this.#timer, {
+      periodMs: probe.periodSeconds * 1000,
+      resumed: (next, left) => {
+        this.#restIsOver()
+        this.#timer = next
+        this.#leftOut(left)
+      },
+    })
+    if (timer === undefined) return
+    this.#resting = { timer, forget: foresight.onChange(run.id, () => timer.wake()) }
+    this.#context.metrics.countsProbes.add(this.#countLeft)
+  }
+
+  #restIsOver(): void {
+    this.#resting?.forget()
+    this.#resting = undefined
+    this.#context.metrics.countsProbes.delete(this.#countLeft)
+  }
+
+  /** Counts the checks that were left out until now as the successes that they would have been. */
+  readonly #countLeft = (): void => this.#leftOut(this.#resting?.timer.left() ?? 0)
+
+  #leftOut(count: number): void {
+    const { run, kind } = this.#options
+    if (count > 0) this.#context.metrics.probed(run.pod, run.name, kind, true, 0, count)
   }
 
   async #check(counts: boolean): Promise<void> {
@@ -93,6 +139,7 @@ export class ProbeWorker {
     if (isDoubtful)
       this.#context.events.event(pod, "Warning", "ProbeWarning", `${TITLES[kind]} probe warning: ${output}`, fieldPath)
     if (ok || counts) this.#take(ok)
+    if (ok && counts && !isDoubtful && this.#context.clock.monotonic() === began) this.#rest()
     if (!ok && !this.#everSucceeded && kind !== "liveness") this.#lookAgain()
   }
 

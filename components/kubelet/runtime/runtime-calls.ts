@@ -104,6 +104,9 @@ class MeasuredRuntime implements ContainerRuntime {
   get streams() {
     return this.#runtime.streams
   }
+  get foresight() {
+    return this.#runtime.foresight
+  }
   get plugins() {
     return this.#runtime.plugins
   }

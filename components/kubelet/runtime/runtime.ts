@@ -8,6 +8,7 @@ import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-client.ts"
 import type { ImageService, RuntimeService } from "../../../pkg/cri/service.ts"
 import type { CsiDrivers } from "./csi-driver.ts"
+import type { ProbeForesight } from "./probe-foresight.ts"
 import type { UsageMeter } from "./usage.ts"
 import type { VolumeFiles } from "./volume-files.ts"
 import type { OpenFile } from "./open-file.ts"
@@ -32,6 +33,8 @@ export interface ContainerRuntime {
   readonly machine: Machine
   readonly usage: UsageMeter
   readonly streams: RuntimeStreams
+  /** Absent where nothing is known of a check before it is made. */
+  readonly foresight?: ProbeForesight | undefined
   /** Absent on a machine in memory, where devices need no driver to prepare them. */
   readonly plugins?: PluginSockets | undefined
   /** The CSI drivers of the machine; absent where there can be none. */

@@ -70,7 +70,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
     },
     "/metrics": async () => metricsText(metrics.kubelet.text() + exposition(volumeMetrics(await volumesOfPods()))),
     "/metrics/slis": () => metricsText(slis.registry.text()),
-    "/metrics/probes": () => metricsText(metrics.probes.text()),
+    "/metrics/probes": () => metricsText(metrics.probesText()),
     "/metrics/resource": async () => {
       const sample = await takeSample(parts, "cpu and memory")
       return metricsText(exposition(resourceMetrics(await summary(sample, true), sample.at)))

@@ -24,6 +24,8 @@ export const MONTHS = 5
 export const STARTED_NODES = 2000
 /** The sizes of large clusters. */
 export const LARGE = { nodes: 1000, pods: 30_000 }
+/** A cluster in which nothing happens: each pod has a readiness and a liveness probe. */
+export const QUIET = { nodes: 1000, pods: 3000 }
 /** As far as Kubernetes itself is said to go: https://kubernetes.io/docs/setup/best-practices/cluster-large/ */
 export const LARGEST = { nodes: 5000, pods: 150_000 }
 /** As in SchedulingBasic of the peer's test/integration/scheduler_perf. */
@@ -33,14 +35,17 @@ const SCHEDULED_BEFORE = 1000
 const SCHEDULED = 10_000
 const MB = 2 ** 20
 
-const deployment = (name: string, replicas: number) => ({
+const deployment = (name: string, replicas: number, container: object = {}) => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: { name },
   spec: {
     replicas,
     selector: { matchLabels: { app: name } },
-    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "web", image: "web" }] } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: "web", image: "web", ...container }] },
+    },
   },
 })
 
@@ -177,6 +182,20 @@ async function monthOfCronJobs(): Promise<number> {
   return ms
 }
 
+/** In seconds. Time begins to count when all pods are ready and their probes have run as often as they must. */
+async function quietMonth(): Promise<number> {
+  const { nodes, pods } = QUIET
+  await using cluster = await startCluster({ nodes, seed: 1, frozen: false, history: "none" })
+  const check = { httpGet: { path: "/", port: 80 }, periodSeconds: 10 }
+  const names = Array.from({ length: 10 }, (_, i) => `web-${i}`)
+  const probed = { readinessProbe: check, livenessProbe: check }
+  await cluster.apply(names.map((name) => deployment(name, pods / names.length, probed)))
+  await cluster.advance("1m")
+  const ready = (await cluster.list(Deployment)).reduce((sum, { status }) => sum + (status.readyReplicas ?? 0), 0)
+  if (ready !== pods) throw new Error(`only ${ready} pods are ready`)
+  return (await timed(() => cluster.advance("30d"))) / 1000
+}
+
 /** In seconds, pods a second and MB. */
 export interface LargeRun {
   readonly seconds: number
@@ -250,6 +269,7 @@ export const RUNS = {
   hundredReplicas,
   claims,
   monthsOfCronJobs,
+  quietMonth,
   scheduling,
   startedNodes,
   large: () => large(LARGE),

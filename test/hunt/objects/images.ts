@@ -7,6 +7,8 @@ export const IMAGES: Readonly<Record<string, ImageBehaviour>> = {
   slowstop: { onStop: { afterMs: 7000 } },
   stubborn: { onStop: "ignore" },
   api: { listensAfterMs: 2500, http: () => new Response("ok") },
+  // Its probes are answered by the simulation itself, which knows their results before they run.
+  web: { startMs: 100, listensAfterMs: 1500, onStop: "drain" },
   flaky: { runsMs: 900, exitCode: 1 },
   "flaky-job": { runsMs: 3000, exitCode: 3 },
   job: { runsMs: 4000 },
@@ -27,6 +29,9 @@ export const LASTING = [
   "slowstop",
   "stubborn",
   "api",
+  "web",
+  "web",
+  "web",
   "flaky",
   "leaky",
   "busy",

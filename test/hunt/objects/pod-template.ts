@@ -61,12 +61,32 @@ export function template(
           ...(image === "api" && chance(random, 0.3)
             ? { livenessProbe: { httpGet: { path: "/", port: 80 }, initialDelaySeconds: 5 } }
             : {}),
+          ...(image === "web" ? webProbes(random) : {}),
         },
         ...(restartPolicy === "Always" && chance(random, 0.1)
           ? [{ name: "side", image: pick(random, ["app", "slowstop"]) }]
           : []),
       ],
     },
+  }
+}
+
+/** Returns probes of every kind that a container of the image `web` may have. */
+function webProbes(random: Random): object {
+  const probe = () => ({
+    ...pick<object>(random, [
+      { httpGet: { path: "/", port: 80 } },
+      { httpGet: { path: "/", port: 80 } },
+      { tcpSocket: { port: 80 } },
+      { grpc: { port: 80 } },
+      { exec: { command: ["/healthy"] } },
+    ]),
+    periodSeconds: pick(random, [1, 2, 3, 7, 10]),
+  })
+  return {
+    ...(chance(random, 0.8) ? { readinessProbe: { ...probe(), successThreshold: pick(random, [1, 1, 3]) } } : {}),
+    ...(chance(random, 0.6) ? { livenessProbe: { ...probe(), initialDelaySeconds: pick(random, [1, 3, 5]) } } : {}),
+    ...(chance(random, 0.3) ? { startupProbe: probe() } : {}),
   }
 }
 

@@ -165,6 +165,9 @@ export class ServerPlayer {
         return this.#patch(Node, { name: step.node }, { spec: { taints: [{ key: "hunt", effect: step.effect }] } })
       case "deleteNode":
         return void (await client.delete(Node, { name: step.node }))
+      // The containers of a server in another process are out of reach.
+      case "exit":
+        return
       case "dropWatches":
       case "forgetHistory":
         this.faults++

@@ -35,7 +35,7 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
   } = parts
   const problems: string[] = []
   if (!isEndless()) await driver.move((clock) => clock.settle())
-  if (hasControllers && virtual !== undefined && !virtual.exact)
+  if (hasControllers && virtual !== undefined && !driver.isTroubled)
     pushAll(problems, orphans(storage, assembly.apiServer.scheme.resources))
   await network.stop()
   ending.abort(new Error("the cluster is being stopped"))

@@ -17,6 +17,7 @@ const OPTIONS: Names<ClusterOptions> = {
   servers: true,
   network: true,
   seed: true,
+  skips: true,
   startTime: true,
   clock: true,
   images: true,

@@ -13,6 +13,10 @@ import type { ManifestSource } from "../verbs/manifests.ts"
 import type { WebhookFunctions } from "../extensions/webhooks.ts"
 import { type NodeSpec, nodeSpec, type NodeOptions } from "./node-spec.ts"
 
+/** See `skips` of ClusterOptions. */
+export type Skipped = (typeof SKIPPED)[number]
+const SKIPPED = ["heartbeats", "probes"] as const
+
 export interface ClusterOptions {
   /**
    * A snapshot of a real cluster (`k3ts snapshot save`): a path, a file URL, or its bytes. The cluster begins with its
@@ -47,6 +51,11 @@ export interface ClusterOptions {
    * test.
    */
   readonly clock?: "virtual" | "real"
+  /**
+   * What virtual time leaves out while nothing happens, both by default: `heartbeats` of nodes, renewals and the like,
+   * and `probes` of which is known that they change nothing. `[]` leaves nothing out.
+   */
+  readonly skips?: readonly Skipped[]
   /** The first instant of virtual time; 2026-01-01T00:00:00Z by default. */
   readonly startTime?: string | Date
   /** Applied before `startCluster` resolves. */
@@ -114,6 +123,16 @@ export function isRealNetwork(network: ClusterOptions["network"] = "ideal"): boo
       `Cannot use network: ${JSON.stringify(network)}${didYouMean(String(network), ["ideal", "real"])}: expected "ideal" or "real"`,
     )
   return network === "real"
+}
+
+/** Returns what is left out while nothing happens. @throws TestClusterError for a wrong name */
+export function skipsFrom({ skips = SKIPPED }: Pick<ClusterOptions, "skips">): ReadonlySet<Skipped> {
+  const wrong = skips.find((name) => !SKIPPED.includes(name))
+  if (wrong !== undefined)
+    throw new TestClusterError(
+      `Cannot skip ${JSON.stringify(wrong)}${didYouMean(String(wrong), SKIPPED)}: expected ${SKIPPED.map((name) => JSON.stringify(name)).join(" or ")}`,
+    )
+  return new Set(skips)
 }
 
 const MOST_NODES = 10_000

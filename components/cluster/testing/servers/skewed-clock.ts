@@ -1,4 +1,4 @@
-import type { Clock, Timer, TimerKind } from "../../../../pkg/clock/clock.ts"
+import type { Clock, RestOptions, Resting, Timer, TimerKind } from "../../../../pkg/clock/clock.ts"
 
 /** The clock of one machine, whose wall clock may differ from that of the others. Delays take as long as everywhere. */
 export class SkewedClock implements Clock {
@@ -12,7 +12,9 @@ export class SkewedClock implements Clock {
 
   now = (): number => this.#clock.now() + this.aheadMs
   monotonic = (): number => this.#clock.monotonic()
-  setTimeout = (run: () => void, ms: number, kind?: TimerKind): Timer => this.#clock.setTimeout(run, ms, kind)
+  setTimeout = (run: () => void, ms: number, kind?: TimerKind, place?: Timer): Timer =>
+    this.#clock.setTimeout(run, ms, kind, place)
+  rest = (timer: Timer, options: RestOptions): Resting | undefined => this.#clock.rest?.(timer, options)
   afterTurn = (run: () => void): void => this.#clock.afterTurn(run)
   atRest = (run: () => void): void => this.#clock.atRest(run)
 }

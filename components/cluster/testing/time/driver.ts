@@ -3,6 +3,7 @@ import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import { realClock } from "../../../../pkg/clock/real.ts"
 import { EndlessInstantError, type VirtualClock } from "../../../../pkg/clock/virtual.ts"
 import { TestClusterError } from "../caller.ts"
+import type { Skipped } from "../options/options.ts"
 import { smallest } from "../../../../pkg/lists/extremes.ts"
 
 export interface DriverOptions {
@@ -13,6 +14,8 @@ export interface DriverOptions {
   readonly hindrances: () => readonly string[]
   /** Whether requests of every client may take virtual time: a fault is present, or there is a network. */
   readonly delays: () => boolean
+  /** What is left out while nothing happens. */
+  readonly skips: ReadonlySet<Skipped>
   /** Returns the error for an instant that does not end. */
   readonly endless: (err: EndlessInstantError) => Error
   /** Says how to replay the run. */
@@ -59,6 +62,15 @@ export class Driver {
 
   constructor(options: DriverOptions) {
     this.#options = options
+    const { virtual, skips } = options
+    if (virtual === undefined) return
+    virtual.exact = !skips.has("heartbeats")
+    if (!skips.has("probes")) virtual.keepAwake()
+  }
+
+  /** Whether a fault is present, or a Node is missing. */
+  get isTroubled(): boolean {
+    return this.#exact > 0
   }
 
   /** Whether the clock is virtual, so that this driver moves it. */
@@ -67,19 +79,21 @@ export class Driver {
   }
 
   /**
-   * Lets heartbeats and their timeouts run at their exact times, since a fault is present that they detect. Returns a
-   * function that ends this.
+   * Lets heartbeats and their timeouts run at their exact times, since a fault is present that they detect, and leaves
+   * no probe out. Returns a function that ends this.
    */
   beExact(): () => void {
     const { virtual } = this.#options
     if (virtual === undefined) return () => {}
     this.#exact++
     virtual.exact = true
+    const restAgain = virtual.keepAwake()
     let over = false
     return () => {
       if (over) return
       over = true
-      if (--this.#exact === 0) virtual.exact = false
+      restAgain()
+      if (--this.#exact === 0) virtual.exact = !this.#options.skips.has("heartbeats")
     }
   }
 

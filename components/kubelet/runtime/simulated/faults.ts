@@ -13,6 +13,8 @@ interface Work {
 /** The faults of one simulated node. Tests change them, and its runtime reads them. */
 export class NodeFaults {
   #power = new AbortController()
+  /** Called when calls begin or cease to fail, or take another time. */
+  changed: () => void = () => {}
   /** The node is cut off from other nodes and from the API server. */
   partitioned = false
   readonly #slowness: number[] = []
@@ -27,6 +29,7 @@ export class NodeFaults {
   /** Cuts the power: calls in progress fail. */
   powerFails(): void {
     this.#power.abort(new Error("the node is off"))
+    this.changed()
   }
   powerReturns(): void {
     if (this.off) this.#power = new AbortController()
@@ -61,7 +64,12 @@ export class NodeFaults {
 
   /** Makes the node slow; returns a function that ends this. */
   slowDown(factor: number): () => void {
-    return added(this.#slowness, factor)
+    const end = added(this.#slowness, factor)
+    this.changed()
+    return () => {
+      end()
+      this.changed()
+    }
   }
 
   /** Makes memory or disk space run out; returns a function that ends this. */

@@ -68,6 +68,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     streams,
     volumes: new MemoryVolumes(files),
     cgroups: new MemoryCgroups(),
+    foresight: containers.foresight,
     network: new SimulatedPodNetwork(network, name),
     machine: simulatedMachine(options, faults, () => containers.inUse.memory),
     usage: new SimulatedUsage(containers, clock.now()),

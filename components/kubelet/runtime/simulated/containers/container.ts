@@ -37,6 +37,8 @@ export interface SimulatedContainerOptions {
   readonly network: { readonly clients: PodClients | undefined }
   /** The configurations of earlier containers, most of which are alike in most. */
   readonly shared: SharedParts
+  /** Called when it begins or ceases to run, or to listen. */
+  changed(container: SimulatedContainer): void
   /** Called once, when the container has exited. */
   ended(container: SimulatedContainer): void
   /** Called with the error of a behaviour's function whose caller ignores errors. */
@@ -79,6 +81,7 @@ export class SimulatedContainer implements ContainerHandle {
   readonly #network: SimulatedContainerOptions["network"]
   readonly #imageId: string
   readonly #user: ContainerStatus["user"]
+  readonly #changed: SimulatedContainerOptions["changed"]
   readonly #whenEnded: SimulatedContainerOptions["ended"]
   readonly #failed: SimulatedContainerOptions["failed"]
   readonly #clock: Clock
@@ -108,6 +111,7 @@ export class SimulatedContainer implements ContainerHandle {
     this.#network = options.network
     this.#imageId = options.imageId
     this.#user = userOf(linux?.securityContext)
+    this.#changed = options.changed
     this.#whenEnded = options.ended
     this.#failed = options.failed
     this.#clock = clock
@@ -243,6 +247,7 @@ export class SimulatedContainer implements ContainerHandle {
     const { behaviour } = this
     this.state = "CONTAINER_RUNNING"
     this.startedAt = this.#clock.now()
+    this.#changed(this)
     for (const line of behaviour.logs ?? []) this.log(line)
     this.useMemory(behaviour.memoryBytes ?? 0)
     if (!this.running) return
@@ -265,6 +270,7 @@ export class SimulatedContainer implements ContainerHandle {
     if (onStop === "exit" && run === undefined) this.#end(TERMINATED, "Error")
     else if (onStop === "drain") {
       this.#closed = true
+      this.#changed(this)
       if (run === undefined) (this.#connections ??= new Connections()).whenDrained(() => this.exit(0))
     } else if (typeof onStop === "object") {
       this.#timer?.cancel()
@@ -322,6 +328,7 @@ export class SimulatedContainer implements ContainerHandle {
 
   #end(exitCode: number, reason: string): void {
     this.state = "CONTAINER_EXITED"
+    this.#changed(this)
     this.finishedAt = this.#clock.now()
     this.exitCode = exitCode
     this.reason = reason

@@ -11,6 +11,9 @@ import { familiar, type ImageBehaviours } from "./behaviour.ts"
 import { NodeAddress, PodAddress } from "./address.ts"
 import { EventFeed } from "./event-feed.ts"
 import { SimulatedContainer } from "./container.ts"
+import { SandboxChanges } from "./changes.ts"
+import { simulatedForesight } from "./foresight.ts"
+import type { ProbeForesight } from "../../probe-foresight.ts"
 import type { NodeFaults } from "../faults.ts"
 import type { SimulatedImages } from "../images.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
@@ -55,11 +58,21 @@ export class SimulatedContainers implements RuntimeService {
   readonly #containers = new Map<string, SimulatedContainer>()
   readonly #hostNetwork = new Set<Sandbox>()
   readonly #events = new EventFeed()
+  readonly #changes = new SandboxChanges()
+  readonly foresight: ProbeForesight
 
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
     const { network, nodeIps, faults, node } = options
     network.addNode(node, faults)
+    faults.changed = () => this.#changes.tellAll()
+    this.foresight = simulatedForesight({
+      faults,
+      network,
+      changes: this.#changes,
+      container: (id) => this.#containers.get(id),
+      sandbox: (id) => this.#sandboxes.get(id),
+    })
     const address = new NodeAddress(node, this.#hostNetwork)
     for (const ip of nodeIps) network.join(ip, address)
   }
@@ -195,6 +208,7 @@ export class SimulatedContainers implements RuntimeService {
       shared: configs,
       behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
+      changed: this.#changed,
       ended: this.#ended,
       failed: behaviours.failed,
     })
@@ -321,6 +335,8 @@ export class SimulatedContainers implements RuntimeService {
     return this.#events.subscribe(signal)
   }
 
+  readonly #changed = ({ sandboxId }: SimulatedContainer): void => this.#changes.tell(sandboxId)
+
   readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
     if (reason === "OOMKilled") this.#events.send({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
     this.#events.send({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
@@ -329,6 +345,7 @@ export class SimulatedContainers implements RuntimeService {
   #leave(sandbox: Sandbox): void {
     if (!sandbox.ready) return
     sandbox.ready = false
+    this.#changes.tell(sandbox.id)
     this.#hostNetwork.delete(sandbox)
     if (!sandbox.hostNetwork) for (const ip of sandbox.ips) this.#options.network.leave(ip)
   }

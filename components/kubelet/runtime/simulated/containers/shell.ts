@@ -43,6 +43,14 @@ export function understood(command: readonly string[]): readonly (readonly strin
   return WORDS.has(name) ? [[name, ...rest]] : undefined
 }
 
+/** Whether a command always ends at once, with the same result, whatever the state of its container. */
+export function isConstant(command: readonly string[]): boolean {
+  const commands = understood(command)
+  return commands === undefined || commands.every(([name = ""]) => CONSTANT.has(name))
+}
+
+const CONSTANT = new Set(["echo", "true", "false", ":", "exit", "env", "printenv", "hostname", "whoami", "pwd"])
+
 const WORDS = new Set([
   "echo",
   "true",
