@@ -1,8 +1,8 @@
-import { isAlreadyExists, isNotFound } from "../apimachinery/errors.ts"
+import { ApiError, isAlreadyExists, isNotFound } from "../apimachinery/errors.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { Event } from "../api/core/v1/event/event.ts"
 import type { Client } from "../client/client.ts"
-import { timestamp, type Clock } from "../clock/clock.ts"
+import { sleep, timestamp, type Clock } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
 import type { Told } from "./told-event.ts"
@@ -14,6 +14,15 @@ const MAX_WAITING = 1000
 const MOST_NAMES = 100
 /** The number of events that are written together: they share a commit, and do not block the event loop for long. */
 const TOGETHER = 50
+
+/**
+ * How often an event is tried that the API could not take, and how long the first and the longest wait before that are.
+ * Differs from upstream, which does not try again what a server has answered: this server answers, and refuses writes,
+ * while its disk is full, which events are to tell of.
+ */
+const MOST_TRIES = 12
+const FIRST_RETRY_MS = 1000
+const LONGEST_RETRY_MS = 30_000
 
 /** An event that waits to be written. */
 interface Waiting {
@@ -27,6 +36,8 @@ interface Waiting {
   last: string
   /** The number of equal events that arrived while this one waited. */
   times: number
+  /** How often it could not be written. */
+  failures: number
 }
 
 export interface EventRecorderContext {
@@ -49,15 +60,30 @@ export function createEventRecorder(
   const waiting = new Map<Told, Waiting>()
   let writing: Promise<void> | undefined
   let sequence = 0
-  let stopped = false
+  const stopping = new AbortController()
 
-  /** Writes an event; never rejects. */
-  async function write(told: Told, event: Waiting): Promise<void> {
+  /** Writes an event; never rejects. Returns whether it waits for another try. */
+  async function write(told: Told, event: Waiting): Promise<boolean> {
     try {
       if (told.suffix === undefined || !(await raised(told, told.suffix, event))) await create(told, event)
+      return false
     } catch (err) {
       log.debug("Event was not written", { err })
+      return isLater(err) && putBack(told, { ...event, failures: event.failures + 1 })
     }
+  }
+
+  /** An equal event that came meanwhile counts it. */
+  function putBack(told: Told, event: Waiting): boolean {
+    if (event.failures >= MOST_TRIES || waiting.size >= MAX_WAITING) return false
+    const newer = waiting.get(told)
+    waiting.set(
+      told,
+      newer === undefined
+        ? event
+        : { ...newer, first: event.first, times: newer.times + event.times, failures: event.failures },
+    )
+    return true
   }
 
   /** Raises the count of the Event that was written before. Returns false if that Event has expired. */
@@ -125,13 +151,19 @@ export function createEventRecorder(
   }
 
   async function writeWaiting(): Promise<void> {
+    let waitMs = FIRST_RETRY_MS
     while (waiting.size > 0) {
-      const together: Promise<void>[] = []
+      const together: Promise<boolean>[] = []
       for (const [told, event] of waiting) {
         waiting.delete(told)
         if (together.push(write(told, event)) === TOGETHER) break
       }
-      await Promise.all(together)
+      if (!(await Promise.all(together)).includes(true)) waitMs = FIRST_RETRY_MS
+      else if (stopping.signal.aborted) break
+      else {
+        await sleep(clock, waitMs, stopping.signal).catch(() => undefined)
+        waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)
+      }
     }
     events.rest()
     writing = undefined
@@ -139,7 +171,7 @@ export function createEventRecorder(
 
   return {
     event(about, type, reason, message, fieldPath) {
-      if (stopped || waiting.size >= MAX_WAITING) return
+      if (stopping.signal.aborted || waiting.size >= MAX_WAITING) return
       const uid = about.metadata.uid ?? `${about.kind}/${about.metadata.namespace ?? ""}/${about.metadata.name ?? ""}`
       const tell = events.tell(uid, type, reason, fieldPath, message, clock.now())
       if (tell === undefined) return
@@ -155,6 +187,7 @@ export function createEventRecorder(
           message: tell.message,
           last: time,
           times: 1,
+          failures: 0,
         })
       else {
         equal.message = tell.message
@@ -164,8 +197,11 @@ export function createEventRecorder(
       writing ??= writeWaiting()
     },
     async stop() {
-      stopped = true
+      stopping.abort(new Error("the component is being stopped"))
       await writing
     },
   }
 }
+
+/** Whether the API could not take an event now, and may take it later. */
+const isLater = (err: unknown): boolean => !(err instanceof ApiError) || err.code >= 500

@@ -7,7 +7,7 @@ import type { KubeObject } from "../apimachinery/resource.ts"
 export interface EventRecorder {
   /**
    * `fieldPath` names a part of the object, e.g. `spec.containers{web}`. Never throws; an event that cannot be written
-   * is lost, as upstream.
+   * is tried again for some minutes while the API cannot take it, and then lost.
    */
   event(about: KubeObject, type: "Normal" | "Warning", reason: string, message: string, fieldPath?: string): void
   /** Resolves when all recorded events are written; later ones are dropped. */

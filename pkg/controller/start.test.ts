@@ -286,6 +286,56 @@ describe("events", () => {
     await recorder.stop()
   })
 
+  test("are written when the API can take them again, each with its time and count", async () => {
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    // given a server whose disk is full
+    const full = await cluster.faults.requests({
+      verb: "create",
+      resource: "events",
+      error: () => new ApiError("InternalError", "the disk is full"),
+    })
+    const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
+    recorder.event(about, "Warning", "Failed", "no space left on device")
+    await cluster.advance(20_000)
+    recorder.event(about, "Warning", "Failed", "no space left on device")
+    await cluster.advance(1000)
+    // when there is room
+    await full.end()
+    await cluster.advance(60_000)
+    // then
+    expect(
+      (await cluster.client.list(Event, { namespace: "default" })).items.map(({ count, message, firstTimestamp }) => [
+        count,
+        message,
+        firstTimestamp,
+      ]),
+    ).toEqual([[2, "no space left on device", "2026-01-01T00:00:00Z"]])
+    await recorder.stop()
+  })
+
+  test("are given up when the API cannot take them for minutes, and do not delay the end of their reporter", async () => {
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    let tries = 0
+    await cluster.faults.requests({
+      verb: "create",
+      resource: "events",
+      error: () => {
+        tries++
+        return new ApiError("InternalError", "the disk is full")
+      },
+    })
+    const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
+    recorder.event(about, "Warning", "Failed", "one")
+    await cluster.advance("1h")
+    expect(tries).toBe(12)
+    recorder.event(about, "Warning", "Failed", "two")
+    await cluster.settle()
+    await recorder.stop()
+    expect(tries).toBe(14)
+  })
+
   test("are limited for each object", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
