@@ -19,6 +19,7 @@ import { attachmentsOf, isPort } from "./network/plugin/attachments.ts"
 import { hasPlugins } from "./network/plugin/install-plugins.ts"
 import { PluginServer } from "./network/plugin/plugin-server.ts"
 import type { ContainerdPaths } from "./paths.ts"
+import { withPinnedImage } from "./images/pinned-image.ts"
 import { PAUSE_IMAGE } from "./images/pause-image.ts"
 import type { RegistryHosts } from "./registries/registry-hosts.ts"
 import { endOrphanedDaemon, launchContainerd, type ContainerdProcess } from "./process.ts"
@@ -107,7 +108,7 @@ export class Containerd implements Component {
     this.cri = {
       ...cri,
       runtime: own?.before(cri.runtime) ?? cri.runtime,
-      images: withExampleImages(cri.images, paths, clock),
+      images: withPinnedImage(withExampleImages(cri.images, paths, clock), pauseImage),
     }
     const pods = () => attachmentsOf(NETWORK, isPort)
     this.#plugins = new PluginServer(

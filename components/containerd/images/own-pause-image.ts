@@ -47,7 +47,13 @@ export class OwnPauseImage {
       ...runtime,
       runPodSandbox: async (...call) => {
         await this.there()
-        return runtime.runPodSandbox(...call)
+        try {
+          return await runtime.runPodSandbox(...call)
+        } catch (err) {
+          // Somebody may have removed the image: the next call looks for it.
+          this.#there = undefined
+          throw err
+        }
       },
     }
   }

@@ -50,9 +50,14 @@ export async function removeUnusedImages(
   const { lastUsed } = manager
   for (const image of imagesToRemove(await runtime.images.listImages(), wanted, used, lastUsed, clock.now())) {
     log.info("Removing an image to free space on the disk", { image: image.repoTags[0] ?? image.id, bytes: image.size })
-    await runtime.images.removeImage(image.id)
-    await manager.removed(image)
-    freed += image.size
+    try {
+      await runtime.images.removeImage(image.id)
+      await manager.removed(image)
+      freed += image.size
+    } catch (err) {
+      // The others may go, or pods: a runtime whose disk is full may not be able to remove anything.
+      log.warn("Failed to remove an image; going on with the next", { image: image.repoTags[0] ?? image.id, err })
+    }
   }
   return freed
 }
