@@ -19,8 +19,8 @@ import { DraManager } from "./dra/dra-manager.ts"
 import { nodeDrivers } from "./dra/node-drivers.ts"
 import { parseResolvConf } from "./sandbox/dns.ts"
 import { createEnvironment } from "./env/environment.ts"
+import { DiskReserve } from "./node/disk-reserve.ts"
 import { EvictionManager } from "./node/eviction.ts"
-import { enforceStorageLimits } from "./node/storage-limits.ts"
 import { VolumeUsages } from "./stats/volume-usage.ts"
 import { ImageManager } from "./images/image-manager.ts"
 import { KubeletMetrics, type KubeletFigures } from "./metrics/kubelet-metrics.ts"
@@ -301,8 +301,8 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     healthChanged: (uid) => workers.get(uid)?.wake(),
   })
   const measured = (observations: Observations) => {
-    context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumeUsages }))
     context.spawn("eviction", () => eviction.relieve(observations))
+    context.spawn("disk reserve", () => reserve.keep(observations))
   }
   const node: NodeReporter = new NodeReporter(context, measured, devices, volumes)
   const lease = new NodeLease(
@@ -355,7 +355,8 @@ function assemble(context: KubeletContext, stopping: AbortController) {
       (await gate.admit(pod, taken, signal)) ?? unlessAborted(devices.admit(pod), signal),
     resizeProblem: (pod) => resizeProblem(pod, workers.othersThan(pod), node.nodeAnyWay?.status.allocatable ?? {}),
   })
-  const eviction = new EvictionManager({ context, cache, workers, images })
+  const reserve = new DiskReserve(context, workers)
+  const eviction = new EvictionManager({ context, cache, workers, images, volumeUsages })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.runtimeListed())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())

@@ -8,6 +8,7 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { busyboxImage } from "../../hack/images/images.ts"
 import { buildImageArchive } from "../../pkg/oci/archive.ts"
+import type { ImageSource } from "../../pkg/oci/image.ts"
 import { freePort } from "./server.ts"
 
 export const hasRegistry = spawnSync("sh", ["-c", "command -v docker-registry"]).status === 0
@@ -86,11 +87,17 @@ const answers = (port: number): Promise<boolean> =>
   })
 
 /**
- * Uploads busybox by the registry's own protocol: the blobs of an OCI archive, then its manifest. Source:
- * distribution-spec.
+ * Uploads an image, busybox if none is given, by the registry's own protocol: the blobs of an OCI archive, then its
+ * manifest. Source: distribution-spec.
  */
-export async function push(registry: string, name: string, tag: string, login?: Login): Promise<void> {
-  const files = untar(buildImageArchive(busyboxImage("x/y:1")))
+export async function push(
+  registry: string,
+  name: string,
+  tag: string,
+  login?: Login,
+  image: ImageSource = busyboxImage("x/y:1"),
+): Promise<void> {
+  const files = untar(buildImageArchive(image))
   const headers = login === undefined ? {} : { authorization: `Basic ${btoa(`${login.user}:${login.password}`)}` }
   const index = JSON.parse(Buffer.from(files.get("index.json")!).toString()) as {
     manifests: { digest: string; mediaType: string }[]

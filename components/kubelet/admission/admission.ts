@@ -2,7 +2,6 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { TAINT, tolerates } from "../../../pkg/api/core/v1/node/taints.ts"
 import type { OwnPorts } from "../../../pkg/component/own-ports.ts"
-import type { Rejection } from "../model/rejection.ts"
 import type { Pressure } from "../model/pressure.ts"
 import { isCritical, qosClass } from "../model/qos.ts"
 import { appArmorProblem } from "../security/app-armor.ts"
@@ -10,6 +9,7 @@ import { failures, isAffinityAlone, isShortage, type Failure } from "./predicate
 import { podsToPreempt } from "./preemption.ts"
 import type { Shortage } from "./resource-fit.ts"
 import { sysctlProblem } from "../security/sysctls.ts"
+import { EVICTED, type Rejection } from "../model/rejection.ts"
 
 export interface AdmitRequest {
   readonly pod: Pod
@@ -66,7 +66,7 @@ function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
       (pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, MEMORY_PRESSURE)))
   )
     return undefined
-  return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` }
+  return { reason: EVICTED, message: `The node had condition: [${conditions.join(" ")}]. ` }
 }
 
 /** Checks the operating system and the scheduler's filters. Source: pkg/kubelet/lifecycle/predicate.go Admit. */

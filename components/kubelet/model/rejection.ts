@@ -4,3 +4,6 @@ export interface Rejection {
   readonly reason: string
   readonly message: string
 }
+
+/** The reason of a pod that was ended, or not admitted, for what it or others take of the node. */
+export const EVICTED = "Evicted"

@@ -66,38 +66,52 @@ describe("under pressure the kubelet", () => {
 function nodeWith(tuning: Partial<KubeletTuning>) {
   const clock = new VirtualClock(0)
   const done: string[] = []
+  /** The images that the runtime cannot remove. */
+  const broken = new Set<string>()
+  /** What the pod's volume is said to take. */
+  const volume = { usedBytes: 0 }
   const worker = {
     isCleanedUp: true,
     fail: (_: object, graceSeconds: number) => void done.push(`grace ${graceSeconds}`),
   }
-  const running = podOf({ terminationGracePeriodSeconds: 30 }, { metadata: { name: "web" } })
+  const volumes = [{ name: "v", emptyDir: { sizeLimit: "100" } }]
+  const running = podOf({ terminationGracePeriodSeconds: 30, volumes }, { metadata: { name: "web" } })
   const image: Image = { id: "old", repoTags: [], repoDigests: [], size: 5, username: "", pinned: false }
   const context = {
     clock,
     log: silent,
-    config: { tuning: { ...DEFAULT_TUNING, ...tuning } },
+    config: { root: "/", tuning: { ...DEFAULT_TUNING, ...tuning } },
     metrics: { evicted: (signal: string) => done.push(`evicted for ${signal}`) },
     events: { event: () => undefined },
     runtime: {
+      files: { size: () => Promise.resolve(undefined) },
       containers: { listContainerStats: () => Promise.resolve([]) },
       images: {
         listImages: () => Promise.resolve([image]),
-        removeImage: (id: string) => Promise.resolve(void done.push(`removed ${id}`)),
+        removeImage: (id: string) =>
+          broken.has(id)
+            ? Promise.reject(new Error("no space left on device"))
+            : Promise.resolve(void done.push(`removed ${id}`)),
       },
     },
   }
   const manager = new EvictionManager({
     context: context as never,
-    cache: { all: () => [] } as never,
+    cache: { all: () => [], get: () => undefined } as never,
     workers: {
       all: () => [{ stage: "running", pod: running }],
       get: () => worker,
     } as never,
+    volumeUsages: {
+      measure: () =>
+        Promise.resolve(new Map([["u1", [{ volume: running.spec.volumes![0]!, measured: volume }]]]) as never),
+    },
     images: { lastUsed: new Map(), removed: async ({ id }) => void done.push(`forgot ${id}`) },
   })
   const disk = (available: number) => manager.relieve({ "imagefs.available": { available, capacity: 100 } })
   const memory = (available: number) => manager.relieve({ "memory.available": { available, capacity: 100 } })
-  return { clock, done, worker, disk, memory }
+  const nodefs = (available: number) => manager.relieve({ "nodefs.available": { available, capacity: 100 } })
+  return { clock, done, broken, volume, worker, disk, memory, nodefs }
 }
 
 describe("configured thresholds", () => {
@@ -156,4 +170,50 @@ describe("configured thresholds", () => {
     await disk(15)
     expect(done).toEqual(["removed old", "forgot old"])
   })
+})
+
+const ONLY_DISK = {
+  eviction: { hard: { "nodefs.available": { count: 10 } }, soft: {}, mostGraceSeconds: 0, transitionMs: 0 },
+}
+const EVICTED_FOR_DISK = ["evicted for nodefs.available", "grace 0"]
+
+test("a runtime that cannot remove an image keeps no pod from being evicted", async () => {
+  const { clock, done, broken, nodefs } = nodeWith(ONLY_DISK)
+  await clock.advance(600_000)
+  broken.add("old")
+  await nodefs(9)
+  expect(done).toEqual(EVICTED_FOR_DISK)
+})
+
+test("no other pod is evicted for the disk until containerd has had the time to free what the last one had", async () => {
+  // given
+  const { clock, done, worker, nodefs } = nodeWith(ONLY_DISK)
+  worker.isCleanedUp = false
+  await nodefs(9)
+  expect(done.splice(0)).toEqual(EVICTED_FOR_DISK)
+  // when its volumes are gone, but the disk is not free yet
+  worker.isCleanedUp = true
+  await clock.advance(1000)
+  await nodefs(9)
+  await clock.advance(4000)
+  await nodefs(9)
+  expect(done).toEqual([])
+  // then the next is evicted later
+  await clock.advance(1000)
+  await nodefs(9)
+  expect(done).toEqual(EVICTED_FOR_DISK)
+})
+
+test("no other pod is evicted for the disk that a pod beyond its own limit has filled", async () => {
+  // given
+  const { clock, done, worker, volume, nodefs } = nodeWith(ONLY_DISK)
+  worker.isCleanedUp = false
+  // when
+  volume.usedBytes = 101
+  await nodefs(9)
+  volume.usedBytes = 0
+  await clock.advance(1000)
+  await nodefs(9)
+  // then it alone has ended
+  expect(done).toEqual(["grace 0"])
 })

@@ -1,29 +1,19 @@
 import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { PodSandboxStats, ContainerStats } from "../../../pkg/cri/stats.ts"
-import type { KubeletContext } from "../context.ts"
-import { POD_UID } from "../model/labels.ts"
 import { removeUnusedImages } from "../images/image-garbage.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import { tuningOf } from "../model/tuning.ts"
 import { isBelow, type Observations } from "../model/pressure.ts"
 import { limitOf, SIGNALS, type Amount, type Signal } from "../model/thresholds.ts"
-import type { PodWorkers } from "../pod/pod-workers.ts"
-import { isCritical, podSums } from "../model/qos.ts"
-import type { RuntimeCache } from "../pleg/runtime-cache.ts"
+import { isCritical } from "../model/qos.ts"
+import { enforceStorageLimits, type StorageLimitsParts } from "./storage-limits.ts"
+import { podUsages, type ScarceResource, type Usage } from "./pod-usages.ts"
+import { EVICTED } from "../model/rejection.ts"
 import type { Verdict } from "../status/pod-status.ts"
-
-/** A pod with what its rank for eviction depends on. */
-export interface Usage {
-  readonly pod: Pod
-  /** The usage of the scarce resource: bytes, or processes. */
-  readonly used: number
-  readonly requested: number
-}
 
 /**
  * Returns the pods that are not critical in the order of their eviction: pods above their request first, then by
- * priority, then by how far they are above. Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure.
+ * priority, then by how far they are above. Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure,
+ * rankDiskPressureFunc.
  */
 export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
   usages
@@ -35,13 +25,7 @@ export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
         b.used - b.requested - (a.used - a.requested),
     )
 
-/** A name of what is scarce, as messages and ranks have it. */
-type Resource = "memory" | "ephemeral-storage" | "pids"
-
-export interface EvictionParts {
-  readonly context: KubeletContext
-  readonly cache: RuntimeCache
-  readonly workers: PodWorkers
+export interface EvictionParts extends StorageLimitsParts {
   readonly images: Pick<ImageManager, "lastUsed" | "removed">
 }
 
@@ -58,43 +42,64 @@ const MARGIN = 0.05
 /** How long the next eviction waits for an evicted pod to give back what it had. Source: podCleanupTimeout there. */
 const CLEANUP_MS = 30_000
 
+/** How long containerd may take to free the disk of what was removed, which it does later, by itself. */
+const FREEING_MS = 5000
+
 /** Frees what is scarce on the node. Source: pkg/kubelet/eviction/eviction_manager.go synchronize. */
 export class EvictionManager {
   readonly #parts: EvictionParts
   /** Since when soft thresholds are crossed, on the monotonic clock. */
   readonly #crossedSince = new Map<Signal, number>()
-  /** The pod that was evicted last. */
-  #evicted: { readonly uid: string; readonly at: number } | undefined
+  /** When the pods that have not yet given back what they had were evicted, on the monotonic clock, by their uids. */
+  readonly #evicted = new Map<string, number>()
+  /** When the last evicted pod had given back what it had. */
+  #cleanedUpAt = -Infinity
+  #isRelieving = false
 
   constructor(parts: EvictionParts) {
     this.#parts = parts
   }
 
   /**
-   * Frees the scarce resource: when the disk is short, removes unused images; if that frees nothing, or another
-   * resource is short, evicts one pod, and the next one when the first has given back what it had. Called after each
-   * measurement. Never rejects.
+   * Evicts the pods that are beyond their own limits. Then frees the scarce resource: when the disk is short, removes
+   * unused images; if that frees nothing, or another resource is short, evicts one pod, and the next one when those
+   * before have given back what they had. Called after each measurement; does nothing while an earlier call is under
+   * way. Never rejects.
    */
   async relieve(observations: Observations): Promise<void> {
+    if (this.#isRelieving) return
+    this.#isRelieving = true
     try {
+      // Before anything else takes time, in which a pod could give back what was measured.
+      const isCleaningUp = this.#isCleaningUp()
       const due = this.#due(observations)
-      if (this.#isCleaningUp()) return
+      const evicted = await enforceStorageLimits(this.#parts)
+      for (const uid of evicted) this.#evicted.set(uid, this.#parts.context.clock.monotonic())
+      if (isCleaningUp || evicted.length > 0) return
+      if (due !== undefined && isOfDisk(due.signal) && this.#isBeingFreed()) return
       if (due !== undefined) await this.#evictFor(due, observations)
       else await this.#collectImages(observations)
     } catch (err) {
       this.#parts.context.log.warn("Failed to free a resource that is under pressure", { err })
+    } finally {
+      this.#isRelieving = false
     }
   }
 
   /** A volume in memory, for one, is there until it is unmounted: the measurement still counts it. */
   #isCleaningUp(): boolean {
     const { context, workers } = this.#parts
-    const evicted = this.#evicted
-    if (evicted === undefined) return false
-    const isLate = context.clock.monotonic() - evicted.at >= CLEANUP_MS
-    if (!isLate && workers.get(evicted.uid)?.isCleanedUp === false) return true
-    this.#evicted = undefined
-    return false
+    const now = context.clock.monotonic()
+    for (const [uid, at] of this.#evicted) {
+      const isCleanedUp = workers.get(uid)?.isCleanedUp !== false
+      if (isCleanedUp) this.#cleanedUpAt = now
+      if (isCleanedUp || now - at >= CLEANUP_MS) this.#evicted.delete(uid)
+    }
+    return this.#evicted.size > 0
+  }
+
+  #isBeingFreed(): boolean {
+    return this.#parts.context.clock.monotonic() - this.#cleanedUpAt < FREEING_MS
   }
 
   #due(observations: Observations): Due | undefined {
@@ -119,13 +124,13 @@ export class EvictionManager {
     const resource = resourceOf(due.signal)
     const { available, capacity } = observations[due.signal]!
     const threshold = limitOf(due.amount, capacity)
-    if (due.signal === "nodefs.available" || due.signal === "imagefs.available")
+    if (due.signal.endsWith("fs.available"))
       if ((await this.#removeImages(threshold + MARGIN * capacity - available)) > 0) return
     const running = workers
       .all()
       .filter(({ stage }) => stage === "running")
       .map(({ pod }) => pod)
-    const [first] = evictionOrder(await usages(context, running, resource))
+    const [first] = evictionOrder(await podUsages(this.#parts, running, resource))
     if (first === undefined) {
       context.log.warn("A resource of the node is under pressure, and no pod can be evicted", { resource })
       return
@@ -134,10 +139,10 @@ export class EvictionManager {
     const { metadata, spec } = first.pod
     context.log.info("Evicting a pod", { pod: `${metadata.namespace}/${metadata.name}`, resource })
     context.metrics.evicted(due.signal)
-    context.events.event(first.pod, "Warning", "Evicted", verdict.message)
+    context.events.event(first.pod, "Warning", EVICTED, verdict.message)
     const grace = Math.min(due.graceSeconds, spec.terminationGracePeriodSeconds ?? Infinity)
     workers.get(metadata.uid!)?.fail(verdict, grace)
-    this.#evicted = { uid: metadata.uid!, at: context.clock.monotonic() }
+    this.#evicted.set(metadata.uid!, context.clock.monotonic())
   }
 
   /** Source: pkg/kubelet/images/image_gc_manager.go GarbageCollect. */
@@ -160,61 +165,38 @@ export class EvictionManager {
   }
 }
 
-/** Source: pkg/kubelet/eviction/helpers.go signalToResource. */
-const resourceOf = (signal: Signal): Resource =>
-  signal === "memory.available" ? "memory" : signal === "pid.available" ? "pids" : "ephemeral-storage"
+const isOfDisk = (signal: Signal): boolean => signal.startsWith("nodefs.") || signal.startsWith("imagefs.")
 
-function verdictFor(resource: Resource, threshold: number, available: number, { used, requested }: Usage): Verdict {
-  const [limit, left] = [threshold, available].map((count) => formatQuantity(fromUnits(Math.round(count), "BinarySI")))
-  const detail =
-    used > requested
-      ? ` Container(s) used ${used}, request is ${requested}, has larger consumption of ${resource}.`
-      : ""
+/** Source: pkg/kubelet/eviction/helpers.go signalToResource. */
+function resourceOf(signal: Signal): ScarceResource {
+  if (signal === "memory.available") return "memory"
+  if (signal === "pid.available") return "pids"
+  return signal.endsWith(".inodesFree") ? "inodes" : "ephemeral-storage"
+}
+
+/** Source: pkg/kubelet/eviction/helpers.go evictionMessage. */
+function verdictFor(
+  resource: ScarceResource,
+  threshold: number,
+  available: number,
+  { containers = [] }: Usage,
+): Verdict {
+  const text = (count: number) =>
+    formatQuantity(fromUnits(Math.round(count), resource === "inodes" ? "DecimalSI" : "BinarySI"))
+  const details = containers
+    .filter(({ used, requested }) => used > requested)
+    .map(
+      ({ name, used, requested }) =>
+        `Container ${name} was using ${text(used)}, request is ${requested === 0 ? "0" : text(requested)}, ` +
+        `has larger consumption of ${resource}. `,
+    )
   const message =
-    `The node was low on resource: ${resource}. ` + `Threshold quantity: ${limit}, available: ${left}.${detail} `
+    `The node was low on resource: ${resource}. ` +
+    `Threshold quantity: ${text(threshold)}, available: ${text(available)}. ${details.join("")}`
   return {
     phase: "Failed",
-    reason: "Evicted",
+    reason: EVICTED,
     message,
     condition: { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message },
-  }
-}
-
-async function usages(
-  { runtime }: KubeletContext,
-  pods: readonly Pod[],
-  resource: Resource,
-): Promise<readonly Usage[]> {
-  const [containers, sandboxes] = await Promise.all([
-    runtime.containers.listContainerStats(),
-    resource === "pids" ? processStats(runtime.containers.listPodSandboxStats()) : [],
-  ])
-  return pods.map((pod) => {
-    const uid = pod.metadata.uid!
-    if (resource === "pids")
-      return {
-        pod,
-        requested: 0,
-        used:
-          sandboxes.find(({ attributes }) => attributes?.labels[POD_UID] === uid)?.linux?.process?.processCount
-            ?.value ?? 0,
-      }
-    const own = containers.filter(({ attributes }) => attributes?.labels[POD_UID] === uid)
-    const of = ({ memory, writableLayer }: ContainerStats) =>
-      (resource === "memory" ? memory?.workingSetBytes?.value : writableLayer?.usedBytes?.value) ?? 0
-    return {
-      pod,
-      used: own.reduce((sum, stats) => sum + of(stats), 0),
-      requested: resource === "memory" ? podSums(pod).memoryRequest : 0,
-    }
-  })
-}
-
-/** containerd 1.6 does not report counts of processes. */
-async function processStats(stats: Promise<readonly PodSandboxStats[]>): Promise<readonly PodSandboxStats[]> {
-  try {
-    return await stats
-  } catch {
-    return []
   }
 }

@@ -12,6 +12,7 @@ import type { VolumeManager } from "../volumes/volume-manager.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { LastingPressure } from "./lasting-pressure.ts"
+import { nextLookMs, type Look } from "./next-look.ts"
 import { NO_PRESSURE, observe, pressureOf, type Observations, type Pressure } from "../model/pressure.ts"
 import { DEFAULT_TUNING, tuningOf } from "../model/tuning.ts"
 
@@ -48,6 +49,7 @@ export class NodeReporter {
   #node: Node | undefined
   readonly #lasting = new LastingPressure()
   #pressure = NO_PRESSURE
+  #look: Look | undefined
   #answered = true
   readonly #runner: SyncRunner
   #timer: Timer | undefined
@@ -321,12 +323,18 @@ export class NodeReporter {
     }
   }
 
-  #measureLater(): void {
+  #measureLater(afterMs = tuningOf(this.#context.config).measureMs): void {
     const measure = async () => {
+      let nextMs: number | undefined
       try {
         const { clock, runtime, config } = this.#context
-        const [observations, answers] = await Promise.all([observe(runtime, config.root), this.#runtimeAnswers()])
-        const { eviction } = tuningOf(config)
+        const answers = await this.#runtimeAnswers()
+        // Last, since a pod that has ended meanwhile has given back what it had.
+        const observations = await observe(runtime, config.root)
+        const { eviction, measureMs } = tuningOf(config)
+        const look = { at: clock.monotonic(), observations }
+        nextMs = nextLookMs(this.#look, look, eviction.hard, measureMs)
+        this.#look = look
         const observed = pressureOf(observations, eviction)
         const pressure = this.#lasting.after(observed, clock.monotonic(), eviction.transitionMs)
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
@@ -338,11 +346,11 @@ export class NodeReporter {
       } catch (err) {
         this.#context.log.warn("Failed to measure the node's free resources", { err })
       }
-      if (!this.#stopping.signal.aborted) this.#measureLater()
+      if (!this.#stopping.signal.aborted) this.#measureLater(nextMs)
     }
     this.#measureTimer = this.#context.clock.setTimeout(
       () => this.#context.spawn("node pressure", measure),
-      tuningOf(this.#context.config).measureMs,
+      afterMs,
       "upkeep",
     )
   }

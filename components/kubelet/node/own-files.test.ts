@@ -19,3 +19,25 @@ test.each([
   // then
   expect(node.status("web")).toMatchObject({ phase: "Failed", reason: "Evicted" })
 })
+
+test("nothing of an evicted pod is left on the node's disk, while its object stays", async () => {
+  // given
+  await using node = await simulatedKubelet({ web: {} })
+  await node.create("web", {
+    volumes: [{ name: "v", emptyDir: { sizeLimit: "1Mi" } }],
+    containers: [{ name: "c", image: "web", volumeMounts: [{ name: "v", mountPath: "/v" }] }],
+  })
+  const { files, containers } = node.runtime
+  const pod = `/var/lib/kubelet/pods/${node.pod("web")!.metadata.uid!}`
+  await files.write(`${pod}/volumes/kubernetes.io~empty-dir/v/f`, "x".repeat(2 * 1024 * 1024))
+  // when
+  await node.cluster.advance(30_000)
+  // then its containers, which may have filled the disk, are removed as well
+  expect(node.status("web")).toMatchObject({
+    phase: "Failed",
+    reason: "Evicted",
+    containerStatuses: [{ state: { terminated: { exitCode: expect.any(Number) } } }],
+  })
+  expect(await containers.listContainers()).toEqual([])
+  expect(await files.list(pod)).toEqual([])
+})

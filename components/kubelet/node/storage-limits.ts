@@ -1,4 +1,3 @@
-import { etcHosts } from "../model/pod-paths.ts"
 import {
   addQuantities,
   canonicalQuantity,
@@ -15,8 +14,9 @@ import type { KubeletContext } from "../context.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
 import { isCritical } from "../model/qos.ts"
 import type { RuntimeCache } from "../pleg/runtime-cache.ts"
-import { containerStorage, localUsage, statsById, type LocalUsage } from "../stats/local-storage.ts"
-import type { VolumeUsages } from "../stats/volume-usage.ts"
+import { podStorage, statsById, type LocalUsage } from "../stats/local-storage.ts"
+import { FOR_LIMITS, type VolumeUsages } from "../stats/volume-usage.ts"
+import { EVICTED } from "../model/rejection.ts"
 
 const RESOURCE = "ephemeral-storage"
 
@@ -31,7 +31,10 @@ export const hasStorageLimit = ({ spec }: Pod): boolean =>
  * Returns why a pod that uses so much is evicted, or undefined if it keeps to its limits. Pure. Source:
  * pkg/kubelet/eviction/eviction_manager.go localStorageEviction, and helpers.go for the messages.
  */
-export function exceededLimit(pod: Pod, { total, containers, volumes }: LocalUsage): string | undefined {
+export function exceededLimit(
+  pod: Pod,
+  { total, containers, volumes }: Omit<LocalUsage, "inodes">,
+): string | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
     const limit = emptyDir?.sizeLimit
     if (limit !== undefined && unitsOf(limit) > 0 && (volumes.get(name) ?? 0) > unitsOf(limit))
@@ -79,36 +82,37 @@ export interface StorageLimitsParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
-  readonly volumeUsages: VolumeUsages
+  readonly volumeUsages: Pick<VolumeUsages, "measure">
 }
 
 /**
  * Evicts the pods that use more local storage than their limits allow; critical pods stay. Measures nothing if no
- * running pod has such a limit.
+ * running pod has such a limit. Returns the uids of the evicted pods; never rejects.
  */
-export async function enforceStorageLimits(parts: StorageLimitsParts): Promise<void> {
+export async function enforceStorageLimits(parts: StorageLimitsParts): Promise<readonly string[]> {
   try {
-    await tryEnforce(parts)
+    return await tryEnforce(parts)
   } catch (err) {
     parts.context.log.warn("Failed to check the pods' limits of local storage; will retry", { err })
+    return []
   }
 }
 
-async function tryEnforce({ context, cache, workers, volumeUsages }: StorageLimitsParts): Promise<void> {
+async function tryEnforce({ context, cache, workers, volumeUsages }: StorageLimitsParts): Promise<readonly string[]> {
   const limited = workers
     .all()
     .flatMap(({ stage, pod }) => (stage === "running" && hasStorageLimit(pod) && !isCritical(pod) ? [pod] : []))
-  if (limited.length === 0) return
-  const [stats, volumes] = await Promise.all([statsById(context), volumeUsages.measure(limited)])
+  if (limited.length === 0) return []
+  const evicted: string[] = []
+  const [stats, volumes] = await Promise.all([statsById(context), volumeUsages.measure(limited, FOR_LIMITS)])
   for (const pod of limited) {
     const uid = pod.metadata.uid!
-    const running = (cache.get(uid)?.containers ?? []).filter(({ state }) => state === "running")
-    const containers = await Promise.all(running.map((run) => containerStorage(context, run, stats)))
-    const hostsBytes = await context.runtime.files.size(etcHosts(context.config, uid))
-    const message = exceededLimit(pod, localUsage(containers, volumes.get(uid) ?? [], hostsBytes))
+    const message = exceededLimit(pod, await podStorage(context, cache, pod, stats, volumes.get(uid) ?? []))
     if (message === undefined) continue
     context.log.info("Evicting a pod", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, resource: RESOURCE })
-    context.events.event(pod, "Warning", "Evicted", message)
-    workers.get(uid)?.fail({ phase: "Failed", reason: "Evicted", message }, 0)
+    context.events.event(pod, "Warning", EVICTED, message)
+    workers.get(uid)?.fail({ phase: "Failed", reason: EVICTED, message }, 0)
+    evicted.push(uid)
   }
+  return evicted
 }

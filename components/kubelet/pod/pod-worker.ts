@@ -19,6 +19,7 @@ import { PodAllocation } from "./resources/pod-allocation.ts"
 import { isMarkedRestarting, resetsOf } from "../model/restart-all.ts"
 import { isRunning, type RuntimePod } from "../model/runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
+import { EVICTED } from "../model/rejection.ts"
 import type { Verdict } from "../status/pod-status.ts"
 import { isEnd, toldStatus } from "./told-status.ts"
 import { stepSpan, type Stage } from "./step-span.ts"
@@ -350,10 +351,12 @@ export class PodWorker implements Waker {
   }
 
   async #clear(): Promise<void> {
-    const { context, status, volumes } = this.#parts
+    const { context, cache, clearing, status, volumes } = this.#parts
     const { uid } = this.identity
     if (!this.#unmounted) {
       await Promise.all([volumes.unmount(this.identity), context.runtime.cgroups.remove(podCgroup(this.pod))])
+      // What it wrote may be why it was evicted. Source: pkg/kubelet/kubelet.go cleanUpContainersInPod.
+      if (status.status(this.pod).reason === EVICTED) await clearing.run(() => clearAll(context, cache, this.#runtime))
       this.#unmounted = true
     }
     if (!this.#removed && this.pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.pod)) {

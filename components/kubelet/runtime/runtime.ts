@@ -94,6 +94,8 @@ export interface PodFiles {
   list(path: string): Promise<readonly string[]>
   size(path: string): Promise<number | undefined>
   rename(from: string, to: string): Promise<void>
+  /** Makes a file of so many bytes, for which the room on the disk is taken at once. */
+  allocate(path: string, bytes: number): Promise<void>
   /** Compresses `from` with gzip into `to`, and removes `from`. */
   compress(from: string, to: string): Promise<void>
   /** Returns the path with all links resolved; undefined when it does not exist. */

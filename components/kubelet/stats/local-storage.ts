@@ -1,6 +1,8 @@
-import { terminationFile } from "../model/pod-paths.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
+import { etcHosts, terminationFile } from "../model/pod-paths.ts"
+import type { RuntimeCache } from "../pleg/runtime-cache.ts"
 import type { RuntimeContainer } from "../model/runtime-pod.ts"
 import { isOnDisk, type VolumeUsage } from "./volume-usage.ts"
 
@@ -23,6 +25,8 @@ export interface ContainerStorage {
 export interface LocalUsage {
   /** Writable layers and logs of containers, and volumes on disk, together. */
   readonly total: number
+  /** The number of files and folders in the same. */
+  readonly inodes: number
   /** Writable layer and log of each running container, by its name. */
   readonly containers: ReadonlyMap<string, number>
   /** Each measured volume by its name, those in memory too. */
@@ -64,10 +68,28 @@ export function localUsage(
   const byContainer = new Map(
     containers.map((one) => [one.run.name, writableBytes(one) + (one.logBytes ?? 0) + (one.messageBytes ?? 0)]),
   )
-  const onDisk = volumes.filter(({ volume }) => isOnDisk(volume)).map(({ measured }) => measured.usedBytes)
+  const onDisk = volumes.filter(({ volume }) => isOnDisk(volume)).map(({ measured }) => measured)
+  const inodes = containers.map(({ writableLayer }) => writableLayer?.inodesUsed?.value ?? 0)
   return {
-    total: [...byContainer.values(), ...onDisk].reduce((all, bytes) => all + bytes, hostsBytes),
+    total: [...byContainer.values(), ...onDisk.map(({ usedBytes }) => usedBytes)].reduce(add, hostsBytes),
+    inodes: [...inodes, ...onDisk.map(({ inodesUsed }) => inodesUsed)].reduce(add, 0),
     containers: byContainer,
     volumes: new Map(volumes.map(({ volume, measured }) => [volume.name, measured.usedBytes])),
   }
+}
+
+const add = (a: number, b: number): number => a + b
+
+/** Returns what a pod on this node takes. `stats` and `volumes` are the measurements of its parts. */
+export async function podStorage(
+  context: KubeletContext,
+  cache: Pick<RuntimeCache, "get">,
+  pod: Pod,
+  stats: StatsById,
+  volumes: readonly VolumeUsage[],
+): Promise<LocalUsage> {
+  const uid = pod.metadata.uid!
+  const running = (cache.get(uid)?.containers ?? []).filter(({ state }) => state === "running")
+  const containers = await Promise.all(running.map((run) => containerStorage(context, run, stats)))
+  return localUsage(containers, volumes, await context.runtime.files.size(etcHosts(context.config, uid)))
 }

@@ -116,3 +116,20 @@ test("the check of storage limits of other pods does not measure a volume again"
   // then
   expect(second).toEqual(first)
 })
+
+test("a volume with a limit is measured each time that limits are checked, so that it is found soon after it grows", async () => {
+  await using node = await nodeWithVolumes()
+  // given a volume that was measured below its limit
+  await node.create("limited", {
+    volumes: [{ name: "scratch", emptyDir: { sizeLimit: "1Ki" } }],
+    containers: [{ name: "c", image: "i", volumeMounts: [{ name: "scratch", mountPath: "/scratch" }] }],
+  })
+  await node.cluster.advance(25_000)
+  expect(node.status("limited").phase).toBe("Running")
+  // when
+  const { uid = "" } = node.pod("limited")!.metadata
+  node.runtime.files.put(`/var/lib/kubelet/pods/${uid}/volumes/kubernetes.io~empty-dir/scratch/f`, "x".repeat(2000))
+  await node.cluster.advance(12_000)
+  // then
+  expect(node.status("limited")).toMatchObject({ phase: "Failed", reason: "Evicted" })
+})

@@ -118,7 +118,7 @@ describeOnNode("a node under attack", () => {
         },
       ],
     })
-    const volumes = join(cluster.server.dataDir, "kubelet/pods", pod.metadata.uid!)
+    const volumes = join(cluster.server.dataDir, "agent/kubelet/pods", pod.metadata.uid!)
     expect(await cluster.kubectl.sh("deep", "until [ -e /v/done ]; do sleep 0.2; done; echo deep")).toBe("deep\n")
     // when
     await cluster.client.delete(Pod, { name: "deep", namespace: "default" })

@@ -46,7 +46,7 @@ export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCa
   }
 }
 
-/** Removes everything on the node of a pod that has ended. */
+/** Removes everything on the node of a pod that has ended, except its volumes. */
 export async function clearAll(
   { runtime, config }: KubeletContext,
   cache: RuntimeCache,

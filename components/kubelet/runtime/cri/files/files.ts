@@ -4,6 +4,7 @@ import { basename, dirname } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
+import { run } from "../../../../../pkg/process/run.ts"
 import { watchFolder } from "../../../../../pkg/process/watch-folder.ts"
 import type { PodFiles } from "../../runtime.ts"
 import { openFile } from "./open-file.ts"
@@ -25,6 +26,10 @@ export const hostFiles = (clock: Clock): PodFiles => ({
   list: async (path) => (await unlessMissing(readdir(path))) ?? [],
   size: async (path) => (await unlessMissing(stat(path)))?.size,
   rename: (from, to) => rename(from, to),
+  async allocate(path, bytes) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await run("fallocate", ["--length", String(bytes), "--", path])
+  },
   async compress(from, to) {
     await pipeline(createReadStream(from), createGzip(), createWriteStream(`${to}.tmp`))
     await rename(`${to}.tmp`, to)
