@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `npm run check`: types, lint, format, and the rules of import, time and chance. Runs all of them, so that one run
-# shows everything.
+# `npm run check`: types, lint, format, the rules of import, time and chance, and the subjects of commits. Runs all of
+# them, so that one run shows everything.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 hack/setup.sh --npm-only
@@ -21,6 +21,7 @@ step lint "$bun" node_modules/oxlint/bin/oxlint --deny-warnings --report-unused-
 # The whole tree takes half a second. `npm run format` writes what this asks for.
 step format "$bun" node_modules/oxfmt/bin/oxfmt --check
 step rules "$bun" hack/rules/tree.ts
+step "subjects of commits" "$bun" hack/rules/subjects.ts
 
 [ "${#failed[@]}" = 0 ] || fail "check failed: ${failed[*]}"
-say "Checked: types, lint, format and rules are fine"
+say "Checked: types, lint, format, rules and subjects are fine"
