@@ -5,8 +5,7 @@ import { isRace } from "../store/is-race.ts"
 import type { ApiRequest } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
-import { pauseOf } from "./large-writes.ts"
-import { writeWithinSize } from "./object-size.ts"
+import { persistObject } from "./persist-object.ts"
 import { unstored } from "./unstored.ts"
 import { CompanionTakenError, together, writeAlong } from "./write-along.ts"
 
@@ -82,17 +81,11 @@ export async function guaranteedUpdate(
         const alongside = (object?: KubeObject) => context.hooks(resource)?.alongside?.(object, before?.object)
         let stored: Stored
         if ("write" in wanted)
-          stored = await writeWithinSize(
-            resource,
-            wanted.write,
-            (shown, checkSize) => {
-              const write = (object: KubeObject) =>
-                writeAlong(storage, { ...base, object, checkSize }, together(alongside(object), wanted.others))
-              const kept = view.toStored(shown)
-              return kept instanceof Promise ? kept.then(write) : write(kept)
-            },
-            pauseOf(context, request),
-          )
+          stored = await persistObject(context, request, {
+            object: wanted.write,
+            expected: base.expected,
+            along: (object) => together(alongside(object), wanted.others),
+          })
         else if (wanted.marked === undefined) stored = await writeAlong(storage, { ...base, object: null }, alongside())
         else stored = await removeMarked(storage, { ...base, object: await view.toStored(wanted.marked) }, alongside())
         wanted.settle?.(true)

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { checkingObject } from "../../../../pkg/apimachinery/validation/validate.ts"
 import type { Stored } from "../../../../pkg/storage/storage.ts"
 import type { AdmissionAttributes } from "../../admission/admission.ts"
-import { keepingOf, storageKey, viewOf } from "../../cacher/view.ts"
+import { storageKey, viewOf } from "../../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import { aboutWhole, admissionAttributes } from "../admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "../context.ts"
@@ -16,10 +16,10 @@ import { firstGeneration } from "../generation.ts"
 import { recordCreate } from "../managed-fields/managed-fields.ts"
 import { pauseOf, stepsOf } from "../large-writes.ts"
 import { withDistinctOwners } from "../owner-references.ts"
-import { writeWithinSize } from "../object-size.ts"
+import { persistObject } from "../persist-object.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
-import { CompanionTakenError, together, writeAlong } from "../write-along.ts"
+import { CompanionTakenError, together } from "../write-along.ts"
 
 /**
  * Most attempts to create an object with a generated name; each has a new random suffix. Source:
@@ -82,8 +82,8 @@ function createSent(
 }
 
 async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
-  const { resource, user, options } = request
-  const { admission, storage, clock } = context
+  const { resource, options } = request
+  const { admission, storage } = context
   const hooks = context.hooks(resource)
   const pause = pauseOf(context, request)
   if (pause !== undefined) await pause()
@@ -122,7 +122,6 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
 
   async function store(object: KubeObject): Promise<Stored> {
     const key = storageKey(resource, object.metadata)
-    const view = viewOf(resource)
     try {
       if (options.dryRun === true) {
         if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
@@ -133,30 +132,12 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
       if (isVersion(sent.metadata.resourceVersion))
         throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
       context.checkRunning()
-      const stored = await writeWithinSize(
-        resource,
-        context.sharing.shared(resource, object),
-        (shown, checkSize) => {
-          const write = (object: KubeObject) =>
-            writeAlong(
-              storage,
-              {
-                key,
-                object,
-                expected: 0,
-                time: clock.now(),
-                author: user.name,
-                checkSize,
-                ...keepingOf(resource, context.eventSeconds),
-              },
-              together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
-            )
-          const kept = view.toStored(shown)
-          return kept instanceof Promise ? kept.then(write) : write(kept)
-        },
-        pause,
-      )
-      const shown = view.shown(stored)
+      const stored = await persistObject(context, request, {
+        object: context.sharing.shared(resource, object),
+        expected: 0,
+        along: (shown) => together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
+      })
+      const shown = viewOf(resource).shown(stored)
       return shown instanceof Promise ? await shown : shown
     } catch (err) {
       if (err instanceof CompanionTakenError) throw err
