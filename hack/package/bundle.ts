@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join, relative, resolve } from "node:path"
 import { build, type BunPlugin } from "bun"
-import { ENTRIES } from "./entries.ts"
+import { ENTRIES, THREADS } from "./entries.ts"
 import { librariesOf } from "./libraries.ts"
 
 /** What `k3ts version` of the package tells, by the constants of pkg/version/version.ts. */
@@ -31,7 +31,7 @@ const fewerCommands: BunPlugin = {
  */
 export async function bundle(root: string, folder: string, identity: Identity): Promise<readonly string[]> {
   const { outputs, metafile } = await build({
-    entrypoints: [...Object.values(ENTRIES), "cmd/k3ts/main.ts"].map((path) => join(root, path)),
+    entrypoints: [...Object.values(ENTRIES), ...THREADS, "cmd/k3ts/main.ts"].map((path) => join(root, path)),
     root,
     outdir: folder,
     naming: { entry: "[name].js", chunk: "[name]-[hash].js" },

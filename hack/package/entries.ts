@@ -5,6 +5,9 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   operator: "pkg/operator/operator.ts",
 }
 
+/** Modules of the package that are loaded by their files' names, and not by others: the threads of `runClusters`. */
+export const THREADS: readonly string[] = ["components/cluster/testing/workers/cluster-worker.ts"]
+
 /** The name of an entry's files: `matchers` of `matchers.js` and `matchers.d.ts`. */
 export const fileOf = (module: string): string => /([^/]+)\.ts$/.exec(module)?.[1] ?? module
 

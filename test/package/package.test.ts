@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { testDocumentation } from "./documentation/documentation.ts"
-import { PROGRAM } from "./program.ts"
+import { DRILL, PARALLEL, PROGRAM } from "./program.ts"
 import { BUN, DENO, findNode, packArchive, Project, root, TSC } from "./project.ts"
 import { TYPED } from "./typed.ts"
 
@@ -16,6 +16,8 @@ const archive = packArchive()
 const project = new Project([archive])
 afterAll(() => project[Symbol.dispose]())
 project.write("program.mjs", PROGRAM)
+project.write("drill.mjs", DRILL)
+project.write("parallel.mjs", PARALLEL)
 
 const node = findNode(OLDEST_NODE, ["node"])
 const deno = existsSync(DENO) ? DENO : undefined
@@ -27,12 +29,19 @@ for (const { title, program, args } of [
   { title: "Bun", program: BUN, args: [] },
   { title: "Deno", program: deno, args: ["run", "--allow-all", "--no-lock"] },
   { title: "Node", program: node, args: [] },
-])
+]) {
   test.skipIf(program === undefined)(`a test cluster runs from the archive under ${title}`, () => {
     const { status, output } = project.run(program ?? "", [...args, "program.mjs"])
     expect(output).toContain("the package works")
     expect(status).toBe(0)
   })
+
+  test.skipIf(program === undefined)(`clusters run on several cores from the archive under ${title}`, () => {
+    const { status, output } = project.run(program ?? "", [...args, "parallel.mjs"])
+    expect(output).toContain("drills run on several cores")
+    expect(status).toBe(0)
+  })
+}
 
 test.each(["k3ts/testing", "k3ts/operator"])("importing %s on an older Node fails with what it needs", (entry) => {
   // given a runtime that says it is Node 20

@@ -63,3 +63,46 @@ await cluster.listen()
 await cluster.stop()
 console.log("the package works")
 `
+
+/** A drill for `runClusters`, as a module for every runtime. */
+export const DRILL = `
+import { Deployment } from "k3ts/testing"
+
+export const options = { nodes: 2, images: { web: { startMs: 500 } } }
+
+export default async function drill(cluster, seed) {
+  if (seed === 4) throw new RangeError("seed 4 is unlucky")
+  if (seed === 5) process.exit(7)
+  await cluster.apply({
+    apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: "web" } },
+      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "web" }] } },
+    },
+  })
+  await cluster.eventually(Deployment, {}, ([web]) => web?.status.readyReplicas === 2)
+  return { seed, at: cluster.now.toISOString() }
+}
+`
+
+/** Runs the drill on several cores; it prints one line, or fails. */
+export const PARALLEL = `
+import { resultsOf, runClusters } from "k3ts/testing"
+
+const module = new URL("./drill.mjs", import.meta.url)
+const results = resultsOf(await runClusters({ module, seeds: 3, clusters: 2 }))
+if (results.map(({ seed }) => seed).join() !== "1,2,3" || results.some(({ at }) => !at.startsWith("2026-01-01T00:00:")))
+  throw new Error("the results are not right: " + JSON.stringify(results))
+
+const runs = await runClusters({ module, seeds: [4, 5, 6], clusters: 1 })
+const told = runs.map((run) => run.outcome + (run.outcome === "failed" ? " " + run.error.name + ": " + run.error.message : ""))
+const expected = [
+  "failed RangeError: seed 4 is unlucky",
+  "failed TestClusterError: The worker of seed 5 has ended with exit code 7",
+  "passed",
+]
+if (JSON.stringify(told) !== JSON.stringify(expected)) throw new Error("not as expected: " + JSON.stringify(told))
+if (!runs[0].error.stack.includes("drill.mjs")) throw new Error("the stack shows another place: " + runs[0].error.stack)
+console.log("drills run on several cores")
+`

@@ -4,7 +4,7 @@ import { cpSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { exampleOf } from "./examples.ts"
 import { HEADS, matcherTest, WRONG_USE, type RunnerName } from "./matchers.ts"
-import { PROGRAM } from "./program.ts"
+import { DRILL, PARALLEL, PROGRAM } from "./program.ts"
 import { BUN, DENO, packArchive, Project, TSC, type Outcome } from "./project.ts"
 import { fetchNode, NODES } from "./runtimes.ts"
 
@@ -23,6 +23,8 @@ beforeAll(() => {
   project = new Project([packArchive(), ...RUNNERS])
   cpSync(join(import.meta.dirname, "documentation/files"), project.folder, { recursive: true })
   project.write("program.mjs", PROGRAM)
+  project.write("drill.mjs", DRILL)
+  project.write("parallel.mjs", PARALLEL)
   // What each runner is given: the line that brings `test` and `expect`, and then the text's example.
   for (const [at, text] of TEXTS.entries()) {
     const example = exampleOf(text)
@@ -90,6 +92,7 @@ describe("the example of the documentation passes", () => {
 
     test(`and every function of the package works on Node ${version}`, () => {
       expectPassed(project.run(fetchNode(version), ["program.mjs"]), /the package works/)
+      expectPassed(project.run(fetchNode(version), ["parallel.mjs"]), /drills run on several cores/)
     })
   }
 })

@@ -12,6 +12,8 @@
  */
 import "../../../pkg/version/check-runtime.ts"
 export { startCluster, type Cluster } from "./cluster.ts"
+export { resultsOf, runClusters, type ClusterRun, type RunClustersOptions } from "./workers/run-clusters.ts"
+export type { Drill } from "./workers/run-seed.ts"
 export type { ContextOptions } from "./context-options.ts"
 export type { Listening } from "./network/listening.ts"
 export { TestClusterError, type TestClusterReason } from "./caller.ts"

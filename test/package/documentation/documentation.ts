@@ -15,7 +15,11 @@ const FILES = join(import.meta.dirname, "files")
 
 const blocks = PAGES.flatMap(blocksOf).filter(({ language }) => language === "ts")
 const outputs = blocksOf(WITH_OUTPUT).filter(({ language }) => language === "")
-const fileOf = ({ name }: Block): string => `blocks/${name.replaceAll(/[/:]/g, "-")}.test.ts`
+/** A block that is a module of its own begins with the name of its file, `// drill.ts`. Other blocks import it. */
+const moduleOf = ({ text }: Block): string | undefined =>
+  /^export default\b/m.test(text) ? /^\/\/ (\S+\.ts)$/m.exec(text)?.[1] : undefined
+const tests = blocks.filter((block) => moduleOf(block) === undefined)
+const fileOf = (block: Block): string => `blocks/${moduleOf(block) ?? `${block.name.replaceAll(/[/:]/g, "-")}.test.ts`}`
 
 /**
  * Tests each block of the documentation as a test of its own in a project that has the package: its types, in one run
@@ -31,7 +35,8 @@ export function testDocumentation(project: Project): void {
       const { bytes } = await productionSnapshot()
       await Bun.write(join(project.folder, "snapshot-node1-1795399200.zst"), bytes)
       const exports = exportsOf()
-      for (const block of blocks) project.write(fileOf(block), completed(block, entryFor(GIVEN, block) ?? {}, exports))
+      for (const block of tests) project.write(fileOf(block), completed(block, entryFor(GIVEN, block) ?? {}, exports))
+      for (const block of blocks) if (!tests.includes(block)) project.write(fileOf(block), block.text)
       for (const block of outputs) project.write(fileOf(block), printing(block, entryFor(PRINTED, block), exports))
       project.write("blocks/tsconfig.json", CONFIG)
       types = project.run(BUN, [TSC, "-p", "blocks"]).output
@@ -48,7 +53,7 @@ export function testDocumentation(project: Project): void {
       expect(types.split("\n").filter((line) => line !== "" && !/^(blocks\/| )/.test(line))).toEqual([])
     })
 
-    test.each([...blocks, ...outputs].map((block) => [block.name, block] as const))("%s is true", (_name, block) => {
+    test.each([...tests, ...outputs].map((block) => [block.name, block] as const))("%s is true", (_name, block) => {
       const [, told = "it was not run"] = runs.split(`${fileOf(block)}:\n`)
       const [own = ""] = told.split(/^(?:blocks\/|\d+ tests? failed:| \d+ pass$)/m)
       if (/^\(fail\)/m.test(own) || !/^\(pass\)/m.test(own)) throw new Error(own)
