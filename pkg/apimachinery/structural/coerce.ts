@@ -1,5 +1,6 @@
 import { Cursor, DecodeError, type Decode } from "../decoding/decoder-cursor.ts"
 import { decoderOf } from "../decoding/decoder.ts"
+import { ApiError } from "../errors.ts"
 import { ExactNumber } from "../json/exact-number.ts"
 import { invalidValue } from "../validation/field-errors.ts"
 import { isJsonObject } from "../json/json-value.ts"
@@ -51,6 +52,8 @@ interface Node {
   readonly hasDefault: boolean
   /** Returns the default including the defaults of its own fields; made once and shared. */
   fallback(): unknown
+  /** The length of the default as JSON. */
+  charactersOfFallback(): number
 }
 
 const nodes = new WeakMap<JsonSchema, Node>()
@@ -80,6 +83,7 @@ function makeNode(schema: JsonSchema, isResource: boolean): Node {
   let items: Node | undefined
   let filled: { readonly name: string; readonly node: Node }[] | undefined
   let fallback: { readonly value: unknown } | undefined
+  let characters: number | undefined
   const node: Node = {
     schema,
     property(name) {
@@ -108,6 +112,7 @@ function makeNode(schema: JsonSchema, isResource: boolean): Node {
     },
     hasDefault: schema.default !== undefined && schema.default !== null,
     fallback: () => (fallback ??= { value: withDefaults(schema, schema.default) }).value,
+    charactersOfFallback: () => (characters ??= JSON.stringify(node.fallback()).length),
   }
   return node
 }
@@ -142,9 +147,13 @@ function metadataOf(value: unknown, path: string, cursor: Cursor, old: unknown):
 
 const META: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"])
 
+/** The characters of the defaults that one object gets, each time it gets them; more could not be stored. */
+const MOST_DEFAULTED = 8 * 1024 * 1024
+
 class Walk {
   readonly #cursor: Cursor
   readonly #fills: boolean
+  #defaulted = 0
   constructor(cursor: Cursor, fills: boolean) {
     this.#cursor = cursor
     this.#fills = fills
@@ -193,7 +202,7 @@ class Walk {
       }
       if (given === null && !child.nullable) {
         out ??= { ...input }
-        if (child.hasDefault && this.#fills) put(out, key, child.fallback())
+        if (child.hasDefault && this.#fills) put(out, key, this.#fallback(child))
         else if (!child.hasDefault && !cursor.keepsNulls) delete out[key]
         continue
       }
@@ -205,7 +214,7 @@ class Walk {
     if (this.#fills && node.filled.length > 0) {
       const present = out ?? input
       for (const { name, node: child } of node.filled)
-        if (present[name] === undefined) put((out ??= { ...input }), name, child.fallback())
+        if (present[name] === undefined) put((out ??= { ...input }), name, this.#fallback(child))
     }
     return out ?? input
   }
@@ -219,7 +228,7 @@ class Walk {
       if (typeof given !== "object" || (given !== null && given === oldItems?.[i])) continue
       let taken: unknown = given
       if (given === null) {
-        if (items?.hasDefault === true && !items.nullable && this.#fills) taken = items.fallback()
+        if (items?.hasDefault === true && !items.nullable && this.#fills) taken = this.#fallback(items)
       } else {
         this.#cursor.steps[depth] = i
         const within = keeps || node.keepsUnknown
@@ -231,6 +240,16 @@ class Walk {
       if (taken !== given) (out ??= [...input])[i] = taken
     }
     return out ?? input
+  }
+
+  /**
+   * Returns the default of a node. The items of a list share it, but each has it in the object's JSON.
+   * @throws ApiError 500 in etcd's words when the object gets so many that etcd would refuse its size
+   */
+  #fallback(node: Node): unknown {
+    this.#defaulted += node.charactersOfFallback()
+    if (this.#defaulted > MOST_DEFAULTED) throw new ApiError("Unknown", "etcdserver: request is too large")
+    return node.fallback()
   }
 
   /** Decodes apiVersion, kind or metadata of an embedded resource. */

@@ -1,9 +1,10 @@
-import { deepEqualWithNulls } from "../json/equal.ts"
 import { ExactNumber } from "../json/exact-number.ts"
+import { enumCheckOf } from "./enums.ts"
 import { textFormat } from "./formats.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
+import { tries } from "./work.ts"
 
 /**
  * Whether a value is valid by its schema. The rules are those of validate.ts, compiled into functions that allocate
@@ -25,20 +26,38 @@ function compile(schema: JsonSchema): Check {
   const isOfType = typeCheck(schema)
   const parts: Check[] = []
   const { enum: allowed = [] } = schema
-  if (allowed.length > 0) parts.push(enumCheck(allowed))
+  if (allowed.length > 0) parts.push(enumCheckOf(schema))
   const { anyOf = [], oneOf = [], allOf = [], not } = schema
   if (anyOf.length > 0) {
     const checks = anyOf.map(checkOf)
-    parts.push((value) => checks.some((check) => check(value)))
+    parts.push((value) => {
+      for (const check of checks) {
+        tries(1)
+        if (check(value)) return true
+      }
+      return false
+    })
   }
   if (oneOf.length > 0) {
     const checks = oneOf.map(checkOf)
-    parts.push((value) => checks.filter((check) => check(value)).length === 1)
+    parts.push((value) => {
+      tries(checks.length)
+      return checks.filter((check) => check(value)).length === 1
+    })
   }
-  for (const each of allOf) parts.push(checkOf(each))
+  if (allOf.length > 0) {
+    const checks = allOf.map(checkOf)
+    parts.push((value) => {
+      tries(checks.length)
+      return checks.every((check) => check(value))
+    })
+  }
   if (not !== undefined) {
     const check = checkOf(not)
-    parts.push((value) => !check(value))
+    parts.push((value) => {
+      tries(1)
+      return !check(value)
+    })
   }
   const text = textCheck(schema)
   const number = numberCheck(schema)
@@ -95,12 +114,6 @@ function typeCheck(schema: JsonSchema): Check | undefined {
   }
 }
 const isInteger = isGoInteger
-
-function enumCheck(allowed: readonly unknown[]): Check {
-  const plain = new Set(allowed.filter((each) => typeof each !== "object"))
-  const others = allowed.filter((each) => typeof each === "object" && each !== null)
-  return (value) => plain.has(value) || others.some((each) => deepEqualWithNulls(each, value))
-}
 
 function textCheck({ maxLength, minLength, pattern = "", format = "", type }: JsonSchema): Check | undefined {
   const formatted = type === undefined || type === "" || type === "string" ? textFormat(format) : undefined

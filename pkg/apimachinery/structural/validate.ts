@@ -2,11 +2,13 @@ import type { Cause } from "../errors.ts"
 import { deepEqualWithNulls } from "../json/equal.ts"
 import { ExactNumber } from "../json/exact-number.ts"
 import { at, invalidValue, notSupported, required, tooLong, tooMany, typeInvalid } from "../validation/field-errors.ts"
+import { enumCheckOf, shownEnum } from "./enums.ts"
 import { textFormat } from "./formats.ts"
 import { isValid } from "./is-valid.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
+import { faulty, hasEnoughFaults, MOST_TRIES, tries, withinBounds } from "./work.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
 /**
@@ -16,8 +18,37 @@ import { pushAll } from "../../lists/push-all.ts"
  * apiextensions-apiserver pkg/apiserver/validation.
  */
 export function schemaFaults(schema: JsonSchema, value: unknown, path: string, old?: Old): readonly Cause[] {
-  if (isValid(schema, value)) return []
-  return validate(schema, value, "", old).errors.map(({ cause }) => cause(path))
+  const known = withinBounds(() => isValid(schema, value))
+  if (known === true) return []
+  if (known === undefined) return [general(TOO_MUCH).cause(path)]
+  const errors = withinBounds(() => {
+    const found = validate(schema, value, "", old).errors
+    return found.length === 0 && hasEnoughFaults() ? undefined : found
+  })
+  if (errors === undefined) return [general(TOO_MUCH).cause(path)]
+  return causesOf(errors, path)
+}
+
+const TOO_MUCH = `the schema has too many alternatives for an object of this size: at most ${MOST_TRIES} are tried`
+/** Faults whose texts are made, and the characters of these texts: a response has fewer. */
+const MOST_TEXTS = 2000
+const MOST_CHARACTERS = 4_000_000
+
+/**
+ * Returns the causes of faults. A message may quote all values of a long enum, and there may be thousands, of which
+ * clients see only the first: so the last that is made stands for all that follow.
+ */
+function causesOf(errors: readonly Fault[], path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  let left = MOST_CHARACTERS
+  for (const { cause } of errors) {
+    if (causes.length >= MOST_TEXTS || left < 0) break
+    const made = cause(path)
+    left -= made.message.length
+    causes.push(made)
+  }
+  while (causes.length < errors.length) causes.push(causes.at(-1)!)
+  return causes
 }
 
 /** The old value in an update; `value` is undefined when no part of the old object corresponds. */
@@ -47,9 +78,10 @@ function merge(into: Result, ...others: readonly Result[]): void {
   }
 }
 
-const fault = (place: string, make: (field: string) => Cause): Fault => ({
-  cause: (path) => make(at(path, ...(place === "" || place === "." ? [] : [place.replace(/^\./, "")]))),
-})
+function fault(place: string, make: (field: string) => Cause): Fault {
+  faulty()
+  return { cause: (path) => make(at(path, ...(place === "" || place === "." ? [] : [place.replace(/^\./, "")]))) }
+}
 /** Makes a fault at a place, whose message has the place again. */
 const invalid = (place: string, value: unknown, detail: string): Fault =>
   fault(place, (field) => invalidValue(field, value ?? "", detail))
@@ -159,9 +191,14 @@ function typeResult(schema: JsonSchema, value: unknown, place: string): Result {
   return types.includes(kind) || isNumber ? valid(1) : wrong(types.join(","), kind)
 }
 
+/** How many times as long it takes to try an alternative where faults are collected. */
+const TRIES_WITH_FAULTS = 5
+
 /** Checks anyOf, oneOf, allOf and not. */
 function combinationResult(schema: JsonSchema, value: unknown, place: string, old: Old | undefined): Result {
   const { anyOf = [], oneOf = [], allOf = [], not } = schema
+  const alternatives = anyOf.length + oneOf.length + allOf.length
+  if (alternatives > 0) tries(alternatives * TRIES_WITH_FAULTS)
   const result = valid(0)
   const quoted = JSON.stringify(place)
   if (anyOf.length > 0) {
@@ -284,11 +321,9 @@ const goNumber = (value: number): string =>
     ? value.toExponential().replace(/e([+-])(\d)$/, "e$10$2")
     : String(value)
 
-function enumResult({ enum: allowed = [] }: JsonSchema, value: unknown, place: string): Result {
-  if (allowed.length === 0 || (value !== null && allowed.some((each) => deepEqualWithNulls(each, value))))
-    return valid(0)
-  const shown = allowed.map((each) => (typeof each === "string" ? each : JSON.stringify(each)))
-  return failed(fault(place, (field) => notSupported(field, value, shown)))
+function enumResult(schema: JsonSchema, value: unknown, place: string): Result {
+  if ((schema.enum ?? []).length === 0 || (value !== null && enumCheckOf(schema)(value))) return valid(0)
+  return failed(fault(place, (field) => notSupported(field, value, shownEnum(schema))))
 }
 
 function listResult(schema: JsonSchema, value: readonly unknown[], place: string, old: Old | undefined): Result {
@@ -297,8 +332,10 @@ function listResult(schema: JsonSchema, value: readonly unknown[], place: string
   const items = itemsOf(schema)
   if (items !== undefined) {
     const counterparts = old === undefined ? undefined : counterpartsOf(schema, old.value)
-    for (const [i, item] of value.entries())
+    for (const [i, item] of value.entries()) {
+      if (hasEnoughFaults()) break
       merge(result, validate(items, item, `${place}[${i}]`, counterparts?.(item)))
+    }
   }
   if (minItems !== undefined && value.length < minItems)
     result.errors.push(invalid(place, value.length, `${place} in body should have at least ${minItems} items`))
@@ -351,6 +388,7 @@ function objectResult(schema: JsonSchema, value: Values, place: string, old: Old
     place === "" && (name === "apiVersion" || name === "kind") ? undefined : counterpartIn(schema, old, name)
   const members = membersOf(schema)
   for (const name of names) {
+    if (hasEnoughFaults()) break
     if (Object.hasOwn(properties, name)) continue
     if (additionalProperties === false)
       result.errors.push(invalid(place, name, `${place}.${name} in body is a forbidden property`))

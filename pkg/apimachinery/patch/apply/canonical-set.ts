@@ -41,7 +41,7 @@ function inOrder(node: FieldSet): FieldSet {
   // The order of plain elements is that of their texts: `.` for the node itself, `f:`, `k:`, `v:`.
   const names = arePlain
     ? Object.keys(node).sort()
-    : Object.keys(node).sort((a, b) => compareElements(changed?.get(a)?.[0] ?? a, changed?.get(b)?.[0] ?? b))
+    : Object.keys(node).sort(comparing((element) => changed?.get(element)?.[0] ?? element))
   const out: Record<string, FieldSet> = {}
   for (const element of names) {
     const [name, ordered] = changed?.get(element) ?? [element, node[element]!]
@@ -63,18 +63,24 @@ function canonicalElement(element: string): string {
 
 const KINDS = ".fkvi"
 
-function compareElements(a: string, b: string): number {
+/** Returns an order of elements by what `nameOf` returns of them. Each value in them is parsed once. */
+function comparing(nameOf: (element: string) => string): (a: string, b: string) => number {
+  const parsed = new Map<string, unknown>()
+  const valueOf = (element: string): unknown => {
+    if (!parsed.has(element)) parsed.set(element, valueIn(element))
+    return parsed.get(element)
+  }
+  return (a, b) => compareElements(nameOf(a), nameOf(b), valueOf)
+}
+
+const valueIn = (element: string): unknown => JSON.parse(element.slice(2))
+
+function compareElements(a: string, b: string, valueOf = valueIn): number {
   if (a[0] !== b[0]) return KINDS.indexOf(a[0]!) - KINDS.indexOf(b[0]!)
   if (a === b || a === SELF) return 0
   // Both begin with the same two characters.
   if (a[0] === "f" || (isPlain(a) && isPlain(b))) return compareTexts(a, b)
-  const [left, right] = [a.slice(2), b.slice(2)]
-  switch (a[0]) {
-    case "i":
-      return Number(left) - Number(right)
-    default:
-      return compareValues(JSON.parse(left), JSON.parse(right))
-  }
+  return a[0] === "i" ? Number(a.slice(2)) - Number(b.slice(2)) : compareValues(valueOf(a), valueOf(b))
 }
 
 /**

@@ -3,7 +3,7 @@ import type { FieldSpec, Scalar, Type, Message } from "../../field-spec.ts"
 import { GoValue } from "../../go/go-value.ts"
 import { goQuoted, goSyntax, goText, goType } from "../../go/go-text.ts"
 import { isJsonObject } from "../../json/json-value.ts"
-import { pathsOf } from "./fieldset.ts"
+import { shownElement } from "./fieldset.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
 import { elementOf, shapeOfField, shapeOfSchema, type Shape } from "./shape.ts"
 
@@ -148,7 +148,7 @@ function checkEach(
       faults.push({ path, text: `element ${i}: ${nameless ?? "it has no key"}` })
       return
     }
-    const shown = pathsOf({ [element]: {} })[0]!
+    const shown = shownElement(element)
     if (seen.has(element)) faults.push({ path, text: `duplicate entries for key ${shown}` })
     seen.add(element)
     check(item, path + shown)

@@ -134,7 +134,8 @@ export function pathsOf(set: FieldSet): string[] {
   return paths
 }
 
-function shownElement(element: string): string {
+/** Returns a path element in readable form: `.spec`, `[name="a"]`. */
+export function shownElement(element: string): string {
   const content = element.slice(2)
   switch (element[0]) {
     case "f":
