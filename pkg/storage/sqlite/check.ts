@@ -7,7 +7,7 @@ import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./opening/acknowledged.ts"
 import { storageErrorFrom } from "./errors.ts"
-import { COLUMNS, DELETE, FORMAT, formatOf, isLinked, readMeta, rowSum, UPDATE, type Row } from "./format.ts"
+import { COLUMNS, DELETE, FORMAT, formatOf, isLinked, readMeta, rowSum, UPDATE, type Row, named } from "./format.ts"
 import { loadState } from "./opening/load.ts"
 import { StorageError } from "../storage.ts"
 import { isSealed, opened, type Place, type ValueTransformer } from "../value-transformer.ts"
@@ -88,10 +88,10 @@ function contents(
   let [rows, linked, last, sealed] = [0, undefined as number | undefined, 0, 0]
   const exists = db.prepare("SELECT 1 FROM log WHERE rev = ?")
   for (const row of allRows(db)) {
-    const [rev, key, type, , prev, before, , , value] = row
+    const { rev, key, type, prev, before, value, sum } = named(row)
     rows++
     last = rev
-    if (rowSum(row) !== row[11]) say(`revision ${rev} of ${key} does not match its checksum`)
+    if (rowSum(row) !== sum) say(`revision ${rev} of ${key} does not match its checksum`)
     else {
       if (isSealed(value)) sealed++
       const problem = valueProblem(value, { key, revision: rev }, transformer)

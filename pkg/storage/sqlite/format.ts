@@ -65,6 +65,28 @@ export type RowContent = readonly [
 ]
 export type Row = readonly [...RowContent, sum: number]
 
+/** Where the columns stand in a row, which is read as an array. */
+export const COLUMN = {
+  rev: 0,
+  key: 1,
+  type: 2,
+  created: 3,
+  prev: 4,
+  before: 5,
+  objects: 6,
+  revisions: 7,
+  value: 8,
+  time: 9,
+  author: 10,
+  sum: 11,
+} as const
+
+/** Returns the columns of a row by their names. */
+export function named(row: Row) {
+  const [rev, key, type, created, prev, before, objects, revisions, value, time, author, sum] = row
+  return { rev, key, type, created, prev, before, objects, revisions, value, time, author, sum }
+}
+
 /** Returns whether the row is part of the chain of `before`. */
 export const isLinked = (code: number): boolean => (code & TRANSIENT) === 0
 
@@ -78,8 +100,9 @@ export function rowSum(row: RowContent | Row): number {
 
 /** @throws StorageError damaged, when the row does not match its checksum */
 export function checkRow(row: Row, file: string): Row {
-  if (rowSum(row) !== row[11]) throw damaged(file, `revision ${row[0]} of ${row[1]} does not match its checksum`)
-  return row
+  if (rowSum(row) === row[COLUMN.sum]) return row
+  const { rev, key } = named(row)
+  throw damaged(file, `revision ${rev} of ${key} does not match its checksum`)
 }
 
 const metaSum = (name: string, value: number): number => crc32(`${name} ${value}`)

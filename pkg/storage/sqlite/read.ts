@@ -4,7 +4,19 @@ import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./opening/acknowledged.ts"
 import type { KeptObject } from "./create.ts"
 import { storageErrorFrom } from "./errors.ts"
-import { checkRow, COLUMNS, damaged, DELETE, FORMAT, formatOf, SELDOM_READ, TRANSIENT, type Row } from "./format.ts"
+import {
+  checkRow,
+  COLUMNS,
+  damaged,
+  DELETE,
+  FORMAT,
+  formatOf,
+  SELDOM_READ,
+  TRANSIENT,
+  type Row,
+  COLUMN,
+  named,
+} from "./format.ts"
 import { loadState } from "./opening/load.ts"
 import { StorageError } from "../storage.ts"
 import { walDamage } from "./opening/wal-damage.ts"
@@ -31,19 +43,22 @@ export function readStore(file: string): { readonly revision: number; readonly o
 export function readObject(file: string, key: string): KeptObject | undefined {
   return reading(file, (db) => {
     const [row] = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE key = ? ORDER BY rev DESC LIMIT 1`).rows(key)
-    return row === undefined || row[2] === DELETE ? undefined : keptObject(checkRow(row, file))
+    return row === undefined || row[COLUMN.type] === DELETE ? undefined : keptObject(checkRow(row, file))
   })
 }
 
-const keptObject = ([revision, key, type, created, , , , , value, time]: Row): KeptObject => ({
-  key,
-  revision,
-  created,
-  time,
-  transient: (type & TRANSIENT) !== 0,
-  seldomRead: (type & SELDOM_READ) !== 0,
-  value,
-})
+function keptObject(row: Row): KeptObject {
+  const { rev: revision, key, type, created, value, time } = named(row)
+  return {
+    key,
+    revision,
+    created,
+    time,
+    transient: (type & TRANSIENT) !== 0,
+    seldomRead: (type & SELDOM_READ) !== 0,
+    value,
+  }
+}
 
 function reading<T>(file: string, use: (db: SqliteDatabase) => T): T {
   const wal = `${file}-wal`

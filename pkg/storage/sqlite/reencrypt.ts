@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock/clock.ts"
 import type { SqliteDatabase } from "../../runtime/sqlite.ts"
-import { checkRow, COLUMNS, rowSum, type Row } from "./format.ts"
+import { checkRow, COLUMNS, rowSum, type Row, COLUMN } from "./format.ts"
 import { StorageError } from "../storage.ts"
 import { opened, sealed, type Place, type ValueTransformer } from "../value-transformer.ts"
 
@@ -54,8 +54,8 @@ export async function reencryptRows({ db, file, clock, transformer, signal }: Re
         rewritten++
         update.run(changed[8], rowSum(changed), changed[0])
       }
-      last = row[0]
-      bytes += row[8].length
+      last = row[COLUMN.rev]
+      bytes += row[COLUMN.value].length
     }
     db.exec("COMMIT")
     await new Promise<void>((resolve) => void clock.setTimeout(resolve, 1, "upkeep"))
@@ -65,9 +65,9 @@ export async function reencryptRows({ db, file, clock, transformer, signal }: Re
 
 /** Returns the row with its value written again; undefined when the value is up to date. */
 function renewed(row: Row, transformer: ValueTransformer): Row | StorageError | undefined {
-  const place: Place = { key: row[1], revision: row[0] }
+  const place: Place = { key: row[COLUMN.key], revision: row[COLUMN.rev] }
   try {
-    const { json, stale } = opened(transformer, row[8], place)
+    const { json, stale } = opened(transformer, row[COLUMN.value], place)
     if (!stale) return undefined
     return row.with(8, sealed(transformer, json, place)) as unknown as Row
   } catch (err) {

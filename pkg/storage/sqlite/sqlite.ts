@@ -21,6 +21,8 @@ import {
   TYPES,
   UPDATE,
   type Row,
+  COLUMN,
+  named,
 } from "./format.ts"
 import { lastIndex } from "../recent-events.ts"
 import { rowBytes, SqliteHistory } from "./history.ts"
@@ -106,7 +108,7 @@ export class SqliteStorage extends LogStorage {
       this.#objects = state.objects
       this.#revisions = state.revisions
       this.#live = new LiveList(db, state)
-      this.#someUnopened = state.rows.some(([, , , , , , , , value]) => !this.#values.isPlain(value))
+      this.#someUnopened = state.rows.some((row) => !this.#values.isPlain(row[COLUMN.value]))
       const objects = state.rows.map((row) => this.#stored(row))
       const seldomRead = objects.filter((stored) => stored.seldomRead)
       const others = objects.filter((stored) => !stored.seldomRead)
@@ -119,7 +121,7 @@ export class SqliteStorage extends LogStorage {
         maxBytes: historyBytes,
         cleaned: state.cleaned,
         liveBytes: state.rows.reduce(
-          (sum, [, key, , , , , , , value, , author]) => sum + rowBytes(value.length, key, author),
+          (sum, row) => sum + rowBytes(row[COLUMN.value].length, row[COLUMN.key], row[COLUMN.author]),
           0,
         ),
         fold: () => this.#fold(),
@@ -156,7 +158,7 @@ export class SqliteStorage extends LogStorage {
   override image(): StoreImage {
     const onDisk = (revision: number) => {
       const [row] = this.#row.rows(revision)
-      return row && checkRow(row, this.#file)[8]
+      return row && checkRow(row, this.#file)[COLUMN.value]
     }
     return { ...super.image(), valueOf: this.#values.writer(onDisk) }
   }
@@ -331,7 +333,8 @@ export class SqliteStorage extends LogStorage {
     return this.#db.prepare<readonly [number | null]>(sql).rows(key)[0]?.[0] ?? 0
   }
 
-  #stored([revision, key, code, created, , , , , value, time]: Row): StoredObject {
+  #stored(row: Row): StoredObject {
+    const { rev: revision, key, type: code, created, value, time } = named(row)
     const current = this.live.get(key)
     if (current?.revision === revision) return current
     const seldomRead = (code & SELDOM_READ) !== 0
@@ -346,7 +349,7 @@ export class SqliteStorage extends LogStorage {
   /** Turns rows into events. If the previous state was not kept (high churn), the new state is used in its place. */
   #events(rows: readonly Row[]): StorageEvent[] {
     return rows.map((row) => {
-      const [revision, key, code, , prev, , , , , time, author] = row
+      const { rev: revision, key, type: code, prev, time, author } = named(row)
       const type = TYPES[code % TRANSIENT]!
       const stored = this.#readable(row)
       const [before] = type === "create" || prev === 0 ? [] : this.#row.rows(prev)
@@ -361,7 +364,7 @@ export class SqliteStorage extends LogStorage {
   /** Decrypts a value now, where the reader handles a failure, and not when an event is sent. */
   #readable(row: Row): StoredObject {
     const stored = this.#stored(row)
-    if (isSealed(row[8])) void stored.json
+    if (isSealed(row[COLUMN.value])) void stored.json
     return stored
   }
 
@@ -370,7 +373,7 @@ export class SqliteStorage extends LogStorage {
     return this.#read(() => {
       const [row] = this.#row.rows(revision)
       if (row === undefined) throw damaged(this.#file, `revision ${revision} is missing`)
-      const [, key, , , , , , , value] = checkRow(row, this.#file)
+      const { key, value } = named(checkRow(row, this.#file))
       return this.#values.open(value, { key, revision })
     })
   }

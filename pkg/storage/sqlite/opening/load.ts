@@ -3,7 +3,7 @@
  * missing. History is not read.
  */
 import type { SqliteDatabase } from "../../../runtime/sqlite.ts"
-import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row } from "../format.ts"
+import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row, COLUMN } from "../format.ts"
 
 /** The last state of the store. */
 export interface LoadedState {
@@ -33,15 +33,15 @@ export function loadState(db: SqliteDatabase, file: string): LoadedState {
   const floor = readMeta(db, "floor", file)
   const byKey = new Map<string, Row>()
   for (const row of db.prepare<Row>(`SELECT ${COLUMNS} FROM live JOIN log USING (rev)`).rows())
-    byKey.set(row[1], checkRow(row, file))
+    byKey.set(row[COLUMN.key], checkRow(row, file))
   const listed = new Set([...byKey.values()].map(([rev]) => rev))
   const [[list]] = db.prepare<readonly [number]>("SELECT count(*) FROM live").rows() as [readonly [number]]
   if (list !== listed.size) throw damaged(file, `of ${list} objects, ${list - listed.size} are missing`)
   const tail = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE rev > ? ORDER BY rev`).rows(folded)
   for (const row of tail) {
     checkRow(row, file)
-    if (row[2] === DELETE) byKey.delete(row[1])
-    else byKey.set(row[1], row)
+    if (row[COLUMN.type] === DELETE) byKey.delete(row[COLUMN.key])
+    else byKey.set(row[COLUMN.key], row)
   }
   const newest = tail.at(-1) ?? newestRow(db, file)
   if (newest === undefined && byKey.size > 0) throw damaged(file, "its newest revision is missing")
