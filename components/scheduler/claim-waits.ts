@@ -5,7 +5,7 @@ import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
 
-type Look = () => void
+type Listener = () => void
 
 /**
  * Tells bindings of their claims for volumes and devices, of volumes and of pods. One subscription serves all of them:
@@ -13,32 +13,32 @@ type Look = () => void
  */
 export class ClaimWaits {
   /** By `<namespace>/<name>` of a claim of either kind, and by the uid of a pod, which has no slash. */
-  readonly #looks = new Map<string, Set<Look>>()
+  readonly #listeners = new Map<string, Set<Listener>>()
   readonly #off: readonly (() => void)[]
 
   constructor(informers: Informers) {
-    const claim = ({ metadata }: KubeObject) => this.#tell(keyFrom(metadata))
+    const claim = ({ metadata }: KubeObject) => this.#notify(keyFrom(metadata))
     this.#off = [
       informers.of(PersistentVolumeClaim).on({ updated: claim, deleted: claim }),
       informers.of(ResourceClaim).on({ added: claim, updated: claim, deleted: claim }),
-      informers.of(PersistentVolume).on({ updated: ({ spec }) => this.#tell(keyFrom(spec.claimRef ?? {})) }),
-      informers.of(Pod).on({ deleted: ({ metadata }) => this.#tell(metadata.uid ?? "") }),
+      informers.of(PersistentVolume).on({ updated: ({ spec }) => this.#notify(keyFrom(spec.claimRef ?? {})) }),
+      informers.of(Pod).on({ deleted: ({ metadata }) => this.#notify(metadata.uid ?? "") }),
     ]
   }
 
-  /** Calls `look` when one of the claims, its volume or the pod changes, until the returned function is called. */
-  on(pod: Pod, claims: readonly KubeObject[], look: Look): () => void {
+  /** Calls `listener` when one of the claims, its volume or the pod changes, until the returned function is called. */
+  on(pod: Pod, claims: readonly KubeObject[], listener: Listener): () => void {
     const keys = [pod.metadata.uid ?? "", ...claims.map(({ metadata }) => keyFrom(metadata))]
     for (const key of keys) {
-      const looks = this.#looks.get(key)
-      if (looks === undefined) this.#looks.set(key, new Set([look]))
-      else looks.add(look)
+      const listeners = this.#listeners.get(key)
+      if (listeners === undefined) this.#listeners.set(key, new Set([listener]))
+      else listeners.add(listener)
     }
     return () => {
       for (const key of keys) {
-        const looks = this.#looks.get(key)
-        looks?.delete(look)
-        if (looks?.size === 0) this.#looks.delete(key)
+        const listeners = this.#listeners.get(key)
+        listeners?.delete(listener)
+        if (listeners?.size === 0) this.#listeners.delete(key)
       }
     }
   }
@@ -47,7 +47,7 @@ export class ClaimWaits {
     for (const off of this.#off) off()
   }
 
-  #tell(key: string): void {
-    for (const look of [...(this.#looks.get(key) ?? [])]) look()
+  #notify(key: string): void {
+    for (const listener of [...(this.#listeners.get(key) ?? [])]) listener()
   }
 }

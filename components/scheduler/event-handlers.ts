@@ -35,8 +35,8 @@ export interface FollowOptions {
  */
 export function followObjects({ informers, name, cache, queue, nominations, diagnoses }: FollowOptions): () => void {
   const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && pod.spec.schedulerName === name
-  const moveOn = (actions: readonly ClusterAction[]) => {
-    for (const action of actions) queue.moveOn(action)
+  const moveAll = (actions: readonly ClusterAction[]) => {
+    for (const action of actions) queue.moveAllToActiveOrBackoffQueue(action)
   }
 
   function podChanged(pod: Pod, old: Pod | undefined): void {
@@ -51,7 +51,7 @@ export function followObjects({ informers, name, cache, queue, nominations, diag
     if (old !== undefined && waits(old)) dropWaiting(pod)
     if (pod.spec.nodeName) {
       cache.setPod(pod)
-      moveOn(podActions(pod, old))
+      moveAll(podActions(pod, old))
     }
   }
 
@@ -65,25 +65,25 @@ export function followObjects({ informers, name, cache, queue, nominations, diag
     if (waits(pod)) dropWaiting(pod)
     const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
     cache.forget(pod)
-    if (counted) moveOn(["AssignedPod/Delete"])
+    if (counted) moveAll(["AssignedPod/Delete"])
   }
 
-  const volumesChanged = () => moveOn(["Volume/Change"])
-  const devicesGone = () => moveOn(["Device/Change"])
+  const volumesChanged = () => moveAll(["Volume/Change"])
+  const devicesGone = () => moveAll(["Device/Change"])
   const devicesChanged = () => {
     queue.recheckGated()
     devicesGone()
   }
-  const classChanged = () => moveOn(["DeviceClass/Change"])
+  const classChanged = () => moveAll(["DeviceClass/Change"])
   const ends = [
     informers.of(Node).on({
       added: (node) => {
         cache.setNode(node)
-        moveOn(["Node/Add"])
+        moveAll(["Node/Add"])
       },
       updated: (node, old) => {
         cache.setNode(node)
-        moveOn(nodeActions(node, old))
+        moveAll(nodeActions(node, old))
       },
       deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
     }),

@@ -139,7 +139,7 @@ export class SchedulingQueue {
   }
 
   /** Wakes the pods that an event may have made schedulable. */
-  moveOn(action: ClusterAction): void {
+  moveAllToActiveOrBackoffQueue(action: ClusterAction): void {
     for (const { events } of this.inFlight.values()) events.add(action)
     for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
   }

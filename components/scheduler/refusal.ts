@@ -16,12 +16,12 @@ export async function writeUnschedulable(
   reason: "Unschedulable" | "SchedulerError" = "Unschedulable",
 ): Promise<void> {
   const before = podCondition(pod, "PodScheduled")
-  const isTold =
+  const isWritten =
     before?.status === "False" &&
     before.reason === reason &&
     before.message === message &&
     before.observedGeneration === observed(pod)?.observedGeneration
-  if (isTold && (nominated === undefined || pod.status.nominatedNodeName === nominated)) return
+  if (isWritten && (nominated === undefined || pod.status.nominatedNodeName === nominated)) return
   const condition = {
     type: "PodScheduled",
     ...observed(pod),

@@ -1,4 +1,4 @@
-/** Nodes, pods and their wishes, and a scheduler's view of them. */
+/** Nodes, pods with affinity, and a scheduler's view of them. */
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"

@@ -242,7 +242,7 @@ export function createScheduler(
       log.warn("Binding failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, err })
       queue.failed(queued, new Set())
       // Other pods may have been refused because of a pod that is not there after all.
-      queue.moveOn("AssignedPod/Delete")
+      queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")
     }
   }
 
@@ -258,7 +258,7 @@ export function createScheduler(
           err,
         })
     }
-    queue.moveOn("Device/Change")
+    queue.moveAllToActiveOrBackoffQueue("Device/Change")
   }
 
   /** Records why the pod fits no node, deletes the pods that preemption has found, and queues the pod again. */

@@ -23,7 +23,7 @@ const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
  * The last seen schedule of a CronJob. Times before `since` (milliseconds since the epoch) are not due; 0 for the
  * schedule that was seen first.
  */
-interface Known {
+interface SeenSchedule {
   readonly text: string
   readonly since: number
   readonly parsed: ReturnType<typeof parseZonedCron>
@@ -56,7 +56,7 @@ function isSameToCronJob(job: Job, old: Job): boolean {
  * are left out; schedules without a zone are in UTC.
  */
 export function cronJobController(): Controller<CronJob> {
-  const known = new Map<Key, Known>()
+  const known = new Map<Key, SeenSchedule>()
   return defineController<CronJob>({
     name: "cronjob-controller",
     reconciles: CronJob,
@@ -82,7 +82,7 @@ export function cronJobController(): Controller<CronJob> {
 
 async function sync(
   cron: CronJob,
-  known: Known,
+  known: SeenSchedule,
   context: ReconcileContext,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const jobs = context.informers.of(Job).controlledBy(cron)
@@ -143,7 +143,7 @@ function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileCon
  * Returns the parsed schedule; undefined for one that is suspended. An invalid one is reported in an event and not
  * retried until the CronJob changes.
  */
-function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileContext): Timetable | undefined {
+function timetableOf(cron: CronJob, { parsed }: SeenSchedule, { events }: ReconcileContext): Timetable | undefined {
   const { schedule: text, timeZone } = cron.spec
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     events.event(
@@ -175,7 +175,7 @@ async function startDue(
   cron: CronJob,
   jobs: readonly Job[],
   round: Round,
-  known: Known,
+  known: SeenSchedule,
   context: ReconcileContext,
 ): Promise<void> {
   const { clock, events } = context

@@ -92,7 +92,7 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
 }
 
 /** An error that the autoscaler's conditions and Events have reported already. */
-class Told extends Error {}
+class ReportedError extends Error {}
 
 /** One evaluation of an autoscaler. */
 class Sync {
@@ -124,7 +124,7 @@ class Sync {
       const isDone = await this.#scale().then(
         () => true,
         (err: unknown) => {
-          if (!(err instanceof Told)) throw err
+          if (!(err instanceof ReportedError)) throw err
           return false
         },
       )
@@ -166,7 +166,7 @@ class Sync {
     this.#config.figures.desired(namespace, name, desired)
   }
 
-  /** Returns the scale of the target. @throws Told when it cannot be read */
+  /** Returns the scale of the target. @throws ReportedError when it cannot be read */
   async #currentScale(): Promise<{ readonly scale: Scale; readonly resource: Resource }> {
     const { metadata, spec } = this.#autoscaler
     const { apiVersion = "", kind, name } = spec.scaleTargetRef
@@ -182,13 +182,13 @@ class Sync {
       this.#warn("FailedGetScale", reason)
       const message = `the HPA controller was unable to get the target's current scale: ${reason}`
       this.#set("AbleToScale", "False", "FailedGetScale", message)
-      throw new Told(reason)
+      throw new ReportedError(reason)
     }
   }
 
   /**
    * Returns the proposal of the metric that needs the most replicas. If some metrics fail, the others may only scale
-   * up. @throws Told when no metric can be followed
+   * up. @throws ReportedError when no metric can be followed
    */
   async #proposal(scale: Scale): Promise<{ readonly best: Proposal; readonly statuses: readonly MetricStatus[] }> {
     const { metadata, spec } = this.#autoscaler
@@ -234,14 +234,14 @@ class Sync {
       const count = `${failures.length} invalid out of ${metrics.length}`
       const about = `invalid metrics (${count}), first error is: ${first.message}`
       this.#warn("FailedComputeMetricsReplicas", about)
-      throw new Told(about)
+      throw new ReportedError(about)
     }
     const found = `the HPA was able to successfully calculate a replica count from ${best!.name}`
     this.#set("ScalingActive", "True", "ValidMetricFound", found)
     return { best: best!, statuses }
   }
 
-  /** @throws Told when the target has no usable selector, or another autoscaler selects some of its pods too */
+  /** @throws ReportedError when the target has no usable selector, or another autoscaler selects some of its pods too */
   #podsOf(scale: Scale, namespace: string): readonly Pod[] {
     try {
       const owner = { namespace, name: this.#autoscaler.metadata.name ?? "" }
@@ -252,7 +252,7 @@ class Sync {
       this.#set("ScalingActive", "False", err.reason, err.condition)
       this.#observed(scale.spec.replicas ?? 0, this.#status.desiredReplicas ?? 0, [])
       this.#warn("FailedComputeMetricsReplicas", err.message)
-      throw new Told(err.message)
+      throw new ReportedError(err.message)
     }
   }
 
@@ -277,16 +277,19 @@ class Sync {
   }
 
   /** Applies stabilization, rules and bounds to a recommendation. */
-  #held(current: number, wished: number): number {
+  #held(current: number, recommended: number): number {
     const { minReplicas = 1, maxReplicas, behavior } = this.#autoscaler.spec
-    const wish = { current, desired: wished, least: minReplicas, most: maxReplicas, now: this.#now }
+    const recommendation = { current, desired: recommended, least: minReplicas, most: maxReplicas, now: this.#now }
     const rules = behavior === undefined ? undefined : { up: behavior.scaleUp!, down: behavior.scaleDown! }
-    const steady = rules === undefined ? stabilized(this.history, wish) : stabilizedByRules(this.history, wish, rules)
+    const steady =
+      rules === undefined
+        ? stabilized(this.history, recommendation)
+        : stabilizedByRules(this.history, recommendation, rules)
     this.history = steady.history
-    if (steady.replicas === wished)
+    if (steady.replicas === recommended)
       this.#set("AbleToScale", "True", "ReadyForNewScale", "recommended size matches current size")
     else this.#set("AbleToScale", "True", steady.reason, steady.message)
-    const next = { ...wish, desired: steady.replicas }
+    const next = { ...recommendation, desired: steady.replicas }
     const result = rules === undefined ? limited(next) : limitedByRules(this.history, next, rules)
     const isLimited = result.replicas === steady.replicas ? "False" : "True"
     this.#set("ScalingLimited", isLimited, result.reason, result.message)
@@ -310,7 +313,7 @@ class Sync {
       const message = `the HPA controller was unable to update the target scale: ${failure}`
       this.#set("AbleToScale", "False", "FailedUpdateScale", message)
       this.#observed(current, this.#status.desiredReplicas ?? 0, statuses)
-      throw new Told(failure)
+      throw new ReportedError(failure)
     }
     this.#action = actionFrom(current, desired)
     const done = `the HPA controller was able to update the target scale to ${desired}`

@@ -43,7 +43,7 @@ export async function account(
   let stored = await write(job, { ...selected.status, ...(conditions === undefined ? {} : { conditions }) }, context)
   noted()
 
-  const failure = selected.pods.length === 0 ? undefined : await letGo(selected.pods, waiting, context)
+  const failure = selected.pods.length === 0 ? undefined : await removeFinalizers(selected.pods, waiting, context)
   const after = counted(stored.status, waiting)
   const { succeeded = [], failed = [] } = after.uncountedTerminatedPods ?? {}
   const ended =
@@ -80,7 +80,11 @@ export async function account(
 }
 
 /** Removes the finalizers of pods, and the UIDs of these pods from `waiting`. Returns the first failure. */
-async function letGo(pods: readonly Pod[], waiting: Set<string>, context: ReconcileContext): Promise<unknown> {
+async function removeFinalizers(
+  pods: readonly Pod[],
+  waiting: Set<string>,
+  context: ReconcileContext,
+): Promise<unknown> {
   const results = await Promise.allSettled(pods.map((pod) => untrack(pod, context)))
   for (const [i, pod] of pods.entries()) if (results[i]!.status === "fulfilled") waiting.delete(uidOf(pod))
   return results.find((result) => result.status === "rejected")?.reason as unknown

@@ -65,11 +65,11 @@ export function jobController(): Controller<Job> {
       const job = context.informers.of(Job).get(key)
       if (job !== undefined && isForeign(job)) return
       const finished = job === undefined || isFinished(job)
-      const strays = context.informers
+      const released = context.informers
         .of(Pod)
         .by(tracked, key)
         .filter((pod) => finished || !isOf(pod, job))
-      if (strays.length > 0) await release(strays, context)
+      if (released.length > 0) await release(released, context)
       if (finished) {
         backoffs.delete(key)
         return

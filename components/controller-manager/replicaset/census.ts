@@ -13,7 +13,7 @@ export interface Census {
   /** The pods with the selector's labels that are being deleted and have not ended. */
   readonly terminating: number
   /** Whether an active pod has labels that the selector does not match. */
-  readonly strays: boolean
+  readonly hasUnmatched: boolean
 }
 
 /** The labels that pods are compared with. */
@@ -27,7 +27,7 @@ type Pods = Pick<Informer<Pod>, "get" | "controlledBy">
 const ACTIVE = 1
 const READY = 2
 const FULLY_LABELED = 4
-const STRAY = 8
+const UNMATCHED = 8
 const TERMINATING = 16
 
 /**
@@ -116,7 +116,7 @@ class Tally {
   #active = 0
   #ready = 0
   #fullyLabeled = 0
-  #strays = 0
+  #unmatched = 0
   #terminating = 0
 
   /** Counts a pod, or takes back that it was counted. */
@@ -126,7 +126,7 @@ class Tally {
     this.#active += sign
     if ((facts & READY) !== 0) this.#ready += sign
     if ((facts & FULLY_LABELED) !== 0) this.#fullyLabeled += sign
-    if ((facts & STRAY) !== 0) this.#strays += sign
+    if ((facts & UNMATCHED) !== 0) this.#unmatched += sign
   }
 
   get census(): Census {
@@ -135,7 +135,7 @@ class Tally {
       ready: this.#ready,
       fullyLabeled: this.#fullyLabeled,
       terminating: this.#terminating,
-      strays: this.#strays > 0,
+      hasUnmatched: this.#unmatched > 0,
     }
   }
 }
@@ -147,7 +147,7 @@ function factsOf(pod: Pod, { selector, template }: CensusLabels): number {
     (isPodActive(pod) ? ACTIVE : 0) |
     (isPodReady(pod) ? READY : 0) |
     (template.matches(labels) ? FULLY_LABELED : 0) |
-    (matches ? 0 : STRAY) |
+    (matches ? 0 : UNMATCHED) |
     (matches && isPodTerminating(pod) ? TERMINATING : 0)
   )
 }

@@ -121,7 +121,7 @@ async function podsOf<T extends Replicas>(
   const adoptable = pods.by(orphans, owner.metadata.namespace ?? "")
   const census = censuses.count(owner, pods, labels)
   const matches = (pod: Pod) => labels.selector.matches(pod.metadata.labels)
-  if (!census.strays && !adoptable.some(matches)) {
+  if (!census.hasUnmatched && !adoptable.some(matches)) {
     if ((owner.spec.minReadySeconds ?? 0) === 0)
       return { census, list: () => pods.controlledBy(owner).filter(isPodActive) }
     // Available pods are counted after the writes of this run, among those that the census counted.

@@ -106,34 +106,34 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
  * none.
  */
 function preferredPlaces(pod: Pod, nodes: NodeList, namespaceLabels: NamespaceLabels): TopologyCounts | undefined {
-  const own = wishesOf(pod)
-  const hasWishes = own.some(({ terms }) => !terms.isEmpty)
+  const own = preferredTermsOf(pod)
+  const hasPreferences = own.some(({ terms }) => !terms.isEmpty)
   const places = new TopologyCounts()
-  for (const info of hasWishes ? nodes.list : nodes.withAffinity) {
+  for (const info of hasPreferences ? nodes.list : nodes.withAffinity) {
     const labels = info.node.metadata.labels ?? {}
-    const addAll = (wishes: readonly Wishes[], of: Pod, about: Pod) => {
-      for (const { terms, factor } of wishes)
+    const addAll = (preferred: readonly PreferredTerms[], of: Pod, about: Pod) => {
+      for (const { terms, factor } of preferred)
         for (const { topologyKey, weight } of terms.matching(of, about, labels, namespaceLabels))
           places.add(topologyKey, labels[topologyKey], factor * weight)
     }
-    for (const other of hasWishes ? info.pods.values() : info.affinityPods) {
-      if (hasWishes) addAll(own, pod, other)
+    for (const other of hasPreferences ? info.pods.values() : info.affinityPods) {
+      if (hasPreferences) addAll(own, pod, other)
       const { affinity } = other.spec
       if (affinity === undefined) continue
       const required = TermSet.of(affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
-      addAll([...wishesOf(other), { terms: required, factor: HARD_WEIGHT }], other, pod)
+      addAll([...preferredTermsOf(other), { terms: required, factor: HARD_WEIGHT }], other, pod)
     }
   }
   return places.empty ? undefined : places
 }
 
 /** Terms whose weights are multiplied by `factor`. */
-interface Wishes {
+interface PreferredTerms {
   readonly terms: TermSet
   readonly factor: number
 }
 
-const wishesOf = ({ spec: { affinity } }: Pod): readonly Wishes[] => [
+const preferredTermsOf = ({ spec: { affinity } }: Pod): readonly PreferredTerms[] => [
   { terms: TermSet.of(affinity?.podAffinity?.preferredDuringSchedulingIgnoredDuringExecution), factor: 1 },
   { terms: TermSet.of(affinity?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution), factor: -1 },
 ]

@@ -199,10 +199,10 @@ describe("the stabilization windows of an autoscaler", () => {
     { title: "are five minutes by default for scaling down", past: [[9, 4]], now: 9, to: 1, usual: true, wants: 9 },
     { title: "end after five minutes by default", past: [[9, 6]], now: 9, to: 1, usual: true, wants: 1 },
   ])("$title", ({ past, now, to, up = 0, down = 0, usual, wants }) => {
-    const wish = { current: now, desired: to, least: 0, most: 1000, now: NOW }
+    const recommendation = { current: now, desired: to, least: 0, most: 1000, now: NOW }
     const { stabilizationWindowSeconds: _, ...unsaid } = rulesOf({})
     const rules = { up: rulesOf({ window: up }), down: usual === true ? unsaid : rulesOf({ window: down }) }
-    const { replicas, reason } = stabilizedByRules(pastOf(past), wish, rules)
+    const { replicas, reason } = stabilizedByRules(pastOf(past), recommendation, rules)
     expect([replicas, reason]).toEqual([wants, to >= now ? "ScaleUpStabilized" : "ScaleDownStabilized"])
   })
 })

@@ -26,7 +26,8 @@ interface Change {
 
 export const NO_HISTORY: History = { recommendations: [], scaleUps: [], scaleDowns: [] }
 
-export interface Wish {
+/** The number of replicas that the metrics recommend, and the bounds of the autoscaler. */
+export interface Recommendation {
   readonly current: number
   readonly desired: number
   readonly least: number
@@ -64,7 +65,10 @@ export function rememberChange(
 }
 
 /** Returns the highest recommendation of the last five minutes. Source: stabilizeRecommendation. */
-export function stabilized(history: History, { desired, now }: Wish): Limited & { readonly history: History } {
+export function stabilized(
+  history: History,
+  { desired, now }: Recommendation,
+): Limited & { readonly history: History } {
   const next = remember(history, desired, now, DOWNSCALE_WINDOW_MS)
   const replicas = largest(next.recommendations.map(({ replicas }) => replicas))
   return { replicas, ...STABILIZED_DOWN, history: next }
@@ -81,7 +85,7 @@ const STABILIZED_UP = {
 /** The same for an autoscaler with windows of its own. Source: stabilizeRecommendationWithBehaviors. */
 export function stabilizedByRules(
   history: History,
-  { current, desired, now }: Wish,
+  { current, desired, now }: Recommendation,
   { up, down }: { readonly up: HPAScalingRules; readonly down: HPAScalingRules },
 ): Limited & { readonly history: History } {
   const upWindow = (up.stabilizationWindowSeconds ?? 0) * 1000
@@ -118,7 +122,7 @@ const TOO_FAST_DOWN = {
 }
 
 /** Source: convertDesiredReplicasWithRules. */
-export function limited({ current, desired, least, most }: Wish): Limited {
+export function limited({ current, desired, least, most }: Recommendation): Limited {
   const fastest = Math.max(SCALE_UP_FACTOR * current, SCALE_UP_MINIMUM)
   if (desired < least) return { replicas: least, ...TOO_FEW }
   if (desired > Math.min(most, fastest))
@@ -129,7 +133,7 @@ export function limited({ current, desired, least, most }: Wish): Limited {
 /** Source: convertDesiredReplicasWithBehaviorRate. */
 export function limitedByRules(
   history: History,
-  { current, desired, least, most, now }: Wish,
+  { current, desired, least, most, now }: Recommendation,
   { up, down }: { readonly up: HPAScalingRules; readonly down: HPAScalingRules },
 ): Limited {
   if (desired > current) {

@@ -344,8 +344,8 @@ describe("the rules of an autoscaler", () => {
     },
   ])("$title", ({ now, to, bounds: [least, most], up = USUAL_UP, down = USUAL_DOWN, ups = [], downs = [], wants }) => {
     const history = { ...NO_HISTORY, scaleUps: changes(ups), scaleDowns: changes(downs) }
-    const wish = { current: now, desired: to, least, most, now: NOW }
-    const { replicas, reason } = limitedByRules(history, wish, { up: rulesOf(up), down: rulesOf(down) })
+    const recommendation = { current: now, desired: to, least, most, now: NOW }
+    const { replicas, reason } = limitedByRules(history, recommendation, { up: rulesOf(up), down: rulesOf(down) })
     expect(`${replicas} ${reason}`).toBe(wants)
   })
 })
