@@ -14,7 +14,7 @@ export type Data =
     }
 
 /** What is known of a name: nothing of the kind exists, or these records (none of the asked type may be among them). */
-export type Found = readonly Data[] | undefined
+export type Answer = readonly Data[] | undefined
 
 /** A group of endpoints of one Service: their addresses and the ports they share. */
 interface Endpoint {
@@ -60,7 +60,7 @@ export class Records {
     return name === this.#domain || name.endsWith(`.${this.#domain}`)
   }
 
-  find(name: string): Found {
+  find(name: string): Answer {
     if (name === this.#domain) return []
     const labels = name
       .slice(0, -this.#domain.length - 1)
@@ -76,7 +76,7 @@ export class Records {
   }
 
   /** Returns the name of an address: of a Service, or of an endpoint of a headless Service. */
-  reverse(ip: string): Found {
+  reverse(ip: string): Answer {
     const [service] = this.#services.by(byClusterIp, ip)
     if (service !== undefined)
       return this.#alone.run(service, () => [{ type: "PTR" as const, data: this.#nameOf(service) }])
@@ -93,12 +93,12 @@ export class Records {
   }
 
   /** The second argument has the labels before the namespace, nearest first: service, then host or _protocol, then _port. */
-  #ofService(namespace: string, [name = "", ...rest]: readonly string[]): Found {
+  #ofService(namespace: string, [name = "", ...rest]: readonly string[]): Answer {
     const service = this.#services.get(`${namespace}/${name}`)
     return service === undefined ? undefined : this.#alone.run(service, () => this.#find(service, rest))
   }
 
-  #find(service: Service, [first, second, ...more]: readonly string[]): Found {
+  #find(service: Service, [first, second, ...more]: readonly string[]): Answer {
     if (more.length > 0) return undefined
     if (service.spec.type === "ExternalName")
       return first === undefined
@@ -114,7 +114,7 @@ export class Records {
   }
 
   /** Without an endpoint the name does not exist, as with CoreDNS. */
-  #addressesOf(service: Service): Found {
+  #addressesOf(service: Service): Answer {
     const addresses = new Set(this.#endpointsOf(service).map(({ ip }) => ip))
     return addresses.size === 0 ? undefined : [...addresses].map(address)
   }
@@ -123,7 +123,7 @@ export class Records {
    * Returns the SRV records of a named port; `port` undefined stands for the protocol alone, which exists but has no
    * records.
    */
-  #ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Found {
+  #ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Answer {
     const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) =>
       (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
     if (port === undefined)
@@ -174,7 +174,7 @@ const dashed = (ip: string): string => ip.replaceAll(/[.:]/g, "-")
  * Returns the address in a name such as `10-42-0-7.default.pod.cluster.local`: 10.42.0.7, whether or not such a pod
  * exists. Source: CoreDNS kubernetes plugin, `pods insecure`.
  */
-function podAddress([label = "", ...more]: readonly string[]): Found {
+function podAddress([label = "", ...more]: readonly string[]): Answer {
   if (more.length > 0) return undefined
   if (/^\d{1,3}(-\d{1,3}){3}$/.test(label)) {
     const ip = label.replaceAll("-", ".")

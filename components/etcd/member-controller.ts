@@ -36,7 +36,7 @@ export const memberController = (members: Members) =>
       if (node === undefined) return
       const isOwn = name === members.nodeName
       if (node.metadata.deletionTimestamp === undefined)
-        return isOwn ? tell(node, members.memberName, client) : undefined
+        return isOwn ? markNode(node, members.memberName, client) : undefined
       if (!(node.metadata.finalizers ?? []).includes(MEMBER_FINALIZER)) return
       if (isOwn && !(await members.isAlone())) return
       const member = node.metadata.annotations?.[MEMBER_ANNOTATION]
@@ -49,11 +49,11 @@ export const memberController = (members: Members) =>
     },
   })
 
-function tell(node: Node, member: string, client: Client): Promise<void> | undefined {
+function markNode(node: Node, member: string, client: Client): Promise<void> | undefined {
   const { labels = {}, annotations = {}, finalizers = [] } = node.metadata
-  const isTold =
+  const isMarked =
     labels[ETCD_LABEL] === "true" && annotations[MEMBER_ANNOTATION] === member && finalizers.includes(MEMBER_FINALIZER)
-  if (isTold) return undefined
+  if (isMarked) return undefined
   return patchNode(
     node,
     {

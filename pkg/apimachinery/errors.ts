@@ -203,7 +203,7 @@ const MOST_CAUSES = 1000
 const MOST_TEXT = 256 * 1024
 
 /** Returns the first causes up to the limit; all of them unless there are very many or they are very long. */
-function told(causes: readonly Cause[]): readonly Cause[] {
+function limitedCauses(causes: readonly Cause[]): readonly Cause[] {
   let left = MOST_TEXT
   let count = 0
   while (count < Math.min(causes.length, MOST_CAUSES) && (count === 0 || left > 0)) {
@@ -222,7 +222,7 @@ export function invalid(
   name: string,
   found: readonly Cause[],
 ): ApiError {
-  const causes = found.length > 1 ? told(found) : found
+  const causes = found.length > 1 ? limitedCauses(found) : found
   const messages = [...new Set(causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)))]
   if (causes.length < found.length) messages.push(`and ${found.length - causes.length} more`)
   const text = messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`

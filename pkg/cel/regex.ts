@@ -28,14 +28,14 @@ export interface Pattern {
  */
 const MOST_WORK = 20_000_000
 
-interface Known {
+interface CompiledPattern {
   readonly pattern: Pattern | string
   /** In instructions: every evaluation counts it, and to work it out takes longer than most evaluations. */
   readonly size: number
   readonly weight: number
 }
 
-const known = new RecentByText<Known>({
+const known = new RecentByText<CompiledPattern>({
   entries: 1000,
   characters: MOST_COMPILED_CHARACTERS,
   weightOf: ({ weight }) => weight,

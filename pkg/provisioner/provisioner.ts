@@ -59,7 +59,7 @@ async function provision(
   const nodeName = annotations?.[SELECTED_NODE]
   if (storageClass.volumeBindingMode === "WaitForFirstConsumer" && nodeName === undefined) return
   const node = nodeName === undefined ? undefined : informers.of(Node).get(nodeName)
-  if (nodeName !== undefined && node === undefined) return letGoOf(nodeName, claim, { client, events })
+  if (nodeName !== undefined && node === undefined) return rescheduleProvisioning(nodeName, claim, { client, events })
   events.event(
     claim,
     "Normal",
@@ -113,7 +113,7 @@ async function provision(
  * Removes the claim's node, which is gone, so that the scheduler chooses another one for the pod. Source:
  * rescheduleProvisioning.
  */
-async function letGoOf(
+async function rescheduleProvisioning(
   nodeName: string,
   claim: PersistentVolumeClaim,
   { client, events }: Pick<ReconcileContext, "client" | "events">,

@@ -30,7 +30,7 @@ export class UnreachableServer extends Error {
 /** Idle connections per server; Go keeps two. */
 const MOST_IDLE_SOCKETS = 8
 
-interface KnownServer {
+interface ServerConnections {
   readonly spec: RemoteService["spec"]
   readonly proof: CertificatePair
   readonly agent: Agent
@@ -45,7 +45,7 @@ export class ExtensionConnections {
   readonly #objects: ObjectReader
   readonly #frontProxy: () => CertificatePair
   readonly #tracing: Tracing | undefined
-  readonly #known = new Map<string, KnownServer>()
+  readonly #known = new Map<string, ServerConnections>()
 
   /**
    * `frontProxy` returns the current certificate, which is renewed while the server runs. `tracing` tells the servers

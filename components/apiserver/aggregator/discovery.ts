@@ -31,7 +31,7 @@ export interface RemoteVersion {
   readonly freshness: "Current" | "Stale"
 }
 
-interface Known {
+interface LastResponse {
   readonly version: RemoteVersion
   /** When the server responded, in milliseconds of the monotonic clock; `of` is the APIService's spec at that time. */
   readonly at: number
@@ -61,7 +61,7 @@ export class RemoteDiscovery {
   readonly #ask: Ask
   readonly #clock: Clock
   /** By the name of the APIService. */
-  readonly #versions = new Map<string, Known>()
+  readonly #versions = new Map<string, LastResponse>()
   /** By `<namespace>/<name>:<port>` of the Service. */
   readonly #fetched = new Map<string, Fetched>()
   readonly #kinds: RemoteKinds

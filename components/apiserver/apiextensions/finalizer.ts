@@ -95,13 +95,13 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
   }
 
   async function clean(name: string): Promise<void> {
-    if (!(await told(name, IN_PROGRESS))) return
+    if (!(await writeCondition(name, IN_PROGRESS))) return
     const definition = current(name)
     if (definition === undefined) return
     const established = isEstablished(definition)
     if (established) await emptied(definition)
     if (stopped) return
-    await letGo(name, established ? COMPLETED : NEVER_ESTABLISHED)
+    await removeFinalizer(name, established ? COMPLETED : NEVER_ESTABLISHED)
   }
 
   /** Deletes all objects of a definition, namespace by namespace, and waits until the last one is gone. */
@@ -141,11 +141,11 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
   const offs = new Set<() => void>()
 
   /** Writes a condition. Returns false when the definition no longer exists. */
-  async function told(name: string, condition: typeof IN_PROGRESS): Promise<boolean> {
+  async function writeCondition(name: string, condition: typeof IN_PROGRESS): Promise<boolean> {
     return written(name, (definition) => withCondition(definition, condition, timestamp(clock)))
   }
 
-  async function letGo(name: string, condition: typeof IN_PROGRESS): Promise<void> {
+  async function removeFinalizer(name: string, condition: typeof IN_PROGRESS): Promise<void> {
     await written(name, (definition) => {
       const next = withCondition(definition, condition, timestamp(clock))
       const { finalizers = [], ...metadata } = next.metadata

@@ -107,7 +107,7 @@ export function createAuditLog(
         responseStatus:
           sender === undefined
             ? { metadata: {}, message: refusedEarly(exchange, failure), code }
-            : { metadata: {}, ...toldOf(failure), code },
+            : { metadata: {}, ...responseStatusOf(failure), code },
         requestReceivedTimestamp: notes.received,
         stageTimestamp: microTimestamp(clock),
         ...(annotations === undefined ? {} : { annotations }),
@@ -181,7 +181,7 @@ function attempted({ req: { headers } }: Audited): string {
 }
 
 /** The fields of a Status that an event shows. Source: apiserver pkg/audit/request.go LogResponseObject. */
-const toldOf = (failure: Status | undefined) =>
+const responseStatusOf = (failure: Status | undefined) =>
   failure && { status: failure.status, message: failure.message, reason: failure.reason, details: failure.details }
 
 const plain = ({ name, uid, groups, extra }: UserInfo) => ({ username: name, uid, groups, extra })

@@ -11,7 +11,7 @@ const PLACE = 4
 /** Names of resources and groups are DNS names. Longer names are no kind, and would only fill the cache. */
 const LONGEST_NAME = 253
 
-interface Known<R> {
+interface CachedRules<R> {
   readonly group: string
   readonly subresource: string | undefined
   readonly rules: readonly R[]
@@ -26,7 +26,7 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
    * Cached rules by verb, then by resource. Every request looks rules up, so the lookup does not build a key of all
    * four parts.
    */
-  readonly #byVerb = new Map<string, Map<string, Known<R>[]>>()
+  readonly #byVerb = new Map<string, Map<string, CachedRules<R>[]>>()
   readonly #grown: ((characters: number) => void) | undefined
   #kept = 0
   /** What the cache takes, in characters of two bytes. */
@@ -57,7 +57,7 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
     return rules
   }
 
-  #keep(verb: string, resource: string, known: Known<R>): void {
+  #keep(verb: string, resource: string, known: CachedRules<R>): void {
     const { group, subresource = "", rules } = known
     const texts = verb.length + resource.length + group.length + subresource.length
     const taken = ENTRY + texts + PLACE * rules.length
@@ -69,7 +69,7 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
     this.#taken += taken
     this.#grown?.(taken)
     let byResource = this.#byVerb.get(verb)
-    if (byResource === undefined) this.#byVerb.set(verb, (byResource = new Map<string, Known<R>[]>()))
+    if (byResource === undefined) this.#byVerb.set(verb, (byResource = new Map<string, CachedRules<R>[]>()))
     const list = byResource.get(resource)
     if (list === undefined) byResource.set(resource, [known])
     else list.push(known)

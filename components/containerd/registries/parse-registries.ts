@@ -85,7 +85,7 @@ export function parseRegistries(text: string, path: string): Registries {
   const fault = document.errors[0]
   if (fault !== undefined) throw new Error(`${path} is not YAML: ${fault.message.split("\n")[0]!.replace(/:$/, "")}`)
   const read = schema.safeParse(document.toJS() ?? {})
-  if (!read.success) throw new Error(`invalid ${path}: ${told(read.error.issues[0]!)}`)
+  if (!read.success) throw new Error(`invalid ${path}: ${issueText(read.error.issues[0]!)}`)
   const { mirrors, configs } = read.data
   return {
     mirrors: mapped(mirrors, (mirror) => ({ endpoint: mirror?.endpoint ?? [], rewrite: mirror?.rewrite ?? {} })),
@@ -96,7 +96,7 @@ export function parseRegistries(text: string, path: string): Registries {
 const mapped = <T, U>(from: Readonly<Record<string, T>> | null | undefined, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(from ?? {}).map(([name, value]) => [name, map(value)]))
 
-function told({ path, message }: z.core.$ZodIssue): string {
+function issueText({ path, message }: z.core.$ZodIssue): string {
   const field = path
     .map((part, i) =>
       typeof part === "number"

@@ -21,7 +21,7 @@ interface Kept {
   readonly ttl: number
 }
 
-export interface Found {
+export interface CachedAnswer {
   readonly message: Buffer
   /** Seconds to subtract from the times to live in the message. */
   readonly age: number
@@ -49,7 +49,7 @@ export class AnswerCache {
     return this.#tables[kind].kept.size
   }
 
-  find(key: string): (Found & { readonly kind: Kind }) | undefined {
+  find(key: string): (CachedAnswer & { readonly kind: Kind }) | undefined {
     for (const kind of ["success", "denial"] as const) {
       const kept = this.#tables[kind].kept.get(key)
       if (kept === undefined) continue

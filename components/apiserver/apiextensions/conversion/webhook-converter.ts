@@ -63,7 +63,7 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
     }
     let failure: ConversionFailureType = "conversion_webhook_call_failure"
     try {
-      const answer = await told(first, () =>
+      const answer = await withFailureMessage(first, () =>
         traced(tracing, "Call conversion webhook", () => caller.call(config, review, TIMEOUT_MS), {
           "custom-resource-definition": definition.metadata.name,
           "desired-api-version": apiVersion,
@@ -71,7 +71,7 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
         }),
       )
       failure = "conversion_webhook_malformed_response_failure"
-      const sent = await told(first, () => convertedObjects(answer, review))
+      const sent = await withFailureMessage(first, () => convertedObjects(answer, review))
       failure = "conversion_webhook_partial_response_failure"
       if (sent.length !== objects.length)
         throw conversionFailure(
@@ -125,7 +125,7 @@ function partOf(objects: readonly KubeObject[], from: number): readonly KubeObje
 }
 
 /** @throws ApiError with the message that the conversion of `first` failed */
-async function told<T>(first: KubeObject, ask: () => T | Promise<T>): Promise<T> {
+async function withFailureMessage<T>(first: KubeObject, ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (err) {

@@ -51,11 +51,11 @@ export const ENSURED: readonly EnsuredObject[] = [
 export function revised<T extends FlowObject>(stored: T, { object, mandatory }: EnsuredObject): T {
   const updates = mandatory || isUpdated(stored)
   const { metadata } = stored
-  const isTold = parsed(metadata.annotations?.[AUTOUPDATE]) === updates
+  const isAnnotated = parsed(metadata.annotations?.[AUTOUPDATE]) === updates
   const spec = updates ? wantedSpec(stored, object.spec, mandatory) : stored.spec
   const isSpecRight = deepEqual(spec, stored.spec)
-  if (isTold && isSpecRight) return stored
-  const annotations = isTold ? metadata.annotations : { ...metadata.annotations, [AUTOUPDATE]: String(updates) }
+  if (isAnnotated && isSpecRight) return stored
+  const annotations = isAnnotated ? metadata.annotations : { ...metadata.annotations, [AUTOUPDATE]: String(updates) }
   const generation = isSpecRight ? metadata.generation : (metadata.generation ?? 0) + 1
   return { ...stored, metadata: { ...metadata, annotations, generation }, spec }
 }

@@ -1,6 +1,6 @@
 import type { DnsConfig } from "../../../../pkg/cri/sandbox.ts"
 import type { Listers } from "../../../../pkg/client/informer.ts"
-import { Records, type Found } from "../../../dns/records.ts"
+import { Records, type Answer } from "../../../dns/records.ts"
 import { CLUSTER_DOMAIN } from "./network.ts"
 
 /** The answers of a DNS server. */
@@ -48,5 +48,5 @@ async function ask(name: string, { known, outside }: NameServer): Promise<readon
   return records.owns(target) ? addressesIn(records.find(target)) : outside(target)
 }
 
-const addressesIn = (found: Found): readonly string[] =>
+const addressesIn = (found: Answer): readonly string[] =>
   (found ?? []).flatMap((record) => (record.type === "A" || record.type === "AAAA" ? [record.data] : []))

@@ -104,27 +104,27 @@ export function serviceHooks({
       const held = old === undefined || old.spec.type === "ExternalName" ? 0 : (old.spec.ipFamilies ?? []).length
       // Addresses never change: validation refuses others. Only a second one may come, or go.
       if (held >= ipFamilies.length || old?.spec.clusterIP === "None") return spec
-      const wishes = ipFamilies.map((_, i) => asked[i] ?? "")
+      const requested = ipFamilies.map((_, i) => asked[i] ?? "")
       const clusterIPs = ipFamilies.map((family, i) =>
-        i < held ? wishes[i]! : addressFor(family as Family, wishes[i]!, wishes),
+        i < held ? requested[i]! : addressFor(family as Family, requested[i]!, requested),
       )
       return { ...spec, clusterIP: clusterIPs[0]!, clusterIPs }
     }
 
-    /** Reserves the address `wish`, or any when it is empty. `wishes` is what a message shows. */
-    function addressFor(family: Family, wish: string, wishes: readonly string[]): string {
-      const ip = wish === "" ? addresses.draw(family) : wish
+    /** Reserves the address `wanted`, or any when it is empty. `requested` is what a message shows. */
+    function addressFor(family: Family, wanted: string, requested: readonly string[]): string {
+      const ip = wanted === "" ? addresses.draw(family) : wanted
       if (ip === undefined)
         throw new ApiError(
           "InternalError",
           `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`,
         )
-      const refusal = wish === "" ? undefined : addresses.take(wish, dryRun)
+      const refusal = wanted === "" ? undefined : addresses.take(wanted, dryRun)
       if (refusal !== undefined)
         throw invalid(Service, name, [
-          invalidValue("spec.clusterIPs", wishes, `failed to allocate IP ${ip}: ${refusal}`),
+          invalidValue("spec.clusterIPs", requested, `failed to allocate IP ${ip}: ${refusal}`),
         ])
-      if (wish === "" || !dryRun) settled.push(() => addresses.release(ip))
+      if (wanted === "" || !dryRun) settled.push(() => addresses.release(ip))
       return ip
     }
 
@@ -153,9 +153,9 @@ export function serviceHooks({
       })
       /** Returns the node port that a later port of the same number names: two protocols share it. */
       function requestedFor(number: number, i: number): number | undefined {
-        const wish = old === undefined && spec.ports?.find(({ port, nodePort }) => port === number && nodePort)
-        if (!wish) return undefined
-        return takePort(wish.nodePort!, at("spec.ports", i, "nodePort"))
+        const named = old === undefined && spec.ports?.find(({ port, nodePort }) => port === number && nodePort)
+        if (!named) return undefined
+        return takePort(named.nodePort!, at("spec.ports", i, "nodePort"))
       }
       const health = !healthWanted
         ? undefined

@@ -109,19 +109,19 @@ function affinityWarnings({ nodeAffinity, ...others }: Affinity, path: string): 
   const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const needed = `${path}.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
   for (const [i, term] of terms.entries()) pushAll(warnings, termWarnings(`${needed}[${i}]`, term, false))
-  const wishes = nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
-  const wished = `${path}.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`
-  for (const [i, { preference }] of wishes.entries())
-    pushAll(warnings, termWarnings(`${wished}[${i}].preference`, preference, true))
+  const preferredTerms = nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+  const preferredPath = `${path}.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`
+  for (const [i, { preference }] of preferredTerms.entries())
+    pushAll(warnings, termWarnings(`${preferredPath}[${i}].preference`, preference, true))
   for (const kind of ["podAffinity", "podAntiAffinity"] as const) {
     const { requiredDuringSchedulingIgnoredDuringExecution: rules = [] } = others[kind] ?? {}
-    const { preferredDuringSchedulingIgnoredDuringExecution: hopes = [] } = others[kind] ?? {}
+    const { preferredDuringSchedulingIgnoredDuringExecution: preferred = [] } = others[kind] ?? {}
     for (const [i, { labelSelector }] of rules.entries())
       if (labelSelector === undefined)
         warnings.push(
           `${path}.${kind}.requiredDuringSchedulingIgnoredDuringExecution[${i}].labelSelector: ${NULL_SELECTOR}`,
         )
-    for (const [i, { podAffinityTerm }] of hopes.entries())
+    for (const [i, { podAffinityTerm }] of preferred.entries())
       if (podAffinityTerm.labelSelector === undefined)
         warnings.push(
           `${path}.${kind}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ` +

@@ -18,8 +18,8 @@ type Texts = Readonly<Record<string, string>>
 
 /** Returns the resources that count of a container. */
 export function inForce({ status }: Pod, { name, resources }: Container, kind: Kind): Texts {
-  const told = byName(status.containerStatuses, name) ?? byName(status.initContainerStatuses, name)
-  return largest(status, { wanted: resources[kind], told, kind })
+  const reported = byName(status.containerStatuses, name) ?? byName(status.initContainerStatuses, name)
+  return largest(status, { wanted: resources[kind], reported, kind })
 }
 
 /** Whether the resources that the pod has may not be those of its spec. */
@@ -37,7 +37,7 @@ export function specInForce(pod: Pod): Pod["spec"] {
     resources: { ...container.resources, requests: inForce(pod, container, "requests") },
   })
   const { initContainers, resources } = spec
-  const requests = largest(status, { wanted: resources?.requests, told: status, kind: "requests" })
+  const requests = largest(status, { wanted: resources?.requests, reported: status, kind: "requests" })
   return {
     ...spec,
     containers: spec.containers.map(of),
@@ -58,18 +58,18 @@ export function specInForce(pod: Pod): Pod["spec"] {
 const keep = (from: Texts, names: Texts): Texts =>
   Object.fromEntries(Object.keys(names).map((name) => [name, from[name] ?? names[name]!]))
 
-interface Told {
+interface ResizableResources {
   readonly wanted: Texts | undefined
-  readonly told: Pick<ContainerStatus, "resources" | "allocatedResources"> | undefined
+  readonly reported: Pick<ContainerStatus, "resources" | "allocatedResources"> | undefined
   readonly kind: Kind
 }
 
-function largest({ conditions = [] }: Pod["status"], { wanted = {}, told, kind }: Told): Texts {
-  if (told?.resources === undefined) return wanted
+function largest({ conditions = [] }: Pod["status"], { wanted = {}, reported, kind }: ResizableResources): Texts {
+  if (reported?.resources === undefined) return wanted
   const isInfeasible = conditions.some(
     (one) => one.type === RESIZE_CONDITIONS.pending && one.status === "True" && one.reason === "Infeasible",
   )
-  const had = [told.resources[kind] ?? {}, ...(kind === "requests" ? [told.allocatedResources ?? {}] : [])]
+  const had = [reported.resources[kind] ?? {}, ...(kind === "requests" ? [reported.allocatedResources ?? {}] : [])]
   const found: Record<string, string> = {}
   for (const texts of isInfeasible ? had : [wanted, ...had])
     for (const [resource, text] of Object.entries(texts))
