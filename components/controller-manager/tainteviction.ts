@@ -8,20 +8,22 @@ import { tolerates } from "../../pkg/api/core/v1/node/taints.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
-/** Since when a pod is on a node with taints that it does not tolerate for good, in milliseconds since the epoch. */
-interface Waiting {
-  readonly uid: string | undefined
-  readonly since: number
+/** A pod that is to be deleted. */
+interface Scheduled {
+  readonly pod: Pod
+  /** In milliseconds since the epoch. */
+  readonly due: number
+  /** Whether it was to stay for some time. */
+  readonly isTimed: boolean
 }
 
 /**
  * Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer tolerate. Source:
- * pkg/controller/tainteviction. The time that a pod may stay begins when a taint was added, if the taint has that time,
- * or else when it was first seen; a taint that is removed in time has no effect. What was seen is kept in memory while
- * the pod waits.
+ * pkg/controller/tainteviction. The time that a pod may stay begins when its node is first seen with such a taint, and
+ * is kept until all taints are gone or tolerated for good: a taint that takes the place of another changes nothing.
  */
 export function taintEvictionController(): Controller<Pod> {
-  const waiting = new Map<string, Waiting>()
+  const scheduled = new Map<string, Scheduled>()
   return defineController<Pod>({
     name: "taint-eviction-controller",
     reconciles: Pod,
@@ -42,20 +44,26 @@ export function taintEvictionController(): Controller<Pod> {
     async reconcile(key, context) {
       const { informers, clock } = context
       const pod = informers.of(Pod).get(key)
-      const before = waiting.get(key)
-      waiting.delete(key)
-      if (pod?.spec.nodeName === undefined || pod.spec.nodeName === "" || pod.metadata.deletionTimestamp !== undefined)
-        return
+      const known = scheduled.get(key)
+      const before = known !== undefined && known.pod.metadata.uid === pod?.metadata.uid ? known : undefined
+      const cancel = (one: Scheduled | undefined): void => {
+        scheduled.delete(key)
+        if (one?.isTimed === true) tell(one.pod, "Cancelling deletion of", context)
+      }
+      if (known !== before) cancel(known)
+      if (pod?.spec.nodeName === undefined || pod.spec.nodeName === "") return
+      if (pod.metadata.deletionTimestamp !== undefined) return void scheduled.delete(key)
       const node = informers.of(Node).get(pod.spec.nodeName)
-      const taints = node === undefined ? [] : noExecute(node)
-      if (taints.length === 0) return
-      const { uid } = pod.metadata
-      const since = before !== undefined && before.uid === uid ? before.since : clock.now()
-      const due = evictionTime(pod, taints, since)
-      if (due === undefined) return
-      waiting.set(key, { uid, since })
-      if (due > clock.now()) return { requeueAfter: due - clock.now() }
+      const stays = node === undefined ? Infinity : staysFor(pod, noExecute(node))
+      if (stays === Infinity) return cancel(before)
+      const now = clock.now()
+      if (stays === undefined) cancel(before)
+      const isTimed = stays !== undefined
+      const due = isTimed ? (before?.due ?? now + stays) : now
+      scheduled.set(key, { pod, due, isTimed })
+      if (due > now) return { requeueAfter: due - now }
       await evict(pod, context)
+      scheduled.delete(key)
     },
   })
 }
@@ -64,31 +72,27 @@ const noExecute = (node: Node): readonly Taint[] =>
   (node.spec.taints ?? []).filter(({ effect }) => effect === "NoExecute")
 
 /**
- * Returns when the pod must be deleted, in milliseconds since the epoch; undefined when it may stay. For taints without
- * the time of their addition, `seen` is used.
+ * Returns for how many milliseconds the pod may stay, Infinity for ever; undefined when it does not tolerate a taint.
+ * For each taint the first toleration counts. Source: getMinTolerationTime, GetMatchingTolerations.
  */
-function evictionTime(pod: Pod, taints: readonly Taint[], seen: number): number | undefined {
-  let due: number | undefined
+function staysFor(pod: Pod, taints: readonly Taint[]): number | undefined {
+  let stays = Infinity
   for (const taint of taints) {
-    const tolerations = (pod.spec.tolerations ?? []).filter((toleration) => tolerates(toleration, taint))
-    if (tolerations.length === 0) return seen
-    const since = taint.timeAdded === undefined ? seen : Date.parse(taint.timeAdded)
-    for (const { tolerationSeconds } of tolerations) {
-      if (tolerationSeconds === undefined) continue
-      const until = since + Math.max(0, tolerationSeconds) * 1000
-      due = due === undefined ? until : Math.min(due, until)
-    }
+    const toleration = pod.spec.tolerations?.find((one) => tolerates(one, taint))
+    if (toleration === undefined) return undefined
+    const { tolerationSeconds } = toleration
+    if (tolerationSeconds !== undefined) stays = Math.min(stays, Math.max(0, tolerationSeconds) * 1000)
   }
-  return due
+  return stays
 }
 
-async function evict(pod: Pod, { client, clock, events }: ReconcileContext): Promise<void> {
-  events.event(
-    pod,
-    "Normal",
-    "TaintManagerEviction",
-    `Marking for deletion Pod ${pod.metadata.namespace}/${pod.metadata.name}`,
-  )
+function tell(pod: Pod, what: string, { events }: Pick<ReconcileContext, "events">): void {
+  events.event(pod, "Normal", "TaintManagerEviction", `${what} Pod ${pod.metadata.namespace}/${pod.metadata.name}`)
+}
+
+async function evict(pod: Pod, context: ReconcileContext): Promise<void> {
+  const { client, clock } = context
+  tell(pod, "Marking for deletion", context)
   const disruption = {
     type: "DisruptionTarget",
     ...observed(pod),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -109,6 +110,93 @@ describe("NoExecute taints", () => {
     await cluster.advance(31_000)
     expect(await left()).toEqual(["never"])
   })
+
+  /** A node with a pod that tolerates two taints for 100 s each. */
+  async function tolerant() {
+    const cluster = await startCluster({ nodes: 1 })
+    const { client } = cluster
+    const tolerations = ["a", "b"].map((key) => ({
+      key,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 100,
+    }))
+    return {
+      cluster,
+      create: () => client.create(Pod, bound("web", { tolerations })),
+      taint: (keys: readonly string[], timeAdded = cluster.now.toISOString()) => {
+        const taints = keys.map((key) => ({ key, effect: "NoExecute", timeAdded }))
+        return client.patch(Node, { name: "node-0" }, { type: "merge", body: { spec: { taints } } })
+      },
+      isLeft: async () => (await cluster.list(Pod, { namespace: "default" })).length > 0,
+      told: async () =>
+        (await cluster.list(Event, { namespace: "default" }))
+          .filter(({ reason }) => reason === "TaintManagerEviction")
+          .map(({ message }) => message),
+      [Symbol.asyncDispose]: () => cluster.stop(),
+    }
+  }
+
+  test("do not begin the time of a pod anew when one takes the place of another", async () => {
+    // given
+    await using on = await tolerant()
+    await on.create()
+    await on.cluster.settle()
+    await on.taint(["a"])
+    await on.cluster.advance("60s")
+    // when
+    await on.taint(["b"])
+    await on.cluster.advance("39s")
+    expect(await on.isLeft()).toBe(true)
+    await on.cluster.advance("3s")
+    // then
+    expect(await on.isLeft()).toBe(false)
+    expect(await on.told()).toEqual(["Marking for deletion Pod default/web"])
+  })
+
+  test("leave a pod its time that comes to a node which has had them for long", async () => {
+    await using on = await tolerant()
+    await on.taint(["a"], new Date(on.cluster.now.getTime() - 3_600_000).toISOString())
+    await on.create()
+    await on.cluster.advance("99s")
+    expect(await on.isLeft()).toBe(true)
+    await on.cluster.advance("3s")
+    expect(await on.isLeft()).toBe(false)
+  })
+
+  test("that go in time leave the pod, which is told by an Event", async () => {
+    await using on = await tolerant()
+    await on.create()
+    await on.cluster.settle()
+    await on.taint(["a"])
+    await on.cluster.advance("60s")
+    await on.taint([])
+    await on.cluster.advance("5m")
+    expect(await on.isLeft()).toBe(true)
+    expect(await on.told()).toEqual(["Cancelling deletion of Pod default/web"])
+  })
+})
+
+test("a node that comes or goes is told by an Event, as is each after a start of the controller", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: 1 })
+  const told = async () =>
+    (await cluster.list(Event, { namespace: "default" }))
+      .filter(({ source }) => source?.component === "node-controller")
+      .map(({ reason, message, involvedObject }) => [involvedObject.name, reason, message])
+  await cluster.settle()
+  const registered = ["node-0", "RegisteredNode", "Node node-0 event: Registered Node node-0 in Controller"]
+  expect(await told()).toEqual([registered])
+  // when
+  await cluster.client.create(Node, { metadata: { name: "other" } })
+  await cluster.settle()
+  await cluster.client.delete(Node, { name: "other" })
+  await cluster.settle()
+  // then
+  expect((await told()).filter(([name]) => name === "other")).toEqual([
+    ["other", "RegisteredNode", "Node other event: Registered Node other in Controller"],
+    ["other", "RemovingNode", "Node other event: Removing Node other from Controller"],
+  ])
 })
 
 describe("pods without a node", () => {

@@ -37,6 +37,8 @@ export const nodeLifecycleController = (
   /** When the controller started: an old heartbeat at that time says nothing about the node. */
   let listeningSince = 0
   const zones = new Zones(eviction, metrics)
+  /** The nodes that this controller has seen, as they were then. */
+  const registered = new Map<string, Node>()
   /** When the first pass was, and when the next one is due; on the monotonic clock. */
   let began = 0
   let passDue: number | undefined
@@ -57,6 +59,20 @@ export const nodeLifecycleController = (
     for (const node of spared) enqueue(node)
   }
 
+  /** Tells of a node that comes or goes. After a start all are new, as upstream. */
+  function register(name: string, node: Node | undefined, { events }: ReconcileContext): void {
+    const known = registered.get(name)
+    const tell = (about: Node, reason: string, what: string) =>
+      events.event(about, "Normal", reason, `Node ${name} event: ${what}`)
+    if (known !== undefined && known.metadata.uid !== node?.metadata.uid) {
+      registered.delete(name)
+      tell(known, "RemovingNode", `Removing Node ${name} from Controller`)
+    }
+    if (node === undefined || registered.has(name)) return
+    registered.set(name, node)
+    tell(node, "RegisteredNode", `Registered Node ${name} in Controller`)
+  }
+
   /** Judges the zones if that is due, and has the nodes tainted whose turn it is. */
   function taintNext(context: ReconcileContext): { readonly requeueAfter: number } | undefined {
     const now = context.clock.monotonic()
@@ -73,6 +89,7 @@ export const nodeLifecycleController = (
     workers: 8, // Source: UpdateWorkerSize
     start(context, add) {
       listeningSince = context.clock.now()
+      registered.clear()
       began = context.clock.monotonic()
       enqueue = add
       judge(context, began)
@@ -93,6 +110,7 @@ export const nodeLifecycleController = (
       if (key === ZONES) return taintNext(context)
       const { informers, client, clock } = context
       const node = informers.of(Node).get(key)
+      register(key, node, context)
       const changed = node === undefined ? zones.knows(key) : zones.notes(node)
       if (changed) judgeSoon(clock.monotonic())
       else if (zones.due !== undefined) enqueue(ZONES, zones.due - clock.monotonic())
