@@ -217,6 +217,54 @@ describe("a webhook over HTTPS", () => {
     expect(limits).toEqual(Array.from({ length: 11 }, (_, i) => 29_000 - 1000 * i))
   })
 
+  test.each([
+    { title: "429 and Retry-After", code: 429, after: "0", times: 2 },
+    { title: "503 and Retry-After", code: 503, after: "0", times: 2 },
+    { title: "500 and Retry-After", code: 500, after: "0", times: 2 },
+    { title: "503", code: 503, after: undefined, times: 1 },
+    { title: "404 and Retry-After", code: 404, after: "0", times: 1 },
+    { title: "503 and a date", code: 503, after: "Wed, 21 Oct 2037 07:28:00 GMT", times: 1 },
+  ])("that answers with $title is called $times times", async ({ code, after, times }) => {
+    asked.length = 0
+    reply = (review) =>
+      asked.length === 1
+        ? { code, body: "", ...(after === undefined ? {} : { headers: { "retry-after": after } }) }
+        : { body: allowed(review) }
+    expect((await createWith({ url: urlOf(), caBundle: CA_BUNDLE })).code).toBe(times === 2 ? 201 : 500)
+    expect(asked).toHaveLength(times)
+  })
+
+  test("that always asks to wait is called eleven times, and fails with its last answer", async () => {
+    asked.length = 0
+    reply = () => ({ code: 503, body: "", headers: { "retry-after": "0" } })
+    const answer = await createWith({ url: urlOf(), caBundle: CA_BUNDLE })
+    expect(messageOf(answer)).toContain("the server is currently unable to handle the request")
+    expect(asked).toHaveLength(11)
+  })
+
+  test("that asks to wait is called again after that time, and not beyond the time limit of the call", async () => {
+    // given a clock of which every second timer, which is that of a wait, runs at once
+    let now = 0
+    const timers: number[] = []
+    const clock = {
+      monotonic: () => now,
+      setTimeout(run: () => void, ms: number) {
+        if (timers.push(ms) % 2 === 0) {
+          now += ms
+          queueMicrotask(run)
+        }
+        return { cancel: () => undefined }
+      },
+    }
+    const { call } = httpsCaller({ objects: {} as Objects, clock: clock as unknown as Clock })
+    reply = () => ({ code: 503, body: "", headers: { "retry-after": timers.length === 1 ? "5" : "7" } })
+    // when
+    const called = call({ url: urlOf(), caBundle: CA_BUNDLE }, {} as Review, 8000)
+    // then
+    await expect(called).rejects.toThrow(`Post "${urlOf()}?timeout=8s": context deadline exceeded`)
+    expect(timers).toEqual([8000, 5000, 3000, 3000])
+  })
+
   test("that answers with a redirect to nowhere fails with that status", async () => {
     reply = () => ({ code: 307, body: "" })
     expect(messageOf(await createWith({ url: urlOf(), caBundle: CA_BUNDLE }))).toContain("status code 307")

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import { request as httpsRequest, type Agent, type RequestOptions } from "node:https"
 import { isIP } from "node:net"
-import type { Clock } from "../../../pkg/clock/clock.ts"
+import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { serviceAddress, type ServiceAddress } from "../proxy/service-address.ts"
@@ -16,6 +16,8 @@ import { failedHop, failedPost, WebhookCallError, webhookUrl, type WebhookCaller
 
 /** The response limit for small requests, as upstream's client has it. */
 const LEAST_BOUND_BYTES = 3 * 1024 * 1024
+/** How often a call is repeated that gets a response with Retry-After. Source: client-go rest/request.go. */
+const MOST_RETRIES = 10
 /** Converted objects may be larger than the objects sent, so the limit grows with the request. */
 const mostAnswerBytes = (sent: number): number => Math.max(LEAST_BOUND_BYTES, sent * 4)
 
@@ -29,7 +31,8 @@ export interface HttpsCallerOptions {
 /**
  * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own connections, so that a
  * slow webhook delays only its own callers. A Service is reached at its cluster IP. Redirects are followed, with the
- * same trust and the same time limit. Source: apiserver pkg/util/webhook/client.go.
+ * same trust and the same time limit. A webhook that answers with 429 or 5xx and asks by Retry-After to wait is called
+ * again, within the time limit. Source: apiserver pkg/util/webhook/client.go; client-go rest/with_retry.go.
  */
 export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): WebhookCaller {
   const agents = new Agents()
@@ -75,17 +78,27 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
       }
 
       const place = { host: first.url.host, caBundle }
-      const answered = await agents.use(place, async (agent) => {
-        let hop = first
-        for (let redirects = 0; ; redirects++) {
-          const answer = await send(hop, agent)
-          const next = nextHop(answer, hop)
-          if (next === undefined) return answer
-          if (redirects === MOST_REDIRECTS)
-            throw failedHop(hop.method, answer.location ?? "", `stopped after ${MOST_REDIRECTS} redirects`)
-          hop = next
-        }
-      })
+      const attempt = () =>
+        agents.use(place, async (agent) => {
+          let hop = first
+          for (let redirects = 0; ; redirects++) {
+            const answer = await send(hop, agent)
+            const next = nextHop(answer, hop)
+            if (next === undefined) return answer
+            if (redirects === MOST_REDIRECTS)
+              throw failedHop(hop.method, answer.location ?? "", `stopped after ${MOST_REDIRECTS} redirects`)
+            hop = next
+          }
+        })
+      let answered = await attempt()
+      for (let retries = 0; retries < MOST_RETRIES; retries++) {
+        const waitMs = retryAfter(answered)
+        if (waitMs === undefined) break
+        const left = until - clock.monotonic()
+        if (waitMs > 0) await sleep(clock, Math.max(0, Math.min(waitMs, left)))
+        if (waitMs >= left) throw failedPost(config, timeoutMs, "context deadline exceeded")
+        answered = await attempt()
+      }
       const { code } = answered
       if (code < 200 || code > 206) throw new WebhookCallError(meaningOf(code, answered), code)
       if (answered.answer === "")
@@ -93,6 +106,11 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
       return reviewIn(answered.answer)
     },
   }
+}
+
+/** Returns for how many milliseconds a webhook asks to wait; undefined when the call is not repeated. */
+function retryAfter({ code, retryAfter: text = "" }: Answered): number | undefined {
+  return (code === 429 || code >= 500) && /^[+-]?\d+$/.test(text) ? Number(text) * 1000 : undefined
 }
 
 /** Returns where a response sends the call; undefined when it is the answer. @throws WebhookCallError */
@@ -140,6 +158,7 @@ interface Answered {
   readonly type: string
   /** Where a redirect leads. */
   readonly location: string | undefined
+  readonly retryAfter: string | undefined
 }
 
 interface Posting {
@@ -181,6 +200,7 @@ function exchange(
           answer: Buffer.concat(parts).toString(),
           type: incoming.headers["content-type"] ?? "text/plain",
           location: incoming.headers.location,
+          retryAfter: incoming.headers["retry-after"],
         })
       })
     })
