@@ -45,6 +45,11 @@ export interface ApiServerConfig {
   /** The file for the administrator's kubeconfig. */
   readonly kubeconfig?: { readonly path: string; readonly mode: number }
   readonly auditLog?: AuditLogOptions
+  /**
+   * Whether requests without credentials are those of system:anonymous, on all paths or on none, as upstream's
+   * --anonymous-auth says; by default on those of health and version only.
+   */
+  readonly anonymous?: boolean
   /** Connections to the kubelets, for logs, exec and the like. */
   readonly nodes: NodeConnectors
   /**

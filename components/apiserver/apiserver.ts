@@ -172,7 +172,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const issuers = config.issuers ?? [DEFAULT_ISSUER]
     const [issuer = DEFAULT_ISSUER] = issuers
     const objects = new Objects(storage)
+    const { anonymous } = config
     const authenticator = createAuthenticator({
+      ...(anonymous === undefined ? {} : { mayBeAnonymous: () => anonymous }),
       expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
       meaningOf: certificateMeaning(opened, () => clock.now()),
       isMember: nodeMembers({ objects, now: () => clock.now() }),

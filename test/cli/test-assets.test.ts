@@ -181,7 +181,11 @@ describe("etcd and kube-apiserver of the folder", () => {
     let server = await startServer()
     // then anonymous may look at the health, and nothing else
     expect((await ask(port, "GET", "/readyz")).code).toBe(200)
-    expect((await ask(port, "GET", PODS)).code).toBe(401)
+    const refused = await ask(port, "GET", PODS)
+    expect([refused.code, refused.body]).toEqual([
+      403,
+      expect.stringContaining('User \\"system:anonymous\\" cannot list resource \\"pods\\"'),
+    ])
     // and a certificate of the suite is its user, with that user's rights
     expect((await ask(port, "POST", PODS, pod, admin)).code).toBe(201)
     expect(JSON.parse((await ask(port, "GET", PODS, undefined, client("jane", []))).body)).toMatchObject({

@@ -89,6 +89,7 @@ export const apiServerFlags = {
     path: true,
     defaultText: "a new one",
   }),
+  "anonymous-auth": boolean("Take requests without credentials for those of system:anonymous", {}, true),
   "authorization-mode": list(authorizer, "Node and RBAC, which are always both on", { placeholder: "MODE" }),
   "disable-admission-plugins": list(notEmpty, "Admission plugins that are off", { placeholder: "NAME" }),
   "enable-admission-plugins": list(presentPlugin, "Admission plugins that must be there; all of k3ts are on", {

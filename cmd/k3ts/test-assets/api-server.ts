@@ -59,6 +59,7 @@ const configOf = (flags: ApiServerFlags): ApiServerConfig => ({
   ...(flags["advertise-address"] === undefined ? {} : { advertiseAddress: flags["advertise-address"] }),
   serviceCidrs: flags["service-cluster-ip-range"],
   nodePorts: flags["service-node-port-range"],
+  anonymous: flags["anonymous-auth"],
   clusterDomain: "cluster.local",
   nodes: new NodeConnectors(),
   files: servingFilesOf(flags),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
 import type { UserInfo } from "../call/request.ts"
-import { type CertificateMeaning, createAuthenticator } from "./authenticator.ts"
+import { type AuthenticatorOptions, type CertificateMeaning, createAuthenticator } from "./authenticator.ts"
 
 const certificate: PeerCertificate = {
   commonName: "jane",
@@ -12,9 +12,13 @@ const certificate: PeerCertificate = {
 }
 
 /** A connection with a client certificate. `at` returns the user of a request on the connection at a time. */
-function connection(meaning: CertificateMeaning | "ignored" | undefined) {
+function connection(
+  meaning: CertificateMeaning | "ignored" | undefined,
+  more: Pick<AuthenticatorOptions, "mayBeAnonymous"> = {},
+) {
   let [time, asked] = [0, 0]
   const { authenticate } = createAuthenticator({
+    ...more,
     tokens: [{ authenticate: (token) => (token === "good" ? { user: { name: "token", groups: [] } } : undefined) }],
     meaningOf: () => {
       asked++
@@ -68,6 +72,20 @@ describe("a certificate on a connection that stays open", () => {
     expect(health({ is: "user", from: 10, until: 20 }, 21)).toBe("Unauthorized")
     expect(health(undefined, 15)).toBe("Unauthorized")
     expect(health("ignored", 15)).toMatchObject({ name: "system:anonymous" })
+  })
+
+  test("that names nobody leaves a request anonymous for health and version, or for all paths or none where asked", () => {
+    const on = (mayBeAnonymous: boolean | undefined) => {
+      const more = mayBeAnonymous === undefined ? {} : { mayBeAnonymous: () => mayBeAnonymous }
+      const { at } = connection("ignored", more)
+      return ["/version", "/api/v1/pods"].map((path) => {
+        const user = at(15, undefined, path)
+        return typeof user === "string" ? user : user.name
+      })
+    }
+    expect(on(undefined)).toEqual(["system:anonymous", "Unauthorized"])
+    expect(on(true)).toEqual(["system:anonymous", "system:anonymous"])
+    expect(on(false)).toEqual(["Unauthorized", "Unauthorized"])
   })
 
   test("of an unknown CA authenticates nobody", () => {

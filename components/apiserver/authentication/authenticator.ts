@@ -62,6 +62,8 @@ export interface AuthenticatorOptions {
   readonly now: () => number
   /** Is told for each request by a client certificate in how many seconds that expires. */
   readonly expiresIn?: (seconds: number) => void
+  /** Whether a request for this path without credentials is anonymous; by default those for health and version are. */
+  readonly mayBeAnonymous?: (path: string) => boolean
 }
 
 export interface CertificateMeaning {
@@ -98,8 +100,8 @@ interface KnownCertificate extends CertificateMeaning {
 }
 
 /**
- * The paths open to anonymous requests: those that load balancers and probes need. Source: KEP-4633 (anonymous
- * authentication by path).
+ * The paths open to anonymous requests unless something else is asked for: those that load balancers and probes need.
+ * Source: KEP-4633 (anonymous authentication by path).
  */
 const ANONYMOUS_PATHS: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"]
 const isAnonymousPath = (path: string): boolean =>
@@ -117,6 +119,7 @@ export function createAuthenticator({
   isMember = () => true,
   now,
   expiresIn,
+  mayBeAnonymous = isAnonymousPath,
 }: AuthenticatorOptions): Authenticator {
   // Connections live long, so the meaning of a certificate is cached. Whether it is still valid is checked for each
   // request.
@@ -195,7 +198,7 @@ export function createAuthenticator({
           verdict === undefined ? undefined : { cause: new Error(verdict.error) },
         )
       }
-      if (!isBad && isAnonymousPath(credentials.path)) return ANONYMOUS
+      if (!isBad && mayBeAnonymous(credentials.path)) return ANONYMOUS
       throw new ApiError("Unauthorized", "Unauthorized")
     },
   }
