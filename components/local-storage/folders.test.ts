@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -85,6 +86,33 @@ describe("the folder of a volume", () => {
     await expect(removed).rejects.toThrow()
     expect(precious()).toBe("kept")
     expect(existsSync(join(root, "pvc-1/data"))).toBe(true)
+  })
+
+  test("is there, or gone, after many have made and removed it at once", async () => {
+    // given
+    const path = join(root, "pvc-1")
+    const together = (work: () => Promise<unknown>) => Promise.allSettled(Array.from({ length: 8 }, work))
+    const failures = (results: readonly PromiseSettledResult<unknown>[]) =>
+      results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []))
+    // when
+    const made = await together(() => folders.create("pvc-1"))
+    for (let i = 0; i < 100; i++) writeFileSync(join(path, `${i}`), "")
+    const removed = await together(() => folders.remove(path))
+    // then
+    expect([failures(made), failures(removed), existsSync(path)]).toEqual([[], [], false])
+    expect(precious()).toBe("kept")
+  })
+
+  test("for a block device is refused where a named pipe or a link is in the place of its file", async () => {
+    // given
+    const pipe = await folders.create("pvc-pipe")
+    execFileSync("mkfifo", [join(pipe, "disk")])
+    const linked = await folders.create("pvc-link")
+    symlinkSync(join(base, "precious/file"), join(linked, "disk"))
+    // then
+    await expect(folders.createDisk("pvc-pipe", 1024)).rejects.toThrow("is no file: remove it")
+    await expect(folders.createDisk("pvc-link", 1024)).rejects.toThrow("ELOOP")
+    expect(precious()).toBe("kept")
   })
 
   test.each(["", ".", "..", "a/b", "../precious", "/etc"])("cannot have the name %p", async (name) => {

@@ -1,5 +1,5 @@
 import { constants } from "node:fs"
-import { chmod, lstat, mkdir } from "node:fs/promises"
+import { lstat, mkdir } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { withOpenFile } from "../../pkg/files/owned-file.ts"
 import { mountPath, mountPoints } from "../../pkg/process/mount-points.ts"
@@ -29,9 +29,7 @@ export class Folders {
     await mkdir(path).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== "EEXIST") throw err
     })
-    if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is no folder: remove it`)
-    // Past the process's umask.
-    await chmod(path, MODE)
+    await changeMode(path, MODE)
     return path
   }
 
@@ -41,8 +39,10 @@ export class Folders {
    */
   async createDisk(name: string, bytes: number): Promise<string> {
     const path = join(await this.create(name), DISK)
-    await chmod(dirname(path), 0o700)
-    await withOpenFile([path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600], async (file) => {
+    await changeMode(dirname(path), 0o700)
+    const flags = constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK
+    await withOpenFile([path, flags, 0o600], async (file) => {
+      if (!(await file.stat()).isFile()) throw new Error(`${path} is no file: remove it`)
       if ((await file.stat()).size < bytes) await file.truncate(bytes)
     })
     return path
@@ -73,5 +73,19 @@ export class Folders {
     if (name === "" || dirname(path) !== this.#root || basename(path) !== name)
       throw new Error(`${JSON.stringify(name)} cannot be the name of a volume's folder`)
     return path
+  }
+}
+
+/**
+ * Gives a folder its mode, past the process's umask. It is opened first: by its path, chmod would follow a link that
+ * somebody put in its place. @throws Error where it is no folder
+ */
+async function changeMode(path: string, mode: number): Promise<void> {
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+  try {
+    await withOpenFile([path, flags], (folder) => folder.chmod(mode))
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException
+    throw code === "ENOTDIR" || code === "ELOOP" ? new Error(`${path} is no folder: remove it`, { cause: err }) : err
   }
 }

@@ -61,6 +61,10 @@ export class OwnedFile {
     return this.#handle.truncate(length)
   }
 
+  chmod(mode: number): Promise<void> {
+    return this.#handle.chmod(mode)
+  }
+
   sync(): Promise<void> {
     return this.#handle.sync()
   }

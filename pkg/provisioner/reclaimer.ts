@@ -1,8 +1,10 @@
+import { normalize } from "node:path/posix"
 import { isNotFound } from "../apimachinery/errors.ts"
 import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
 import { PROVISIONED_BY } from "../api/core/v1/persistentvolume/volume-matching.ts"
 import { MADE_ON } from "../api/storage/v1/local-path.ts"
-import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
+import { keyFrom, type Index } from "../client/informer.ts"
+import { defineController, watching, type Controller, type ReconcileContext } from "../controller/controller.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import { STORAGE_FINALIZER } from "./provisioner.ts"
 import type { VolumeMaker } from "./volume-maker.ts"
@@ -17,10 +19,22 @@ export const reclaimer = (name: string, maker: VolumeMaker): Controller<Persiste
     name,
     reconciles: PersistentVolume,
     concerns: (volume) => isToGo(maker, volume),
+    watches: [
+      // A volume that had to wait for this one may go.
+      watching(PersistentVolume, (volume, { informers }, _old, deleted) =>
+        deleted
+          ? informers
+              .of(PersistentVolume)
+              .by(byFolder, folderOf(volume) ?? "")
+              .map(({ metadata }) => keyFrom(metadata))
+          : [],
+      ),
+    ],
     async reconcile(key, { client, informers, events }) {
       const volume = informers.of(PersistentVolume).get(key)
       if (volume === undefined || !isToGo(maker, volume)) return
       try {
+        refuseShared(volume, informers.of(PersistentVolume).by(byFolder, folderOf(volume) ?? ""))
         await maker.remove(volume)
       } catch (err) {
         events.event(volume, "Warning", "VolumeFailedDelete", errorMessage(err))
@@ -29,6 +43,29 @@ export const reclaimer = (name: string, maker: VolumeMaker): Controller<Persiste
       await removeVolume(volume, { client })
     },
   })
+
+/** @throws Error where the storage of `volume` is, or contains, that of another PersistentVolume */
+function refuseShared({ metadata }: PersistentVolume, atOrBelow: readonly PersistentVolume[]): void {
+  const other = atOrBelow.find((one) => one.metadata.name !== metadata.name)
+  if (other === undefined) return
+  const name = JSON.stringify(other.metadata.name)
+  throw new Error(`its folder has data of PersistentVolume ${name} too: delete that first, or keep both`)
+}
+
+const folderOf = ({ spec }: PersistentVolume): string | undefined => {
+  const path = spec.local?.path ?? spec.hostPath?.path
+  return path === undefined ? undefined : normalize(`/${path}/.`)
+}
+
+/** Volumes by their folders and the folders above: those of k3ts are never deeper down. */
+const byFolder: Index<PersistentVolume> = {
+  name: "volumes-by-folder",
+  of: (volume) => {
+    const names = folderOf(volume)?.split("/").slice(1, MOST_LEVELS)
+    return names?.map((_, i) => `/${names.slice(0, i + 1).join("/")}`) ?? []
+  },
+}
+const MOST_LEVELS = 32
 
 const isToGo = (maker: VolumeMaker, volume: PersistentVolume): boolean =>
   isToRemove(maker.name, volume) && maker.reaches(volume.metadata.annotations?.[MADE_ON])
