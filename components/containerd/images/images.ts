@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync, readdirSync } from "node:fs"
+import { createReadStream, readFileSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { pipeline, Readable } from "node:stream"
 import { createGunzip, createZstdDecompress } from "node:zlib"
@@ -56,6 +56,8 @@ export const archivesToImport = (paths: ContainerdPaths): string[] =>
     .filter((name) => ARCHIVE.test(name))
     .sort()
     .map((name) => join(paths.images, name))
+    // On a named pipe the import would wait for ever, and those of all others with it.
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
 
 const ctr = ({ socket }: ContainerdPaths, args: readonly string[], options: RunOptions = {}) =>
   run("ctr", ["--address", socket, "--namespace", CRI_NAMESPACE, ...args], options)

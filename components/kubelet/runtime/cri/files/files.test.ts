@@ -1,8 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gunzipSync } from "node:zlib"
 import type { ContainerStatus } from "../../../../../pkg/cri/container.ts"
 import { hostLogs } from "../../../server/host-logs.ts"
 import { terminationMessage } from "../../../pleg/termination-message.ts"
@@ -51,6 +62,39 @@ describe("a file that a container can replace", () => {
     const message = await terminationMessage(files, ended(large))
     expect(message).toHaveLength(4096)
     expect(message).toEndWith("last words")
+  })
+})
+
+describe("a log that is compressed", () => {
+  const from = () => join(folder, "0.log.1")
+  const to = () => join(folder, "0.log.1.gz")
+
+  test("is there compressed, and nothing else", async () => {
+    writeFileSync(from(), "hello\n".repeat(1000))
+    await files.compress(from(), to())
+    expect(gunzipSync(readFileSync(to())).toString()).toBe("hello\n".repeat(1000))
+    expect(readdirSync(folder)).toEqual(["0.log.1.gz"])
+  })
+
+  test.each([
+    ["a link to a file of the node", (path: string) => symlinkSync("/etc/hostname", path)],
+    ["a named pipe, on which reading would wait for ever", (path: string) => void execFileSync("mkfifo", [path])],
+  ])("is not read when it is %s", async (_title, make) => {
+    make(from())
+    await expect(files.compress(from(), to())).rejects.toThrow("is no regular file")
+    expect(readdirSync(folder)).toEqual(["0.log.1"])
+  })
+
+  test("changes no file of the node to which a pod has linked the place where it is written", async () => {
+    // given
+    writeFileSync(join(folder, "secret"), "secret\n")
+    symlinkSync(join(folder, "secret"), `${to()}.tmp`)
+    writeFileSync(from(), "hello\n")
+    // when
+    await files.compress(from(), to())
+    // then
+    expect(readFileSync(join(folder, "secret"), "utf8")).toBe("secret\n")
+    expect(gunzipSync(readFileSync(to())).toString()).toBe("hello\n")
   })
 })
 

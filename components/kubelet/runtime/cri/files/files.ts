@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, watch } from "node:fs"
+import { constants, createReadStream, createWriteStream, watch } from "node:fs"
 import { chmod, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 import { pipeline } from "node:stream/promises"
@@ -30,11 +30,7 @@ export const hostFiles = (clock: Clock): PodFiles => ({
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await run("fallocate", ["--length", String(bytes), "--", path])
   },
-  async compress(from, to) {
-    await pipeline(createReadStream(from), createGzip(), createWriteStream(`${to}.tmp`))
-    await rename(`${to}.tmp`, to)
-    await rm(from)
-  },
+  compress,
   resolve: (path) => unlessMissing(realpath(path)),
   async open(path) {
     const file = await openRegular(path)
@@ -52,6 +48,25 @@ export const hostFiles = (clock: Clock): PodFiles => ({
   watchFolder: (path, changed) => watchFolder(path, () => changed(), { clock, mode: 0o755 }),
   remove: (path) => rm(path, { recursive: true, force: true }),
 })
+
+/** A pod with the folder of logs can put anything in the place of both files: neither is followed to another place. */
+async function compress(from: string, to: string): Promise<void> {
+  const aside = `${to}.tmp`
+  const file = await openRegular(from, constants.O_NOFOLLOW)
+  if (file === undefined) throw new Error(`${from} is no regular file`)
+  try {
+    await rm(aside, { force: true, recursive: true })
+    const source = createReadStream(`/proc/self/fd/${file.fd}`)
+    await pipeline(source, createGzip(), createWriteStream(aside, { flags: "wx" }))
+    await rename(aside, to)
+  } catch (err) {
+    await rm(aside, { force: true }) // The disk may be full.
+    throw err
+  } finally {
+    await file.close()
+  }
+  await rm(from)
+}
 
 async function readText(path: string, tailBytes: number | undefined): Promise<string | undefined> {
   const file = await openRegular(path)

@@ -1,3 +1,4 @@
+import { constants } from "node:fs"
 import { rmdir } from "node:fs/promises"
 import { withOpenFile } from "../../../../../pkg/files/owned-file.ts"
 import { run } from "../../../../../pkg/process/run.ts"
@@ -57,7 +58,12 @@ async function formatOf(device: string): Promise<string | undefined> {
   const args = ["-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", "--", device]
   const output = await run("blkid", args).catch(async (err: Error) => {
     if (exitCode(err) !== NOTHING_FOUND) throw err
-    await withOpenFile([device], (file) => file.fill(new Uint8Array(PROBED_BYTES), 0))
+    // Should it be a named pipe by now, the open would wait for ever.
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK
+    await withOpenFile([device, flags], async (file) => {
+      if (!(await file.stat()).isBlockDevice()) throw new Error(`${device} is no block device any more`)
+      await file.fill(new Uint8Array(PROBED_BYTES), 0)
+    })
     return ""
   })
   return /^PTTYPE=/m.test(output) ? "unknown data, probably partitions" : /^TYPE=(.*)$/m.exec(output)?.[1]

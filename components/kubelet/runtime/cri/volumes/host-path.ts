@@ -13,7 +13,7 @@ type Type = NonNullable<HostPathVolumeSource["type"]>
  */
 export async function checkHostPath(path: string, type: Type): Promise<void> {
   if (type === "") return
-  const found = await unlessMissing(stat(path))
+  let found = await unlessMissing(stat(path))
   if (found === undefined && type === "DirectoryOrCreate") {
     const made = await mkdir(path, { recursive: true, mode: 0o755 })
     // Another pod may have this folder's parent as its volume, and put a link there.
@@ -21,8 +21,8 @@ export async function checkHostPath(path: string, type: Type): Promise<void> {
     return
   }
   if (found === undefined && type === "FileOrCreate") {
-    await withOpenFile([path, "a", 0o644], async () => {})
-    return
+    if (await createFile(path)) return
+    found = await unlessMissing(stat(path))
   }
   const wanted = type === "DirectoryOrCreate" ? "Directory" : type === "FileOrCreate" ? "File" : type
   const is = found === undefined ? undefined : typeOf(found)
@@ -30,6 +30,20 @@ export async function checkHostPath(path: string, type: Type): Promise<void> {
     throw new Error(
       `hostPath type check failed: ${path} is not a ${WORDS[wanted]}, ${is === undefined ? "it does not exist" : `it's a ${is}`}`,
     )
+}
+
+/**
+ * Creates an empty file; returns false where there is something by now. Nothing that exists is opened: another pod may
+ * have put a named pipe there, on which the open would wait for ever, or a dangling link to anywhere on the node.
+ */
+async function createFile(path: string): Promise<boolean> {
+  try {
+    await withOpenFile([path, "wx", 0o644], async () => {})
+    return true
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "EEXIST") return false
+    throw err
+  }
 }
 
 const WORDS = {

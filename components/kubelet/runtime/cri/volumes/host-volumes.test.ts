@@ -87,6 +87,20 @@ describe("volumes on this host", () => {
       expect((await stat(join(root, "a/file"))).isFile()).toBe(true)
     })
 
+    test("is created where nothing is, and nowhere else", async () => {
+      // given what another pod may put there: a dangling link, or a named pipe, on which an open waits for ever
+      await symlink(join(root, "elsewhere"), join(root, "link"))
+      execFileSync("mkfifo", [join(root, "pipe")])
+      // then
+      await expect(volumes.checkHostPath(join(root, "link"), "FileOrCreate")).rejects.toThrow("it does not exist")
+      await expect(volumes.checkHostPath(join(root, "pipe"), "FileOrCreate")).rejects.toThrow("it's a pipe")
+      await expect(stat(join(root, "elsewhere"))).rejects.toThrow("ENOENT")
+      // and many at once have one file
+      const file = join(root, "file")
+      await Promise.all(Array.from({ length: 20 }, () => volumes.checkHostPath(file, "FileOrCreate")))
+      expect((await stat(file)).isFile()).toBe(true)
+    })
+
     test("without a type can be anything, or missing", () => volumes.checkHostPath(join(root, "none"), ""))
   })
 
