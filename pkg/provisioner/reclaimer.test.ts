@@ -33,7 +33,7 @@ test.each([
     remove: async ({ metadata }: PersistentVolume) => void removed.push(metadata.name!),
   }
   const running = await startController(reclaimer("maker", maker), cluster.contextFor("maker", ["system:masters"]))
-  await cluster.client.create(PersistentVolume, { ...volume("mine", source), ...{} })
+  await cluster.client.create(PersistentVolume, volume("mine", source))
   // when both are released, for want of their claims
   await cluster.client.create(PersistentVolume, volume("pv-1", { hostPath: { path: "/storage/pv-1_default_a" } }, MADE))
   await cluster.client.create(PersistentVolume, volume("pv-2", { hostPath: { path: "/storage/pv-1_default_b" } }, MADE))

@@ -3,7 +3,6 @@ import { isNotFound } from "../apimachinery/errors.ts"
 import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
 import { PROVISIONED_BY } from "../api/core/v1/persistentvolume/volume-matching.ts"
 import { MADE_ON } from "../api/storage/v1/local-path.ts"
-import { keyFrom, type Index } from "../client/informer.ts"
 import { defineController, watching, type Controller, type ReconcileContext } from "../controller/controller.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import { STORAGE_FINALIZER } from "./provisioner.ts"
@@ -26,7 +25,7 @@ export const reclaimer = (name: string, maker: VolumeMaker): Controller<Persiste
           ? informers
               .of(PersistentVolume)
               .by(byFolder, folderOf(volume) ?? "")
-              .map(({ metadata }) => keyFrom(metadata))
+              .map(({ metadata }) => metadata.name!)
           : [],
       ),
     ],
@@ -58,9 +57,9 @@ const folderOf = ({ spec }: PersistentVolume): string | undefined => {
 }
 
 /** Volumes by their folders and the folders above: those of k3ts are never deeper down. */
-const byFolder: Index<PersistentVolume> = {
+const byFolder = {
   name: "volumes-by-folder",
-  of: (volume) => {
+  of: (volume: PersistentVolume): readonly string[] => {
     const names = folderOf(volume)?.split("/").slice(1, MOST_LEVELS)
     return names?.map((_, i) => `/${names.slice(0, i + 1).join("/")}`) ?? []
   },
