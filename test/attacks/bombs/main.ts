@@ -2,12 +2,14 @@
  * `npm run bombs`: sends the largest objects that the server takes, for each field of each kind, to a whole cluster and
  * prints the longest turns of its event loop and the largest growths of its heap. `-- --kind Pod --title volumes`: only
  * those; `--pairs`: one object of each kind in which all lists are long; `--statuses`: the fields of statuses, by who
- * writes them; `--everywhere`: shared fields in each kind that has them; `--no-texts`: without texts.
+ * writes them; `--custom`: kinds of Gateway API, and definitions whose schemas multiply what an object has;
+ * `--everywhere`: shared fields in each kind that has them; `--no-texts`: without texts.
  */
 import { parseArgs } from "node:util"
 import { appendFileSync } from "node:fs"
 import { RESOURCES } from "../../../pkg/api/resources.ts"
 import { bombsOf, pairsOf, type Bomb } from "./bombs.ts"
+import { definedBombs, gatewayBombs } from "./custom.ts"
 import { ClusterProcess } from "./cluster-process.ts"
 import { measure, prepare, type Effect } from "./measure.ts"
 import { everyPlace, everyStatusPlace } from "./places.ts"
@@ -23,6 +25,7 @@ const { values } = parseArgs({
     not: { type: "string" },
     pairs: { type: "boolean", default: false },
     statuses: { type: "boolean", default: false },
+    custom: { type: "boolean", default: false },
     everywhere: { type: "boolean", default: false },
     out: { type: "string" },
     profile: { type: "string" },
@@ -85,11 +88,20 @@ function keep(effect: Effect): void {
   if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(effect)}\n`)
 }
 
+if (values.custom) {
+  for await (const bomb of gatewayBombs(() => cluster)) await one(bomb)
+  for await (const bomb of definedBombs(
+    () => cluster,
+    (title) => title.includes(values.title ?? ""),
+  ))
+    await one(bomb)
+}
+
 const isWanted = ({ kind }: { readonly kind: string }) =>
   values.kind === undefined || values.kind.split(",").includes(kind)
 const drafts = values.pairs
   ? [RESOURCES.filter((resource) => hasSample(resource) && isWanted(resource)).map(pairsOf)]
-  : Iterator.from(places).map(bombsOf)
+  : Iterator.from(values.custom ? [] : places).map(bombsOf)
 const waiting: Bomb[] = []
 for (const some of drafts)
   for (const draft of some) {

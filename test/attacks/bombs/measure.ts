@@ -103,8 +103,8 @@ function requestOf(bomb: Bomb, name: string | undefined): Sent {
   return { bomb, all, path, body: JSON.stringify(body), status: JSON.stringify({ status }) }
 }
 
-function sender({ resource: { group, plural, scope } }: Bomb): Record<string, string> {
-  const ofNamespace = scope === "Namespaced" && !NOT_OF_ADMINS.has(plural)
+function sender({ resource: { group, plural, scope, definition } }: Bomb): Record<string, string> {
+  const ofNamespace = scope === "Namespaced" && definition === undefined && !NOT_OF_ADMINS.has(plural)
   return {
     "impersonate-user": ofNamespace || (group === RBAC && scope === "Namespaced") ? NAMESPACE_ADMIN : CLUSTER_ADMIN,
   }
