@@ -13,11 +13,13 @@ import {
   startCluster,
   type Cluster,
 } from "../../../components/cluster/testing/testing.ts"
-import { median } from "../figure.ts"
+import { cpuMs, median } from "../figure.ts"
 
 const STARTS = 200
 export const ALIVE = 100
 export const IN_A_ROW = 1000
+/** How many tests a file has that is measured as a whole. */
+export const TESTS = 100
 export const CRON_JOBS = 20
 export const MONTHS = 5
 /** How many nodes are started where nothing else is done. */
@@ -55,6 +57,8 @@ const memory = () => {
   return process.memoryUsage().rss / MB
 }
 
+const peakMemory = () => (process.resourceUsage().maxRSS * 1024) / MB
+
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = now()
   await work()
@@ -86,14 +90,23 @@ async function memoryOfOne(): Promise<number> {
   return (after - before) / ALIVE
 }
 
-/** Growth over a thousand clusters, after as many others, since the allocator needs that long to settle. */
-async function growth(): Promise<number> {
-  const some = async (count: number) => {
-    for (let i = 0; i < count; i++) await (await startCluster({ nodes: 1, seed: i })).stop()
+/** Of a thousand clusters, one after the other: processor time in seconds, and memory in MB. */
+export interface InARow {
+  readonly seconds: number
+  /** Over the second thousand, since the allocator needs the first to settle. */
+  readonly growth: number
+  readonly peak: number
+}
+
+async function inARow(): Promise<InARow> {
+  const some = async () => {
+    for (let i = 0; i < IN_A_ROW; i++) await (await startCluster({ nodes: 1, seed: i })).stop()
     return memory()
   }
-  const before = await some(IN_A_ROW)
-  return (await some(IN_A_ROW)) - before
+  const seconds = cpuMs() / 1000
+  const before = await some()
+  const after = cpuMs() / 1000
+  return { seconds: after - seconds, growth: (await some()) - before, peak: peakMemory() }
 }
 
 async function hundredReplicas(): Promise<number> {
@@ -215,7 +228,7 @@ async function large({ nodes, pods }: typeof LARGE): Promise<LargeRun> {
     { within: "1h" },
   )
   const seconds = (now() - began) / 1000
-  return { seconds, scheduled: pods / seconds, peak: (process.resourceUsage().maxRSS * 1024) / MB }
+  return { seconds, scheduled: pods / seconds, peak: peakMemory() }
 }
 
 /** In seconds, of a process just begun: nobody starts so many nodes twice. */
@@ -265,7 +278,7 @@ export const RUNS = {
   start: () => starts(0),
   startWithNodes: () => starts(3),
   memoryOfOne,
-  growth,
+  inARow,
   hundredReplicas,
   claims,
   monthsOfCronJobs,
@@ -274,7 +287,7 @@ export const RUNS = {
   startedNodes,
   large: () => large(LARGE),
   largest: () => large(LARGEST),
-} satisfies Readonly<Record<string, () => Promise<number | MonthRuns | LargeRun>>>
+} satisfies Readonly<Record<string, () => Promise<number | MonthRuns | LargeRun | InARow>>>
 
 if (import.meta.main) {
   const name = process.argv[2] ?? ""
