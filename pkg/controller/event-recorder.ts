@@ -5,8 +5,8 @@ import type { Client } from "../client/client.ts"
 import { sleep, timestamp, type Clock } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
-import type { Told } from "./told-event.ts"
-import { ToldEvents } from "./told-events.ts"
+import type { CorrelatedEvent } from "./correlated-event.ts"
+import { EventCorrelator } from "./event-correlator.ts"
 
 /** The number of events that may wait to be written. Further ones are dropped, as by upstream's broadcaster. */
 const MAX_WAITING = 1000
@@ -18,7 +18,7 @@ const TOGETHER = 50
 /**
  * How often an event is tried that the API could not take, and how long the first and the longest wait before that are.
  * Differs from upstream, which does not try again what a server has answered: this server answers, and refuses writes,
- * while its disk is full, which events are to tell of.
+ * while its disk is full, which events report.
  */
 const MOST_TRIES = 12
 const FIRST_RETRY_MS = 1000
@@ -56,29 +56,30 @@ export function createEventRecorder(
   component: string,
   host?: string,
 ): EventRecorder {
-  const events = new ToldEvents()
-  const waiting = new Map<Told, Waiting>()
+  const events = new EventCorrelator()
+  const waiting = new Map<CorrelatedEvent, Waiting>()
   let writing: Promise<void> | undefined
   let sequence = 0
   const stopping = new AbortController()
 
   /** Writes an event; never rejects. Returns whether it waits for another try. */
-  async function write(told: Told, event: Waiting): Promise<boolean> {
+  async function write(correlated: CorrelatedEvent, event: Waiting): Promise<boolean> {
     try {
-      if (told.suffix === undefined || !(await raised(told, told.suffix, event))) await create(told, event)
+      if (correlated.suffix === undefined || !(await raised(correlated, correlated.suffix, event)))
+        await create(correlated, event)
       return false
     } catch (err) {
       log.debug("Event was not written", { err })
-      return isLater(err) && putBack(told, { ...event, failures: event.failures + 1 })
+      return isLater(err) && putBack(correlated, { ...event, failures: event.failures + 1 })
     }
   }
 
   /** An equal event that came meanwhile counts it. */
-  function putBack(told: Told, event: Waiting): boolean {
+  function putBack(correlated: CorrelatedEvent, event: Waiting): boolean {
     if (event.failures >= MOST_TRIES || waiting.size >= MAX_WAITING) return false
-    const newer = waiting.get(told)
+    const newer = waiting.get(correlated)
     waiting.set(
-      told,
+      correlated,
       newer === undefined
         ? event
         : { ...newer, first: event.first, times: newer.times + event.times, failures: event.failures },
@@ -88,7 +89,7 @@ export function createEventRecorder(
 
   /** Raises the count of the Event that was written before. Returns false if that Event has expired. */
   async function raised(
-    told: Told,
+    correlated: CorrelatedEvent,
     suffix: string,
     {
       about: {
@@ -99,23 +100,23 @@ export function createEventRecorder(
       times,
     }: Waiting,
   ): Promise<boolean> {
-    const count = told.count + times
-    // Objects whose Events have no name are not packed (see ToldEvents), so the new count is not lost.
-    told.suffix = undefined
+    const count = correlated.count + times
+    // Objects whose Events have no name are not packed (see EventCorrelator), so the new count is not lost.
+    correlated.suffix = undefined
     try {
       const body = { count, message, lastTimestamp: last }
       await client.patch(Event, { name: `${name}.${suffix}`, namespace }, { type: "merge", body })
-      told.count = count
+      correlated.count = count
     } catch (err) {
       if (isNotFound(err)) return false
-      told.suffix = suffix
+      correlated.suffix = suffix
       throw err
     }
-    told.suffix = suffix
+    correlated.suffix = suffix
     return true
   }
 
-  async function create(told: Told, event: Waiting, tries = 1): Promise<void> {
+  async function create(correlated: CorrelatedEvent, event: Waiting, tries = 1): Promise<void> {
     const { about, type, reason, message, fieldPath, first, last, times } = event
     const { name = "", namespace = "default", uid, resourceVersion } = about.metadata
     const suffix = (BigInt(clock.now()) * 1_000_000n + BigInt(sequence++ % 1_000_000)).toString(16)
@@ -143,20 +144,20 @@ export function createEventRecorder(
       })
     } catch (err) {
       // Another reporter wrote an Event about the object in the same millisecond, with the same name.
-      if (isAlreadyExists(err) && tries < MOST_NAMES) return create(told, event, tries + 1)
+      if (isAlreadyExists(err) && tries < MOST_NAMES) return create(correlated, event, tries + 1)
       throw err
     }
-    told.suffix = suffix
-    told.count = times
+    correlated.suffix = suffix
+    correlated.count = times
   }
 
   async function writeWaiting(): Promise<void> {
     let waitMs = FIRST_RETRY_MS
     while (waiting.size > 0) {
       const together: Promise<boolean>[] = []
-      for (const [told, event] of waiting) {
-        waiting.delete(told)
-        if (together.push(write(told, event)) === TOGETHER) break
+      for (const [correlated, event] of waiting) {
+        waiting.delete(correlated)
+        if (together.push(write(correlated, event)) === TOGETHER) break
       }
       if (!(await Promise.all(together)).includes(true)) waitMs = FIRST_RETRY_MS
       else if (stopping.signal.aborted) break
@@ -173,24 +174,24 @@ export function createEventRecorder(
     event(about, type, reason, message, fieldPath) {
       if (stopping.signal.aborted || waiting.size >= MAX_WAITING) return
       const uid = about.metadata.uid ?? `${about.kind}/${about.metadata.namespace ?? ""}/${about.metadata.name ?? ""}`
-      const tell = events.tell(uid, type, reason, fieldPath, message, clock.now())
-      if (tell === undefined) return
+      const result = events.correlate(uid, type, reason, fieldPath, message, clock.now())
+      if (result === undefined) return
       const time = timestamp(clock)
-      const equal = waiting.get(tell.told)
+      const equal = waiting.get(result.correlated)
       if (equal === undefined)
-        waiting.set(tell.told, {
+        waiting.set(result.correlated, {
           about,
           type,
           reason,
           fieldPath,
           first: time,
-          message: tell.message,
+          message: result.message,
           last: time,
           times: 1,
           failures: 0,
         })
       else {
-        equal.message = tell.message
+        equal.message = result.message
         equal.last = time
         equal.times++
       }

@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib"
 import { savingAtRest } from "../cache/at-rest.ts"
 import { RecentTexts } from "../cache/recent-texts.ts"
-import type { About, Similar, Told } from "./told-event.ts"
+import type { ObjectEvents, SimilarEvents, CorrelatedEvent } from "./correlated-event.ts"
 
 /** Most objects that are remembered. Source: client-go tools/record/events_cache.go. */
 const MOST = 4096
@@ -39,8 +39,8 @@ interface Sheet {
 }
 type Line = readonly [uid: string, kinds: string, numbers: string]
 
-/** Reporters of all nodes tell the same of pods of one template. */
-const kindsTold = new RecentTexts()
+/** Reporters of all nodes have the same events about pods of one template. */
+const knownKinds = new RecentTexts()
 
 /**
  * The events of objects that were not reported lately, in little memory. The latest are small objects with shared
@@ -60,14 +60,14 @@ export class PackedEvents {
   }
 
   /** Remembers the events of an object that is not here. If there are too many, the oldest sheet is forgotten. */
-  put(uid: string, about: About): void {
+  put(uid: string, about: ObjectEvents): void {
     this.#single.set(uid, packedFrom(about))
     if (this.#single.size < 2 * SHEET) return
     this.#write()
   }
 
   /** Returns what is known of an object, and removes it. */
-  take(uid: string): About | undefined {
+  take(uid: string): ObjectEvents | undefined {
     const packed = this.#single.get(uid) ?? this.#fromSheet(uid)
     this.#single.delete(uid)
     return packed === undefined ? undefined : unpacked(packed)
@@ -128,41 +128,43 @@ function codeOf(uid: string): number {
   return code
 }
 
-function packedFrom({ tokens, at, similar }: About): Packed {
-  const kinds: Kinds = similar.map(({ type, reason, fieldPath = null, told, combined }) => [
+function packedFrom({ tokens, at, similar }: ObjectEvents): Packed {
+  const kinds: Kinds = similar.map(({ type, reason, fieldPath = null, correlated, combined }) => [
     type,
     reason,
     fieldPath,
-    told.map(({ message }) => message),
+    correlated.map(({ message }) => message),
     combined?.message ?? null,
   ])
   const numbers: Numbers = [tokens, at]
-  for (const { window, told, combined } of similar) {
+  for (const { window, correlated, combined } of similar) {
     numbers.push(at - window)
-    for (const each of told) numbers.push(each.suffix ?? null, each.count, at - each.window)
+    for (const each of correlated) numbers.push(each.suffix ?? null, each.count, at - each.window)
     if (combined !== undefined) numbers.push(combined.suffix ?? null, combined.count, at - combined.window)
   }
-  return { kinds: kindsTold.of(JSON.stringify(kinds)), numbers: JSON.stringify(numbers) }
+  return { kinds: knownKinds.of(JSON.stringify(kinds)), numbers: JSON.stringify(numbers) }
 }
 
-function unpacked(packed: Packed): About {
+function unpacked(packed: Packed): ObjectEvents {
   const numbers = JSON.parse(packed.numbers) as Numbers
   const [tokens, at] = numbers as [number, number]
   let next = 2
   const window = () => at - (numbers[next++] as number)
-  const toldOf = (message: string): Told => ({
+  const correlatedEventOf = (message: string): CorrelatedEvent => ({
     message,
     suffix: (numbers[next++] as string | null) ?? undefined,
     count: numbers[next++] as number,
     window: window(),
   })
-  const similar = (JSON.parse(packed.kinds) as Kinds).map(([type, reason, fieldPath, messages, combined]): Similar => ({
-    type,
-    reason,
-    fieldPath: fieldPath ?? undefined,
-    window: window(),
-    told: messages.map(toldOf),
-    combined: combined === null ? undefined : toldOf(combined),
-  }))
+  const similar = (JSON.parse(packed.kinds) as Kinds).map(
+    ([type, reason, fieldPath, messages, combined]): SimilarEvents => ({
+      type,
+      reason,
+      fieldPath: fieldPath ?? undefined,
+      window: window(),
+      correlated: messages.map(correlatedEventOf),
+      combined: combined === null ? undefined : correlatedEventOf(combined),
+    }),
+  )
   return { tokens, at, isRecurring: true, similar }
 }

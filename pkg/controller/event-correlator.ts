@@ -1,5 +1,5 @@
 import { PackedEvents } from "./packed-events.ts"
-import type { About, Similar, Told } from "./told-event.ts"
+import type { ObjectEvents, SimilarEvents, CorrelatedEvent } from "./correlated-event.ts"
 
 /** Limits for one reporter. Source: client-go tools/record/events_cache.go. */
 const MAX_SIMILAR = 10
@@ -25,21 +25,21 @@ const PACKED_AT_ONCE = 32
  * combined into one, and too many events about one object are dropped. Source of the rules: client-go
  * tools/record/events_cache.go.
  */
-export class ToldEvents {
+export class EventCorrelator {
   /** Recently reported objects by uid, the latest last. */
-  readonly #fresh = new Map<string, About>()
+  readonly #fresh = new Map<string, ObjectEvents>()
   /** Earlier objects. After a busy time there are thousands, most of which are never reported again. */
   readonly #packed = new PackedEvents()
 
   /** Returns the event to write and its message; undefined when there are too many. */
-  tell(
+  correlate(
     uid: string,
     type: string,
     reason: string,
     fieldPath: string | undefined,
     message: string,
     now: number,
-  ): { readonly told: Told; readonly message: string } | undefined {
+  ): { readonly correlated: CorrelatedEvent; readonly message: string } | undefined {
     const about = this.#about(uid, now)
     about.tokens = Math.min(SPAM_BURST, about.tokens + (now - about.at) / SPAM_REFILL_MS)
     about.at = now
@@ -49,11 +49,11 @@ export class ToldEvents {
       (known) => known.reason === reason && known.type === type && known.fieldPath === fieldPath,
     )
     if (similar === undefined)
-      about.similar.push((similar = { type, reason, fieldPath, window: now, told: [], combined: undefined }))
+      about.similar.push((similar = { type, reason, fieldPath, window: now, correlated: [], combined: undefined }))
     return folded(similar, message, now)
   }
 
-  #about(uid: string, now: number): About {
+  #about(uid: string, now: number): ObjectEvents {
     const about = this.#fresh.get(uid) ??
       this.#packed.take(uid) ?? { tokens: SPAM_BURST, at: now, isRecurring: false, similar: [] }
     this.#fresh.delete(uid)
@@ -64,7 +64,7 @@ export class ToldEvents {
 
   /**
    * Packs nearly all entries. Called while no Event is waiting or being written: of a thousand reporters each would
-   * keep its latest entries as objects. Those of objects about which something is told again and again stay, such as
+   * keep its latest entries as objects. Those of objects about which events come again and again stay, such as
    * CronJobs.
    */
   rest(): void {
@@ -89,27 +89,34 @@ export class ToldEvents {
 }
 
 /** Whether all events have the name of their Event. Events that were combined have no names of their own. */
-const isNamed = ({ told, combined }: Similar): boolean =>
-  combined === undefined ? told.every(({ suffix }) => suffix !== undefined) : combined.suffix !== undefined
+const isNamed = ({ correlated, combined }: SimilarEvents): boolean =>
+  combined === undefined ? correlated.every(({ suffix }) => suffix !== undefined) : combined.suffix !== undefined
 
-function folded(similar: Similar, message: string, now: number): { readonly told: Told; readonly message: string } {
+function folded(
+  similar: SimilarEvents,
+  message: string,
+  now: number,
+): { readonly correlated: CorrelatedEvent; readonly message: string } {
   if (now - similar.window >= SIMILAR_WINDOW_MS) {
     similar.window = now
-    similar.told = similar.told.slice(-MAX_SIMILAR)
+    similar.correlated = similar.correlated.slice(-MAX_SIMILAR)
   }
-  const { told, window } = similar
-  let mine: Told | undefined
+  const { correlated, window } = similar
+  let mine: CorrelatedEvent | undefined
   let others = 0
-  for (const each of told) {
+  for (const each of correlated) {
     if (each.message === message) mine = each
     else if (each.window === window) others++
   }
   if (mine !== undefined) mine.window = window
   else {
     mine = { message, suffix: undefined, count: 0, window }
-    if (others < MAX_SIMILAR) told.push(mine)
+    if (others < MAX_SIMILAR) correlated.push(mine)
   }
-  if (others + 1 < MAX_SIMILAR) return { told: mine, message }
+  if (others + 1 < MAX_SIMILAR) return { correlated: mine, message }
   const combined = `(combined from similar events): ${message}`
-  return { told: (similar.combined ??= { message: combined, suffix: undefined, count: 0, window }), message: combined }
+  return {
+    correlated: (similar.combined ??= { message: combined, suffix: undefined, count: 0, window }),
+    message: combined,
+  }
 }

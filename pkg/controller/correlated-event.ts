@@ -1,5 +1,5 @@
 /** An event that may be reported repeatedly. */
-export interface Told {
+export interface CorrelatedEvent {
   readonly message: string
   /** What follows the object's name in the name of the Event that was written for it. */
   suffix: string | undefined
@@ -9,21 +9,21 @@ export interface Told {
 }
 
 /** Events about one object that differ only in their message. */
-export interface Similar {
+export interface SimilarEvents {
   readonly type: string
   readonly reason: string
   readonly fieldPath: string | undefined
   window: number
-  told: Told[]
+  correlated: CorrelatedEvent[]
   /** Replaces all events of a window when they have become too many. */
-  combined: Told | undefined
+  combined: CorrelatedEvent | undefined
 }
 
 /** The events about one object, and how many more may be written. */
-export interface About {
+export interface ObjectEvents {
   tokens: number
   at: number
   /** Whether it was packed before and then reported again, as is likely to happen to it another time. */
   readonly isRecurring: boolean
-  readonly similar: Similar[]
+  readonly similar: SimilarEvents[]
 }
