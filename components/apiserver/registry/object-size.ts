@@ -48,7 +48,7 @@ async function writeLarge<T, K extends KubeObject>(
   pause: () => Promise<void>,
 ): Promise<T> {
   for (let wanted = object; ;) {
-    const isTooLarge = encodeRaw(schema, wanted).length > MOST_BYTES
+    const isTooLarge = roomBeside(wanted, MOST_BYTES) < 0 && encodeRaw(schema, wanted).length > MOST_BYTES
     await pause()
     if (!isTooLarge) return write(wanted, undefined)
     const { managedFields, ...metadata } = wanted.metadata
