@@ -85,6 +85,9 @@ function overSpdy(socket: Duplex, head: Buffer, protocol: string): PortForwardSe
       if (pair[type] !== undefined) return false
       pair[type] = stream
       pairs.set(request, pair)
+      void stream.gone.then(() => {
+        if (pairs.get(request) === pair) pairs.delete(request)
+      })
       const { data, error } = pair
       if (data !== undefined && error !== undefined) {
         pairs.delete(request)

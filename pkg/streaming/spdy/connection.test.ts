@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net"
-import { SpdyConnection } from "./connection.ts"
+import { MOST_STREAMS, SpdyConnection } from "./connection.ts"
 import { Duplex } from "node:stream"
 import { FrameReader, type Frame, FrameWriter } from "./frames.ts"
 import type { SpdyStream } from "./stream.ts"
@@ -52,6 +52,27 @@ describe("a SPDY connection", () => {
       [1, { streamtype: "data", port: "80" }],
       [3, { streamtype: "error" }],
     ])
+    client.destroy()
+  })
+
+  test("refuses further streams of a peer that has very many open, and takes others when some have ended", async () => {
+    // given a server that keeps its streams open until they are ended
+    let seen = 0
+    const { client } = await pair((stream) => {
+      seen++
+      void text(stream).then(() => stream.end("done"))
+      return true
+    })
+    const open = Array.from({ length: MOST_STREAMS }, () => client.open({}))
+    // when
+    await client.open({}).gone
+    // then
+    expect(seen).toBe(MOST_STREAMS)
+    open[0]!.end()
+    expect((await text(open[0]!)).toString()).toBe("done")
+    const next = client.open({})
+    next.end()
+    expect((await text(next)).toString()).toBe("done")
     client.destroy()
   })
 

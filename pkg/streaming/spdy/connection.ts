@@ -191,6 +191,7 @@ export class SpdyConnection {
     if (this.#goAwaySent) return this.sendReset(id, RST.refusedStream)
     if (id % 2 === this.#nextId % 2 || id <= this.#lastPeerId) return this.sendReset(id, RST.protocolError)
     this.#lastPeerId = id
+    if (this.#streams.size >= MOST_STREAMS) return this.sendReset(id, RST.refusedStream)
     const stream = new SpdyStream(this, id, headers)
     this.#streams.set(id, stream)
     if (!this.#onStream(stream)) {
@@ -227,3 +228,8 @@ export class SpdyConnection {
 
 /** The largest data frame that is sent, in bytes, so that one stream does not block the others for long. */
 const MAX_DATA = 64 * 1024
+/**
+ * How many streams there are at once; the peer's further ones are refused. A forwarded connection takes two of them,
+ * and descriptors here, in the kubelet and in containerd. Upstream has no bound.
+ */
+export const MOST_STREAMS = 2000
