@@ -25,6 +25,7 @@ import { sendFailure } from "./http/send-failure.ts"
 import { endRequestSpan } from "./tracing/request-span.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 import type { ServerOptions } from "./server-options.ts"
+import { callOf } from "./stages/call.ts"
 import { stages } from "./stages/stages.ts"
 
 export interface Server {
@@ -133,7 +134,7 @@ export function createServer(options: ServerOptions): Server {
     try {
       const remote = aggregator?.remoteOf(info)
       const timeoutMs = timeLimit(exchange, info, remote)
-      const pending = serve({ exchange, info, remote, timeoutMs })
+      const pending = serve(callOf(exchange, info, remote, timeoutMs))
       if (pending === undefined) return finish(exchange)
       const deadline = timeoutMs === undefined ? undefined : deadlines.add(exchange, exchange.began + timeoutMs)
       void finishAfter(pending, exchange, deadline)

@@ -6,7 +6,7 @@ import { credentialsOf } from "../http/credentials.ts"
 import type { ServerOptions } from "../server-options.ts"
 import { decidedWhenFresh } from "../store/decided-when-fresh.ts"
 import { startRequestSpan } from "../tracing/request-span.ts"
-import type { AuthenticatedCall, Call } from "./call.ts"
+import type { AuthenticatedCall, Call, Filled } from "./call.ts"
 import type { Stage } from "./stage.ts"
 
 type Options = Pick<ServerOptions, "authenticator" | "freshen" | "scheme" | "tracing">
@@ -26,7 +26,9 @@ export function authenticated({ authenticator, freshen, scheme, tracing }: Optio
         const { req, notes } = exchange
         if (notes !== undefined) notes.sender = sender
         if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
-        const known: AuthenticatedCall = { ...call, credentials, sender }
+        const known = call as Filled<AuthenticatedCall>
+        known.credentials = credentials
+        known.sender = sender
         if (tracing === undefined) return proceed(known)
         const isKnown = remote !== undefined || scheme.resource(info.group, info.version, info.resource) !== undefined
         exchange.span = startRequestSpan(tracing, exchange, info, sender, info.isResource && isKnown)

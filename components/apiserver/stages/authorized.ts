@@ -4,7 +4,7 @@ import { authorize } from "../authorization/authorize.ts"
 import { isImpersonating } from "../http/credentials.ts"
 import type { ServerOptions } from "../server-options.ts"
 import { decidedWhenFresh } from "../store/decided-when-fresh.ts"
-import type { AuthenticatedCall, AuthorizedCall } from "./call.ts"
+import type { AuthenticatedCall, AuthorizedCall, Filled } from "./call.ts"
 import type { Stage } from "./stage.ts"
 
 type Options = Pick<ServerOptions, "pipeline" | "connections" | "freshen">
@@ -21,11 +21,13 @@ export function authorized({ pipeline, connections, freshen }: Options): Stage<A
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
       : sender
     if (notes !== undefined) notes.user = user
+    const allowed = call as Filled<AuthorizedCall>
     const attributes = attributesOfInfo(user, info)
-    const grant = authorize(pipeline, attributes, exchange.annotate)
+    allowed.attributes = attributes
+    allowed.grant = authorize(pipeline, attributes, exchange.annotate)
     if (remote === undefined && connections.needsCreate(info))
       authorize(pipeline, { ...attributes, verb: "create" }, undefined)
-    return { ...call, attributes, grant }
+    return allowed
   }
   return (call, proceed) => decidedWhenFresh(freshen, () => decided(call), proceed)
 }

@@ -44,3 +44,33 @@ export interface ReceivedCall extends RoutedCall {
 
 /** Serves a request that is authorized. */
 export type Handler = (call: ReceivedCall) => void | Promise<void>
+
+/**
+ * Begins the way of a request. It is one object on all of it: each stage fills in what it has found out, so nothing is
+ * copied from stage to stage. The types of the stages say what is there.
+ */
+export const callOf = (
+  exchange: Exchange,
+  info: RequestInfo,
+  remote: RemoteService | undefined,
+  timeoutMs: number | undefined,
+): Call => {
+  const call: Call & { readonly [Name in Exclude<keyof ReceivedCall, keyof Call>]: undefined } = {
+    exchange,
+    info,
+    remote,
+    timeoutMs,
+    credentials: undefined,
+    sender: undefined,
+    attributes: undefined,
+    grant: undefined,
+    handler: undefined,
+    hasBody: undefined,
+    takesTurn: undefined,
+    body: undefined,
+  }
+  return call
+}
+
+/** A call into which a stage writes what it has found out. */
+export type Filled<T> = { -readonly [Name in keyof T]: T[Name] }

@@ -3,7 +3,7 @@ import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { isLongRunning } from "../http/long-running.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "../http/resource-request.ts"
 import type { ServerOptions } from "../server-options.ts"
-import type { AuthorizedCall, Handler, RoutedCall } from "./call.ts"
+import type { AuthorizedCall, Filled, Handler, RoutedCall } from "./call.ts"
 import type { Stage } from "./stage.ts"
 
 /**
@@ -18,20 +18,24 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
   return (call, proceed) => {
     const { exchange, info, remote } = call
     const isLong = isLongRunning(info)
+    const routed = call as Filled<RoutedCall>
     if (remote !== undefined) {
       // The parts of the path become labels of metrics only if the extension server is known to have such a resource.
       exchange.isServed = aggregator!.hasResource(info, remote)
       // It gets the body as it comes.
-      const handler: Handler = ({ attributes }) => aggregator!.serve(exchange, info, attributes.user, remote)
-      return proceed({ ...call, handler, hasBody: false, takesTurn: !isLong && exchange.upgrade === undefined })
+      routed.handler = ({ attributes }) => aggregator!.serve(exchange, info, attributes.user, remote)
+      routed.hasBody = false
+      routed.takesTurn = !isLong && exchange.upgrade === undefined
+      return proceed(routed)
     }
     // No part of the server has paths of this group, so the response is plain text, and the request counts as not
     // served.
     if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
-    const handler = handlerOf(info, exchange.req.method ?? "GET")
+    routed.handler = handlerOf(info, exchange.req.method ?? "GET")
     exchange.isServed = true
-    const takesTurn = !isLong || info.verb === "watch"
-    return proceed({ ...call, handler, hasBody: !isLong && hasBody(info), takesTurn })
+    routed.hasBody = !isLong && hasBody(info)
+    routed.takesTurn = !isLong || info.verb === "watch"
+    return proceed(routed)
   }
 
   function handlerOf(info: RequestInfo, method: string): Handler {
