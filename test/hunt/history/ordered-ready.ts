@@ -25,7 +25,9 @@ export const keepsTheOrder: WriteInvariant = (write, seen) => {
   if (sets.length === 0 || sets.some(({ spec }) => spec.podManagementPolicy === "Parallel")) return []
   const name = nameOf(sets.at(-1)!)
   const start = Math.max(...sets.map(({ spec }) => spec.ordinals?.start ?? 0))
-  const end = Math.min(...sets.map(({ spec }) => (spec.ordinals?.start ?? 0) + (spec.replicas ?? 1) - 1))
+  const ends = sets.map(({ spec }) => (spec.ordinals?.start ?? 0) + (spec.replicas ?? 1) - 1)
+  // The controller may have seen any of the recent numbers of replicas.
+  const [end, lastWanted] = [Math.min(...ends), Math.max(...ends)]
   const mine = seen
     .allRecent<Pod>("Pod")
     .map((states) => states.filter((one) => controllerOf(one)?.uid === uid))
@@ -41,7 +43,8 @@ export const keepsTheOrder: WriteInvariant = (write, seen) => {
   }
   // A pod that has ended is replaced at once.
   if (before !== undefined && isPodTerminal(before)) return []
-  if (ordinal > end) {
+  const isOld = sets.some(({ status }) => status?.updateRevision !== pod.metadata.labels?.["controller-revision-hash"])
+  if (ordinal > (isOld ? lastWanted : end)) {
     const higher = seen.all<Pod>("Pod").filter((one) => controllerOf(one)?.uid === uid && ordinalOf(one) > ordinal)
     return higher.length > 0
       ? [`${name} takes ${pod.metadata.name} away while ${higher.map(({ metadata }) => metadata.name).join()} is there`]

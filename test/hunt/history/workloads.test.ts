@@ -51,7 +51,9 @@ describe("an invariant of controllers", () => {
     },
   ])
 
-  const set = (spec: object = {}): Step => ({ object: make("StatefulSet", "db", { spec: { replicas: 3, ...spec } }) })
+  const set = (spec: object = {}, status: object = {}): Step => ({
+    object: make("StatefulSet", "db", { spec: { replicas: 3, ...spec }, status }),
+  })
   const ofDb = (name: string) => born(name, "StatefulSet", "db", "statefulset-controller")
   const readyDb = (name: string) => ready(name, "StatefulSet", "db")
   const goes = (name: string) => deleted(name, "StatefulSet", "db", "statefulset-controller")
@@ -65,6 +67,19 @@ describe("an invariant of controllers", () => {
       says: "takes db-1 away while db-2 is there",
       broken: [readyDb("db-0"), readyDb("db-1"), readyDb("db-2"), set({ replicas: 1 }), goes("db-1")],
       sound: [readyDb("db-0"), readyDb("db-1"), readyDb("db-2"), set({ replicas: 1 }), goes("db-2")],
+    },
+    {
+      says: "takes db-1 away while db-2 is there",
+      broken: [set(), readyDb("db-0"), readyDb("db-1"), readyDb("db-2"), set({ replicas: 1 }), goes("db-1")],
+      // It may still be the number before that counts, and then it is the one to be replaced.
+      sound: [
+        set({ replicas: 1 }, { updateRevision: "new" }),
+        readyDb("db-0"),
+        readyDb("db-1"),
+        readyDb("db-2"),
+        set({ replicas: 3 }, { updateRevision: "new" }),
+        goes("db-1"),
+      ],
     },
     {
       says: "replaces db-0 while 2 is not ready",
