@@ -12,7 +12,7 @@ import type { IngressCompiler } from "./routing/compile.ts"
 import type { Problem } from "./routing/problem.ts"
 import type { PortsState, Source, Wanted } from "./source.ts"
 import type { StatusTurn } from "./status/status-turn.ts"
-import { statusController, type Told } from "./status/status.ts"
+import { statusController, type IngressReport } from "./status/status.ts"
 
 export interface IngressSourceConfig {
   readonly turn: Pick<StatusTurn, "isOurs" | "addresses">
@@ -28,7 +28,7 @@ export class IngressSource implements Source {
   readonly #context: ComponentContext
   readonly #config: IngressSourceConfig
   #status: RunningController | undefined
-  #told: ReadonlyMap<Key, Told> = new Map()
+  #reports: ReadonlyMap<Key, IngressReport> = new Map()
   #problems: readonly Problem[] = []
   #compiler: IngressCompiler | undefined
   #alone: Alone | undefined
@@ -46,7 +46,7 @@ export class IngressSource implements Source {
     const handlers = { added: changed, updated: changed, deleted: changed }
     this.#unsubscribe = [informers.of(Ingress).on(handlers), informers.of(IngressClass).on(handlers)]
     await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
-    const controller = statusController({ told: (key) => this.#told.get(key), turn: this.#config.turn })
+    const controller = statusController({ reportOf: (key) => this.#reports.get(key), turn: this.#config.turn })
     this.#status = await startController(controller, this.#context)
   }
 
@@ -94,12 +94,12 @@ export class IngressSource implements Source {
   }
 
   async tell(ports: PortsState | undefined): Promise<void> {
-    const before = this.#told
-    this.#told = new Map(ports === undefined ? [] : this.#tell(ports))
-    for (const key of new Set([...before.keys(), ...this.#told.keys()])) this.#status?.enqueue(key)
+    const before = this.#reports
+    this.#reports = new Map(ports === undefined ? [] : this.#report(ports))
+    for (const key of new Set([...before.keys(), ...this.#reports.keys()])) this.#status?.enqueue(key)
   }
 
-  #tell({ errors, faults, portOf }: PortsState): readonly (readonly [Key, Told])[] {
+  #report({ errors, faults, portOf }: PortsState): readonly (readonly [Key, IngressReport])[] {
     const { httpPort, httpsPort, turn } = this.#config
     const open = [portOf("http", httpPort), portOf("tls", httpsPort)]
     const problems = [

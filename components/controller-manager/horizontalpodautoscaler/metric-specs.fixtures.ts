@@ -1,5 +1,5 @@
 import type { MetricSpec } from "../../../pkg/api/autoscaling/v2/metrics.ts"
-import type { Given } from "./looks.fixtures.ts"
+import type { Given } from "./reconciliations.fixtures.ts"
 
 export const spec = (metric: object): MetricSpec => metric as unknown as MetricSpec
 export const CPU = (averageUtilization: number) =>

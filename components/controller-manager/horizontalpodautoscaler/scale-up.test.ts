@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { look } from "./looks.fixtures.ts"
+import { look } from "./reconciliations.fixtures.ts"
 import {
   CPU,
   CONTAINER_CPU,

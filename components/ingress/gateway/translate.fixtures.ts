@@ -23,7 +23,7 @@ import { isRefusal, type Target } from "../routing/target.ts"
 import type { PortsState } from "../source.ts"
 import { Grants } from "./listeners/grants.ts"
 import type { AnyRoute } from "./watching/objects.ts"
-import { tellGateways, tellRoutes } from "./status/tell.ts"
+import { gatewayReports, routeReports } from "./status/reports.ts"
 import { translate } from "./translate.ts"
 
 const NODE_IP = "192.0.2.1"
@@ -120,8 +120,8 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
     alone,
   )
   const ports: PortsState = { errors: new Map(), faults: [], portOf: (_protocol, port) => port }
-  const gatewaysTold = tellGateways(translation, ports)
-  const routesTold = tellRoutes(translation.routes)
+  const gatewaysTold = gatewayReports(translation, ports)
+  const routesTold = routeReports(translation.routes)
   const addressOf = (name: string | undefined): string =>
     (name === undefined ? undefined : gatewaysTold.get(`infra/${name}`)?.told.addresses[0]) ?? NODE_IP
   return {

@@ -5,7 +5,7 @@ import { isRefusal } from "../routing/target.ts"
 import type { Site } from "../routing/site.ts"
 import { parentsOf, type Attachment } from "./listeners/attachments.ts"
 import { resolve } from "./routes/backend-refs.ts"
-import type { Told } from "./status/conditions.ts"
+import type { BareCondition } from "./status/conditions.ts"
 import type { Ground } from "./listeners/ground.ts"
 import { grpcRules, httpRules } from "./routes/http-rules.ts"
 import { withoutKindConflicts, withoutLostHosts } from "./listeners/conflicts.ts"
@@ -71,7 +71,7 @@ function compile(of: AnyRoute, objects: Objects): CompiledRoute {
   if (of.kind === "GRPCRoute") return grpcRules(of.route, objects)
   const { metadata, spec } = of.route
   const from = { kind: of.kind, namespace: metadata.namespace ?? "" }
-  const unresolved: Told[] = []
+  const unresolved: BareCondition[] = []
   const backends = spec.rules.flatMap(({ backendRefs }) =>
     backendRefs.map(({ weight, ...reference }) => {
       const { to, problem } = resolve(reference, from, objects)

@@ -5,7 +5,7 @@ import type { Certificate, Certificates } from "../certificates.ts"
 import type { IncomingRequest } from "../messages/messages.ts"
 import { byAge, type Compiled } from "./compile.ts"
 import type { Problem } from "./problem.ts"
-import type { Found, FoundName, Router } from "./site.ts"
+import type { RouteMatch, NameMatch, Router } from "./site.ts"
 
 /** A certificate for a host, and the creation time of the Ingress that names it. */
 interface Named {
@@ -37,7 +37,7 @@ export function routeIngresses(
  * A server name without a certificate gets the default certificate. The late `since` lets a Gateway's listener for
  * every host win.
  */
-const UNKNOWN_NAME: FoundName = { host: "", since: "9999" }
+const UNKNOWN_NAME: NameMatch = { host: "", since: "9999" }
 
 class IngressRouter implements Router {
   readonly #compiled: Compiled
@@ -48,13 +48,13 @@ class IngressRouter implements Router {
     this.#certificates = certificates
   }
 
-  find({ host }: IncomingRequest, path: string): Found | undefined {
+  find({ host }: IncomingRequest, path: string): RouteMatch | undefined {
     const found = this.#compiled.table.find(host, path)
     if (found === undefined) return undefined
     return { ...found, since: this.#compiled.owners.get(found.host)?.since ?? "" }
   }
 
-  findName(name: string): FoundName | undefined {
+  findName(name: string): NameMatch | undefined {
     const dot = name.indexOf(".")
     const patterns = dot > 0 ? [name, `*${name.slice(dot)}`] : [name]
     for (const host of patterns) {

@@ -4,7 +4,7 @@ import { moreSpecific } from "./host-map.ts"
 import type { BackendRef, Refusal, Target } from "./target.ts"
 
 /** The result of routing a request. */
-export interface Found {
+export interface RouteMatch {
   /** The host or pattern that matched. */
   readonly host: string
   /**
@@ -15,7 +15,7 @@ export interface Found {
 }
 
 /** The result of a look-up by the TLS server name (SNI). */
-export interface FoundName {
+export interface NameMatch {
   readonly host: string
   readonly since: string
   /** The certificate; undefined for the default certificate. */
@@ -31,8 +31,8 @@ export interface Passthrough {
 /** Routes requests by host and path, and TLS connections by server name. */
 export interface Router {
   /** `path` is normalized by `normalPath`. */
-  find(request: IncomingRequest, path: string): Found | undefined
-  findName(name: string): FoundName | undefined
+  find(request: IncomingRequest, path: string): RouteMatch | undefined
+  findName(name: string): NameMatch | undefined
   /** Whether a rule names the host, itself or by a pattern. */
   names(host: string): boolean
 }
@@ -69,7 +69,7 @@ export class SiteRouter {
     return found?.target ?? { status: 404, reason: "no rule is for this host and path" }
   }
 
-  findName(address: string, name: string): FoundName | undefined {
+  findName(address: string, name: string): NameMatch | undefined {
     return best(this.#at(address), (router) => router.findName(name))
   }
 

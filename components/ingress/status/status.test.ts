@@ -5,8 +5,8 @@ import { statusController } from "./status.ts"
 
 /** A controller that serves the Ingress of `stored` at an address. */
 function serverAt(address: string, stored: { ingress: Ingress }, clock: VirtualClock) {
-  const told = () => ({ addresses: [address], problems: [] })
-  const { reconcile } = statusController({ told, turn: { isOurs: true } })
+  const reportOf = () => ({ addresses: [address], problems: [] })
+  const { reconcile } = statusController({ reportOf, turn: { isOurs: true } })
   const context = {
     clock,
     informers: { of: () => ({ get: () => stored.ingress }) },

@@ -7,7 +7,7 @@ import type { Problem } from "../routing/problem.ts"
 import type { StatusTurn } from "./status-turn.ts"
 
 /** What is reported about an Ingress. */
-export interface Told {
+export interface IngressReport {
   /** The addresses at which it is served. */
   readonly addresses: readonly string[]
   readonly problems: readonly (Pick<Problem, "message"> & { readonly reason: string })[]
@@ -15,7 +15,7 @@ export interface Told {
 
 export interface StatusParts {
   /** Returns undefined for an Ingress that is not served here. */
-  readonly told: (key: Key) => Told | undefined
+  readonly reportOf: (key: Key) => IngressReport | undefined
   readonly turn: Pick<StatusTurn, "isOurs">
 }
 
@@ -23,7 +23,7 @@ export interface StatusParts {
 const OVERWRITTEN_MS = 60_000
 
 /** Writes the addresses of Ingresses into their status, and their problems as Events, each once. */
-export function statusController({ told, turn }: StatusParts): Controller<Ingress> {
+export function statusController({ reportOf, turn }: StatusParts): Controller<Ingress> {
   /** The problems that were reported, by Ingress. */
   const known = new Map<Key, ReadonlySet<string>>()
   /** What was written here last, by Ingress, and when. */
@@ -39,7 +39,7 @@ export function statusController({ told, turn }: StatusParts): Controller<Ingres
         return undefined
       }
       if (!turn.isOurs) return undefined
-      const now = told(key)
+      const now = reportOf(key)
       const problems = new Map(
         (now?.problems ?? []).map(({ reason, message }) => [`${reason}\0${message}`, reason] as const),
       )

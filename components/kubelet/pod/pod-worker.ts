@@ -21,7 +21,7 @@ import { isRunning, type RuntimePod } from "../model/runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
 import { EVICTED } from "../model/rejection.ts"
 import type { Verdict } from "../status/pod-status.ts"
-import { isEnd, toldStatus } from "./told-status.ts"
+import { isEnd, reportedStatus } from "./reported-status.ts"
 import { stepSpan, type Stage } from "./step-span.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
 import { guardedRun, type Mark } from "./guarded-run.ts"
@@ -251,7 +251,7 @@ export class PodWorker implements Waker {
   /** Reports the pod's status. */
   #report(terminal = false): PodStatus {
     const { status } = this.#parts
-    const { told, hasEnded } = toldStatus(this.#parts, {
+    const { reported, hasEnded } = reportedStatus(this.#parts, {
       pod: this.pod,
       allocation: this.#allocation,
       runtime: this.#runtime,
@@ -260,8 +260,8 @@ export class PodWorker implements Waker {
       verdict: this.#verdict,
     })
     this.#hasEnded ||= hasEnded
-    if (!this.#removed) status.set(this.pod, told)
-    return told
+    if (!this.#removed) status.set(this.pod, reported)
+    return reported
   }
 
   async #run(signal: AbortSignal, mark: Mark): Promise<void> {

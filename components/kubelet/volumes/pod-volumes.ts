@@ -17,7 +17,7 @@ import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
 import type { ContentSources } from "./contents.ts"
 import { decodedSecrets } from "./decoded-secrets.ts"
-import { JITTER, VolumeLooks } from "./volume-looks.ts"
+import { JITTER, VolumeExpansionCheck } from "./volume-expansion-check.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
 import { isLarge, VolumeBytes, MAX_PAYLOAD_BYTES, PayloadBudget } from "../runtime/payload-budget.ts"
@@ -55,7 +55,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   readonly #uses = new FewByKey<ObjectUse<ConfigMap | Secret>>(({ about }) => about)
   readonly #mounted = new FewByKey<MountedVolume>(({ name }) => name)
   /** Exists once a volume can grow, which most cannot. */
-  #looks: VolumeLooks | undefined
+  #looks: VolumeExpansionCheck | undefined
   /** Volumes whose files are not up to date; undefined when there are none, as in most pods at most times. */
   #stale: Set<string> | undefined
   #scheduled = false
@@ -152,7 +152,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     )
     this.#tried = true
     if (this.mounted.some(({ grow }) => grow !== undefined))
-      (this.#looks ??= new VolumeLooks(this.#parts.context, () => this.mounted)).start()
+      (this.#looks ??= new VolumeExpansionCheck(this.#parts.context, () => this.mounted)).start()
     this.#schedule()
     signal.throwIfAborted()
     let waits: NotAttached | undefined

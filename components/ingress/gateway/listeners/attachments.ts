@@ -1,7 +1,7 @@
 import { keyFrom } from "../../../../pkg/client/informer.ts"
 import { GATEWAY_GROUP } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import { intersection } from "../../routing/host-map.ts"
-import { fails, holds, type Told } from "../status/conditions.ts"
+import { fails, holds, type BareCondition } from "../status/conditions.ts"
 import { allowsNamespace, type GatewayState, type ListenerState } from "./listeners.ts"
 import type { AnyRoute, Objects, ParentRef } from "../watching/objects.ts"
 
@@ -16,7 +16,7 @@ export interface Attachment {
 /** Whether one parent accepts a route, and the listeners that the route is attached to there. */
 export interface ParentState {
   readonly ref: ParentRef
-  readonly accepted: Told
+  readonly accepted: BareCondition
   readonly attachments: readonly Attachment[]
 }
 

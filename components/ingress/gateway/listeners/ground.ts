@@ -1,6 +1,6 @@
 import { canonicalAddress, parseAddress } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Gateway } from "../../../../pkg/gateway-api/gateway.ts"
-import { fails, type Told } from "../status/conditions.ts"
+import { fails, type BareCondition } from "../status/conditions.ts"
 
 /** The addresses and ports of this machine that Gateways can use. */
 export interface Ground {
@@ -25,7 +25,7 @@ export interface GatewayAddresses {
   /** The addresses for `status.addresses`. */
   readonly shown: readonly string[]
   /** A condition Accepted or Programmed that says why an entry of `spec.addresses` cannot be used. */
-  readonly told: Told | undefined
+  readonly told: BareCondition | undefined
 }
 
 /**
@@ -41,7 +41,7 @@ export function addressesOf(
   if (given !== undefined) return { sites: [given], shown: [given], told: undefined }
   const sites = new Set<string | undefined>()
   const shown = new Set<string>()
-  let told: Told | undefined
+  let told: BareCondition | undefined
   for (const { type, value = "" } of spec.addresses ?? []) {
     if (type !== "IPAddress") {
       told = fails("Accepted", "UnsupportedAddress", `spec.addresses: type ${type} is not supported: use IPAddress`)

@@ -5,7 +5,7 @@ import { GATEWAY_GROUP } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import type { Alone } from "../../alone.ts"
 import type { Certificate, Certificates } from "../../certificates.ts"
 import { addressesOf, type Ground, type GatewayAddresses } from "./ground.ts"
-import { fails, holds, type Told } from "../status/conditions.ts"
+import { fails, holds, type BareCondition } from "../status/conditions.ts"
 import type { Listener, Objects, RouteKind } from "../watching/objects.ts"
 import { fromPool } from "./pool.ts"
 
@@ -23,7 +23,7 @@ export interface ListenerState {
   readonly kinds: readonly RouteKind[]
   readonly certificate: Certificate | undefined
   /** The conditions Accepted, ResolvedRefs and Conflicted, in this order. */
-  readonly told: readonly Told[]
+  readonly told: readonly BareCondition[]
 }
 
 /** A Gateway with its listeners and addresses. */
@@ -32,7 +32,7 @@ export interface GatewayState {
   readonly listeners: readonly ListenerState[]
   readonly addresses: GatewayAddresses
   /** The condition Accepted with status False when the whole Gateway is refused. */
-  readonly refusal: Told | undefined
+  readonly refusal: BareCondition | undefined
 }
 
 const HTTP_KINDS = ["HTTPRoute", "GRPCRoute"] as const
@@ -90,7 +90,7 @@ export function gatewayStates(
 }
 
 /** Refuses fields that this controller does not implement: serving the Gateway without them would hide that. */
-function refusalOf({ spec }: Gateway): Told | undefined {
+function refusalOf({ spec }: Gateway): BareCondition | undefined {
   if (spec.infrastructure?.parametersRef !== undefined)
     return fails(
       "Accepted",
@@ -110,7 +110,7 @@ function modeOf({ protocol, tls }: Listener): Mode | undefined {
   return protocol === "TLS" && tls?.mode === "Passthrough" ? "passthrough" : undefined
 }
 
-function acceptedOf({ protocol, port }: Listener, mode: Mode | undefined, { reserved }: Ground): Told {
+function acceptedOf({ protocol, port }: Listener, mode: Mode | undefined, { reserved }: Ground): BareCondition {
   if (mode === undefined) {
     return protocol === "TLS"
       ? fails("Accepted", "UnsupportedValue", "tls.mode: only Passthrough is supported for protocol TLS")
@@ -144,7 +144,7 @@ function certificateOf(
   { tls }: Listener,
   { grants, secret }: Objects,
   certificates: Certificates,
-): { readonly certificate?: Certificate; readonly told?: Told } {
+): { readonly certificate?: Certificate; readonly told?: BareCondition } {
   const namespace = metadata.namespace ?? ""
   let found: Certificate | undefined
   for (const ref of tls?.certificateRefs ?? []) {
@@ -199,7 +199,7 @@ class Claims {
     )
   }
 
-  claim({ gateway, port, hostname, mode, sites }: Claim): Pick<Told, "reason" | "message"> | undefined {
+  claim({ gateway, port, hostname, mode, sites }: Claim): Pick<BareCondition, "reason" | "message"> | undefined {
     const by = `Gateway ${keyFrom(gateway.metadata)}`
     const isTls = mode !== "http"
     const known = this.#ports.get(port)

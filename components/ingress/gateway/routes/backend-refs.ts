@@ -1,7 +1,7 @@
 import { keyFrom } from "../../../../pkg/client/informer.ts"
 import { GATEWAY_GROUP } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import type { BackendRef, Refusal } from "../../routing/target.ts"
-import { fails, type Told } from "../status/conditions.ts"
+import { fails, type BareCondition } from "../status/conditions.ts"
 import type { Objects, RouteKind } from "../watching/objects.ts"
 
 /** A reference to a backend; the fields that backendRefs of all kinds of routes share. */
@@ -21,7 +21,7 @@ export interface RouteName {
 
 export type Resolved =
   | { readonly to: BackendRef; readonly problem?: undefined }
-  | { readonly to: Refusal; readonly problem: Told }
+  | { readonly to: Refusal; readonly problem: BareCondition }
 
 /**
  * Returns the Service that a reference names. A reference that cannot be used gives a refusal instead: its share of the

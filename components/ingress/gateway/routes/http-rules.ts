@@ -5,7 +5,7 @@ import type { HTTPRoute } from "../../../../pkg/gateway-api/httproute.ts"
 import { DEFAULT_POLICY, type Policy } from "../../routing/policy.ts"
 import { isRefusal, type Backend, type BackendRef, type Refusal, type Target } from "../../routing/target.ts"
 import { resolve, type Reference } from "./backend-refs.ts"
-import type { Told } from "../status/conditions.ts"
+import type { BareCondition } from "../status/conditions.ts"
 import { filtered, type Filter } from "./filters.ts"
 import type { Objects } from "../watching/objects.ts"
 import { patternOf, type Pattern } from "./pattern.ts"
@@ -15,7 +15,7 @@ import type { Rule, RuleMatch, ValueMatch } from "./rule-table.ts"
 export interface RouteRules {
   readonly rules: readonly Rule[]
   /** A condition ResolvedRefs for each reference that cannot be used. */
-  readonly unresolved: readonly Told[]
+  readonly unresolved: readonly BareCondition[]
   /**
    * Why rules are not supported: their requests are answered with 500, except where already the match cannot be read.
    */
@@ -70,7 +70,7 @@ class Compiler {
   readonly #from
   readonly #objects: Objects
   readonly #rules: Rule[] = []
-  readonly #unresolved: Told[] = []
+  readonly #unresolved: BareCondition[] = []
   readonly #unsupported = new Set<string>()
   #followed = 0
   /** The backends of a rule. All matches of a rule share them, so that weights and metrics count the rule once. */

@@ -1,6 +1,6 @@
 import type { IncomingRequest } from "../../messages/messages.ts"
 import { HostMap } from "../../routing/host-map.ts"
-import type { Found, FoundName, Passthrough, Router } from "../../routing/site.ts"
+import type { RouteMatch, NameMatch, Passthrough, Router } from "../../routing/site.ts"
 import type { Refusal } from "../../routing/target.ts"
 import type { Certificate } from "../../certificates.ts"
 import { RuleTable, type Rule } from "./rule-table.ts"
@@ -46,7 +46,7 @@ export class GatewayRouter implements Router {
     }
   }
 
-  find(request: IncomingRequest, path: string): Found | undefined {
+  find(request: IncomingRequest, path: string): RouteMatch | undefined {
     const found = this.#listeners.find(request.host)
     if (found === undefined) return undefined
     const [hostname, listener] = found
@@ -61,7 +61,7 @@ export class GatewayRouter implements Router {
     return undefined
   }
 
-  findName(name: string): FoundName | undefined {
+  findName(name: string): NameMatch | undefined {
     const found = this.#listeners.find(name)
     if (found === undefined) return undefined
     const [host, { since, certificate, hosts }] = found

@@ -1,7 +1,7 @@
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 
 /** A condition without `lastTransitionTime` and `observedGeneration`, which are added when the status is written. */
-export interface Told {
+export interface BareCondition {
   readonly type: string
   readonly status: "True" | "False" | "Unknown"
   readonly reason: string
@@ -9,13 +9,18 @@ export interface Told {
 }
 
 /** A condition as the status of a Gateway API object stores it. */
-export interface Condition extends Told {
+export interface Condition extends BareCondition {
   readonly lastTransitionTime: string
   readonly observedGeneration?: number
 }
 
-export const holds = (type: string, reason: string, message = ""): Told => ({ type, status: "True", reason, message })
-export const fails = (type: string, reason: string, message: string): Told => ({
+export const holds = (type: string, reason: string, message = ""): BareCondition => ({
+  type,
+  status: "True",
+  reason,
+  message,
+})
+export const fails = (type: string, reason: string, message: string): BareCondition => ({
   type,
   status: "False",
   reason,
@@ -24,7 +29,7 @@ export const fails = (type: string, reason: string, message: string): Told => ({
 
 /** Returns the conditions to store. A condition whose `status` has not changed keeps its `lastTransitionTime`. */
 export function conditionsOf(
-  told: readonly Told[],
+  told: readonly BareCondition[],
   present: readonly Condition[],
   observedGeneration: number,
   now: string,

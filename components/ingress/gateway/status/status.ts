@@ -11,7 +11,7 @@ import { GATEWAY_CONTROLLER } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import { conditionsOf, fails, holds, type Condition } from "./conditions.ts"
 import { SUPPORTED_FEATURES } from "./features.ts"
 import type { StatusTurn } from "../../status/status-turn.ts"
-import { kindText, type GatewayTold, type Generation, type RouteTold } from "./tell.ts"
+import { kindText, type GatewayReport, type Generation, type RouteReport } from "./reports.ts"
 
 type Turn = Pick<StatusTurn, "isOurs">
 
@@ -64,14 +64,14 @@ export const classStatus = (turn: Turn): Controller<GatewayClass> =>
 
 export const gatewayStatus = (
   turn: Turn,
-  told: (key: Key) => Generation<GatewayTold> | undefined,
+  told: (key: Key) => Generation<GatewayReport> | undefined,
 ): Controller<Gateway> =>
   statusWriter<Gateway>(Gateway, turn, ({ metadata, status }, key, now) => {
     const known = told(key)
     // The proxy has not yet translated this generation; the status is written after it has.
     if (known === undefined || known.generation !== metadata.generation) return undefined
     const { addresses, conditions, listeners } = known.told
-    const of = (list: GatewayTold["conditions"], present: readonly Condition[] = []) =>
+    const of = (list: GatewayReport["conditions"], present: readonly Condition[] = []) =>
       conditionsOf(list, present, known.generation, now)
     return {
       ...(addresses.length === 0 ? {} : { addresses: addresses.map((value) => ({ type: "IPAddress", value })) }),
@@ -92,7 +92,7 @@ type Route = KubeObject & Pick<HTTPRoute, "status">
 export const routeStatus = <T extends Route>(
   resource: Resource<T>,
   turn: Turn,
-  told: (key: Key) => Generation<RouteTold> | undefined,
+  told: (key: Key) => Generation<RouteReport> | undefined,
 ): Controller<T> =>
   statusWriter<T>(resource, turn, ({ metadata, status }, key, now) => {
     const present = status?.parents ?? []

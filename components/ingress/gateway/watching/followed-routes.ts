@@ -19,7 +19,7 @@ import { ofSpecs } from "./of-specs.ts"
 import { serves, whileServed, type Plural } from "./served-kinds.ts"
 import type { StatusTurn } from "../../status/status-turn.ts"
 import { routeStatus } from "../status/status.ts"
-import { tellRoutes, type Generation, type RouteTold } from "../status/tell.ts"
+import { routeReports, type Generation, type RouteReport } from "../status/reports.ts"
 import type { Translation } from "../translate.ts"
 
 /** The kinds of routes, by the plural names of their definitions. */
@@ -38,7 +38,7 @@ export class FollowedRoutes {
   readonly #grants: Resource<ReferenceGrant>
   readonly #off: (() => void)[] = []
   readonly #controllers = new Map<RoutePlural, RunningController>()
-  readonly #told = new Map<RoutePlural, ReadonlyMap<Key, Generation<RouteTold>>>()
+  readonly #told = new Map<RoutePlural, ReadonlyMap<Key, Generation<RouteReport>>>()
 
   readonly #turn: Pick<StatusTurn, "isOurs">
 
@@ -123,7 +123,7 @@ export class FollowedRoutes {
     for (const plural of this.#plurals()) {
       const before = this.#told.get(plural) ?? new Map<Key, never>()
       const states = (translation?.routes ?? []).filter(({ of }) => of.kind === KINDS[plural])
-      const told = tellRoutes(states)
+      const told = routeReports(states)
       this.#told.set(plural, told)
       for (const key of new Set([...before.keys(), ...told.keys()])) this.#controllers.get(plural)?.enqueue(key)
     }

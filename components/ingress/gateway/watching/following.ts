@@ -18,7 +18,7 @@ import { installClass } from "./install.ts"
 import { ofSpecs } from "./of-specs.ts"
 import { servesGateways, whileServed } from "./served-kinds.ts"
 import { classStatus, gatewayStatus } from "../status/status.ts"
-import { tellGateways, type GatewayTold, type Generation } from "../status/tell.ts"
+import { gatewayReports, type GatewayReport, type Generation } from "../status/reports.ts"
 import { translate, type Translation } from "../translate.ts"
 
 /**
@@ -34,7 +34,7 @@ export class Following {
   readonly #controllers: RunningController[] = []
   #routes: FollowedRoutes | undefined
   #translation: Translation | undefined
-  #told: ReadonlyMap<Key, Generation<GatewayTold>> = new Map()
+  #told: ReadonlyMap<Key, Generation<GatewayReport>> = new Map()
 
   private constructor(context: ComponentContext, changed: () => void, turn: Pick<StatusTurn, "isOurs">) {
     this.#context = context
@@ -116,7 +116,7 @@ export class Following {
   tell(ports: PortsState | undefined): void {
     const translation = ports === undefined ? undefined : this.#translation
     const before = this.#told
-    this.#told = translation === undefined || ports === undefined ? new Map() : tellGateways(translation, ports)
+    this.#told = translation === undefined || ports === undefined ? new Map() : gatewayReports(translation, ports)
     for (const key of new Set([...before.keys(), ...this.#told.keys()]))
       for (const controller of this.#controllers) controller.enqueue(key)
     // The class of a Gateway has no state here; its turn may have come.

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs"
 import { lchown, lstat } from "node:fs/promises"
 import type { Ownership } from "../../volume-files.ts"
 import { unlessMissing } from "./missing.ts"
-import { chmodUnlessLink, walk, type Found } from "./walk.ts"
+import { chmodUnlessLink, walk, type Entry } from "./walk.ts"
 
 /** Mode bits for the group: on files, and in addition on folders, whose new files inherit the group (setgid). */
 const READ = 0o440
@@ -23,7 +23,7 @@ export async function setOwnership(folder: string, { group, readOnly, policy }: 
   await own({ path: folder, stats: root }, group, mask)
 }
 
-async function own({ path, stats }: Found, group: number, mask: number): Promise<void> {
+async function own({ path, stats }: Entry, group: number, mask: number): Promise<void> {
   if (stats.gid !== group) await unlessMissing(lchown(path, stats.uid, group))
   if (stats.isSymbolicLink()) return
   const mode = modeFor(stats, mask)

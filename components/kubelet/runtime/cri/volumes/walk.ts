@@ -13,7 +13,7 @@ import { isMissing, unlessMissing } from "./missing.ts"
  * An entry that was found. The path goes through the open folder; its last name may have been replaced by a link in the
  * meantime, which must not be followed.
  */
-export interface Found {
+export interface Entry {
   readonly path: string
   readonly stats: Stats
 }
@@ -33,7 +33,7 @@ const TOGETHER = 64
  * file systems, and entries that disappear during the walk are left out.
  * @throws TooLargeToWalk for folders that are nested too deeply or too large
  */
-export async function walk(folder: string, visit: (found: Found) => Promise<void> | void): Promise<void> {
+export async function walk(folder: string, visit: (found: Entry) => Promise<void> | void): Promise<void> {
   await withOpenFile([folder, FOLDER_ONLY], async (root) => {
     const { dev } = await root.stat()
     await below(root, 1)
@@ -45,7 +45,7 @@ export async function walk(folder: string, visit: (found: Found) => Promise<void
         throw new TooLargeToWalk(`${folder} has a folder with too many files`)
       const names = (await unlessMissing(readdir(place))) ?? []
       for (let from = 0; from < names.length; from += TOGETHER) {
-        const folders: Found[] = []
+        const folders: Entry[] = []
         await Promise.all(
           names.slice(from, from + TOGETHER).map(async (name) => {
             const path = `${place}/${name}`

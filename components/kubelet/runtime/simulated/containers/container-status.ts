@@ -1,7 +1,7 @@
 import type { ContainerConfig, ContainerStatus } from "../../../../../pkg/cri/container.ts"
 
 /** What the status of a container is made of; times are in milliseconds since the epoch. */
-export interface Told extends Pick<ContainerStatus, "id" | "state" | "exitCode" | "reason" | "logPath"> {
+export interface ContainerFacts extends Pick<ContainerStatus, "id" | "state" | "exitCode" | "reason" | "logPath"> {
   readonly name: string
   readonly attempt: number
   readonly createdAt: number
@@ -12,7 +12,7 @@ export interface Told extends Pick<ContainerStatus, "id" | "state" | "exitCode" 
 }
 
 /** Returns the status of a container as a runtime tells it. */
-export function statusOf(container: Told, imageId: string, user: ContainerStatus["user"]): ContainerStatus {
+export function statusOf(container: ContainerFacts, imageId: string, user: ContainerStatus["user"]): ContainerStatus {
   const { config, image } = container
   const nanos = (ms: number) => ms * 1e6
   return {

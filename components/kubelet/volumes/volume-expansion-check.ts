@@ -12,7 +12,7 @@ export const JITTER = 0.5
  * watch them. It runs only while the pod has a volume that can grow, with the period of pod synchronization. Source:
  * pkg/kubelet/volumemanager/populator checkVolumeFSResize.
  */
-export class VolumeLooks {
+export class VolumeExpansionCheck {
   readonly #context: KubeletContext
   readonly #volumes: () => readonly MountedVolume[]
   #timer: Timer | undefined

@@ -6,7 +6,7 @@ import type { WorkerParts } from "./worker-parts.ts"
 import type { StartFailure } from "../status/container-status.ts"
 import { podStatus, type Verdict } from "../status/pod-status.ts"
 
-interface ToldStatusRequest {
+interface ReportedStatusRequest {
   readonly pod: Pod
   readonly allocation: PodAllocation
   readonly runtime: RuntimePod
@@ -16,18 +16,18 @@ interface ToldStatusRequest {
   readonly verdict: Verdict | undefined
 }
 
-export interface ToldStatus {
+export interface ReportedStatus {
   /** The status that others may see. */
-  readonly told: PodStatus
-  /** Whether the containers have ended for good, though that may not be told yet. */
+  readonly reported: PodStatus
+  /** Whether the containers have ended for good, though that may not be reported yet. */
   readonly hasEnded: boolean
 }
 
 /** Returns the status of a pod on this node. */
-export function toldStatus(
+export function reportedStatus(
   { context, status, probes, dra, devices }: WorkerParts,
-  { pod, allocation, runtime, failures, terminal, verdict }: ToldStatusRequest,
-): ToldStatus {
+  { pod, allocation, runtime, failures, terminal, verdict }: ReportedStatusRequest,
+): ReportedStatus {
   const before = status.status(pod)
   const computed = podStatus({
     pod,
@@ -51,7 +51,7 @@ export function toldStatus(
   // Its devices are released first: who sees that the pod has ended could give them to the next one. Source:
   // status_manager.go mergePodStatus, PodMightNeedToUnprepareResources.
   const isHeld = !terminal && hasEnded && dra.holds(pod.metadata.uid!)
-  return { told: isHeld ? { ...computed, phase: before.phase } : computed, hasEnded }
+  return { reported: isHeld ? { ...computed, phase: before.phase } : computed, hasEnded }
 }
 
 export const isEnd = ({ phase }: Pick<PodStatus, "phase">): boolean => phase === "Succeeded" || phase === "Failed"

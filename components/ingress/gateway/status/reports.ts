@@ -1,26 +1,26 @@
 import { keyFrom, type Key } from "../../../../pkg/client/informer.ts"
 import { GATEWAY_GROUP } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import type { PortsState } from "../../source.ts"
-import { fails, holds, type Told } from "./conditions.ts"
+import { fails, holds, type BareCondition } from "./conditions.ts"
 import { isServed, type GatewayState, type ListenerState } from "../listeners/listeners.ts"
 import type { ParentRef } from "../watching/objects.ts"
 import type { Translation } from "../translate.ts"
 import type { RouteState } from "../routes/route-state.ts"
 
 /** The status of a Gateway, before times are added. */
-export interface GatewayTold {
+export interface GatewayReport {
   readonly addresses: readonly string[]
-  readonly conditions: readonly Told[]
+  readonly conditions: readonly BareCondition[]
   readonly listeners: readonly {
     readonly name: string
     readonly kinds: readonly string[]
     readonly attachedRoutes: number
-    readonly conditions: readonly Told[]
+    readonly conditions: readonly BareCondition[]
   }[]
 }
 
 /** The conditions of a route at each of its parents of this controller. */
-export type RouteTold = readonly { readonly ref: ParentRef; readonly conditions: readonly Told[] }[]
+export type RouteReport = readonly { readonly ref: ParentRef; readonly conditions: readonly BareCondition[] }[]
 
 /** A status, and the generation of the object that it was made from. */
 export interface Generation<T> {
@@ -28,24 +28,24 @@ export interface Generation<T> {
   readonly told: T
 }
 
-export function tellGateways(
+export function gatewayReports(
   { gateways, attached }: Translation,
   ports: PortsState,
-): ReadonlyMap<Key, Generation<GatewayTold>> {
+): ReadonlyMap<Key, Generation<GatewayReport>> {
   return new Map(
     gateways.map((state) => {
       const { metadata } = state.gateway
-      return [keyFrom(metadata), { generation: metadata.generation ?? 0, told: tellGateway(state, attached, ports) }]
+      return [keyFrom(metadata), { generation: metadata.generation ?? 0, told: gatewayReport(state, attached, ports) }]
     }),
   )
 }
 
-function tellGateway(
+function gatewayReport(
   { refusal, listeners, addresses, gateway }: GatewayState,
   attached: Translation["attached"],
   ports: PortsState,
-): GatewayTold {
-  const listenersTold = listeners.map((state) => {
+): GatewayReport {
+  const listenerReports = listeners.map((state) => {
     const programmed =
       refusal === undefined ? programmedOf(state, ports) : fails("Programmed", "Invalid", refusal.message)
     return {
@@ -56,7 +56,7 @@ function tellGateway(
     }
   })
   const accepted = refusal ?? (addresses.told?.type === "Accepted" ? addresses.told : acceptedOf(listeners))
-  const isProgrammed = listenersTold.some(({ conditions }) => conditions.at(-1)!.status === "True")
+  const isProgrammed = listenerReports.some(({ conditions }) => conditions.at(-1)!.status === "True")
   const programmed =
     accepted.status === "False"
       ? fails("Programmed", "Invalid", accepted.message)
@@ -67,11 +67,11 @@ function tellGateway(
   return {
     addresses: programmed.status === "True" ? addresses.shown : [],
     conditions: [accepted, programmed],
-    listeners: listenersTold,
+    listeners: listenerReports,
   }
 }
 
-function acceptedOf(listeners: readonly ListenerState[]): Told {
+function acceptedOf(listeners: readonly ListenerState[]): BareCondition {
   const wrong = listeners.filter(({ told }) => told[0]!.status === "False").map(({ listener }) => listener.name)
   if (wrong.length === 0) return holds("Accepted", "Accepted")
   const message = `these listeners are not accepted: ${wrong.join(", ")}`
@@ -80,7 +80,7 @@ function acceptedOf(listeners: readonly ListenerState[]): Told {
     : holds("Accepted", "ListenersNotValid", message)
 }
 
-function programmedOf(state: ListenerState, { errors, faults, portOf }: PortsState): Told {
+function programmedOf(state: ListenerState, { errors, faults, portOf }: PortsState): BareCondition {
   const { port } = state.listener
   if (!isServed(state)) return fails("Programmed", "Invalid", "the listener is not served: see its other conditions")
   const error = errors.get(port)
@@ -91,7 +91,7 @@ function programmedOf(state: ListenerState, { errors, faults, portOf }: PortsSta
   return fault === undefined ? holds("Programmed", "Programmed") : fails("Programmed", "PortUnavailable", fault.message)
 }
 
-export function tellRoutes(routes: readonly RouteState[]): ReadonlyMap<Key, Generation<RouteTold>> {
+export function routeReports(routes: readonly RouteState[]): ReadonlyMap<Key, Generation<RouteReport>> {
   return new Map(
     routes.map((state) => {
       const { metadata } = state.of.route
@@ -100,7 +100,7 @@ export function tellRoutes(routes: readonly RouteState[]): ReadonlyMap<Key, Gene
   )
 }
 
-function tellRoute({ parents, rules }: RouteState): RouteTold {
+function tellRoute({ parents, rules }: RouteState): RouteReport {
   const [problem] = rules.unresolved
   const resolved =
     problem === undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { look, type Given } from "./looks.fixtures.ts"
+import { look, type Given } from "./reconciliations.fixtures.ts"
 import {
   CPU,
   CONTAINER_CPU,
