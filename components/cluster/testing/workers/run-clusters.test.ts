@@ -41,12 +41,9 @@ describe("a drill on several cores", () => {
     const runs = await run({ clusters: 1, seeds: [SEED.waits, SEED.returnsFunction, SEED.exits, 1] })
     // then
     const says = runs.map((one) => (one.outcome === "failed" ? `${one.error.name}: ${one.error.message}` : one.outcome))
-    expect(says).toEqual([
-      expect.stringMatching(/^TestClusterError: Not within 1m0s of virtual time \(seed 902/),
-      expect.stringMatching(/^TestClusterError: Cannot return the result of seed 905 .* since it is no plain data: /),
-      "TestClusterError: The worker of seed 903 has ended with exit code 3",
-      "passed",
-    ])
+    expect(says[0]).toMatch(/^TestClusterError: Not within 1m0s of virtual time \(seed 902/)
+    expect(says[1]).toMatch(/^TestClusterError: Cannot return the result of seed 905 .* since it is no plain data: /)
+    expect(says.slice(2)).toEqual(["TestClusterError: The worker of seed 903 has ended with exit code 3", "passed"])
   })
 
   test("fails for a seed that does not end", async () => {
@@ -84,6 +81,6 @@ test.each([
   },
 ])("runClusters refuses $given", async ({ given, says }) => {
   const refused = await runClusters({ module, seeds: 1, ...given }).catch((err: Error) => err)
-  expect(refused).toMatchObject({ message: says })
+  expect((refused as Error).message).toBe(says)
   expect((refused as Error).stack).toContain("run-clusters.test.ts")
 })
