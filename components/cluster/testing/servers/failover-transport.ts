@@ -45,11 +45,14 @@ export class FailoverTransport implements Transport {
   readonly #servers: readonly NetworkTransport[]
   readonly #choice: ServerChoice
   readonly #clock: Clock
+  readonly #ending: AbortSignal
 
-  constructor(servers: readonly NetworkTransport[], choice: ServerChoice, clock: Clock) {
+  /** `ending` aborts when the cluster ends: calls that wait for another try then fail. */
+  constructor(servers: readonly NetworkTransport[], choice: ServerChoice, clock: Clock, ending: AbortSignal) {
     this.#servers = servers
     this.#choice = choice
     this.#clock = clock
+    this.#ending = ending
     choice.onLeave((server) => servers[server]!.hangUp())
   }
 
@@ -62,9 +65,13 @@ export class FailoverTransport implements Transport {
         if (isReason(err, "ServiceUnavailable", "Timeout")) this.#choice.leave(at)
         if (!wasRefused(err) || tries > MOST_RETRIES) throw err
         // All servers have been tried.
-        if (tries % this.#servers.length === 0) await sleep(this.#clock, PAUSE_MS, signal)
+        if (tries % this.#servers.length === 0) await sleep(this.#clock, PAUSE_MS, this.#ended(signal))
       }
     }
+  }
+
+  #ended(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#ending : AbortSignal.any([signal, this.#ending])
   }
 
   watch(resource: Resource, options: WatchOptions, handlers: WatchHandlers<KubeObject>): Watch {

@@ -78,6 +78,18 @@ test("the endpoints of the Service kubernetes are the servers that are running",
   expect(cluster.history({ kind: "EndpointSlice" })).toHaveLength(written)
 })
 
+test("a cluster ends cleanly while the calls of a node wait for another try at all servers", async () => {
+  // given a node that reaches one server only, which has no majority
+  const cluster = await startCluster({ servers: 3, nodes: 5 })
+  const parted = await cluster.faults.partitioned(["server-0", "node-0"], ["server-1", "server-2"])
+  // when it has just tried to renew its lease
+  await cluster.advance("30s")
+  await cluster.through("server-1").create(ConfigMap, { metadata: { name: "a" } })
+  await parted.end()
+  // then nothing is left
+  await cluster.stop()
+})
+
 test("a server without a majority refuses writes, and catches up after the partition has ended", async () => {
   // given
   await using cluster = await startCluster({ servers: 3, nodes: 3, seed: 1 })

@@ -62,6 +62,7 @@ export class Servers implements ControlPlane {
   readonly #options: ServersOptions
   readonly #clocks = new Map<string, SkewedClock>()
   readonly #watches = new OpenWatches()
+  readonly #ending = new AbortController()
   readonly #choices = new Map<string, ServerChoice>()
 
   constructor(options: ServersOptions) {
@@ -174,6 +175,7 @@ export class Servers implements ControlPlane {
 
   /** Ends the network and the log, after all servers have stopped. */
   close(): void {
+    this.#ending.abort(new Error("the cluster is being stopped"))
     this.consensus.close()
     this.links.close()
   }
@@ -193,7 +195,7 @@ export class Servers implements ControlPlane {
       choice = new ServerChoice(this.servers.length, this.#choices.size)
       this.#choices.set(machine, choice)
     }
-    const transport = new FailoverTransport(this.#ways(machine, user), choice, this.#options.clock)
+    const transport = new FailoverTransport(this.#ways(machine, user), choice, this.#options.clock, this.#ending.signal)
     return this.#watches.counted(transport, user.name)
   }
 
