@@ -82,6 +82,7 @@ export async function guaranteedUpdate(
         let stored: Stored
         if ("write" in wanted)
           stored = await persistObject(context, request, {
+            key,
             object: wanted.write,
             expected: base.expected,
             along: (object) => together(alongside(object), wanted.others),

@@ -1,13 +1,15 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored, Write } from "../../../pkg/storage/storage.ts"
 import type { ApiRequest } from "../call/request.ts"
-import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
+import { keepingOf, viewOf } from "../cacher/view.ts"
 import type { RegistryContext } from "./context.ts"
 import { pauseOf } from "./large-writes.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { writeAlong } from "./write-along.ts"
 
 interface Persisted {
+  /** Where the object is stored: what the request names, whatever the metadata say. */
+  readonly key: string
   readonly object: KubeObject
   /** The revision that must be stored now; 0 for none. */
   readonly expected: number
@@ -23,12 +25,11 @@ interface Persisted {
 export function persistObject(
   context: RegistryContext,
   request: Pick<ApiRequest, "resource" | "user" | "isLarge">,
-  { object, expected, along }: Persisted,
+  { key, object, expected, along }: Persisted,
 ): Promise<Stored> {
   const { storage, clock, eventSeconds } = context
   const { resource, user } = request
   const view = viewOf(resource)
-  const key = storageKey(resource, object.metadata)
   return writeWithinSize(
     resource,
     object,

@@ -133,6 +133,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
       context.checkRunning()
       const stored = await persistObject(context, request, {
+        key,
         object: context.sharing.shared(resource, object),
         expected: 0,
         along: (shown) => together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
