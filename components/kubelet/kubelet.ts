@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
 import { unlessAborted } from "../../pkg/flow/unless-aborted.ts"
@@ -395,9 +394,3 @@ async function tellArrivals({ context: { runtime }, node, stopping: { signal } }
     node.wake()
   }
 }
-
-/** Returns the folders of a kubelet below k3ts' data directory. */
-export const kubeletFolders = (dataDir: string): Pick<KubeletConfig, "root" | "staticPods"> => ({
-  root: join(dataDir, "agent/kubelet"),
-  staticPods: join(dataDir, "agent/pod-manifests"),
-})

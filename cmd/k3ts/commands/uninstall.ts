@@ -7,7 +7,7 @@ import {
 } from "../../../components/kubelet/devicemanager/plugin-socket.ts"
 import { POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET } from "../../../components/kubelet/podresources/pod-resources.ts"
 import { socketAnswers } from "../../../components/kubelet/runtime/cri/socket-answers.ts"
-import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
+import { kubeletFolders } from "../../../components/kubelet/model/config.ts"
 import { removeUnmounted } from "../../../components/containerd/tear-down.ts"
 import { Attempts } from "../../../pkg/process/attempts.ts"
 import { realClock } from "../../../pkg/clock/real.ts"

@@ -6,6 +6,9 @@ import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { Grant } from "./grant.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
 
+/** What is longer than this, in bytes or characters, is a large object: its write takes several turns of the event loop. */
+export const LARGE = 128 * 1024
+
 /** The user of a request. Source: apiserver pkg/authentication/user. */
 export interface UserInfo {
   readonly name: string

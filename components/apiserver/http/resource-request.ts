@@ -8,7 +8,7 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Grant } from "../call/grant.ts"
-import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../call/request.ts"
+import { LARGE, type ApiRequest, type Pipeline, type RequestOptions, type UserInfo } from "../call/request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
 import { decodeBody, decodePatch } from "../codec/decode.ts"
@@ -180,11 +180,8 @@ function withObject(
   return decoded instanceof Promise ? decoded.then(take) : take(decoded)
 }
 
-/** Bodies of more bytes are large. */
-const LARGE_BYTES = 128 * 1024
-
 const sized = (request: ApiRequest, { length }: Uint8Array): ApiRequest =>
-  length > LARGE_BYTES ? { ...request, isLarge: true } : request
+  length > LARGE ? { ...request, isLarge: true } : request
 
 /** The kind of the object in the body of a request. */
 function kindOf({ kind, subresources }: Resource, subresource: string | undefined): string {

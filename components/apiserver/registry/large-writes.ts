@@ -4,16 +4,13 @@ import { inSteps } from "../../../pkg/clock/in-steps.ts"
 import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import { storageKey } from "../cacher/view.ts"
-import type { ApiRequest } from "../call/request.ts"
+import { LARGE, type ApiRequest } from "../call/request.ts"
 import type { RegistryContext } from "./context.ts"
 
 /**
  * The steps of a large write take turns of the event loop of their own, so that nobody waits for all of them: an object
  * with tens of thousands of small values takes 20 to 100 ms each to be decoded, tracked, checked and stored.
  */
-
-/** An object of more characters is large. */
-export const LARGE = 128 * 1024
 
 /**
  * Returns a write with `isLarge`, if it is large: the codec marks those with large bodies. A small patch of a large

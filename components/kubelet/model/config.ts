@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import type { CgroupDriver } from "../../../pkg/cri/cgroup-driver.ts"
 import type { KubeletTuning } from "./tuning.ts"
@@ -43,3 +44,9 @@ export const MAX_PODS = 110
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go SyncFrequency. */
 export const SYNC_FREQUENCY_MS = 60_000
+
+/** Returns the folders of a kubelet below k3ts' data directory. */
+export const kubeletFolders = (dataDir: string): Pick<KubeletConfig, "root" | "staticPods"> => ({
+  root: join(dataDir, "agent/kubelet"),
+  staticPods: join(dataDir, "agent/pod-manifests"),
+})

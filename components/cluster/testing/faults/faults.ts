@@ -11,6 +11,7 @@ import { StorageFaults, type Fault } from "./storage-faults.ts"
 import type { SimulatedDriver } from "../../../kubelet/runtime/simulated/csi/simulated-driver.ts"
 import type { ClusterNetwork } from "../network/cluster-network.ts"
 import type { SimulatedNode } from "../nodes/node.ts"
+import { noSuchNode, noSuchServer } from "./no-such.ts"
 import type { Servers } from "../servers/servers.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
 import type { Moment } from "../report/moment.ts"
@@ -33,17 +34,6 @@ export interface FaultsContext {
   /** @throws TestClusterError when the cluster has ended */
   alive(): void
 }
-
-export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNode>): TestClusterError =>
-  new TestClusterError(
-    `There is no node ${JSON.stringify(name)}: the simulated nodes are ${[...nodes.keys()].join(", ") || "none"}`,
-  )
-
-export const noSuchServer = (name: string, names: readonly string[]): TestClusterError =>
-  new TestClusterError(
-    `There is no server ${JSON.stringify(name)}: the servers are ` +
-      `${names.join(", ") || "none of their own; start the cluster with `servers`"}`,
-  )
 
 /**
  * Makes parts of a cluster fail. Each method returns the fault, which can be ended. Faults may overlap, also on the

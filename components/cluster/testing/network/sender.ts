@@ -4,6 +4,7 @@ import { addressAt, familyOf, parseAddress, parseNetwork } from "../../../../pkg
 import type { Labels } from "../../../../pkg/apimachinery/selectors/labels.ts"
 import type { DnsConfig } from "../../../../pkg/cri/sandbox.ts"
 import { didYouMean } from "../../../../pkg/names/suggest.ts"
+import { checkOptionNames } from "../options/option-names.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import { StoredKind } from "../../../apiserver/cacher/stored-kind.ts"
 import type { SendingPod } from "../../../kubelet/runtime/simulated/machine/pod-clients.ts"
@@ -53,17 +54,13 @@ export interface SenderContext {
 
 /** The resolv.conf of simulated nodes, which is empty. */
 const HOST: Resolver = { servers: [], searches: [], options: [] }
-const NAMES = ["name", "namespace", "labels", "node", "ip"]
+const OPTIONS = { name: true, namespace: true, labels: true, node: true, ip: true }
 
 /** Returns the sender that a test names; some pod of `default` unless given. @throws TestClusterError */
 export function senderFrom(from: From | undefined, context: SenderContext): Sender {
   if (from === undefined) return somePod({ namespace: "default", labels: {} }, context)
   if (typeof from === "string" || "metadata" in from || "name" in from) return runningPod(from as Reference, context)
-  const wrong = Object.keys(from).find((name) => !NAMES.includes(name))
-  if (wrong !== undefined)
-    throw new TestClusterError(
-      `from has no option ${JSON.stringify(wrong)}${didYouMean(wrong, NAMES) || `: expected ${NAMES.join(", ")}`}`,
-    )
+  checkOptionNames("from has no option", from, OPTIONS)
   if ("node" in from) return processOf(from.node, context)
   if ("ip" in from) return outside(from.ip)
   const { namespace = "default", labels = {} } = from as { readonly namespace?: string; readonly labels?: Labels }

@@ -1,6 +1,5 @@
-import { didYouMean } from "../../../../pkg/names/suggest.ts"
+import { checkOptionNames } from "./option-names.ts"
 import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
-import { TestClusterError } from "../caller.ts"
 import type { NodeOptions } from "./node-spec.ts"
 import type { ClusterOptions } from "./options.ts"
 import type { CsiDriverOptions } from "../storage/csi-drivers.ts"
@@ -82,32 +81,23 @@ const CSI_DRIVER: Names<CsiDriverOptions> = {
 /** Checks the names of options, parts, nodes and image behaviours. @throws TestClusterError for an unknown one */
 export function checkNames(options: ClusterOptions): void {
   const { components, images, csiDrivers, admission, nodes } = options
-  check("startCluster has no option", options, OPTIONS)
-  check("components has no part", components, COMPONENTS)
+  checkOptionNames("startCluster has no option", options, OPTIONS)
+  checkOptionNames("components has no part", components, COMPONENTS)
   const { controllers } = components ?? {}
-  check("controllers has no option", typeof controllers === "object" ? controllers : {}, { disabled: true })
-  check("admission has no option", admission, { disabled: true })
+  checkOptionNames("controllers has no option", typeof controllers === "object" ? controllers : {}, { disabled: true })
+  checkOptionNames("admission has no option", admission, { disabled: true })
   if (typeof nodes === "object") for (const node of nodes) checkNode(node)
   for (const [image, behaviour] of Object.entries(images ?? {})) checkImage(image, behaviour)
   for (const [driver, settings] of Object.entries(csiDrivers ?? {}))
-    check(`the CSI driver ${JSON.stringify(driver)} cannot have`, settings, CSI_DRIVER)
+    checkOptionNames(`the CSI driver ${JSON.stringify(driver)} cannot have`, settings, CSI_DRIVER)
 }
 
 /** Checks the names in the settings of a node. @throws TestClusterError for an unknown one */
 export function checkNode(node: NodeOptions): void {
-  check("a node has no option", node, NODE)
-  check("the capacity of a node has no", node.capacity, CAPACITY)
+  checkOptionNames("a node has no option", node, NODE)
+  checkOptionNames("the capacity of a node has no", node.capacity, CAPACITY)
 }
 
 /** Checks the names in the behaviour of an image. @throws TestClusterError for an unknown one */
 export const checkImage = (image: string, behaviour: ImageBehaviour): void =>
-  check(`the image ${JSON.stringify(image)} cannot have`, behaviour, IMAGE)
-
-function check(what: string, given: object | undefined, known: object): void {
-  const names = Object.keys(known)
-  const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name))
-  if (wrong !== undefined)
-    throw new TestClusterError(
-      `${what} ${JSON.stringify(wrong)}${didYouMean(wrong, names) || `: expected ${names.join(", ")}`}`,
-    )
-}
+  checkOptionNames(`the image ${JSON.stringify(image)} cannot have`, behaviour, IMAGE)

@@ -1,6 +1,5 @@
-import { didYouMean } from "../../../../pkg/names/suggest.ts"
+import { checkOptionNames } from "../options/option-names.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
-import { TestClusterError } from "../caller.ts"
 import { TIMEOUT_MS } from "../network/cluster-network.ts"
 import type { From } from "../network/sender.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
@@ -29,12 +28,7 @@ export async function fetchAsPod(
   input: string | URL | Request,
   { from, timeout = TIMEOUT_MS, ...init }: FetchOptions,
 ): Promise<Response> {
-  const names = Object.keys(OPTIONS)
-  const wrong = Object.keys(init).find((name) => !names.includes(name))
-  if (wrong !== undefined)
-    throw new TestClusterError(
-      `fetch has no option ${JSON.stringify(wrong)}${didYouMean(wrong, names) || `: expected ${names.join(", ")}`}`,
-    )
+  checkOptionNames("fetch has no option", init, OPTIONS)
   const request = new Request(input, init)
   const patience = { timeoutMs: milliseconds(timeout), signal: request.signal }
   // Virtual time stands still meanwhile, so that it is the same however long that takes.

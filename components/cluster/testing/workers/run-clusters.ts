@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os"
-import { didYouMean } from "../../../../pkg/names/suggest.ts"
+import { checkOptionNames } from "../options/option-names.ts"
 import { callerOf, from, TestClusterError } from "../caller.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 import { ClusterWorker } from "./worker.ts"
@@ -107,12 +107,7 @@ const MOST_TOLD = 10
 
 /** Returns the options with defaults. @throws TestClusterError with the option, its value and what to change */
 function checked(options: RunClustersOptions) {
-  const names = Object.keys(OPTIONS)
-  const wrong = Object.keys(options).find((name) => !names.includes(name))
-  if (wrong !== undefined)
-    throw new TestClusterError(
-      `runClusters has no option ${JSON.stringify(wrong)}${didYouMean(wrong, names) || `: expected ${names.join(", ")}`}`,
-    )
+  checkOptionNames("runClusters has no option", options, OPTIONS)
   const { module, seeds, clusters = availableParallelism(), timeout = "5m" } = options
   if (!Number.isInteger(clusters) || clusters < 1)
     throw new TestClusterError(`Cannot run clusters: ${clusters}: expected a whole number of 1 or more`)

@@ -16,7 +16,7 @@ import {
   type JsonSchema,
   type ValidationRule,
 } from "../../../../apimachinery/structural/json-schema.ts"
-import { counterpartsOf, type Old } from "../../../../apimachinery/structural/validate.ts"
+import { counterpartsOf, type Old } from "../../../../apimachinery/structural/counterparts.ts"
 import { valueOf } from "../../../../cel/values/json-values.ts"
 import type { CelType } from "../../../../cel/type.ts"
 import { CelError, Optional, type Value } from "../../../../cel/values/values.ts"
