@@ -114,6 +114,27 @@ describe("an informer", () => {
     informers.stop()
   })
 
+  test("shows a whole list to the first handler that is called for one of its objects", async () => {
+    // given
+    const { lists, watches, informers, follow, turn } = stage()
+    lists.push({ version: 5, items: [object("gone", 1)] })
+    const informer = follow()
+    await informers.whenSynced()
+    const shown: unknown[] = []
+    informer.on({ added: () => shown.push([informer.revision, informer.list().map(({ metadata }) => metadata.name)]) })
+    shown.length = 0
+    // when
+    lists.push({ version: 20, items: [object("a", 15), object("b", 16)] })
+    watches[0]!.handlers.onEnd(new ApiError("Expired", "too old resource version"))
+    await turn()
+    // then
+    expect(shown).toEqual([
+      [20, ["a", "b"]],
+      [20, ["a", "b"]],
+    ])
+    informers.stop()
+  })
+
   test("waits before the next list if even the revision of the last list was compacted", async () => {
     // given a server that forgets what it has just listed
     const { lists, watches, calls, informers, follow, turn, pass } = stage()

@@ -140,12 +140,13 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     const { metadata, items } = await this.#options.client.list(this.resource, this.#selected())
     if (this.#stopped) return
     const gone = new Set(this.#cache.keys())
+    for (const { metadata } of items) gone.delete(keyFrom(metadata))
+    // A handler may start a reconcile, which must find the whole list, as `revision` says.
     this.#revision = Number(metadata.resourceVersion)
-    for (const object of items) {
-      gone.delete(keyFrom(object.metadata))
-      this.#taken(object)
-    }
-    for (const key of gone) this.#lost(key)
+    const replaced = items.map((object) => this.#cache.set(object))
+    const lost = [...gone].map((key) => this.#cache.delete(key))
+    for (const [index, object] of items.entries()) this.#taken(object, replaced[index])
+    for (const object of lost) if (object !== undefined) this.#tell("deleted", object)
     this.#synced = true
     this.#whenSynced.resolve()
     this.#follow()
@@ -174,21 +175,16 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#revision = Number(event.object.metadata.resourceVersion)
     this.#forgotten = false
     if (event.type === "BOOKMARK") return
-    if (event.type === "DELETED") this.#lost(keyFrom(event.object.metadata), event.object)
-    else this.#taken(event.object)
+    if (event.type !== "DELETED") this.#taken(event.object, this.#cache.set(event.object))
+    else if (this.#cache.delete(keyFrom(event.object.metadata)) !== undefined) this.#tell("deleted", event.object)
   }
 
-  #taken(object: T): void {
-    const old = this.#cache.set(object)
+  /** Calls the handlers for an object that the cache has now, in the place of `old`. */
+  #taken(object: T, old: T | undefined): void {
     if (old === undefined) this.#tell("added", object)
     // A relist finds most objects unchanged.
     else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion)
       this.#tell("updated", object, old)
-  }
-
-  #lost(key: Key, last?: T): void {
-    const old = this.#cache.delete(key)
-    if (old !== undefined) this.#tell("deleted", last ?? old)
   }
 
   #ended(error: ApiError | undefined): void {

@@ -5,13 +5,15 @@ import { isBy, type WriteInvariant } from "./write.ts"
 const TOLERANCE = 0.1
 /** By default replicas may double within 15 s, and may always grow by 4. Source: autoscaling/v2 defaults.go. */
 const FEWEST_STEP = 4
+/** How long an autoscaler keeps the highest of its numbers. Source: autoscaling/v2 defaults.go. */
+const STABILIZATION_MS = 300_000
 
 /**
- * An autoscaler's wish follows from its metrics: within its bounds, higher only if a metric is above its target by more
- * than the tolerance or the bounds ask for it, at most twice as many or four more at a time, and as many as the ratio
- * says. Source: podautoscaler/horizontal.go, replica_calculator.go.
+ * What an autoscaler asks for follows from its metrics: within its bounds, higher only if a metric is above its
+ * target by more than the tolerance or the bounds ask for it, at most twice as many or four more at a time, and as
+ * many as the ratio says. Source: podautoscaler/horizontal.go, replica_calculator.go.
  */
-export const followsMetrics: WriteInvariant = (write) => {
+export const followsMetrics: WriteInvariant = (write, seen) => {
   const { object, type } = write
   if (object.kind !== "HorizontalPodAutoscaler" || type !== "update") return []
   if (!isBy(write, "horizontal-pod-autoscaler")) return []
@@ -31,6 +33,11 @@ export const followsMetrics: WriteInvariant = (write) => {
   })
   if (ratios.length === 0 || ratios.some((one) => one === undefined))
     return problems.map((problem) => `${nameOf(object)} ${problem}`)
+  // Without `behavior` the highest number of the last five minutes counts, also one that the bounds did not allow then.
+  // Source: horizontal.go stabilizeRecommendation.
+  const before = seen.recent<HorizontalPodAutoscaler>(object.kind, object.metadata.uid, seen.now - STABILIZATION_MS)
+  if (spec.behavior === undefined && before.some((one) => (one.status.currentReplicas ?? 0) > one.spec.maxReplicas))
+    return problems.map((problem) => `${nameOf(object)} ${problem}`)
   // The utilization is told without its fraction, so the ratio lies between these two.
   const highest = Math.max(...ratios.map((one) => (one!.is + 1) / one!.target))
   if (wanted > current && wanted > least && highest <= 1 + TOLERANCE)
@@ -43,9 +50,6 @@ export const followsMetrics: WriteInvariant = (write) => {
     problems.push(`goes from ${current} to ${wanted}, but its metrics ask for ${Math.ceil(current * highest)}`)
   return problems.map((problem) => `${nameOf(object)} ${problem}`)
 }
-
-/** How long an autoscaler keeps the highest of its wishes. Source: autoscaling/v2 defaults.go. */
-const STABILIZATION_MS = 300_000
 
 /** An autoscaler does not take back within five minutes what it has scaled up to, unless its bounds change. */
 export const staysUp: WriteInvariant = (write, seen) => {

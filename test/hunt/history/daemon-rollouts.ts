@@ -58,14 +58,18 @@ export const keepsOneOnEachNode: WriteInvariant = (write, seen) => {
       return resolved(maxSurge, wanted, "up") > 0 ? 0 : Math.max(1, resolved(maxUnavailable, wanted, "up"))
     }),
   )
+  // Another node that may not have a new pod, by any taint, is none of those that a rollout counts once it is empty.
+  const counts = (node: Node) =>
+    node.metadata.name === targetOf(pod) ||
+    seen
+      .recent<Node>("Node", node.metadata.uid)
+      .every((one) => successors.every((next) => !keptOffBy(next, one).length))
   // Nodes whose pods the controller has taken away, and not those that it may not have seen ending.
-  const taken = nodes.filter(({ metadata }) =>
-    pods.some(
-      (one) =>
-        targetOf(one) === metadata.name &&
-        one.metadata.deletionTimestamp !== undefined &&
-        !pods.some((other) => targetOf(other) === metadata.name && isPodActive(other)),
-    ),
+  const taken = nodes.filter(
+    (node) =>
+      counts(node) &&
+      pods.some((one) => targetOf(one) === node.metadata.name && one.metadata.deletionTimestamp !== undefined) &&
+      !pods.some((one) => targetOf(one) === node.metadata.name && isPodActive(one)),
   )
   return taken.length > most
     ? [`${name} takes ${pod.metadata.name} away, and then ${taken.length} nodes have none, of at most ${most}`]

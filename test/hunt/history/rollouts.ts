@@ -65,7 +65,8 @@ export const keepsTheRollout: WriteInvariant = (write, seen) => {
   const recent = (one: ReplicaSet) => seen.recent<ReplicaSet>("ReplicaSet", one.metadata.uid)
   const ofOthers = others.reduce((sum, one) => sum + Math.max(available(one), ...recent(one).map(available)), 0)
   const mine = recent(set).map(({ status }) => status.availableReplicas ?? 0)
-  const was = Math.min(Math.max(...mine), before?.spec.replicas ?? 0)
+  // Pods that another has preempted are seen to be gone at any time in between: the ReplicaSet may have none to lose.
+  const was = Math.min(...mine, before?.spec.replicas ?? 0)
   const is = Math.min(Math.max(...mine), set.spec.replicas ?? 1)
   const surplus = sets.reduce((sum, { spec }) => sum + (spec.replicas ?? 1), 0) - rise
   const isOver = surplus > Math.max(...deployments.map((one) => (one.spec.replicas ?? 1) + fencesOf(one).surge))
