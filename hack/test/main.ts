@@ -1,0 +1,93 @@
+/**
+ * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments all, and then only failures are told one
+ * by one; with paths those below them. `--slowest` lists the files that took longest. `--lanes=N` says how many parts
+ * run at a time, by default as many as there are processors. The last line is always `N passed, N failed`, with
+ * `, N skipped` where some were.
+ */
+import { spawnSync } from "node:child_process"
+import { availableParallelism } from "node:os"
+import { join } from "node:path"
+import { runInLanes } from "./lanes.ts"
+import type { Part } from "./part.ts"
+import { everyPart, filesOf, leftOutOf, partsOf } from "./parts.ts"
+import { endParts, runPart } from "./run-part.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+const SLOWEST = 30
+
+const options = process.argv.slice(2).filter((word) => word.startsWith("--"))
+const paths = process.argv.slice(2).filter((word) => !word.startsWith("--"))
+const wanted = options.find((option) => option.startsWith("--lanes="))?.slice("--lanes=".length)
+const lanes = Math.max(1, Number(wanted ?? availableParallelism()))
+
+let passed = 0
+let skipped = 0
+// .ci/run counts a failed check among the failures, so that the last line tells the whole truth.
+let failed = process.env["K3TS_FAILED_BEFORE"] ? 1 : 0
+const files: (readonly [path: string, milliseconds: number])[] = []
+
+const say = (text: string) => process.stdout.write(text)
+
+/** Counts a failure that is not a test's own. */
+function countFailure(what: string): void {
+  failed++
+  say(`FAILED: ${what}\n`)
+}
+
+function finish(): never {
+  if (options.includes("--slowest")) {
+    say(`\n==> The ${SLOWEST} slowest files, in seconds\n`)
+    for (const [path, ms] of files.toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST))
+      say(`${(ms / 1000).toFixed(1).padStart(7)} ${path}\n`)
+  }
+  say(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`)
+  process.exit(failed > 0 || passed === 0 ? 1 : 0)
+}
+
+let built: boolean | undefined
+function buildOnce(): boolean {
+  if (built !== undefined) return built
+  built = spawnSync("bash", ["hack/build.sh"], { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] }).status === 0
+  if (!built) countFailure("dist/k3ts does not build")
+  return built
+}
+
+async function run(part: Part): Promise<void> {
+  const { name } = part
+  if (part.needsRoot && process.getuid?.() !== 0) {
+    const count = filesOf(ROOT, part)
+    say(`\n!!! SKIPPED: ${name} (${count} files) needs root and containerd. Run: sudo npm test\n`)
+    skipped += count
+    return
+  }
+  if (part.needsBuild && !buildOnce()) return
+  // With several lanes a part is shown when it has ended, so that their outputs are not mixed.
+  const live = lanes === 1 || parts.length === 1
+  if (live) say(`\n==> Testing ${name}\n`)
+  const bunOptions = [
+    ...(paths.length === 0 ? ["--only-failures"] : []),
+    ...leftOutOf(part).map((path) => `--path-ignore-patterns=${path}`),
+  ]
+  const outcome = await runPart(ROOT, part, bunOptions, live ? say : () => undefined)
+  if (!live) say(`\n==> Testing ${name}\n${outcome.output}`)
+  passed += outcome.passed
+  failed += outcome.failed
+  skipped += outcome.skipped
+  files.push(...Object.entries(outcome.files))
+  outcome.faults.forEach(countFailure)
+  say(
+    `==> ${name}: ${outcome.passed} passed, ${outcome.failed} failed, ${outcome.skipped} skipped in ` +
+      `${Math.round(outcome.seconds)} s (${Math.round(outcome.processorSeconds)} s of the processor's)\n`,
+  )
+}
+
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(name, () => {
+    endParts()
+    countFailure("stopped by a signal")
+    finish()
+  })
+
+const parts = paths.length === 0 ? everyPart(ROOT) : paths.flatMap((path) => partsOf(ROOT, path))
+await runInLanes(parts, lanes, run)
+finish()
