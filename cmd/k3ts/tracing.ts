@@ -20,10 +20,10 @@ export async function tracingOf(
   const path = flags["tracing-config-file"]
   if (path === undefined && !Object.keys(env).some((name) => name.startsWith("OTEL_"))) return undefined
   const { tracingEnvironment } = await import("../../pkg/tracing/otlp/environment.ts")
-  const { isOn, warnings, ...told } = tracingEnvironment(env)
+  const { isOn, warnings, ...rest } = tracingEnvironment(env)
   if (path === undefined && !isOn) return undefined
   for (const warning of warnings) log.warn("A variable of OpenTelemetry is ignored", { why: warning })
-  const { caFile, ...settings } = told.settings
+  const { caFile, ...settings } = rest.settings
   const [{ startTracing }, { parentBased }] = await Promise.all([
     import("../../pkg/tracing/otlp/start.ts"),
     import("../../pkg/tracing/sampler.ts"),
@@ -35,7 +35,7 @@ export async function tracingOf(
     clock,
     random,
     log,
-    sampler: file === undefined ? told.sampler : parentBased((file.samplingRatePerMillion ?? 0) / 1e6),
+    sampler: file === undefined ? rest.sampler : parentBased((file.samplingRatePerMillion ?? 0) / 1e6),
     settings: { ...settings, ...fromFile, ...(caFile === undefined ? {} : { caPem: readCertificates(caFile) }) },
   })
 }

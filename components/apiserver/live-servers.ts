@@ -103,7 +103,7 @@ export function keepLiveServers(options: LiveServersOptions): LiveServers {
         nextEnd - clock.monotonic(),
         "watchdog",
       )
-    correct(addresses).catch(told)
+    correct(addresses).catch(logFailure)
   }
 
   async function correct(addresses: readonly string[]): Promise<void> {
@@ -129,14 +129,14 @@ export function keepLiveServers(options: LiveServersOptions): LiveServers {
 
   function beat(): void {
     beating = renew()
-      .catch(told)
+      .catch(logFailure)
       .then(() => {
         if (!stopped) renewal = clock.setTimeout(beat, RENEW_MS, "upkeep")
-      }, told)
+      }, logFailure)
   }
 
   /** Another server that came first, and a store that is away, are made up for by the next renewal. */
-  function told(error: unknown): void {
+  function logFailure(error: unknown): void {
     if (stopped || isReason(error, "Conflict", "AlreadyExists", "NotFound", "ServiceUnavailable", "Timeout")) return
     log.error("Failed to keep the endpoints of the API servers", { error })
   }
@@ -161,7 +161,7 @@ export function keepLiveServers(options: LiveServersOptions): LiveServers {
       const over = new AbortController()
       const late = sleep(clock, RELEASE_MS, over.signal).catch(() => undefined)
       // A renewal that is under way would make the Lease again.
-      const released = beating.then(() => client.delete(Lease, { namespace: NAMESPACE, name })).catch(told)
+      const released = beating.then(() => client.delete(Lease, { namespace: NAMESPACE, name })).catch(logFailure)
       await Promise.race([released, late])
       over.abort()
     },

@@ -26,17 +26,17 @@ export function notedServices(
   { events, log }: { readonly events: Pick<EventRecorder, "event">; readonly log: Logger },
 ): ServicesAlone {
   const place = quarantine.place("dns")
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return {
     run(service, work) {
       const key = keyFrom(service.metadata)
       const fate = place.fate(key, () => editionOf(service))
       if (fate === "go") {
-        told.delete(key)
+        reported.delete(key)
         return place.among(key, work)
       }
-      if (fate === "skip" && !told.has(key)) {
-        told.add(key)
+      if (fate === "skip" && !reported.has(key)) {
+        reported.add(key)
         log.error("Skipping the names of a Service", { service: key })
         events.event(service, "Warning", "SetAside", skippedBy("dns"))
       }

@@ -56,10 +56,10 @@ export async function untilHealthy(etcd: EtcdProcess, options: HealthOptions): P
 
 async function askUntilHealthy({ metricsPort, clock, log, signal }: HealthOptions): Promise<void> {
   const from = clock.monotonic()
-  let told = false
+  let isReported = false
   for (let ms = FIRST_PAUSE_MS; !(await isHealthy(metricsPort, clock)); ms = Math.min(2 * ms, LAST_PAUSE_MS)) {
-    if (!told && clock.monotonic() - from > PATIENCE_MS) {
-      told = true
+    if (!isReported && clock.monotonic() - from > PATIENCE_MS) {
+      isReported = true
       log.warn("Waiting for more servers", { reason: QUORUM_LOST })
     }
     await sleep(clock, ms, signal)

@@ -207,9 +207,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (asker !== "joining" && asker.node !== node)
       throw new ApiError("Forbidden", `the node ${asker.node} gets no certificate of the node ${node}`)
     const membership = asker === "joining" ? await passwords.verify(node, passwordOf(req), () => takeName(req)) : asker
-    const told = { node, kind, address: remoteAddress(req) }
-    if (kind === "kubelet") log.info("Let a machine join", told)
-    else log.debug("Signed a certificate", told)
+    const fields = { node, kind, address: remoteAddress(req) }
+    if (kind === "kubelet") log.info("Let a machine join", fields)
+    else log.debug("Signed a certificate", fields)
     return files().pki.certify(
       kind === SERVING
         ? { authority: "server-ca", subject, dnsNames: [node], ipAddresses: addresses }

@@ -18,12 +18,12 @@ export function guarded<T extends KubeObject>(
 ): Reconcile {
   if (quarantine === undefined) return (key, context) => controller.reconcile(key, context)
   const place = quarantine.place(controller.name)
-  const told = new Set<Key>()
+  const reported = new Set<Key>()
   const objectOf = (key: Key) => informers.of(controller.reconciles).get(key)
   const skip = (key: Key, { events, log }: ReconcileContext) => {
     const object = objectOf(key)
-    if (told.has(key) || object === undefined) return
-    told.add(key)
+    if (reported.has(key) || object === undefined) return
+    reported.add(key)
     log.error("Skipped what is set aside")
     events.event(object, "Warning", "SetAside", skippedBy(controller.name))
   }

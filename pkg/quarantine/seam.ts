@@ -37,7 +37,7 @@ export class Seam {
   readonly #later: QuarantinePlace | undefined
   readonly #unsubscribe: (() => void) | undefined
   readonly #waits = new Map<string, { readonly timer: Timer; readonly ms: number }>()
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
 
   constructor(options: SeamOptions) {
     const { quarantine, part, later, again } = options
@@ -97,8 +97,8 @@ export class Seam {
   }
 
   #tell(key: string, reason: "SetAside" | "SyncFailed", why: string): void {
-    if (this.#told.has(key)) return
-    this.#told.add(key)
+    if (this.#reported.has(key)) return
+    this.#reported.add(key)
     this.#options.log.error("Left out one object; everything else goes on", { key, reason, why })
     this.#options.leftOut(key, reason, why)
   }
@@ -106,7 +106,7 @@ export class Seam {
   #forget(key: string): void {
     this.#waits.get(key)?.timer.cancel()
     this.#waits.delete(key)
-    this.#told.delete(key)
+    this.#reported.delete(key)
   }
 }
 

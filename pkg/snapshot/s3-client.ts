@@ -111,9 +111,9 @@ export class S3Client {
     if (wanted.includes(answer.status)) return answer
     const { endpoint, bucket } = this.#config
     const xml = answer.body.toString("utf8", 0, 16 * 1024)
-    const told = [textOf(xml, "Code"), textOf(xml, "Message")].filter((text) => text !== undefined).join(": ")
+    const reason = [textOf(xml, "Code"), textOf(xml, "Message")].filter((text) => text !== undefined).join(": ")
     throw new Error(
-      `S3 at ${endpoint} refused ${request.method} ${bucket}/${request.key}: ${told || `status ${answer.status}`}`,
+      `S3 at ${endpoint} refused ${request.method} ${bucket}/${request.key}: ${reason || `status ${answer.status}`}`,
     )
   }
 

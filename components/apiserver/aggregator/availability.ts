@@ -68,9 +68,9 @@ export function keepAvailability(options: AvailabilityOptions): KeptAvailability
   const failures = new Map<string, number>()
   /**
    * The spec that was checked last and the condition that was written, so that this controller's own writes cause no
-   * new checks. `told` is undefined where another server writes.
+   * new checks. `condition` is undefined where another server writes.
    */
-  const seen = new Map<string, { readonly spec: object; readonly told: APIServiceCondition | undefined }>()
+  const seen = new Map<string, { readonly spec: object; readonly condition: APIServiceCondition | undefined }>()
   let running = 0
   let stopped = false
   const queue = new WorkQueue(clock, pump)
@@ -148,7 +148,7 @@ export function keepAvailability(options: AvailabilityOptions): KeptAvailability
       before?.status === condition.status ? before.lastTransitionTime : condition.lastTransitionTime
     const next = { ...condition, lastTransitionTime }
     const tells = options.tellsAvailability()
-    seen.set(name, { spec: service.spec, told: tells ? next : undefined })
+    seen.set(name, { spec: service.spec, condition: tells ? next : undefined })
     if (!tells) return
     if (before !== undefined && deepEqual(before, next)) return
     const conditions = setCondition(service.status.conditions, next)
@@ -182,7 +182,7 @@ export function keepAvailability(options: AvailabilityOptions): KeptAvailability
       service !== undefined &&
       known !== undefined &&
       deepEqual(known.spec, service.spec) &&
-      (known.told === undefined || deepEqual(known.told, availability(service.status)))
+      (known.condition === undefined || deepEqual(known.condition, availability(service.status)))
     )
   }
 

@@ -11,13 +11,13 @@ export function finalizerWarnings({ metadata }: KubeObject, old: KubeObject | un
   if (finalizers.length === 0 || finalizers === old?.metadata.finalizers) return []
   const before = new Set(old?.metadata.finalizers)
   return [...new Set(finalizers.filter((name) => !before.has(name)))].sort().flatMap((name) => {
-    const told = `metadata.finalizers: ${JSON.stringify(name)}:`
+    const start = `metadata.finalizers: ${JSON.stringify(name)}:`
     const problem = isQualifiedName(name)
-    const warnings = problem === undefined ? [] : [`${told} ${oneProblem(problem, ",")}`]
+    const warnings = problem === undefined ? [] : [`${start} ${oneProblem(problem, ",")}`]
     if (name.includes("/") || STANDARD.includes(name)) return warnings
     const prefer = name.includes(".")
       ? "prefer a domain-qualified finalizer name including a path (/)"
       : "prefer a domain-qualified finalizer name"
-    return [...warnings, `${told} ${prefer} to avoid accidental conflicts with other finalizer writers`]
+    return [...warnings, `${start} ${prefer} to avoid accidental conflicts with other finalizer writers`]
   })
 }

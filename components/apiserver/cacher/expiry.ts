@@ -120,6 +120,6 @@ function timesOf(storage: Storage, prefix: string): (stored: Stored) => number {
 /** Returns when an object was last written, in milliseconds since the epoch; undefined if it does not tell. */
 function writtenAt({ creationTimestamp, managedFields = [] }: KubeObject["metadata"]): number | undefined {
   const times = [creationTimestamp, ...managedFields.map(({ time }) => time)].map((time) => Date.parse(time ?? ""))
-  const told = times.filter((time) => !Number.isNaN(time))
-  return told.length === 0 ? undefined : largest(told)
+  const valid = times.filter((time) => !Number.isNaN(time))
+  return valid.length === 0 ? undefined : largest(valid)
 }

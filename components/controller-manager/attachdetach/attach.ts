@@ -18,8 +18,8 @@ interface Attaching {
 /** Begins to attach the volumes that the pods of a node need, and tells node and pods of those that are attached. */
 export async function attachWanted({ node, wanted, own, attachments, context }: Attaching): Promise<void> {
   const key = node.metadata.name!
-  const told = attachments.told.get(key)
-  for (const name of told ?? []) if (!wanted.has(name)) told!.delete(name)
+  const reported = attachments.reported.get(key)
+  for (const name of reported ?? []) if (!wanted.has(name)) reported!.delete(name)
   const failures: unknown[] = []
   for (const volume of wanted.values()) {
     const attachment = own.find(({ name }) => name === volume.name)?.attachment
@@ -39,10 +39,10 @@ async function beginAttach(
 ): Promise<void> {
   const others = isShared(volume) ? [] : attachments.othersWith(name, node, context.informers)
   if (others.length > 0) {
-    const told = attachments.told.get(node) ?? new Set()
-    attachments.told.set(node, told)
-    if (!told.has(name)) tellMultiAttach({ name, csi, volume, pods }, others, context)
-    told.add(name)
+    const reported = attachments.reported.get(node) ?? new Set()
+    attachments.reported.set(node, reported)
+    if (!reported.has(name)) tellMultiAttach({ name, csi, volume, pods }, others, context)
+    reported.add(name)
     return
   }
   const metadata = { name: attachmentName(csi, node) }

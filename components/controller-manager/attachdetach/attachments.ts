@@ -17,7 +17,7 @@ export class Attachments {
   /** Since when an attachment is not wanted, in milliseconds of the monotonic clock. */
   readonly detachSince = new Map<string, number>()
   /** The volumes of which pods on a node were told that they cannot have them, by node. */
-  readonly told = new Map<string, Set<string>>()
+  readonly reported = new Map<string, Set<string>>()
   /** The errors of attachers that pods were told of, by attachment. */
   readonly errors = new Map<string, string>()
   /** What a node had mounted when it was last seen, if it had anything. */

@@ -46,7 +46,7 @@ export async function detachUnwanted(detaching: Detaching): Promise<number | und
   }
   if (node === undefined && own.length === 0) {
     attachments.lastInUse.delete(key)
-    attachments.told.delete(key)
+    attachments.reported.delete(key)
   }
   return again
 }

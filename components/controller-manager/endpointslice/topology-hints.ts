@@ -36,7 +36,7 @@ export class TopologyHints {
   #ratios: ReadonlyMap<string, number> | undefined
   readonly #allocated = new Map<Key, Map<Family, Counts>>()
   /** Services that have hints as far as their users were told. */
-  readonly #told = new Set<Key>()
+  readonly #hinted = new Set<Key>()
 
   setNodes(nodes: readonly Node[]): void {
     this.#ratios = ratiosOf(nodes)
@@ -86,8 +86,8 @@ export class TopologyHints {
         return zone === undefined ? endpoint : withHint(endpoint, zone)
       }),
     })
-    const isNew = !this.#told.has(key)
-    this.#told.add(key)
+    const isNew = !this.#hinted.has(key)
+    this.#hinted.add(key)
     return {
       changes: { created: changes.created.map(hinted), updated: updated.map(hinted), unchanged: valid },
       ...(isNew ? { event: enabled(family) } : {}),
@@ -96,7 +96,7 @@ export class TopologyHints {
 
   /** Forgets the hints of a Service that does not ask for them; returns the Event if it had any. */
   drop(key: Key, family: Family): HintEvent | undefined {
-    const had = this.#told.has(key)
+    const had = this.#hinted.has(key)
     this.#forgetFamily(key, family)
     return had ? disabled("Topology Aware Hints has been disabled", family) : undefined
   }
@@ -104,7 +104,7 @@ export class TopologyHints {
   /** Forgets a Service that is deleted. */
   forget(key: Key): void {
     this.#allocated.delete(key)
-    this.#told.delete(key)
+    this.#hinted.delete(key)
   }
 
   #remember(key: Key, family: Family, counts: Counts): void {
@@ -117,7 +117,7 @@ export class TopologyHints {
     const families = this.#allocated.get(key)
     families?.delete(family)
     if (families?.size === 0) this.#allocated.delete(key)
-    this.#told.delete(key)
+    this.#hinted.delete(key)
   }
 }
 

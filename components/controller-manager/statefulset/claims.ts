@@ -40,12 +40,12 @@ export async function createMissingClaims(set: StatefulSet, ordinal: number, con
         },
         spec: template.spec,
       })
-      const told = `Create Claim ${name} Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name} success`
-      events.event(set, "Normal", "SuccessfulCreate", told)
+      const message = `Create Claim ${name} Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name} success`
+      events.event(set, "Normal", "SuccessfulCreate", message)
     } catch (err) {
       if (isAlreadyExists(err)) continue
-      const told = `Create Claim ${name} for Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
-      throw failed(set, "FailedCreate", told, err, context)
+      const message = `Create Claim ${name} for Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
+      throw failed(set, "FailedCreate", message, err, context)
     }
   }
 }

@@ -185,7 +185,7 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
   await createMissingClaims(set, ordinal, context)
   await setClaimOwners(set, undefined, ordinal, context, true)
   const { metadata, spec } = templateFor(set, templateOf(revision), revision.metadata.name ?? "", ordinal)
-  const told = `Create Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
+  const message = `Create Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`
   try {
     const { labels, annotations, finalizers } = metadata
     await client.create(Pod, {
@@ -199,22 +199,22 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
       },
       spec,
     })
-    events.event(set, "Normal", "SuccessfulCreate", `${told} successful`)
+    events.event(set, "Normal", "SuccessfulCreate", `${message} successful`)
   } catch (err) {
-    throw failed(set, "FailedCreate", told, err, context)
+    throw failed(set, "FailedCreate", message, err, context)
   }
 }
 
 async function deletePod(set: StatefulSet, pod: Pod, context: ReconcileContext): Promise<void> {
   const { client, events } = context
-  const told = `Delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
+  const message = `Delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
   try {
     await client.delete(Pod, pod.metadata, {
       preconditions: pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid },
     })
-    events.event(set, "Normal", "SuccessfulDelete", `${told} successful`)
+    events.event(set, "Normal", "SuccessfulDelete", `${message} successful`)
   } catch (err) {
     if (isNotFound(err)) return
-    throw failed(set, "FailedDelete", told, err, context)
+    throw failed(set, "FailedDelete", message, err, context)
   }
 }

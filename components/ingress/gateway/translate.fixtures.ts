@@ -123,7 +123,7 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
   const gatewaysTold = gatewayReports(translation, ports)
   const routesTold = routeReports(translation.routes)
   const addressOf = (name: string | undefined): string =>
-    (name === undefined ? undefined : gatewaysTold.get(`infra/${name}`)?.told.addresses[0]) ?? NODE_IP
+    (name === undefined ? undefined : gatewaysTold.get(`infra/${name}`)?.report.addresses[0]) ?? NODE_IP
   return {
     /** Returns the Service that gets a request, the status of an answer by the proxy, or the location of a redirect. */
     ask(asked: Asked): string | number {
@@ -152,18 +152,18 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
       new SiteRouter(translation.sites.filter((site) => site.port === port)).findName(NODE_IP, serverName)?.context !==
       undefined,
     /** Returns the conditions of a Gateway, as `<type> <status> <reason>`. */
-    gateway: (name: string) => texts(gatewaysTold.get(`infra/${name}`)!.told.conditions),
+    gateway: (name: string) => texts(gatewaysTold.get(`infra/${name}`)!.report.conditions),
     listeners: (name: string) =>
-      gatewaysTold.get(`infra/${name}`)!.told.listeners.map(({ kinds, attachedRoutes, conditions }) => ({
+      gatewaysTold.get(`infra/${name}`)!.report.listeners.map(({ kinds, attachedRoutes, conditions }) => ({
         kinds,
         attachedRoutes,
         conditions: texts(conditions),
       })),
     /** Returns the conditions of a route at each of its parents. */
     route: (any: AnyRoute) =>
-      (routesTold.get(keyFrom(any.route.metadata))?.told ?? []).map(({ conditions }) => texts(conditions)),
+      (routesTold.get(keyFrom(any.route.metadata))?.report ?? []).map(({ conditions }) => texts(conditions)),
     /** Returns the message of a route's condition Accepted at its first parent. */
-    message: (any: AnyRoute) => routesTold.get(keyFrom(any.route.metadata))!.told[0]!.conditions[0]!.message,
+    message: (any: AnyRoute) => routesTold.get(keyFrom(any.route.metadata))!.report[0]!.conditions[0]!.message,
   }
 }
 

@@ -109,13 +109,13 @@ function healthPages({ health, node, metrics }: LocalServersParts): Pages {
   const count = (page: "healthz" | "livez") =>
     metrics.counter(`${METRIC_PREFIX}proxy_${page}_total`, `Answers of /${page} by HTTP status`, "code")
   const [healthz, livez] = [count("healthz"), count("livez")]
-  const told = ({ status, report }: HealthVerdict, counts: typeof healthz): Answer => {
+  const answer = ({ status, report }: HealthVerdict, counts: typeof healthz): Answer => {
     counts.with(String(status)).inc()
     return { status, type: "application/json", body: JSON.stringify(report) }
   }
   return (path) => {
-    if (path === "/healthz") return told(health.healthz(node()), healthz)
-    if (path === "/livez") return told(health.livez(), livez)
+    if (path === "/healthz") return answer(health.healthz(node()), healthz)
+    if (path === "/livez") return answer(health.livez(), livez)
     return NOT_FOUND
   }
 }

@@ -31,11 +31,11 @@ const MOST_NUMA_NODES = 64
 
 interface Entry {
   endpoint: DeviceEndpoint | undefined
-  /** Whether each device was healthy when the plugin told last. */
+  /** Whether each device was healthy in the plugin's last list. */
   devices: ReadonlyMap<string, boolean>
   /** The NUMA nodes of devices whose plugin tells them. */
   numaNodes: ReadonlyMap<string, readonly number[]>
-  /** Whether the plugin has told its devices and goes on to do so. */
+  /** Whether the plugin has sent its devices and will send changes. */
   isLive: boolean
   /** Ends the grace of a plugin that has gone. */
   grace: Timer | undefined
@@ -124,7 +124,7 @@ export class DevicePlugins implements PluginHandler {
     return new Set(isLive ? [...devices].flatMap(([id, isHealthy]) => (isHealthy ? [id] : [])) : [])
   }
 
-  /** Whether the device was healthy when its plugin told last; one that is unknown counts as healthy. */
+  /** Whether the device was healthy in its plugin's last list; one that is unknown counts as healthy. */
   wasHealthy(resource: string, deviceId: string): boolean {
     return this.#entries.get(resource)?.devices.get(deviceId) ?? true
   }
@@ -179,7 +179,7 @@ export class DevicePlugins implements PluginHandler {
     const endpoint: DeviceEndpoint = new DeviceEndpoint({
       spawn,
       channel: sockets.connect(socket),
-      devices: (devices) => this.#told(resource, endpoint, devices),
+      devices: (devices) => this.#setDevices(resource, endpoint, devices),
       ended: (why) => this.#ended(resource, endpoint, why),
     })
     try {
@@ -201,24 +201,24 @@ export class DevicePlugins implements PluginHandler {
     endpoint.follow()
   }
 
-  #told(resource: string, endpoint: DeviceEndpoint, told: readonly PluginDevice[]): void {
+  #setDevices(resource: string, endpoint: DeviceEndpoint, devices: readonly PluginDevice[]): void {
     const entry = this.#entries.get(resource)
     if (entry?.endpoint !== endpoint) return
-    if (told.length > MOST_DEVICES || told.some(({ id }) => id === "" || id.length > LONGEST_ID)) {
+    if (devices.length > MOST_DEVICES || devices.some(({ id }) => id === "" || id.length > LONGEST_ID)) {
       endpoint.stop()
       this.#ended(
         resource,
         endpoint,
         new Error(
-          `it tells ${told.length} devices: at most ${MOST_DEVICES} are taken, with ids of 1 to ${LONGEST_ID} characters`,
+          `it lists ${devices.length} devices: at most ${MOST_DEVICES} are taken, with ids of 1 to ${LONGEST_ID} characters`,
         ),
       )
       return
     }
     const before = entry.devices
-    entry.devices = new Map(told.map(({ id, health }) => [id, health === "Healthy"]))
+    entry.devices = new Map(devices.map(({ id, health }) => [id, health === "Healthy"]))
     entry.numaNodes = new Map(
-      told.flatMap(({ id, topology }) => {
+      devices.flatMap(({ id, topology }) => {
         const nodes = (topology?.nodes ?? []).slice(0, MOST_NUMA_NODES).map((node) => node.id)
         return nodes.length === 0 ? [] : [[id, nodes] as const]
       }),

@@ -80,7 +80,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   /** Exists once a volume is large, which in most pods none is. */
   #bytes: VolumeBytes | undefined
   /** The last reported error of each volume that could not be updated, so that each error is reported once. */
-  #told: Map<string, string> | undefined
+  #reported: Map<string, string> | undefined
   #stopped = false
 
   constructor(parts: PodVolumesParts, pod: Pod) {
@@ -182,13 +182,13 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     this.#pod = pod
     const fromPod = (pod.spec.volumes ?? []).filter((volume) => contentsIn(volume)?.fromPod === true)
     if (fromPod.length === 0) return
-    const told = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [
+    const sources = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [
       labels,
       annotations,
       resources,
       containers.map((container) => container.resources),
     ]
-    if (deepEqual(told(pod), told(old))) return
+    if (deepEqual(sources(pod), sources(old))) return
     for (const { name } of fromPod) this.#makeStale(name)
     this.#schedule()
   }
@@ -250,16 +250,16 @@ export class PodVolumes implements ObjectUser, TokenHolder {
       if (!stale.has(volume.name) || this.#stopped) continue
       try {
         this.#mounted.set(await this.#write(volume))
-        this.#told?.delete(volume.name)
+        this.#reported?.delete(volume.name)
       } catch (err) {
         if (contentsIn(volume)?.hasToken === true && !this.#renewals.some((renewal) => renewal.volume === volume.name))
           this.#renewAt(volume.name, clock.monotonic() + TOKEN_RETRY_MS)
         // The caller of `mount` reports the error of a volume that was never mounted.
         if (!this.#isMounted(volume.name)) continue
         const message = failedMount(volume.name, err)
-        if (this.#told?.get(volume.name) === message) continue
-        this.#told ??= new Map()
-        this.#told.set(volume.name, message)
+        if (this.#reported?.get(volume.name) === message) continue
+        this.#reported ??= new Map()
+        this.#reported.set(volume.name, message)
         // The deletion of an object is usually intended: often its pods are about to be deleted too.
         log[(await this.#lacksObject(volume)) ? "debug" : "warn"](
           "Failed to update a volume; its files stay as they were",

@@ -18,10 +18,10 @@ export const hasBindingConditions = (claim: ResourceClaim): boolean => resultsOf
 /** Whether all devices of the claim are ready. @throws Error when a driver says that one cannot be made ready */
 export function isReadyForBinding(claim: ResourceClaim): boolean {
   for (const { driver, pool, device, bindingConditions = [], bindingFailureConditions = [] } of resultsOf(claim)) {
-    const told = claim.status.devices?.find(
+    const deviceStatus = claim.status.devices?.find(
       (one) => one.driver === driver && one.pool === pool && one.device === device,
     )
-    const held = (told?.conditions ?? []).filter(({ status }) => status === "True")
+    const held = (deviceStatus?.conditions ?? []).filter(({ status }) => status === "True")
     const failure = held.find(({ type }) => bindingFailureConditions.includes(type))
     if (failure !== undefined)
       throw new Error(

@@ -63,14 +63,14 @@ export function tableParts<T extends KubeObject>(
     rowOf(object) {
       const cells = columns.map((column) => cellOf(column, object, now))
       const conditions = resource.rowConditions?.(object) ?? []
-      const told = conditions.length > 0 ? { cells, conditions } : { cells }
+      const row = conditions.length > 0 ? { cells, conditions } : { cells }
       switch (includeObject) {
         case "None":
-          return { ...told, object: null }
+          return { ...row, object: null }
         case "Metadata":
-          return { ...told, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
+          return { ...row, object: { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata } }
         case "Object":
-          return { ...told, object }
+          return { ...row, object }
       }
     },
   }

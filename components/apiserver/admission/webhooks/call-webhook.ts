@@ -141,14 +141,14 @@ async function answerOf(
 function refusal(webhook: string, result: Readonly<Record<string, unknown>> = {}): ApiError {
   const { message, reason, code, details } = result
   const refused = `admission webhook ${JSON.stringify(webhook)} denied the request`
-  const told =
+  const words =
     typeof message === "string" && message !== ""
       ? `${refused}: ${message}`
       : typeof reason === "string" && reason !== ""
         ? `${refused}: ${reason}`
         : `${refused} without explanation`
   const known = typeof reason === "string" && reason in HTTP_CODE ? (reason as Reason) : "Unknown"
-  return new ApiError(known, told, details as StatusDetails | undefined, {
+  return new ApiError(known, words, details as StatusDetails | undefined, {
     code: typeof code === "number" && code >= 400 ? code : 400,
     ...(known === "Unknown" && typeof reason === "string" && reason !== "" ? { shownReason: reason } : {}),
   })

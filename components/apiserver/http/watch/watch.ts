@@ -114,9 +114,9 @@ function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): 
         rows: [{ cells: [], object: partial(object, apiVersion) }],
       })
     const table = tableOf(resource, [object], { metadata, now: now(), includeObject, version: accepted.asVersion })
-    const told = first ? table : { ...table, columnDefinitions: null }
+    const shown = first ? table : { ...table, columnDefinitions: null }
     first = false
-    return line(type, told)
+    return line(type, shown)
   }
   return {
     ...JSON_LINES,

@@ -76,7 +76,7 @@ class MemberWatch {
   readonly #group: Group
   readonly #observer: SharedLogObserver
   readonly #off: () => void
-  #told: number
+  #observed: number
   #timer: Timer | undefined
   #closed = false
 
@@ -84,7 +84,7 @@ class MemberWatch {
     this.#member = member
     this.#group = group
     this.#observer = observer
-    this.#told = after
+    this.#observed = after
     this.#off = member.onChange(() => this.#soon())
     this.#soon()
   }
@@ -105,11 +105,11 @@ class MemberWatch {
     this.#timer = undefined
     const { keys, running } = this.#member
     if (!running) return this.#end("unavailable", "the member was stopped")
-    if (this.#told < keys.compacted)
+    if (this.#observed < keys.compacted)
       return this.#end("compacted", `changes up to revision ${keys.compacted} have been compacted`)
-    const changes = keys.changesAfter(this.#told)
-    this.#told = Math.max(this.#told, keys.revision)
-    this.#observer.advanced(changes, this.#told)
+    const changes = keys.changesAfter(this.#observed)
+    this.#observed = Math.max(this.#observed, keys.revision)
+    this.#observer.advanced(changes, this.#observed)
   }
 
   #end(code: "unavailable" | "compacted", why: string): void {

@@ -85,7 +85,7 @@ export class RequestRules {
 
   around = (pipeline: Pipeline): Pipeline => ({
     authorize: (request) => pipeline.authorize(request),
-    handle: (request) => this.#told(request, () => this.#handle(pipeline, request)),
+    handle: (request) => this.#noteFailure(request, () => this.#handle(pipeline, request)),
     watch: (request, sink) => this.#watch(pipeline, request, sink),
   })
 
@@ -105,7 +105,7 @@ export class RequestRules {
   }
 
   /** Notes the failure of a request. */
-  #told<T>(request: ApiRequest, handle: () => T): T {
+  #noteFailure<T>(request: ApiRequest, handle: () => T): T {
     try {
       const answer = handle()
       if (answer instanceof Promise) answer.catch((err: unknown) => this.#failed(request, err))

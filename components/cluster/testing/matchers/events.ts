@@ -45,10 +45,10 @@ export const matchInWords = (event: EventMatch): string =>
 /** Returns the last Events in words: those about the object that is meant, if there are any, else all. */
 export function lastEvents(events: readonly Event[], { about }: EventMatch): string {
   const own = events.filter(aboutTest(about))
-  const told = own.length > 0 ? own : events
-  if (told.length === 0) return "there is none at all"
+  const listed = own.length > 0 ? own : events
+  if (listed.length === 0) return "there is none at all"
   const whose = about !== undefined && own.length > 0 ? " about it" : ""
-  return [`the last of ${told.length}${whose}:`, ...told.slice(-SHOWN).map(inWords)].join("\n  ")
+  return [`the last of ${listed.length}${whose}:`, ...listed.slice(-SHOWN).map(inWords)].join("\n  ")
 }
 
 const inWords = ({ type, reason, involvedObject: { kind, namespace, name }, message, count = 1 }: Event): string =>

@@ -26,7 +26,7 @@ export function troubledIn(objects: readonly KubeObject[], explain: (pod: Pod) =
   const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
   const names = new Set(bad.map(nameOf))
   for (const object of bad) addRelatives(names, object, byUid)
-  const lines = bad.slice(0, OBJECTS).flatMap((object) => told(object, explain))
+  const lines = bad.slice(0, OBJECTS).flatMap((object) => linesOf(object, explain))
   if (bad.length > OBJECTS) lines.push(`and ${bad.length - OBJECTS} more`)
   return { lines, names }
 }
@@ -38,7 +38,7 @@ function isBad(object: KubeObject): boolean {
   return whyNotReady(object) !== undefined
 }
 
-function told(object: KubeObject, explain: (pod: Pod) => Explanation): readonly string[] {
+function linesOf(object: KubeObject, explain: (pod: Pod) => Explanation): readonly string[] {
   if (object.kind === Pod.kind)
     return String(explain(object as Pod))
       .split("\n")

@@ -43,9 +43,9 @@ function changeOf(entry: HistoryEntry): { readonly words: string; readonly isSta
   if (previous !== undefined && shortForm(previous) !== state) return { words: state, isState: true }
   const changes = entry.diff().filter(({ path }) => !QUIET.test(path))
   if (changes.length === 0) return undefined
-  const told = changes.slice(0, SHOWN).map((change) => shortened(String(change)))
-  const more = changes.length - told.length
-  return { words: `${nameOf(object)}: ${told.join(", ")}${more > 0 ? ` and ${more} more` : ""}`, isState: false }
+  const shown = changes.slice(0, SHOWN).map((change) => shortened(String(change)))
+  const more = changes.length - shown.length
+  return { words: `${nameOf(object)}: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`, isState: false }
 }
 
 const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text)

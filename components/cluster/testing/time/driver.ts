@@ -55,7 +55,7 @@ export class Driver {
   readonly #waiting = new Set<Waiting>()
   #pumping = false
   #exact = 0
-  #untold: Error | undefined
+  #unreported: Error | undefined
   #moving = 0
   /** Resolves when the test is not moving time itself. */
   #still = Promise.withResolvers<void>()
@@ -143,8 +143,8 @@ export class Driver {
     if (this.#moving++ === 0) this.#still = Promise.withResolvers<void>()
     try {
       const done = await work(virtual)
-      const untold = this.#untold
-      this.#untold = undefined
+      const untold = this.#unreported
+      this.#unreported = undefined
       if (untold !== undefined) throw untold
       return done
     } catch (err) {
@@ -163,11 +163,11 @@ export class Driver {
       for (await clock.quiet(); this.#waiting.size > 0; await clock.quiet())
         await (this.#moving > 0 ? this.#still.promise : this.#step(clock).finally(this.#options.moved))
     } catch (err) {
-      const told = err instanceof EndlessInstantError ? this.#options.endless(err) : TestClusterError.of(err)
+      const failure = err instanceof EndlessInstantError ? this.#options.endless(err) : TestClusterError.of(err)
       const open = this.#open()
       // When nobody waits any more, the next call that moves time reports the error.
-      if (open.length === 0) this.#untold = told
-      for (const waiting of open) waiting.giveUp(told)
+      if (open.length === 0) this.#unreported = failure
+      for (const waiting of open) waiting.giveUp(failure)
     } finally {
       this.#pumping = false
     }

@@ -19,7 +19,7 @@ export async function moveTime(
   await driver.move(work)
   const [failure] = thrown
   if (failure === undefined) return
-  const told = thrown.map(({ message }) => message)
+  const messages = thrown.map(({ message }) => message)
   thrown.length = 0
-  throw new TestClusterError(told.join("\n"), { cause: failure })
+  throw new TestClusterError(messages.join("\n"), { cause: failure })
 }

@@ -57,7 +57,7 @@ export class NodeRoutes {
   /** Whether the remains of another backend have been removed. */
   #hasLeftOthers = false
   /** The last warning about peers that cannot be reached, so that it is logged once. */
-  #told = ""
+  #lastWarning = ""
   #retryMs = RETRY_MS
 
   constructor(options: NodeRoutesOptions) {
@@ -71,8 +71,8 @@ export class NodeRoutes {
       maxShare: MAX_SHARE,
       failed: (err) => {
         const text = String(err)
-        if (text !== this.#told) log.warn("Pods of other nodes cannot be reached; will retry", { err })
-        this.#told = text
+        if (text !== this.#lastWarning) log.warn("Pods of other nodes cannot be reached; will retry", { err })
+        this.#lastWarning = text
         const wait = this.#retryMs
         this.#retryMs = Math.min(wait * 2, CHECK_MS)
         return wait
@@ -150,7 +150,7 @@ export class NodeRoutes {
       await request(socket, [message]).catch((err: Error) => problems.push(`${what}: ${err.message}`))
     if (problems.length > 0) throw new Error(problems.join("; "))
     if (changes.length > 0) log.info("Set up the routes to the pods of other nodes", { nodes: peers.length })
-    this.#told = ""
+    this.#lastWarning = ""
     this.#retryMs = RETRY_MS
     this.#runner.requestIn(CHECK_MS)
   }

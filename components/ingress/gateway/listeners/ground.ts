@@ -25,7 +25,7 @@ export interface GatewayAddresses {
   /** The addresses for `status.addresses`. */
   readonly shown: readonly string[]
   /** A condition Accepted or Programmed that says why an entry of `spec.addresses` cannot be used. */
-  readonly told: BareCondition | undefined
+  readonly refusal: BareCondition | undefined
 }
 
 /**
@@ -38,13 +38,13 @@ export function addressesOf(
   given: string | undefined,
   { nodeIps, isOwnAddress }: Ground,
 ): GatewayAddresses {
-  if (given !== undefined) return { sites: [given], shown: [given], told: undefined }
+  if (given !== undefined) return { sites: [given], shown: [given], refusal: undefined }
   const sites = new Set<string | undefined>()
   const shown = new Set<string>()
-  let told: BareCondition | undefined
+  let refusal: BareCondition | undefined
   for (const { type, value = "" } of spec.addresses ?? []) {
     if (type !== "IPAddress") {
-      told = fails("Accepted", "UnsupportedAddress", `spec.addresses: type ${type} is not supported: use IPAddress`)
+      refusal = fails("Accepted", "UnsupportedAddress", `spec.addresses: type ${type} is not supported: use IPAddress`)
       continue
     }
     const address = parseAddress(value) === undefined ? value : canonicalAddress(value)
@@ -55,8 +55,8 @@ export function addressesOf(
       sites.add(address)
       shown.add(address)
     } else
-      told ??= fails("Programmed", "AddressNotUsable", `spec.addresses: ${value} is not an address of this machine`)
+      refusal ??= fails("Programmed", "AddressNotUsable", `spec.addresses: ${value} is not an address of this machine`)
   }
-  if ((spec.addresses ?? []).length === 0) return { sites: [undefined], shown: nodeIps, told }
-  return { sites: [...sites], shown: [...shown], told }
+  if ((spec.addresses ?? []).length === 0) return { sites: [undefined], shown: nodeIps, refusal }
+  return { sites: [...sites], shown: [...shown], refusal }
 }

@@ -23,7 +23,7 @@ export interface ListenerState {
   readonly kinds: readonly RouteKind[]
   readonly certificate: Certificate | undefined
   /** The conditions Accepted, ResolvedRefs and Conflicted, in this order. */
-  readonly told: readonly BareCondition[]
+  readonly conditions: readonly BareCondition[]
 }
 
 /** A Gateway with its listeners and addresses. */
@@ -38,8 +38,8 @@ export interface GatewayState {
 const HTTP_KINDS = ["HTTPRoute", "GRPCRoute"] as const
 
 /** Returns whether a listener has no error, so that it is served. */
-export const isServed = ({ told, mode }: ListenerState): boolean =>
-  mode !== undefined && told.every(({ type, status }) => status === (type === "Conflicted" ? "False" : "True"))
+export const isServed = ({ conditions, mode }: ListenerState): boolean =>
+  mode !== undefined && conditions.every(({ type, status }) => status === (type === "Conflicted" ? "False" : "True"))
 
 /** Checks all listeners. When two listeners conflict, the one of the older Gateway is served. */
 export function gatewayStates(
@@ -57,7 +57,7 @@ export function gatewayStates(
       const hostname = listener.hostname ?? ""
       const mode = modeOf(listener)
       const { kinds, invalid } = kindsOf(listener, mode)
-      const { certificate, told: secured } =
+      const { certificate, fault: secured } =
         mode === "https" ? certificateOf(gateway, listener, objects, certificates) : {}
       const accepted = acceptedOf(listener, mode, ground)
       const isClaimed = accepted.status === "True" && refusal === undefined
@@ -72,14 +72,14 @@ export function gatewayStates(
               "InvalidRouteKinds",
               `no routes of these kinds can be attached: ${invalid.join(", ")}`,
             )
-      const told = [
+      const conditions = [
         conflict === undefined ? accepted : fails("Accepted", conflict.reason, conflict.message),
         kindsTold ?? secured ?? holds("ResolvedRefs", "ResolvedRefs"),
         conflict === undefined
           ? fails("Conflicted", "NoConflicts", "")
           : { ...conflict, type: "Conflicted", status: "True" as const },
       ]
-      return { gateway, listener, hostname, mode, kinds, certificate, told }
+      return { gateway, listener, hostname, mode, kinds, certificate, conditions }
     })
     return { gateway, listeners, addresses, refusal }
   }
@@ -144,19 +144,19 @@ function certificateOf(
   { tls }: Listener,
   { grants, secret }: Objects,
   certificates: Certificates,
-): { readonly certificate?: Certificate; readonly told?: BareCondition } {
+): { readonly certificate?: Certificate; readonly fault?: BareCondition } {
   const namespace = metadata.namespace ?? ""
   let found: Certificate | undefined
   for (const ref of tls?.certificateRefs ?? []) {
     const text = `${ref.kind} ${ref.namespace ?? namespace}/${ref.name}`
     const invalid = (why: string) => ({
-      told: fails("ResolvedRefs", "InvalidCertificateRef", `tls.certificateRefs: ${text} ${why}`),
+      fault: fails("ResolvedRefs", "InvalidCertificateRef", `tls.certificateRefs: ${text} ${why}`),
     })
     if (ref.group !== "" || ref.kind !== "Secret") return invalid("is not a Secret of the core group")
     const to = { group: "", kind: "Secret", namespace: ref.namespace ?? namespace, name: ref.name }
     if (!grants.permits({ group: GATEWAY_GROUP, kind: "Gateway", namespace }, to))
       return {
-        told: fails("ResolvedRefs", "RefNotPermitted", `tls.certificateRefs: no ReferenceGrant permits ${text}`),
+        fault: fails("ResolvedRefs", "RefNotPermitted", `tls.certificateRefs: no ReferenceGrant permits ${text}`),
       }
     const object = secret(keyFrom(to))
     if (object === undefined) return invalid("does not exist, or is not of type kubernetes.io/tls")
@@ -165,7 +165,7 @@ function certificateOf(
     found ??= certificate
   }
   return found === undefined
-    ? { told: fails("ResolvedRefs", "InvalidCertificateRef", "tls.certificateRefs: no certificate is named") }
+    ? { fault: fails("ResolvedRefs", "InvalidCertificateRef", "tls.certificateRefs: no certificate is named") }
     : { certificate: found }
 }
 

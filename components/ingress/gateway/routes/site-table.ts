@@ -33,7 +33,7 @@ export class SiteTable {
   constructor(gateways: readonly GatewayState[], attachments: readonly Attachment[]) {
     const byListener = Map.groupBy(attachments, ({ state }) => state)
     for (const { refusal, listeners, addresses } of gateways) {
-      if (refusal !== undefined || addresses.told?.type === "Accepted") continue
+      if (refusal !== undefined || addresses.refusal?.type === "Accepted") continue
       for (const state of listeners.filter(isServed)) {
         const sites = addresses.sites.map((address) => this.#siteOf(state, address))
         for (const { listeners: own } of sites) own.add(state, byListener.get(state) ?? [])

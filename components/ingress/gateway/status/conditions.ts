@@ -29,12 +29,12 @@ export const fails = (type: string, reason: string, message: string): BareCondit
 
 /** Returns the conditions to store. A condition whose `status` has not changed keeps its `lastTransitionTime`. */
 export function conditionsOf(
-  told: readonly BareCondition[],
+  found: readonly BareCondition[],
   present: readonly Condition[],
   observedGeneration: number,
   now: string,
 ): readonly Condition[] {
-  return told.map((each) => {
+  return found.map((each) => {
     const before = present.find(({ type }) => type === each.type)
     const lastTransitionTime = before?.status === each.status ? before.lastTransitionTime : now
     const condition = { ...each, observedGeneration, lastTransitionTime }

@@ -25,7 +25,7 @@ export type RouteReport = readonly { readonly ref: ParentRef; readonly condition
 /** A status, and the generation of the object that it was made from. */
 export interface Generation<T> {
   readonly generation: number
-  readonly told: T
+  readonly report: T
 }
 
 export function gatewayReports(
@@ -35,7 +35,10 @@ export function gatewayReports(
   return new Map(
     gateways.map((state) => {
       const { metadata } = state.gateway
-      return [keyFrom(metadata), { generation: metadata.generation ?? 0, told: gatewayReport(state, attached, ports) }]
+      return [
+        keyFrom(metadata),
+        { generation: metadata.generation ?? 0, report: gatewayReport(state, attached, ports) },
+      ]
     }),
   )
 }
@@ -52,15 +55,15 @@ function gatewayReport(
       name: state.listener.name,
       kinds: state.kinds,
       attachedRoutes: attached.get(state) ?? 0,
-      conditions: [...state.told, programmed],
+      conditions: [...state.conditions, programmed],
     }
   })
-  const accepted = refusal ?? (addresses.told?.type === "Accepted" ? addresses.told : acceptedOf(listeners))
+  const accepted = refusal ?? (addresses.refusal?.type === "Accepted" ? addresses.refusal : acceptedOf(listeners))
   const isProgrammed = listenerReports.some(({ conditions }) => conditions.at(-1)!.status === "True")
   const programmed =
     accepted.status === "False"
       ? fails("Programmed", "Invalid", accepted.message)
-      : (addresses.told ??
+      : (addresses.refusal ??
         (isProgrammed
           ? holds("Programmed", "Programmed")
           : fails("Programmed", "Invalid", `no listener of ${gateway.metadata.name} is served`)))
@@ -72,7 +75,9 @@ function gatewayReport(
 }
 
 function acceptedOf(listeners: readonly ListenerState[]): BareCondition {
-  const wrong = listeners.filter(({ told }) => told[0]!.status === "False").map(({ listener }) => listener.name)
+  const wrong = listeners
+    .filter(({ conditions }) => conditions[0]!.status === "False")
+    .map(({ listener }) => listener.name)
   if (wrong.length === 0) return holds("Accepted", "Accepted")
   const message = `these listeners are not accepted: ${wrong.join(", ")}`
   return wrong.length === listeners.length
@@ -95,12 +100,12 @@ export function routeReports(routes: readonly RouteState[]): ReadonlyMap<Key, Ge
   return new Map(
     routes.map((state) => {
       const { metadata } = state.of.route
-      return [keyFrom(metadata), { generation: metadata.generation ?? 0, told: tellRoute(state) }]
+      return [keyFrom(metadata), { generation: metadata.generation ?? 0, report: routeReport(state) }]
     }),
   )
 }
 
-function tellRoute({ parents, rules }: RouteState): RouteReport {
+function routeReport({ parents, rules }: RouteState): RouteReport {
   const [problem] = rules.unresolved
   const resolved =
     problem === undefined

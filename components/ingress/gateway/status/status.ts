@@ -64,13 +64,13 @@ export const classStatus = (turn: Turn): Controller<GatewayClass> =>
 
 export const gatewayStatus = (
   turn: Turn,
-  told: (key: Key) => Generation<GatewayReport> | undefined,
+  reports: (key: Key) => Generation<GatewayReport> | undefined,
 ): Controller<Gateway> =>
   statusWriter<Gateway>(Gateway, turn, ({ metadata, status }, key, now) => {
-    const known = told(key)
+    const known = reports(key)
     // The proxy has not yet translated this generation; the status is written after it has.
     if (known === undefined || known.generation !== metadata.generation) return undefined
-    const { addresses, conditions, listeners } = known.told
+    const { addresses, conditions, listeners } = known.report
     const of = (list: GatewayReport["conditions"], present: readonly Condition[] = []) =>
       conditionsOf(list, present, known.generation, now)
     return {
@@ -92,14 +92,14 @@ type Route = KubeObject & Pick<HTTPRoute, "status">
 export const routeStatus = <T extends Route>(
   resource: Resource<T>,
   turn: Turn,
-  told: (key: Key) => Generation<RouteReport> | undefined,
+  reports: (key: Key) => Generation<RouteReport> | undefined,
 ): Controller<T> =>
   statusWriter<T>(resource, turn, ({ metadata, status }, key, now) => {
     const present = status?.parents ?? []
-    const known = told(key)
+    const known = reports(key)
     if (known !== undefined && known.generation !== metadata.generation) return undefined
     const others = present.filter(({ controllerName }) => controllerName !== GATEWAY_CONTROLLER)
-    const own = (known?.told ?? []).map(({ ref, conditions }) => {
+    const own = (known?.report ?? []).map(({ ref, conditions }) => {
       const before = present.find(
         ({ controllerName, parentRef }) => controllerName === GATEWAY_CONTROLLER && deepEqual(parentRef, ref),
       )

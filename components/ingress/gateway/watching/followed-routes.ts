@@ -38,7 +38,7 @@ export class FollowedRoutes {
   readonly #grants: Resource<ReferenceGrant>
   readonly #off: (() => void)[] = []
   readonly #controllers = new Map<RoutePlural, RunningController>()
-  readonly #told = new Map<RoutePlural, ReadonlyMap<Key, Generation<RouteReport>>>()
+  readonly #reports = new Map<RoutePlural, ReadonlyMap<Key, Generation<RouteReport>>>()
 
   readonly #turn: Pick<StatusTurn, "isOurs">
 
@@ -90,8 +90,8 @@ export class FollowedRoutes {
     const isServed = () => this.kinds.every((kind) => servedKinds(this.#context).includes(kind))
     await whileServed(informers.of(CustomResourceDefinition), isServed, all)
     for (const plural of this.#plurals()) {
-      const told = (key: Key) => this.#told.get(plural)?.get(key)
-      const controller = routeStatus(ROUTES[plural] as Resource<HTTPRoute>, this.#turn, told)
+      const reports = (key: Key) => this.#reports.get(plural)?.get(key)
+      const controller = routeStatus(ROUTES[plural] as Resource<HTTPRoute>, this.#turn, reports)
       this.#controllers.set(plural, await startController(controller, this.#context))
     }
   }
@@ -121,11 +121,11 @@ export class FollowedRoutes {
 
   tell(translation: Translation | undefined): void {
     for (const plural of this.#plurals()) {
-      const before = this.#told.get(plural) ?? new Map<Key, never>()
+      const before = this.#reports.get(plural) ?? new Map<Key, never>()
       const states = (translation?.routes ?? []).filter(({ of }) => of.kind === KINDS[plural])
-      const told = routeReports(states)
-      this.#told.set(plural, told)
-      for (const key of new Set([...before.keys(), ...told.keys()])) this.#controllers.get(plural)?.enqueue(key)
+      const reports = routeReports(states)
+      this.#reports.set(plural, reports)
+      for (const key of new Set([...before.keys(), ...reports.keys()])) this.#controllers.get(plural)?.enqueue(key)
     }
   }
 

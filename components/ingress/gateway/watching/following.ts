@@ -34,7 +34,7 @@ export class Following {
   readonly #controllers: RunningController[] = []
   #routes: FollowedRoutes | undefined
   #translation: Translation | undefined
-  #told: ReadonlyMap<Key, Generation<GatewayReport>> = new Map()
+  #reports: ReadonlyMap<Key, Generation<GatewayReport>> = new Map()
 
   private constructor(context: ComponentContext, changed: () => void, turn: Pick<StatusTurn, "isOurs">) {
     this.#context = context
@@ -67,9 +67,9 @@ export class Following {
     const synced = Promise.all([informers.of(GatewayClass).whenSynced(), informers.of(Gateway).whenSynced()])
     await whileServed(definitions, () => servesGateways(definitions), synced)
     await installClass(client, informers.of(GatewayClass).list())
-    const told = gatewayStatus(this.#turn, (key) => this.#told.get(key))
+    const statuses = gatewayStatus(this.#turn, (key) => this.#reports.get(key))
     this.#controllers.push(await startController(classStatus(this.#turn), this.#context))
-    this.#controllers.push(await startController(told, this.#context))
+    this.#controllers.push(await startController(statuses, this.#context))
   }
 
   /** Returns the Gateways of this controller that are not being deleted, oldest first. */
@@ -115,9 +115,9 @@ export class Following {
 
   tell(ports: PortsState | undefined): void {
     const translation = ports === undefined ? undefined : this.#translation
-    const before = this.#told
-    this.#told = translation === undefined || ports === undefined ? new Map() : gatewayReports(translation, ports)
-    for (const key of new Set([...before.keys(), ...this.#told.keys()]))
+    const before = this.#reports
+    this.#reports = translation === undefined || ports === undefined ? new Map() : gatewayReports(translation, ports)
+    for (const key of new Set([...before.keys(), ...this.#reports.keys()]))
       for (const controller of this.#controllers) controller.enqueue(key)
     // The class of a Gateway has no state here; its turn may have come.
     for (const { metadata } of this.#context.informers.of(GatewayClass).list())

@@ -15,9 +15,9 @@ import type { Allocation } from "../../model/allocation.ts"
  * containers, and of the pod as a whole, tells them.
  */
 export function allocationOf({ spec, status }: Pod): Allocation {
-  const told = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
+  const reported = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
   const of = (container: Container): Container => {
-    const found = told.find(({ name }) => name === container.name)?.resources
+    const found = reported.find(({ name }) => name === container.name)?.resources
     const resources = found === undefined ? container.resources : earlier(container.resources, found)
     return resources === container.resources ? container : { ...container, resources }
   }
@@ -38,15 +38,15 @@ export function allocationOf({ spec, status }: Pod): Allocation {
 export const wasInterrupted = ({ status: { conditions = [] } }: Pod): boolean =>
   conditions.some(({ type, status }) => type === RESIZE_CONDITIONS.inProgress && status === "True")
 
-/** Returns `wanted` with the CPU and memory of `told`; `wanted` itself when they are the same. */
-function earlier<R extends ResourceRequirements>(wanted: R, told: ResourceRequirements): R {
+/** Returns `wanted` with the CPU and memory of `reported`; `wanted` itself when they are the same. */
+function earlier<R extends ResourceRequirements>(wanted: R, reported: ResourceRequirements): R {
   let result = wanted
   for (const kind of ["requests", "limits"] as const)
     for (const [name, count] of [
       ["cpu", milliOf],
       ["memory", unitsOf],
     ] as const) {
-      const [now, before] = [wanted[kind]?.[name], told[kind]?.[name]]
+      const [now, before] = [wanted[kind]?.[name], reported[kind]?.[name]]
       if (now === undefined || before === undefined || count(now) === count(before)) continue
       result = { ...result, [kind]: { ...result[kind], [name]: before } }
     }

@@ -6,15 +6,15 @@ import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
  * JSON. Source: pkg/kubelet/events/resize.go.
  */
 export function resizeMessage({ spec, metadata }: Pod, what: string, error?: string): string {
-  const told = (containers: readonly Container[]) =>
+  const amounts = (containers: readonly Container[]) =>
     containers.map(({ name, resources: { limits, requests, claims } }) => ({
       name,
       resources: { limits, requests, claims },
     }))
   const { initContainers = [], containers } = spec
   const summary = {
-    ...(initContainers.length === 0 ? {} : { initContainers: told(initContainers) }),
-    containers: told(containers),
+    ...(initContainers.length === 0 ? {} : { initContainers: amounts(initContainers) }),
+    containers: amounts(containers),
     generation: metadata.generation,
     error,
   }

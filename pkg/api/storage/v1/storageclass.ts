@@ -158,7 +158,7 @@ const MOST_DUPLICATES = 1000
 function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[] {
   // Upstream also compares each term with as many empty terms as there are terms.
   const seen = new Map([["", terms.length]])
-  let told = 0
+  let reported = 0
   return terms.flatMap(({ matchLabelExpressions = [] }, i) => {
     const causes: Cause[] = []
     const values = new Map<string, string>()
@@ -175,7 +175,7 @@ function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[
       .sort()
       .join()
     const before = seen.get(term) ?? 0
-    for (let n = 0; n < before && told < MOST_DUPLICATES; n++, told++)
+    for (let n = 0; n < before && reported < MOST_DUPLICATES; n++, reported++)
       causes.push(duplicate(at("", i, "matchLabelExpressions"), ""))
     seen.set(term, before + 1)
     return causes

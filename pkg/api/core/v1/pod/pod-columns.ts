@@ -136,14 +136,14 @@ export function readinessGatesCell({ spec, status }: PodView): string | undefine
 
 /** Returns the condition of the row of a pod that has completed; clients may hide such rows. */
 export function completedCondition({ status: { phase } }: PodView): readonly RowCondition[] {
-  const told = (reason: string, message: string): readonly RowCondition[] => [
+  const completed = (reason: string, message: string): readonly RowCondition[] => [
     { type: "Completed", status: "True", reason, message },
   ]
   switch (phase) {
     case "Succeeded":
-      return told(phase, "The pod has completed successfully.")
+      return completed(phase, "The pod has completed successfully.")
     case "Failed":
-      return told(phase, "The pod failed.")
+      return completed(phase, "The pod failed.")
     default:
       return []
   }
