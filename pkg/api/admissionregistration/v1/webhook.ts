@@ -56,7 +56,7 @@ export const webhookFields = {
     .default({})
     .pointer(),
   sideEffects: f.string(6, "Whether asking it changes anything: None, or NoneOnDryRun.").required().ownRule().pointer(),
-  timeoutSeconds: f.int32(7, "Seconds it is given for an answer.").default(10).pointer(),
+  timeoutSeconds: f.int32(7, "Seconds within which it must answer.").default(10).pointer(),
   admissionReviewVersions: f
     .list(8, e.string, "Versions of AdmissionReview that it understands, the preferred one first.")
     .required()

@@ -25,7 +25,7 @@ export const DaemonSetStatus = message("apps.v1.DaemonSetStatus", "The state tha
   observedGeneration: f.int64(5, "Generation that the controller has acted on.").min(0),
   updatedNumberScheduled: f.int32(6, "Nodes that run the present version.").min(0),
   numberAvailable: f.int32(7, "Nodes on which the pod is available.").min(0),
-  numberUnavailable: f.int32(8, "Nodes that want for an available pod.").min(0),
+  numberUnavailable: f.int32(8, "Nodes that should run the pod and on which it is not available.").min(0),
   collisionCount: f.int32(9, "Counts name collisions of new revisions.").min(0).pointer(),
   conditions: f.list(10, DaemonSetCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
 })

@@ -28,7 +28,7 @@ export const DeploymentStatus = message("apps.v1.DeploymentStatus", "The state t
   updatedReplicas: f.int32(3, "Number of pods of the present template.").min(0),
   readyReplicas: f.int32(7, "Number of ready pods.").min(0),
   availableReplicas: f.int32(4, "Number of available pods.").min(0),
-  unavailableReplicas: f.int32(5, "How many pods are still wanting.").min(0),
+  unavailableReplicas: f.int32(5, "Number of desired pods that are not available yet.").min(0),
   terminatingReplicas: f.int32(9, "Number of pods that are ending.").min(0).pointer(),
   conditions: f.list(6, DeploymentCondition, "Present state, aspect by aspect.").listMap("type").merge("type"),
   collisionCount: f.int32(8, "Counts name collisions of new ReplicaSets.").min(0).pointer(),

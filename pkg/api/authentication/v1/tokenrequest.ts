@@ -29,7 +29,7 @@ export const TokenRequestSpec = message("authentication.v1.TokenRequestSpec", "T
     .atomic()
     .default([])
     .printZero(),
-  expirationSeconds: f.int64(4, "Seconds the token is wanted for.").default(HOUR).pointer(),
+  expirationSeconds: f.int64(4, "Seconds for which the token is to be valid.").default(HOUR).pointer(),
   boundObjectRef: f.message(3, BoundObjectReference, "The object with which the token ends.").orNull(),
 })
 export interface TokenRequestSpec extends ObjectOf<typeof TokenRequestSpec> {}

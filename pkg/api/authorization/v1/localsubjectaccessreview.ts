@@ -6,7 +6,7 @@ import { subjectFaults, SubjectAccessReviewSpec } from "./subjectaccessreview.ts
 
 const fields = {
   spec: f
-    .message(2, SubjectAccessReviewSpec, "Whether who may do what, in the namespace of the review.")
+    .message(2, SubjectAccessReviewSpec, "The user and the request to evaluate, in the namespace of the review.")
     .always()
     .printZero(),
   status: f.message(3, SubjectAccessReviewStatus, "The answer.").always(),

@@ -20,7 +20,7 @@ export const DeviceToleration = message("resource.v1.DeviceToleration", "Lets a 
   operator: f.string(2, "How the value is compared: Exists or Equal.").enum("Equal", "Exists").default("Equal"),
   value: f.string(3, "Value of the taint."),
   effect: f.string(4, "Effect of the taint; every effect when empty.").enum("NoExecute", "NoSchedule", "None"),
-  tolerationSeconds: f.int64(5, "For how long a taint with NoExecute is borne.").pointer(),
+  tolerationSeconds: f.int64(5, "For how long a taint with NoExecute is tolerated.").pointer(),
 })
 export interface DeviceToleration extends ObjectOf<typeof DeviceToleration> {}
 

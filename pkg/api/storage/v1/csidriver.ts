@@ -11,7 +11,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 
 export const TokenRequest = message("storage.v1.TokenRequest", "A service account token that a driver needs.", {
   audience: f.string(1, "Audience of the token.").default("").printZero(),
-  expirationSeconds: f.int64(2, "Seconds the token is wanted for.").pointer(),
+  expirationSeconds: f.int64(2, "Seconds for which the token is to be valid.").pointer(),
 })
 export interface TokenRequest extends ObjectOf<typeof TokenRequest> {}
 

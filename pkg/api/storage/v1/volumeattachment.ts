@@ -73,7 +73,7 @@ export const VolumeAttachment = defineResource(
     plural: "volumeattachments",
     scope: "Cluster",
     upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
-    doc: "The wish that a volume be attached to a node.",
+    doc: "A request to attach a volume to a node.",
     subresources: {
       status: {
         resets: [["metadata"], ["spec"]],

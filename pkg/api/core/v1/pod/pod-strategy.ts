@@ -75,7 +75,7 @@ function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
         ? {}
         : {
             preferredDuringSchedulingIgnoredDuringExecution: given.preferredDuringSchedulingIgnoredDuringExecution.map(
-              (wish) => ({ ...wish, podAffinityTerm: term(wish.podAffinityTerm) }),
+              (preferred) => ({ ...preferred, podAffinityTerm: term(preferred.podAffinityTerm) }),
             ),
           }),
     }

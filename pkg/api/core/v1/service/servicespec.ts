@@ -42,7 +42,7 @@ export const ServiceSpec = message(
       .default("None")
       .enum("None", "ClientIP")
       .ownRule(),
-    loadBalancerIP: f.string(8, "Deprecated: wished address of the load balancer."),
+    loadBalancerIP: f.string(8, "Deprecated: requested address of the load balancer."),
     loadBalancerSourceRanges: f.list(9, e.string, "Clients the load balancer lets in, as CIDRs.").atomic(),
     externalName: f.string(10, "DNS name that an ExternalName Service is an alias of."),
     externalTrafficPolicy: f
@@ -66,7 +66,7 @@ export const ServiceSpec = message(
       .string(22, "Whether traffic from inside may go to pods of other nodes.")
       .enum("Cluster", "Local")
       .pointer(),
-    trafficDistribution: f.string(23, "A wish which endpoints are preferred.").pointer(),
+    trafficDistribution: f.string(23, "Which endpoints are preferred, as a hint.").pointer(),
   },
   { defaults: (spec: never): object => serviceDefaults(spec) },
 )

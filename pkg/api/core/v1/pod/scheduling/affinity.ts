@@ -42,10 +42,10 @@ export interface NodeSelector extends ObjectOf<typeof NodeSelector> {}
 
 export const PreferredSchedulingTerm = message(
   "core.v1.PreferredSchedulingTerm",
-  "A wish about nodes; an empty preference matches every node.",
+  "A preference about nodes; an empty preference matches every node.",
   {
-    weight: f.int32(1, "Weight of the wish, 1 to 100.").required(),
-    preference: f.message(2, NodeSelectorTerm, "The wish.").required(),
+    weight: f.int32(1, "Weight of the preference, 1 to 100.").required(),
+    preference: f.message(2, NodeSelectorTerm, "The nodes that are preferred.").required(),
   },
 )
 export interface PreferredSchedulingTerm extends ObjectOf<typeof PreferredSchedulingTerm> {}
@@ -79,7 +79,7 @@ export const PodAffinityTerm = message(
 export interface PodAffinityTerm extends ObjectOf<typeof PodAffinityTerm> {}
 
 export const WeightedPodAffinityTerm = message("core.v1.WeightedPodAffinityTerm", "A preference about other pods.", {
-  weight: f.int32(1, "Weight of the wish, 1 to 100.").required(),
+  weight: f.int32(1, "Weight of the preference, 1 to 100.").required(),
   podAffinityTerm: f.message(2, PodAffinityTerm, "The pods and the topology.").required(),
 })
 export interface WeightedPodAffinityTerm extends ObjectOf<typeof WeightedPodAffinityTerm> {}

@@ -31,11 +31,11 @@ export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }:
   const causes: Cause[] = []
   const {
     requiredDuringSchedulingIgnoredDuringExecution: needed,
-    preferredDuringSchedulingIgnoredDuringExecution: wished = [],
+    preferredDuringSchedulingIgnoredDuringExecution: preferred = [],
   } = nodeAffinity ?? {}
   if (needed !== undefined)
     pushAll(causes, validateNodeSelector(needed, at("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")))
-  for (const [i, { weight, preference }] of wished.entries()) {
+  for (const [i, { weight, preference }] of preferred.entries()) {
     const here = at("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", i)
     pushAll(causes, validateWeight(weight, here), validateNodeSelectorTerm(preference, at(here, "preference"), false))
   }
