@@ -91,7 +91,7 @@ export function keepLiveServers(options: LiveServersOptions): LiveServers {
     return { addresses: [...addresses].sort(), nextEnd, first }
   }
 
-  function look(): void {
+  function check(): void {
     expiry?.cancel()
     if (stopped) return
     const { addresses, nextEnd, first } = living()
@@ -99,7 +99,7 @@ export function keepLiveServers(options: LiveServersOptions): LiveServers {
     isFirst = first
     if (nextEnd < Infinity)
       expiry = clock.setTimeout(
-        () => (expiry = clock.setTimeout(look, CONFIRM_MS)),
+        () => (expiry = clock.setTimeout(check, CONFIRM_MS)),
         nextEnd - clock.monotonic(),
         "watchdog",
       )
@@ -143,12 +143,12 @@ export function keepLiveServers(options: LiveServersOptions): LiveServers {
 
   const unsubscribe = storage.subscribe(
     (events) => {
-      if (events.some(({ key }) => key.startsWith(prefix))) look()
+      if (events.some(({ key }) => key.startsWith(prefix))) check()
     },
     [prefix],
   )
   beat()
-  look()
+  check()
   return {
     get isFirst() {
       return isFirst

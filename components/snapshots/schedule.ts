@@ -28,12 +28,12 @@ export function keepSchedule(clock: Clock, { cron, zone }: Schedule, run: () => 
   const waitAfter = (time: number): void => {
     const due = ended ? undefined : nextRun(cron, time, zone ?? systemZone())
     if (due === undefined) return
-    const look = (): void => {
+    const check = (): void => {
       const left = due - clock.now()
-      if (left > 0) timer = clock.setTimeout(look, Math.min(left, LOOK_MS), "upkeep")
+      if (left > 0) timer = clock.setTimeout(check, Math.min(left, LOOK_MS), "upkeep")
       else void run().finally(() => waitAfter(clock.now()))
     }
-    look()
+    check()
   }
   const begun = clock.now()
   timer = clock.setTimeout(() => waitAfter(begun), FIRST_LOOK_MS, "upkeep")

@@ -43,11 +43,11 @@ export class Deadlines<T> {
 
   #wakeAt(at: number): void {
     this.#timer?.handle.cancel()
-    const handle = this.#clock.setTimeout(() => this.#look(), Math.max(0, at - this.#clock.monotonic()))
+    const handle = this.#clock.setTimeout(() => this.#check(), Math.max(0, at - this.#clock.monotonic()))
     this.#timer = { at, handle }
   }
 
-  #look(): void {
+  #check(): void {
     this.#timer = undefined
     const now = this.#clock.monotonic()
     const overdue: T[] = []

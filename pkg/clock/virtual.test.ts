@@ -100,11 +100,11 @@ describe("an endless instant", () => {
     // given somebody who waits for an instant between two milliseconds, and waits again when it has not come yet
     const clock = new VirtualClock(0, { mostTurns: () => 2000 })
     let looks = 0
-    const look = () => {
+    const check = () => {
       looks++
-      if (clock.now() < 100.4) clock.setTimeout(look, 100.4 - clock.now())
+      if (clock.now() < 100.4) clock.setTimeout(check, 100.4 - clock.now())
     }
-    clock.setTimeout(look, 1.2)
+    clock.setTimeout(check, 1.2)
     // when
     await clock.advance(200)
     // then it looked twice, and not for ever

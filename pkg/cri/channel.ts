@@ -146,13 +146,13 @@ export function openChannel(socketPath: string, clock: Clock, options: ChannelOp
 
     followConnection(changed) {
       const connection = client.getChannel()
-      const look = () => {
+      const check = () => {
         if (closed) return
         const state = connection.getConnectivityState(true)
         changed(state === connectivityState.READY)
-        connection.watchConnectivityState(state, Infinity, look)
+        connection.watchConnectivityState(state, Infinity, check)
       }
-      look()
+      check()
     },
 
     close() {

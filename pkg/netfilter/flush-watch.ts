@@ -27,7 +27,7 @@ export class FlushWatch {
   /** Starts the checks. The first one follows 30 seconds after this call; another call starts that time again. */
   start(): void {
     this.stop()
-    const timer = this.#options.clock.setTimeout(() => void this.#look(timer), CHECK_MS)
+    const timer = this.#options.clock.setTimeout(() => void this.#check(timer), CHECK_MS)
     this.#timer = timer
   }
 
@@ -36,7 +36,7 @@ export class FlushWatch {
     this.#timer = undefined
   }
 
-  async #look(timer: Timer): Promise<void> {
+  async #check(timer: Timer): Promise<void> {
     const { isIntact, flushed, failed } = this.#options
     const found = await isIntact().catch((err: unknown) => {
       failed(err)

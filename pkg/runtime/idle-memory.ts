@@ -83,8 +83,8 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
   let shareThen = 0
   /** The number of collections since the load ended. A start needs two of them, since what it leaves is less. */
   let rounds = ROUNDS - 2
-  const look = () => {
-    timer = clock.setTimeout(look, INTERVAL_MS, "upkeep")
+  const check = () => {
+    timer = clock.setTimeout(check, INTERVAL_MS, "upkeep")
     try {
       judge()
     } catch {
@@ -109,6 +109,6 @@ export function giveMemoryBackWhenIdle(clock: Clock, memory = ownMemory()): () =
     }
     if (share < IDLE) memory.unmapProgram()
   }
-  let timer = clock.setTimeout(look, FIRST_MS, "upkeep")
+  let timer = clock.setTimeout(check, FIRST_MS, "upkeep")
   return () => timer.cancel()
 }

@@ -70,7 +70,7 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
   const current = (name: string): Definition | undefined =>
     storage.get(storageKey(CustomResourceDefinition, { name }))?.object as Definition | undefined
 
-  const look = (name: string, waitMs = FIRST_WAIT_MS): void => {
+  const check = (name: string, waitMs = FIRST_WAIT_MS): void => {
     const definition = current(name)
     if (stopped || definition === undefined || !isWaiting(definition) || working.has(name)) return
     working.set(name, undefined)
@@ -87,7 +87,7 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
           name,
           clock.setTimeout(() => {
             working.delete(name)
-            look(name, Math.min(waitMs * 2, LONGEST_WAIT_MS))
+            check(name, Math.min(waitMs * 2, LONGEST_WAIT_MS))
           }, waitMs),
         )
       },
@@ -172,10 +172,10 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
     }
   }
 
-  for (const { key } of storage.list(prefix)) look(key.slice(prefix.length))
+  for (const { key } of storage.list(prefix)) check(key.slice(prefix.length))
   const unsubscribe = storage.subscribe(
     (events) => {
-      for (const { key, type } of events) if (type === "update") look(key.slice(prefix.length))
+      for (const { key, type } of events) if (type === "update") check(key.slice(prefix.length))
     },
     [prefix],
   )

@@ -60,8 +60,8 @@ export class Reloading implements ValueTransformer {
   /** Follows the file from now on, also where it is a link that changes. */
   start(): void {
     const { file, clock } = this.#options
-    this.#endWatch = watchFolder(dirname(file), () => this.#look(), { clock, mode: 0o700 })
-    this.#look()
+    this.#endWatch = watchFolder(dirname(file), () => this.#check(), { clock, mode: 0o700 })
+    this.#check()
   }
 
   async stop(): Promise<void> {
@@ -71,14 +71,14 @@ export class Reloading implements ValueTransformer {
     await this.#running
   }
 
-  #look(): void {
+  #check(): void {
     this.#isDue = true
     if (this.#running !== undefined || this.#stopped) return
     this.#retry?.cancel()
     // `#reload` never rejects.
     this.#running = this.#reload().then(() => {
       this.#running = undefined
-      if (this.#isDue) this.#look()
+      if (this.#isDue) this.#check()
     })
   }
 
@@ -99,7 +99,7 @@ export class Reloading implements ValueTransformer {
       if (this.#stopped) return
       metrics?.reloaded("failure")
       log.error("Failed to load the changed encryption configuration; the last valid one applies", { file, error })
-      this.#retry = clock.setTimeout(() => this.#look(), this.#retryMs)
+      this.#retry = clock.setTimeout(() => this.#check(), this.#retryMs)
       this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS)
     }
   }

@@ -30,12 +30,12 @@ export function keepCertificates({ clock, log, files, reopen, renewed }: Renewal
   let timer: Timer
   const wait = (ms: number): void => {
     const due = clock.now() + Math.max(1000, ms)
-    const look = (): void => {
+    const check = (): void => {
       const left = due - clock.now()
       if (left <= 0) renew()
-      else timer = clock.setTimeout(look, Math.min(left, LOOK_MS))
+      else timer = clock.setTimeout(check, Math.min(left, LOOK_MS))
     }
-    look()
+    check()
   }
   const waitFor = ({ serving, admin, pki }: ServingFiles): void => {
     const times = [serving, admin, ...Object.values(pki.authorities)].map(({ certPem }) => renewalTime(certPem))

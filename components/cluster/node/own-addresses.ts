@@ -45,7 +45,7 @@ export class OwnAddresses {
   start(): void {
     const { watch, clock, log } = this.#options
     try {
-      this.#end = watch(() => (this.#timer ??= clock.setTimeout(() => this.#look(), SETTLE_MS, "upkeep")))
+      this.#end = watch(() => (this.#timer ??= clock.setTimeout(() => this.#check(), SETTLE_MS, "upkeep")))
     } catch (err) {
       log.warn("Cannot watch this machine's addresses; a change applies only at the next start", { err })
     }
@@ -56,7 +56,7 @@ export class OwnAddresses {
     this.#timer?.cancel()
   }
 
-  #look(): void {
+  #check(): void {
     this.#timer = undefined
     const { read, isHeld, log } = this.#options
     const [before, found] = [this.#current, read()]

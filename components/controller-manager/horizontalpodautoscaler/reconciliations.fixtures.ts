@@ -60,7 +60,7 @@ export interface Seen {
 }
 
 /** Reconciles an autoscaler once. */
-export async function look(given: Given): Promise<Seen> {
+export async function check(given: Given): Promise<Seen> {
   const { replicas, kind = "Deployment", fails } = given
   const pods = podsOf(given)
   const state = { replicas, time: 0, conflicts: fails === "conflict" ? 1 : 0 }

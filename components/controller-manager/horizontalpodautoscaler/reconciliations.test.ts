@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { look, type Given } from "./reconciliations.fixtures.ts"
+import { check, type Given } from "./reconciliations.fixtures.ts"
 import {
   CPU,
   CONTAINER_CPU,
@@ -248,7 +248,7 @@ describe("an autoscaler", () => {
       told: STUCK("AmbiguousSelector"),
     },
   ])("$title", async ({ wants, told = SCALED, ...given }) => {
-    const { replicas, conditions } = await look(given)
+    const { replicas, conditions } = await check(given)
     expect({ replicas, conditions }).toEqual({ replicas: wants, conditions: [...told] })
   })
 })
@@ -318,11 +318,11 @@ describe("Events and status report", () => {
       wants: ["SelectorRequired: selector is required", "FailedComputeMetricsReplicas: selector is required"],
     },
   ])("$title", async ({ given, wants }) => {
-    expect((await look(given)).events).toEqual([...wants])
+    expect((await check(given)).events).toEqual([...wants])
   })
 
   test("each metric in the unit of its resource", async () => {
-    const { status } = await look({ ...three, metrics: [PODS("15"), CPU(30)], cpu: [300, 500, 700], says: [15_000] })
+    const { status } = await check({ ...three, metrics: [PODS("15"), CPU(30)], cpu: [300, 500, 700], says: [15_000] })
     expect(status).toMatchObject({
       currentReplicas: 3,
       desiredReplicas: 5,
@@ -335,7 +335,7 @@ describe("Events and status report", () => {
   })
 
   test("metrics even if status.replicas is 0", async () => {
-    const { status } = await look({ ...three, counted: 0, metrics: [EXTERNAL_SHARE("2")], says: [9000] })
+    const { status } = await check({ ...three, counted: 0, metrics: [EXTERNAL_SHARE("2")], says: [9000] })
     expect(status).toMatchObject({
       desiredReplicas: 5,
       currentMetrics: [{ external: { current: { averageValue: "9" } } }],
@@ -344,8 +344,8 @@ describe("Events and status report", () => {
 
   test("no change if nothing has changed", async () => {
     const given = { replicas: 2, most: 5, requests: [400, 400], metrics: [CPU(50)], cpu: [200, 200] }
-    const { status: first } = await look(given)
-    const { status: second } = await look({ ...given, looks: 2 })
+    const { status: first } = await check(given)
+    const { status: second } = await check({ ...given, looks: 2 })
     expect(second).toEqual(first)
   })
 })

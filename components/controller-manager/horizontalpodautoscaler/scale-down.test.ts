@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { look } from "./reconciliations.fixtures.ts"
+import { check } from "./reconciliations.fixtures.ts"
 import {
   CPU,
   CONTAINER_CPU,
@@ -196,7 +196,7 @@ describe("an autoscaler whose metrics are below the target", () => {
       told: STUCK("FailedGetExternalMetric"),
     },
   ])("$title", async ({ wants, told = SCALED, ...given }) => {
-    const { replicas, conditions } = await look(given)
+    const { replicas, conditions } = await check(given)
     expect({ replicas, conditions }).toEqual({ replicas: wants, conditions: [...told] })
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { look } from "./reconciliations.fixtures.ts"
+import { check } from "./reconciliations.fixtures.ts"
 import {
   CPU,
   CONTAINER_CPU,
@@ -241,7 +241,7 @@ describe("an autoscaler whose metrics are above the target", () => {
       wants: 5,
     },
   ])("$title", async ({ wants, told = wants === 3 ? STAYED : SCALED, ...given }) => {
-    const { replicas, conditions } = await look(given)
+    const { replicas, conditions } = await check(given)
     expect({ replicas, conditions }).toEqual({ replicas: wants, conditions: [...told] })
   })
 })

@@ -139,7 +139,7 @@ export class Peer {
 
   constructor(socket: Socket) {
     this.socket = socket
-    const told = () => this.#waiting.forEach((look) => look())
+    const told = () => this.#waiting.forEach((check) => check())
     socket.on("data", (bytes: Buffer) => {
       this.received += bytes.toString("latin1")
       told()
@@ -176,13 +176,13 @@ export class Peer {
 
   #when(condition: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         if (!condition()) return
-        this.#waiting.delete(look)
+        this.#waiting.delete(check)
         resolve()
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 }

@@ -57,10 +57,10 @@ export class Watchdog {
   #wakeAt(at: number): void {
     this.#timer?.cancel()
     this.#wakesAt = at
-    this.#timer = this.#clock.setTimeout(() => this.#look(), Math.max(1, at - this.#clock.monotonic()))
+    this.#timer = this.#clock.setTimeout(() => this.#check(), Math.max(1, at - this.#clock.monotonic()))
   }
 
-  #look(): void {
+  #check(): void {
     this.#timer = undefined
     this.#wakesAt = Infinity
     const now = this.#clock.monotonic()

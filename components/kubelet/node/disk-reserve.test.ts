@@ -23,46 +23,46 @@ function nodeWith({ hard = DEFAULT_TUNING.eviction.hard } = {}) {
     clock,
     sizes,
     end: () => (stage = "terminating"),
-    look: (available: number) => reserve.keep({ "nodefs.available": { available, capacity: CAPACITY } }),
+    check: (available: number) => reserve.keep({ "nodefs.available": { available, capacity: CAPACITY } }),
   }
 }
 
 test("a reserve is kept while there is room, and given up step by step while a pod cannot end for want of room", async () => {
   // given a disk with room, which has a reserve of 64 MiB
-  const { clock, sizes, end, look } = nodeWith()
-  await look(CAPACITY / 2)
-  await look(CAPACITY / 2)
+  const { clock, sizes, end, check } = nodeWith()
+  await check(CAPACITY / 2)
+  await check(CAPACITY / 2)
   expect([...sizes]).toEqual([0, 1, 2, 3].map((step) => [`/kubelet/reserve/${step}`, 16 * 2 ** 20]))
   // when the disk is full and no pod is ending, it is kept
-  await look(0)
+  await check(0)
   await clock.advance(60_000)
-  await look(0)
+  await check(0)
   expect(sizes.size).toBe(4)
   // when a pod is ending, a step is given up after it has had the time to be killed
   end()
-  await look(0)
+  await check(0)
   await clock.advance(2999)
-  await look(0)
+  await check(0)
   expect(sizes.size).toBe(4)
   await clock.advance(1)
-  await look(0)
+  await check(0)
   expect(sizes.size).toBe(3)
   // and the next one when that was not enough
   await clock.advance(2000)
-  await look(0)
+  await check(0)
   expect(sizes.size).toBe(3)
   await clock.advance(1000)
-  await look(0)
+  await check(0)
   expect(sizes.size).toBe(2)
   // and it is whole again when there is room, but not before
-  await look(CAPACITY * 0.05)
+  await check(CAPACITY * 0.05)
   expect(sizes.size).toBe(2)
-  await look(CAPACITY / 2)
+  await check(CAPACITY / 2)
   expect(sizes.size).toBe(4)
 })
 
 test("no reserve is kept where no pod is evicted for the disk", async () => {
-  const { sizes, look } = nodeWith({ hard: {} })
-  await look(CAPACITY / 2)
+  const { sizes, check } = nodeWith({ hard: {} })
+  await check(CAPACITY / 2)
   expect(sizes.size).toBe(0)
 })

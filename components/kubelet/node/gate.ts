@@ -47,7 +47,7 @@ export class AdmissionGate {
   admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined> {
     const admitted = this.#last.then(async () => {
       signal.throwIfAborted()
-      const rejection = await this.#look(pod)
+      const rejection = await this.#check(pod)
       if (rejection === undefined) taken()
       return rejection
     })
@@ -55,7 +55,7 @@ export class AdmissionGate {
     return admitted
   }
 
-  #look(pod: Pod): Promise<Rejection | undefined> {
+  #check(pod: Pod): Promise<Rejection | undefined> {
     const { context, node, workers, devices } = this.#parts
     const seen = node.nodeAnyWay
     const { client, config, events, runtime } = context

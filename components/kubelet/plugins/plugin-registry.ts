@@ -61,8 +61,8 @@ export class PluginRegistry {
   /** Watches the folder, which must exist. Resolves when the sockets in it are known. */
   async start(): Promise<void> {
     const { sockets, folder, spawn } = this.#options
-    this.#off = sockets.watch(folder, () => spawn("plugins of the node", () => this.#look()))
-    await this.#look()
+    this.#off = sockets.watch(folder, () => spawn("plugins of the node", () => this.#check()))
+    await this.#check()
   }
 
   stop(): void {
@@ -71,7 +71,7 @@ export class PluginRegistry {
     for (const { retry } of this.#entries.values()) retry?.cancel()
   }
 
-  #look(): Promise<void> {
+  #check(): Promise<void> {
     const compare = () => this.#compare()
     return (this.#looking = this.#looking.then(compare, compare))
   }

@@ -118,7 +118,7 @@ export class VolumeUsages {
 
   #begin(mounted: MountedVolume, known: Known): void {
     const began = this.#context.clock.monotonic()
-    known.pending = this.#look(mounted)
+    known.pending = this.#check(mounted)
       .then(
         (measured) => {
           if (measured !== undefined) known.latest = measured
@@ -131,7 +131,7 @@ export class VolumeUsages {
       })
   }
 
-  async #look({ hostPath, measured }: MountedVolume): Promise<Measurement | undefined> {
+  async #check({ hostPath, measured }: MountedVolume): Promise<Measurement | undefined> {
     const { runtime, clock } = this.#context
     const [space, files] = await Promise.all([
       runtime.machine.space(hostPath),

@@ -87,13 +87,13 @@ function containersReadyOf({ pod, phase, initStatuses, statuses }: ConditionsReq
   const type = "ContainersReady"
   const unknown: string[] = []
   const unready: string[] = []
-  const look = (status: ContainerStatus | undefined, name: string) => {
+  const check = (status: ContainerStatus | undefined, name: string) => {
     if (status === undefined) unknown.push(name)
     else if (!status.ready) unready.push(name)
   }
   for (const container of pod.spec.initContainers ?? [])
-    if (isSidecar(container)) look(statusOf(initStatuses, container.name), container.name)
-  for (const { name } of pod.spec.containers) look(statusOf(statuses, name), name)
+    if (isSidecar(container)) check(statusOf(initStatuses, container.name), container.name)
+  for (const { name } of pod.spec.containers) check(statusOf(statuses, name), name)
   if (phase === "Succeeded" && unknown.length === 0) return { type, status: "False", reason: "PodCompleted" }
   if (phase === "Failed") return { type, status: "False", reason: "PodFailed" }
   const message = sentences(["containers with unknown status", unknown], ["containers with unready status", unready])

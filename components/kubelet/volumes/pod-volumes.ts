@@ -55,7 +55,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   readonly #uses = new FewByKey<ObjectUse<ConfigMap | Secret>>(({ about }) => about)
   readonly #mounted = new FewByKey<MountedVolume>(({ name }) => name)
   /** Exists once a volume can grow, which most cannot. */
-  #looks: VolumeExpansionCheck | undefined
+  #sizeCheck: VolumeExpansionCheck | undefined
   /** Volumes whose files are not up to date; undefined when there are none, as in most pods at most times. */
   #stale: Set<string> | undefined
   #scheduled = false
@@ -152,7 +152,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     )
     this.#tried = true
     if (this.mounted.some(({ grow }) => grow !== undefined))
-      (this.#looks ??= new VolumeExpansionCheck(this.#parts.context, () => this.mounted)).start()
+      (this.#sizeCheck ??= new VolumeExpansionCheck(this.#parts.context, () => this.mounted)).start()
     this.#schedule()
     signal.throwIfAborted()
     let waits: NotAttached | undefined
@@ -226,7 +226,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#nextSync?.cancel()
-    this.#looks?.stop()
+    this.#sizeCheck?.stop()
     for (const object of this.#uses.items) object.release()
     await this.#atFiles?.catch(() => undefined)
   }

@@ -74,7 +74,7 @@ describe("a ConfigMap volume of a running pod", () => {
     await pod.cluster.client.patch(
       Pod,
       { name: "web", namespace: "default" },
-      { type: "merge", body: { metadata: { annotations: { look: "now" } } } },
+      { type: "merge", body: { metadata: { annotations: { check: "now" } } } },
     )
     await pod.cluster.settle()
     expect(pod.shown()).toEqual(["new"])

@@ -29,7 +29,7 @@ export class VolumeExpansionCheck {
     const hasAny = this.#volumes().some(({ grow }) => grow !== undefined)
     if (this.#timer !== undefined || this.#stopped || !hasAny || config.syncFrequencyMs === 0) return
     const wait = config.syncFrequencyMs * (1 + JITTER * random.next())
-    this.#timer = clock.setTimeout(() => spawn("check of the size of volumes", () => this.#look()), wait, "upkeep")
+    this.#timer = clock.setTimeout(() => spawn("check of the size of volumes", () => this.#check()), wait, "upkeep")
   }
 
   stop(): void {
@@ -37,7 +37,7 @@ export class VolumeExpansionCheck {
     this.#timer?.cancel()
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       for (const { name, grow } of this.#volumes())
         if (!this.#stopped)

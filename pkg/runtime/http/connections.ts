@@ -142,7 +142,7 @@ export class Connections {
     socket.once("close", () => this.#closed(connection))
     if (this.#strangers > this.#mostStrangers) this.#cut(this.#oldestStranger() ?? connection)
     else if (this.#open.size > this.#limits.most) this.#cut(this.#leastNeeded(connection))
-    this.#lookAt(connection.idleSince + this.#limits.headMs)
+    this.#checkAt(connection.idleSince + this.#limits.headMs)
     return connection
   }
 
@@ -181,7 +181,7 @@ export class Connections {
     connection.idleSince = performance.now()
     if (connection.session === undefined && this.#endsWith(answer)) connection.end()
     else if (isLate) this.#closeSoon(connection)
-    else this.#lookAt(connection.idleSince + this.#patienceWith(connection))
+    else this.#checkAt(connection.idleSince + this.#patienceWith(connection))
   }
 
   /**
@@ -227,7 +227,7 @@ export class Connections {
   #closeSoon(connection: Connection): void {
     connection.socket.pause()
     connection.closeAt = connection.idleSince + this.#limits.lingerMs
-    this.#lookAt(connection.closeAt)
+    this.#checkAt(connection.closeAt)
   }
 
   #patienceWith = ({ owner }: Connection): number => (owner === undefined ? this.#limits.headMs : this.#limits.idleMs)
@@ -270,7 +270,7 @@ export class Connections {
   }
 
   /** Schedules a check of all connections for the time `due`, unless one comes earlier. */
-  #lookAt(due: number): void {
+  #checkAt(due: number): void {
     if (this.#timer !== undefined) {
       if (this.#timer.due <= due) return
       clearTimeout(this.#timer.handle)
@@ -288,7 +288,7 @@ export class Connections {
       const due = connection.inUse ? this.#unreadUntil(connection, now) : this.#idleUntil(connection)
       next = Math.min(next, due > now ? due : this.#close(connection, now))
     }
-    if (next < Infinity) this.#lookAt(next)
+    if (next < Infinity) this.#checkAt(next)
   }
 
   /** Ends a connection gracefully, or by force when that has not helped. Returns the time of the next check of it. */

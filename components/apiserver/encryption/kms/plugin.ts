@@ -184,7 +184,7 @@ export class KmsPlugin implements Provider {
     const before = this.#problem
     this.#isAsking = true
     try {
-      await this.#look()
+      await this.#check()
       if (this.#unknown.size > 0) await this.learn()
       this.#problem = undefined
       if (before !== undefined) log.info("The KMS plugin works", { name })
@@ -201,7 +201,7 @@ export class KmsPlugin implements Provider {
   }
 
   /** @throws Error when the plugin cannot be used now */
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { name, clock } = this.#options
     const began = clock.monotonic()
     let status

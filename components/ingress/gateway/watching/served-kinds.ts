@@ -42,10 +42,10 @@ export async function whileServed<T>(
   work: Promise<T>,
 ): Promise<T> {
   const ended = Promise.withResolvers<never>()
-  const look = () => {
+  const check = () => {
     if (!isServed()) ended.reject(new Error("the definitions of Gateway API have changed"))
   }
-  const off = definitions.on({ updated: look, deleted: look })
+  const off = definitions.on({ updated: check, deleted: check })
   try {
     return await Promise.race([work, ended.promise])
   } finally {

@@ -152,7 +152,7 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
   log.info("The kubelet listens", { address: serving.host, port: listener.port })
 
   let timer: Timer
-  const look = (): void => {
+  const check = (): void => {
     try {
       const fresh = serving.certificates()
       if (fresh.cert !== certificates.cert) listener.setCertificates((certificates = fresh))
@@ -163,7 +163,7 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
   const lookLater = (): void => {
     timer = clock.setTimeout(
       () => {
-        look()
+        check()
         lookLater()
       },
       LOOK_MS,
@@ -171,7 +171,7 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
     )
   }
   lookLater()
-  const unsubscribe = serving.onRenewed?.(look)
+  const unsubscribe = serving.onRenewed?.(check)
   return {
     port: listener.port,
     stop() {

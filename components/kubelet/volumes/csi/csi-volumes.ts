@@ -198,7 +198,7 @@ export class CsiVolumes {
   /** Tells pods when the volume for which they wait is attached. */
   #follow(): void {
     const { context, worthTrying } = this.#parts
-    const look = ({ metadata }: Node) => {
+    const check = ({ metadata }: Node) => {
       if (metadata.name !== context.config.nodeName) return
       for (const { name, waiting } of this.#used.values()) {
         if (waiting.size === 0 || !this.#isAttachedNow(name)) continue
@@ -207,7 +207,7 @@ export class CsiVolumes {
         pods.forEach(worthTrying)
       }
     }
-    this.#unfollow ??= context.informers.of(Node).on({ added: look, updated: look })
+    this.#unfollow ??= context.informers.of(Node).on({ added: check, updated: check })
   }
 
   async #read(folder: string): Promise<VolumeData | undefined> {

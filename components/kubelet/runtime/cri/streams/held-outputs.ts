@@ -58,7 +58,7 @@ export class HeldOutputs {
       if (this.#containers.size === 0) this.#stop()
     }
     // Without word of their end nothing may be held.
-    if (await this.#listen()) pipes.look()
+    if (await this.#listen()) pipes.check()
     else release()
     const dropInput = () => {
       if (held.found !== undefined) drainPipe(held.found.input)

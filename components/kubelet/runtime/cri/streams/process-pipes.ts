@@ -36,7 +36,7 @@ export class ProcessPipes {
     // What runs already is no process to come.
     for (const name of namesIn(folder)) this.#seen.add(name)
     try {
-      this.#watcher = watch(folder, () => this.look())
+      this.#watcher = watch(folder, () => this.check())
       this.#watcher.on("error", () => this.#watcher?.close())
     } catch {
       this.#watcher = undefined // a runtime without pipes: they are waited for until `remove`
@@ -63,9 +63,9 @@ export class ProcessPipes {
   }
 
   /** Holds the pipes of processes that have come. */
-  look(): void {
+  check(): void {
     if (this.#waiting.length === 0) return
-    for (const name of namesIn(this.#folder)) if (!this.#seen.has(name)) this.#lookAt(name)
+    for (const name of namesIn(this.#folder)) if (!this.#seen.has(name)) this.#checkAt(name)
   }
 
   /** A process has ended. */
@@ -78,7 +78,7 @@ export class ProcessPipes {
     for (const id of [...this.#held.keys()]) this.#release(id)
   }
 
-  #lookAt(name: string): void {
+  #checkAt(name: string): void {
     const folder = join(this.#folder, name)
     const files = namesIn(folder)
     const stderr = files.find((file) => file.endsWith("-stderr"))
@@ -97,7 +97,7 @@ export class ProcessPipes {
 
   #lookAgain(): void {
     this.#again = undefined
-    this.look()
+    this.check()
   }
 
   #hold(id: string, paths: readonly string[]): boolean {

@@ -33,7 +33,7 @@ export function expressionFaults(
 ): readonly Cause[] {
   if (!hasRules(schema)) return []
   const run = new Costs(isUnchanged, known)
-  run.look(schema, { path, times: 1, uncorrelatable: undefined }, true)
+  run.check(schema, { path, times: 1, uncorrelatable: undefined }, true)
   return run.faults(path)
 }
 
@@ -49,7 +49,7 @@ class Costs {
     this.#known = known
   }
 
-  look(schema: JsonSchema, place: Place, isResource: boolean): void {
+  check(schema: JsonSchema, place: Place, isResource: boolean): void {
     if (!hasRules(schema)) return
     const { path } = place
     const most = mostElements(schema)
@@ -58,7 +58,7 @@ class Costs {
     const members = membersOf(schema)
     const items = itemsOf(schema)
     const inner = (child: JsonSchema, where: string, uncorrelatable = place.uncorrelatable): void =>
-      this.look(child, { path: where, times, uncorrelatable }, child["x-kubernetes-embedded-resource"] === true)
+      this.check(child, { path: where, times, uncorrelatable }, child["x-kubernetes-embedded-resource"] === true)
     if (members !== undefined) inner(members, at(path, "additionalProperties"))
     for (const [name, property] of Object.entries(properties)) inner(property, atKey(at(path, "properties"), name))
     if (items !== undefined)
