@@ -20,10 +20,13 @@ const WRONG_USAGE = 2
 const LONGEST_START_MS = 2000
 
 const HELP = ["--help", "-h", "help"]
+/** Matches a path whose file is kubectl, or kubectl with a version. */
+const IS_KUBECTL = /(?:^|\/)kubectl(?:[-.][^/]*)?$/
 const VERSION = ["--version", "-v"]
 
 async function main(argv: readonly string[]): Promise<number> {
   const [first = "help", ...rest] = argv
+  if (first === "kubectl") return (await import("./kubectl.ts")).kubectl(rest)
   if (VERSION.includes(first)) return main(["version", ...rest])
   if (HELP.includes(first)) {
     if (first === "help" && rest[0] !== undefined && !rest[0].startsWith("-")) return main([...rest, "--help"])
@@ -93,7 +96,9 @@ function print(text: string): void {
 
 realClock.setTimeout(compileAsUsual, LONGEST_START_MS, "upkeep")
 try {
-  process.exitCode = await main(process.argv.slice(2))
+  const args = process.argv.slice(2)
+  // The executable under the name of kubectl is kubectl.
+  process.exitCode = await main(IS_KUBECTL.test(process.argv0) ? ["kubectl", ...args] : args)
 } catch (err) {
   process.stderr.write(`k3ts: ${errorMessage(err)}\n`)
   process.exitCode = err instanceof UsageError ? WRONG_USAGE : FAILED

@@ -26,6 +26,7 @@ export const PARTS: readonly Part[] = [
   {
     title: "Run",
     pages: [
+      docs("kubectl", "kubectl"),
       docs("agents", "More machines"),
       docs("servers", "Several servers"),
       docs("ingress", "Ingress"),

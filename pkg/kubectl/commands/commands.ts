@@ -1,0 +1,47 @@
+import type { CommandEntry } from "../command/command.ts"
+import type { CommandGroup } from "../command/help.ts"
+
+/** A command of the list: its file is loaded when it runs. */
+const entry = (
+  name: string,
+  short: string,
+  load: CommandEntry["load"],
+  more: Pick<CommandEntry, "aliases" | "suggestFor" | "hidden" | "deprecated"> = {},
+): CommandEntry => ({ name, short, load, ...more })
+
+/** Every command, in the order in which similar names are suggested. */
+export const COMMANDS: readonly CommandEntry[] = [
+  entry("get", "Display one or many resources", () => import("./get/get.ts").then((file) => file.getCommand), {
+    suggestFor: ["list", "ls"],
+  }),
+  entry("version", "Print the versions of client and server", () =>
+    import("./version.ts").then((file) => file.versionCommand),
+  ),
+  entry("api-versions", 'Print the versions of the API that the server has, as "group/version"', () =>
+    import("./api-versions.ts").then((file) => file.apiVersionsCommand),
+  ),
+  entry("api-resources", "Print the resources that the server has", () =>
+    import("./api-resources.ts").then((file) => file.apiResourcesCommand),
+  ),
+  entry("options", "List the flags that every command has", () =>
+    import("./options.ts").then((file) => file.optionsCommand),
+  ),
+]
+
+/** The headings of the list of commands in `kubectl --help`. */
+export const GROUPS: readonly CommandGroup[] = [
+  { title: "Basic Commands (Beginner):", commands: ["create", "expose", "run", "set"] },
+  { title: "Basic Commands (Intermediate):", commands: ["explain", "get", "edit", "delete"] },
+  { title: "Deploy Commands:", commands: ["rollout", "scale", "autoscale"] },
+  {
+    title: "Cluster Management Commands:",
+    commands: ["certificate", "cluster-info", "top", "cordon", "uncordon", "drain", "taint"],
+  },
+  {
+    title: "Troubleshooting and Debugging Commands:",
+    commands: ["describe", "logs", "attach", "exec", "port-forward", "proxy", "cp", "auth", "debug", "events"],
+  },
+  { title: "Advanced Commands:", commands: ["diff", "apply", "patch", "replace", "wait", "kustomize"] },
+  { title: "Settings Commands:", commands: ["label", "annotate", "completion"] },
+  { title: "Subcommands provided by plugins:", commands: [] },
+]

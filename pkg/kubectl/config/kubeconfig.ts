@@ -1,0 +1,137 @@
+import { isJsonObject } from "../../apimachinery/json/json-value.ts"
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { parseYaml } from "../../yaml/yaml.ts"
+
+/** A cluster of a kubeconfig. Source of the fields: client-go tools/clientcmd/api/v1/types.go. */
+export interface Cluster {
+  server?: string
+  "tls-server-name"?: string
+  "insecure-skip-tls-verify"?: boolean
+  "certificate-authority"?: string
+  /** Base64. */
+  "certificate-authority-data"?: string
+  "proxy-url"?: string
+  "disable-compression"?: boolean
+  extensions?: readonly NamedExtension[]
+}
+
+export interface NamedExtension {
+  readonly name: string
+  readonly extension: unknown
+}
+
+/** A user of a kubeconfig. */
+export interface AuthInfo {
+  "client-certificate"?: string
+  "client-certificate-data"?: string
+  "client-key"?: string
+  "client-key-data"?: string
+  token?: string
+  tokenFile?: string
+  as?: string
+  "as-uid"?: string
+  "as-groups"?: readonly string[]
+  "as-user-extra"?: Readonly<Record<string, readonly string[]>>
+  username?: string
+  password?: string
+  "auth-provider"?: { readonly name: string; readonly config?: Readonly<Record<string, string>> }
+  exec?: ExecConfig
+  extensions?: readonly NamedExtension[]
+}
+
+/** How a program gives the credentials of a user. */
+export interface ExecConfig {
+  readonly command: string
+  readonly args?: readonly string[] | null
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null
+  readonly apiVersion?: string
+  readonly installHint?: string
+  readonly provideClusterInfo?: boolean
+  readonly interactiveMode?: string
+}
+
+export interface Context {
+  cluster?: string
+  user?: string
+  namespace?: string
+  extensions?: readonly NamedExtension[]
+}
+
+/** One kubeconfig, or several merged, with its entries by name. */
+export interface Kubeconfig {
+  clusters: Map<string, Cluster>
+  users: Map<string, AuthInfo>
+  contexts: Map<string, Context>
+  currentContext: string
+  preferences: Readonly<Record<string, unknown>>
+  extensions: readonly NamedExtension[]
+  /** The file that each entry comes from, by the entry itself. */
+  origins: Map<object, string>
+}
+
+export const emptyKubeconfig = (): Kubeconfig => ({
+  clusters: new Map(),
+  users: new Map(),
+  contexts: new Map(),
+  currentContext: "",
+  preferences: {},
+  extensions: [],
+  origins: new Map(),
+})
+
+/** Reads the text of a kubeconfig. @throws Error in the words of client-go's decoder */
+export function parseKubeconfig(text: string): Kubeconfig {
+  const config = emptyKubeconfig()
+  if (text.trim() === "") return config
+  let value: unknown
+  try {
+    ;({ value } = parseYaml(text))
+  } catch (err) {
+    throw new Error(`yaml: ${(err as Error).message.replace(/^yaml: /, "")}`, { cause: err })
+  }
+  if (!isJsonObject(value))
+    throw new Error(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    )
+  const { kind = "Config", apiVersion = "v1" } = value
+  if (kind !== "Config" || apiVersion !== "v1")
+    throw new Error(
+      `no kind ${goQuoted(String(kind))} is registered for version ${goQuoted(String(apiVersion))} in scheme "pkg/runtime/scheme.go:110"`,
+    )
+  for (const [name, cluster] of named(value["clusters"], "clusters", "cluster"))
+    config.clusters.set(name, cluster as Cluster)
+  for (const [name, user] of named(value["users"], "users", "user")) config.users.set(name, user as AuthInfo)
+  for (const [name, context] of named(value["contexts"], "contexts", "context"))
+    config.contexts.set(name, context as Context)
+  config.currentContext = String(value["current-context"] ?? "")
+  if (isJsonObject(value["preferences"])) config.preferences = value["preferences"]
+  config.extensions = (value["extensions"] ?? []) as readonly NamedExtension[]
+  return config
+}
+
+/** The entries of a list by name; of two with one name the first counts. */
+function named(list: unknown, field: string, key: string): Map<string, object> {
+  const entries = new Map<string, object>()
+  if (list === undefined || list === null) return entries
+  if (!Array.isArray(list))
+    throw new Error(
+      `json: cannot unmarshal ${jsonType(list)} into Go struct field Config.${field} of type []v1.Named${key === "user" ? "AuthInfo" : key[0]!.toUpperCase() + key.slice(1)}`,
+    )
+  for (const item of list as readonly unknown[]) {
+    const record = isJsonObject(item) ? item : {}
+    const name = String(record["name"] ?? "")
+    if (!entries.has(name)) entries.set(name, { ...(record[key] as object | null | undefined) })
+  }
+  return entries
+}
+
+const jsonType = (value: unknown): string =>
+  value === null
+    ? "null"
+    : Array.isArray(value)
+      ? "array"
+      : typeof value === "boolean"
+        ? "bool"
+        : typeof value === "object"
+          ? "object"
+          : typeof value

@@ -1,0 +1,41 @@
+import { errorCode } from "./files.ts"
+
+/** Returns an error of a connection in Go's words: `dial tcp 127.0.0.1:6443: connect: connection refused`. */
+export function dialError(err: Error, url: URL): Error {
+  const code = errorCode(err)
+  const { address, port } = err as { readonly address?: string; readonly port?: number }
+  const host = url.hostname.replace(/^\[|\]$/g, "")
+  const number = port ?? (url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port))
+  const at = address ?? (host === "localhost" ? "127.0.0.1" : host)
+  const target = at.includes(":") ? `[${at}]:${number}` : `${at}:${number}`
+  const as = (message: string) => Object.assign(new Error(message, { cause: err }), { code })
+  switch (code) {
+    case "ECONNREFUSED":
+    case "ConnectionRefused":
+      return as(`dial tcp ${target}: connect: connection refused`)
+    case "ENOTFOUND":
+    case "EAI_NONAME":
+      return as(`dial tcp: lookup ${host}: no such host`)
+    case "EAI_AGAIN":
+      return as(`dial tcp: lookup ${host}: Temporary failure in name resolution`)
+    case "ETIMEDOUT":
+      return as(`dial tcp ${target}: i/o timeout`)
+    case "EHOSTUNREACH":
+      return as(`dial tcp ${target}: connect: no route to host`)
+    case "ENETUNREACH":
+      return as(`dial tcp ${target}: connect: network is unreachable`)
+    case "ECONNRESET":
+      return as(`read tcp ${target}: read: connection reset by peer`)
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "CERT_UNTRUSTED":
+      return as("tls: failed to verify certificate: x509: certificate signed by unknown authority")
+    case "CERT_HAS_EXPIRED":
+      return as("tls: failed to verify certificate: x509: certificate has expired or is not yet valid")
+    default:
+      return err
+  }
+}

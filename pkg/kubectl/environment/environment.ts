@@ -1,0 +1,73 @@
+import type { Clock } from "../../clock/clock.ts"
+import type { Random } from "../../clock/random.ts"
+import type { Connect } from "./connect.ts"
+import type { Files } from "./files.ts"
+import type { Programs } from "./programs.ts"
+
+/** Everything that one run of kubectl may use; it reads nothing from globals. */
+export interface Environment {
+  /** The name that the program was called by, for messages that quote the command line: `kubectl`. */
+  readonly name: string
+  /** What `kubectl version` says of this program. */
+  readonly version: ClientVersion
+  readonly variables: Readonly<Record<string, string | undefined>>
+  readonly stdin: InputStream
+  readonly stdout: OutputStream
+  readonly stderr: OutputStream
+  readonly files: Files
+  /** The number of the process, for lines of the log. */
+  readonly processId: number
+  /** The folder that relative paths are relative to. */
+  readonly cwd: string
+  /** The user's folder; empty when there is none. */
+  readonly home: string
+  /** Kubeconfigs that are tried in this order where neither `--kubeconfig` nor `KUBECONFIG` names one. */
+  readonly kubeconfigs: readonly string[]
+  readonly clock: Clock
+  readonly random: Random
+  readonly programs: Programs
+  /** Sends one request and gives the head of its answer. */
+  readonly connect: Connect
+  /** Aborts at the user's Ctrl-C. */
+  readonly interrupt: AbortSignal
+}
+
+/** The fields of apimachinery's version.Info, in its order. */
+export interface ClientVersion {
+  readonly major: string
+  readonly minor: string
+  readonly gitVersion: string
+  readonly gitCommit: string
+  readonly gitTreeState: string
+  readonly buildDate: string
+  readonly goVersion: string
+  readonly compiler: string
+  readonly platform: string
+}
+
+export interface InputStream extends AsyncIterable<Uint8Array> {
+  readonly isTerminal: boolean
+  /** Switches a terminal to raw mode, in which every key comes at once and is not echoed, and back. */
+  setRaw(raw: boolean): void
+}
+
+/** The size of a terminal, in characters. */
+export interface TerminalSize {
+  readonly columns: number
+  readonly rows: number
+}
+
+export interface OutputStream {
+  readonly isTerminal: boolean
+  /** Resolves when the reader has taken the text, or it is at least on its way. @throws BrokenPipe */
+  write(text: string | Uint8Array): Promise<void>
+  /** Undefined when it is not a terminal. */
+  size(): TerminalSize | undefined
+  /** Calls `changed` at each change of the terminal's size, until the returned function is called. */
+  onResize(changed: () => void): () => void
+}
+
+/** The reader of an output has gone. The run ends at once, without a message. */
+export class BrokenPipe extends Error {
+  override readonly name = "BrokenPipe"
+}

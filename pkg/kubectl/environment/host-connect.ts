@@ -1,0 +1,112 @@
+import { Buffer } from "node:buffer"
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http"
+import { Agent, request as httpsRequest } from "node:https"
+import { connect as connectTcp } from "node:net"
+import { connect as connectTls, type ConnectionOptions } from "node:tls"
+import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
+import { trusting } from "../../pki/trust.ts"
+import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
+import { dialError } from "./dial-error.ts"
+
+/** Connections of this machine. Those of one server are used again. */
+export const hostConnect: Connect = {
+  send: (request) => sendOver(request),
+  async dial({ url, tls, proxy, signal }) {
+    if (proxy !== undefined) {
+      const { dialThroughProxy } = await import("./host-proxy.ts")
+      return dialThroughProxy({ url, tls, proxy, ...(signal === undefined ? {} : { signal }) })
+    }
+    const target = { host: hostOf(url), port: portOf(url) }
+    return new Promise((resolve, reject) => {
+      const isTls = url.protocol === "https:"
+      const socket = isTls
+        ? connectTls({ ...target, ...tlsOf(tls, url), ALPNProtocols: ["http/1.1"] })
+        : connectTcp(target)
+      socket.once(isTls ? "secureConnect" : "connect", () => {
+        socket.setNoDelay(true)
+        resolve(socket)
+      })
+      socket.once("error", (err) => reject(dialError(err, url)))
+      signal?.addEventListener("abort", () => socket.destroy(signal.reason as Error), { once: true })
+    })
+  },
+}
+
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "")
+export const portOf = (url: URL): number =>
+  url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
+
+/** The options of a TLS connection. */
+export function tlsOf(tls: TlsOptions, url: URL): ConnectionOptions {
+  const host = hostOf(url)
+  return {
+    ...(tls.insecureSkipVerify === true ? { rejectUnauthorized: false } : trusting(tls.ca)),
+    ...(tls.cert === undefined || tls.key === undefined ? {} : { cert: tls.cert, key: tls.key }),
+    ...(tls.serverName !== undefined
+      ? { servername: tls.serverName }
+      : /^[\d.]+$|:/.test(host)
+        ? {}
+        : { servername: host }),
+  }
+}
+
+const AGENTS = new Map<string, Agent>()
+
+/** The agent of one server and user, which keeps connections. */
+function agentOf(tls: TlsOptions): Agent {
+  const key = JSON.stringify(tls)
+  const known = AGENTS.get(key)
+  if (known !== undefined) return known
+  const agent = new Agent({ keepAlive: true })
+  AGENTS.set(key, agent)
+  return agent
+}
+
+async function sendOver(call: HttpRequest): Promise<HttpResponse> {
+  const { method, url, headers, body, tls, signal } = call
+  const isTls = url.protocol === "https:"
+  const proxied = call.proxy === undefined ? {} : await proxyOptions(call)
+  const options: RequestOptions = {
+    method,
+    host: hostOf(url),
+    port: portOf(url),
+    path: url.pathname + url.search,
+    headers: {
+      ...(headers as Record<string, string | string[]>),
+      ...(body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(body)) }),
+    },
+    ...(signal === undefined ? {} : { signal }),
+    ...proxied,
+  }
+  return new Promise((resolve, reject) => {
+    const request = isTls ? httpsRequest({ ...options, ...tlsOf(tls, url), agent: agentOf(tls) }) : httpRequest(options)
+    const fail = (err: Error) => reject(signal?.aborted === true ? (signal.reason as Error) : dialError(err, url))
+    request.on("error", fail)
+    onUnwantedUpgrade(request, fail)
+    request.once("response", (incoming: IncomingMessage) => {
+      incoming.on("error", () => undefined)
+      resolve(responseOf(incoming))
+    })
+    request.end(body)
+  })
+}
+
+async function proxyOptions({ url, tls, proxy }: HttpRequest): Promise<RequestOptions> {
+  const { dialThroughProxy } = await import("./host-proxy.ts")
+  const socket = await dialThroughProxy({ url, tls, proxy: proxy! })
+  return { createConnection: () => socket, agent: false }
+}
+
+function responseOf(incoming: IncomingMessage): HttpResponse {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(incoming.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value
+  return {
+    status: incoming.statusCode ?? 0,
+    headers,
+    warnings: incoming.headersDistinct?.["warning"] ?? [],
+    protocol: `HTTP/${incoming.httpVersion}`,
+    body: incoming,
+    cancel: () => void incoming.destroy(),
+  }
+}

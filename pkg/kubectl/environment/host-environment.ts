@@ -1,0 +1,39 @@
+import { homedir } from "node:os"
+import { join } from "node:path"
+import { systemRandom } from "../../clock/random.ts"
+import { realClock } from "../../clock/real.ts"
+import type { ClientVersion, Environment } from "./environment.ts"
+import { hostConnect } from "./host-connect.ts"
+import { hostFiles } from "./host-files.ts"
+import { hostPrograms } from "./host-programs.ts"
+import { hostInput, hostOutput } from "./host-streams.ts"
+
+/** The environment of a run on this machine. */
+export function hostEnvironment(options: {
+  readonly name: string
+  readonly version: ClientVersion
+  /** Kubeconfigs before that of the user. */
+  readonly kubeconfigs: readonly string[]
+}): Environment {
+  const home = process.env["HOME"] ?? homedir()
+  const interrupt = new AbortController()
+  process.once("SIGINT", () => interrupt.abort(new Error("interrupted")))
+  return {
+    name: options.name,
+    version: options.version,
+    variables: process.env,
+    stdin: hostInput(process.stdin),
+    stdout: hostOutput(process.stdout),
+    stderr: hostOutput(process.stderr),
+    files: hostFiles,
+    processId: process.pid,
+    cwd: process.cwd(),
+    home,
+    kubeconfigs: [...options.kubeconfigs, join(home, ".kube", "config")],
+    clock: realClock,
+    random: systemRandom,
+    programs: hostPrograms,
+    connect: hostConnect,
+    interrupt: interrupt.signal,
+  }
+}

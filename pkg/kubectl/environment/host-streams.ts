@@ -1,0 +1,42 @@
+import type { ReadStream, WriteStream } from "node:tty"
+import { BrokenPipe, type InputStream, type OutputStream } from "./environment.ts"
+import { errorCode } from "./files.ts"
+
+/** An output of the process. */
+export function hostOutput(stream: NodeJS.WriteStream): OutputStream {
+  const terminal = stream as Partial<WriteStream>
+  stream.on("error", () => undefined)
+  return {
+    isTerminal: stream.isTTY === true,
+    size: () =>
+      terminal.isTTY === true && terminal.columns !== undefined && terminal.rows !== undefined
+        ? { columns: terminal.columns, rows: terminal.rows }
+        : undefined,
+    write: (text) =>
+      text.length === 0
+        ? Promise.resolve()
+        : new Promise((resolve, reject) => {
+            stream.write(text, (err) => {
+              if (err === null || err === undefined) return resolve()
+              reject(errorCode(err) === "EPIPE" ? new BrokenPipe(err.message, { cause: err }) : err)
+            })
+          }),
+    onResize(changed) {
+      stream.on("resize", changed)
+      return () => void stream.off("resize", changed)
+    },
+  }
+}
+
+/** The input of the process. */
+export function hostInput(stream: NodeJS.ReadStream): InputStream {
+  return {
+    get isTerminal() {
+      return stream.isTTY === true
+    },
+    setRaw(raw) {
+      if (stream.isTTY === true) (stream as ReadStream).setRawMode(raw)
+    },
+    [Symbol.asyncIterator]: () => (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator](),
+  }
+}

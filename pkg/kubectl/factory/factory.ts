@@ -1,0 +1,133 @@
+import { join } from "node:path"
+import { ClientConfig } from "../config/client-config.ts"
+import { LoadingRules } from "../config/loading-rules.ts"
+import type { RestConfig } from "../config/rest-config.ts"
+import type { GlobalValues } from "../command/global-flags.ts"
+import type { Environment } from "../environment/environment.ts"
+import { build, type BuilderOptions } from "../resource/builder.ts"
+import type { Result } from "../resource/result.ts"
+import { staticCredentials, type Credentials } from "../rest/credentials.ts"
+import { DiscoveryCache, discoveryFolder } from "../rest/discovery-cache.ts"
+import { Discovery } from "../rest/discovery.ts"
+import { RestClient } from "../rest/rest-client.ts"
+import { RestMapper } from "../rest/rest-mapper.ts"
+import type { Warnings } from "../rest/warnings.ts"
+import type { Log } from "../rest/log.ts"
+
+/** What commands ask for, made once when it is first asked for. Source: kubectl pkg/cmd/util/factory.go. */
+export class Factory {
+  readonly environment: Environment
+  readonly globals: GlobalValues
+  readonly warnings: Warnings
+  readonly log: Log
+  readonly config: ClientConfig
+  readonly #headers: Readonly<Record<string, string>>
+  #rest: Promise<RestConfig> | undefined
+  #client: Promise<RestClient> | undefined
+  #discovery: Promise<Discovery> | undefined
+  #mapper: Promise<RestMapper> | undefined
+
+  constructor(parts: {
+    readonly environment: Environment
+    readonly globals: GlobalValues
+    readonly warnings: Warnings
+    readonly log: Log
+    /** The headers of every request. */
+    readonly headers: Readonly<Record<string, string>>
+  }) {
+    this.environment = parts.environment
+    this.globals = parts.globals
+    this.warnings = parts.warnings
+    this.log = parts.log
+    this.#headers = parts.headers
+    const rules = new LoadingRules(this.environment, this.globals.kubeconfig, (message) => this.log.info(1, message))
+    this.config = new ClientConfig(this.environment, this.globals, rules)
+  }
+
+  /** The namespace of the command, and whether `--namespace` set it. */
+  namespace(): Promise<{ readonly namespace: string; readonly explicit: boolean }> {
+    return this.config.namespace()
+  }
+
+  /** How to reach the server. */
+  rest(): Promise<RestConfig> {
+    return (this.#rest ??= this.config.rest())
+  }
+
+  client(): Promise<RestClient> {
+    return (this.#client ??= this.rest().then(async (config) =>
+      this.newClient(config, await this.#credentials(config)),
+    ))
+  }
+
+  /** A client of another configuration than that of the command line. */
+  newClient(config: RestConfig, credentials: Credentials = staticCredentials(config)): RestClient {
+    return new RestClient(this.environment, config, {
+      headers: this.#headers,
+      credentials,
+      warnings: this.warnings,
+      log: this.log.requests(),
+    })
+  }
+
+  async #credentials(config: RestConfig): Promise<Credentials> {
+    if (config.authProvider !== undefined)
+      throw new Error(`no Auth Provider found for name ${JSON.stringify(config.authProvider)}`)
+    if (config.exec === undefined) return staticCredentials(config)
+    const { execCredentials } = await import("../rest/exec-credentials.ts")
+    return execCredentials(config, config.exec, this.environment)
+  }
+
+  /** What the server serves. */
+  discovery(): Promise<Discovery> {
+    return (this.#discovery ??= this.client().then((client) => {
+      const { files, clock, random } = this.environment
+      const folder = discoveryFolder(this.#cacheDir(), client.config.server)
+      return new Discovery(client, new DiscoveryCache({ folder, files, clock, random }), (message) =>
+        this.log.error("memcache.go:265", message),
+      )
+    }))
+  }
+
+  #cacheDir(): string {
+    const flag = this.globals["cache-dir"]
+    return flag === "" ? defaultCacheDir(this.environment) : flag
+  }
+
+  /** Finds resources by their names and kinds. */
+  restMapper(): Promise<RestMapper> {
+    return (this.#mapper ??= this.discovery().then(
+      (discovery) => new RestMapper(discovery, (message) => this.warnings.print(message)),
+    ))
+  }
+
+  /** Finds what a command line names: files, types, names and selectors. */
+  build(options: BuilderOptions): Promise<Result> {
+    return build(
+      {
+        environment: this.environment,
+        client: () => this.client(),
+        restMapper: () => this.restMapper(),
+        discovery: () => this.discovery(),
+        kustomize: async (path) => {
+          const { buildKustomization } = await import("./kustomization.ts")
+          return buildKustomization(this.environment, path)
+        },
+      },
+      options,
+    )
+  }
+
+  /** Reads a file that the command line names, as Go's os.ReadFile. */
+  async readFile(path: string): Promise<Uint8Array> {
+    const { goPathError } = await import("../environment/files.ts")
+    try {
+      return await this.environment.files.read(path)
+    } catch (err) {
+      throw goPathError("open", path, err)
+    }
+  }
+}
+
+export const defaultCacheDir = ({ variables, home }: Environment): string =>
+  (variables["KUBECACHEDIR"] ?? "") === "" ? join(home, ".kube", "cache") : variables["KUBECACHEDIR"]!

@@ -1,0 +1,162 @@
+/**
+ * kubectl: all that a run uses is in its `Environment`, so it runs as a program and in a test. How a command is added is
+ * in docs/kubectl.md.
+ */
+import { uuid } from "../clock/random.ts"
+import { command, nameOf, type Command, type Invocation } from "./command/command.ts"
+import { findCommand, unknownCommand, withoutFlags, type Found } from "./command/find.ts"
+import { globalFlags, type GlobalFlags, type GlobalValues } from "./command/global-flags.ts"
+import { flagsText, helpOf } from "./command/help.ts"
+import { parseFlags, type ParsedFlags } from "./command/parse.ts"
+import { helpWidth, wrapWords } from "./command/wrap.ts"
+import { COMMANDS, GROUPS } from "./commands/commands.ts"
+import { BrokenPipe, type Environment } from "./environment/environment.ts"
+import { reportOf } from "./errors/report.ts"
+import { defaultCacheDir, Factory } from "./factory/factory.ts"
+import { quietOutput } from "./printers/output.ts"
+import { Log } from "./rest/log.ts"
+import { Warnings } from "./rest/warnings.ts"
+
+/** The exit code of a program that wrote where nobody reads: 128 and the number of SIGPIPE. */
+const BROKEN_PIPE = 141
+/** 128 and the number of SIGINT. */
+const INTERRUPTED = 130
+
+const root = command({
+  use: "kubectl",
+  short: "kubectl controls the Kubernetes cluster manager",
+  long: "kubectl controls the Kubernetes cluster manager.\n\n Find more information at: https://kubernetes.io/docs/reference/kubectl/",
+  commands: COMMANDS,
+  run: ({ help, out }) => out.write(help()),
+})
+
+/** Runs one command line and resolves with the exit code. */
+export async function runKubectl(args: readonly string[], environment: Environment): Promise<number> {
+  const errOut = quietOutput(environment.stderr)
+  try {
+    await new Run(environment).run(args)
+    return 0
+  } catch (err) {
+    if (err instanceof BrokenPipe) return BROKEN_PIPE
+    if (environment.interrupt.aborted) return INTERRUPTED
+    const { text, code } = reportOf(err)
+    if (text !== "") await errOut.write(text.endsWith("\n") ? text : `${text}\n`)
+    return code
+  }
+}
+
+class Run {
+  readonly #environment: Environment
+  readonly #globals: GlobalFlags
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+    this.#globals = globalFlags({
+      cacheDir: defaultCacheDir(environment),
+      kuberc: environment.variables["KUBECTL_KUBERC"]?.toLowerCase() !== "false",
+    })
+  }
+
+  async run(argv: readonly string[]): Promise<void> {
+    const found = await findCommand(root, this.#globals, argv)
+    if (found.parents.length === 0) {
+      const [name] = withoutFlags(found.args, this.#globals)
+      if (name === "help") return this.#helpFor(found.args)
+      if (name !== undefined) throw unknownCommand(root, nameOf(root), name)
+    }
+    const { command: called } = found
+    const parsed = this.#parse(found)
+    for (const notice of parsed.notices) await this.#environment.stderr.write(notice)
+    if (parsed.help || called.run === undefined) return this.#environment.stdout.write(this.#help(found))
+    await this.#call(found, parsed)
+  }
+
+  /** `kubectl help get` is `kubectl get --help`. */
+  async #helpFor(args: readonly string[]): Promise<void> {
+    const words = withoutFlags(args, this.#globals).slice(1)
+    const found = await findCommand(root, this.#globals, words)
+    const rest = withoutFlags(found.args, this.#globals)
+    if (found.parents.length === 0 && rest.length > 0) {
+      const help = this.#help(found)
+        .slice((found.command.long ?? "").trim().length)
+        .replace(/^\n/, "")
+      await this.#environment.stderr.write(
+        `Unknown help topic [${rest.map((word) => `\`${word}\``).join(" ")}]\n${help}`,
+      )
+      return
+    }
+    await this.#environment.stdout.write(this.#help(found))
+  }
+
+  #parse({ command: called, names, args }: Found): ParsedFlags {
+    if (called.noFlagParsing === true)
+      return { ...parseFlags([], { ...this.#globals, ...called.flags }), args: [...args], argsBeforeDash: -1 }
+    try {
+      return parseFlags(args, { ...this.#globals, ...called.flags }, { interspersed: called.notInterspersed !== true })
+    } catch (err) {
+      const hint =
+        nameOf(called) === "options"
+          ? `Run '${names.join(" ")}' without flags.`
+          : `See '${names.join(" ")} --help' for usage.`
+      throw new Error(`${(err as Error).message}\n${hint}`, { cause: err })
+    }
+  }
+
+  async #call(found: Found, parsed: ParsedFlags): Promise<void> {
+    const environment = this.#environment
+    const errOut = quietOutput(environment.stderr)
+    const globals = parsed.values as GlobalValues
+    const path = found.names.join(" ")
+    const warnings = new Warnings(errOut, { color: allowsColor(environment) })
+    const log = new Log({ out: errOut, clock: environment.clock, level: globals.v, processId: environment.processId })
+    const factory = new Factory({ environment, globals, warnings, log, headers: this.#headers(path) })
+    const invocation: Invocation = {
+      flags: parsed.values,
+      changed: (flag) => parsed.changed.has(flag),
+      args: parsed.args,
+      argsBeforeDash: parsed.argsBeforeDash,
+      globals,
+      factory,
+      environment,
+      out: environment.stdout,
+      errOut,
+      path,
+      parents: found.parents,
+      help: () => this.#help(found),
+      usageError: (message) => new Error(`${message}\nSee '${path} -h' for help and examples`),
+    }
+    try {
+      await found.command.run!(invocation)
+    } finally {
+      await warnings.flushed()
+      await log.flushed()
+    }
+    if (globals["warnings-as-errors"] && warnings.count > 0)
+      throw new Error(`${warnings.count} warning${warnings.count === 1 ? "" : "s"} received`)
+  }
+
+  /** The headers that tell the server what is asking. Source: KEP 859. */
+  #headers(path: string): Readonly<Record<string, string>> {
+    const { version, random } = this.#environment
+    const commit = version.gitCommit === "" ? "unknown" : version.gitCommit.slice(0, 7)
+    return {
+      "User-Agent": `kubectl/${version.gitVersion} (${version.platform}) kubernetes/${commit}`,
+      "Kubectl-Command": path,
+      "Kubectl-Session": uuid(random),
+    }
+  }
+
+  #help({ command: called, names }: Found): string {
+    const width = helpWidth(this.#environment.stdout.size()?.columns)
+    if (nameOf(called) === "options" && names.length === 2)
+      return wrapWords(
+        `The following options can be passed to any command:\n\n${flagsText(this.#globals, width)}`,
+        width,
+      )
+    return helpOf(called as Command, { names, globals: this.#globals, groups: GROUPS, width })
+  }
+}
+
+/** Source: cli-runtime pkg/printers/terminal.go (AllowsColorOutput). */
+const allowsColor = ({ stderr, variables }: Environment): boolean =>
+  stderr.isTerminal && variables["TERM"] !== "dumb" && variables["NO_COLOR"] === undefined

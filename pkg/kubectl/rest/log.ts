@@ -1,0 +1,57 @@
+import type { Clock } from "../../clock/clock.ts"
+import type { Output } from "../printers/output.ts"
+import { noRequestLog, type RequestLog } from "./request-log.ts"
+
+/** Lines of the log on the stream of errors, in klog's form. */
+export class Log {
+  readonly #out: Output
+  readonly #clock: Clock
+  /** What `-v` says. */
+  readonly level: number
+  readonly #processId: number
+  #printed: Promise<void> = Promise.resolve()
+
+  constructor(parts: {
+    readonly out: Output
+    readonly clock: Clock
+    readonly level: number
+    readonly processId: number
+  }) {
+    this.#out = parts.out
+    this.#clock = parts.clock
+    this.level = parts.level
+    this.#processId = parts.processId
+  }
+
+  info(level: number, message: string, place = "kubectl.go:1"): void {
+    if (level <= this.level) this.#print("I", place, message)
+  }
+
+  warning(message: string, place = "helpers.go:1"): void {
+    this.#print("W", place, message)
+  }
+
+  /** Logs what goes wrong beside the work of the command. */
+  error(place: string, message: string): void {
+    this.#print("E", place, `"Unhandled Error" err=${JSON.stringify(message)}`)
+  }
+
+  /** What logs requests; nothing below level 6. */
+  requests(): RequestLog {
+    return noRequestLog
+  }
+
+  #print(severity: string, place: string, message: string): void {
+    const at = new Date(this.#clock.now())
+    const two = (value: number) => String(value).padStart(2, "0")
+    const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")
+    const micros = String((at.getTime() % 1000) * 1000).padStart(6, "0")
+    const head = `${severity}${two(at.getMonth() + 1)}${two(at.getDate())} ${time}.${micros} ${String(this.#processId).padStart(7)} ${place}]`
+    this.#printed = this.#printed.then(() => this.#out.write(`${head} ${message}\n`))
+  }
+
+  /** Resolves when all lines are written. */
+  flushed(): Promise<void> {
+    return this.#printed
+  }
+}

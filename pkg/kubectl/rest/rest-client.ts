@@ -1,0 +1,243 @@
+import { Buffer } from "node:buffer"
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { formatDuration } from "../../apimachinery/scalars/time.ts"
+import { sleep } from "../../clock/clock.ts"
+import type { RestConfig } from "../config/rest-config.ts"
+import type { HttpResponse } from "../environment/connect.ts"
+import type { Environment } from "../environment/environment.ts"
+import { UrlError } from "../errors/errors.ts"
+import { StatusError } from "../errors/status-error.ts"
+import type { Credentials } from "./credentials.ts"
+import { gunzipped } from "./gunzip.ts"
+import { parseJson, type Unstructured } from "./json.ts"
+import type { RestRequest } from "./rest-request.ts"
+import { statusErrorOf } from "./response-error.ts"
+import type { RequestLog } from "./request-log.ts"
+import type { Warnings } from "./warnings.ts"
+import { watchEvents, type WatchEvent } from "./watch-events.ts"
+
+const MOST_RETRIES = 10
+
+/** Sends requests with kubectl's headers, and reads answers. */
+export class RestClient {
+  readonly config: RestConfig
+  readonly #environment: Environment
+  readonly #parts: {
+    readonly headers: Readonly<Record<string, string>>
+    readonly credentials: Credentials
+    readonly warnings: Warnings
+    readonly log: RequestLog
+  }
+
+  constructor(
+    environment: Environment,
+    config: RestConfig,
+    parts: {
+      readonly headers: Readonly<Record<string, string>>
+      readonly credentials: Credentials
+      readonly warnings: Warnings
+      readonly log: RequestLog
+    },
+  ) {
+    this.#environment = environment
+    this.config = config
+    this.#parts = parts
+  }
+
+  /** The address of a request. */
+  url({ path, query = {}, timeoutMs = this.config.timeoutMs }: Pick<RestRequest, "path" | "query" | "timeoutMs">): URL {
+    const url = new URL(this.config.server)
+    const at = path.indexOf("?")
+    const prefix = url.pathname.replace(/\/$/, "")
+    url.pathname = prefix + (at === -1 ? path : path.slice(0, at))
+    const parameters: NonNullable<RestRequest["query"]> = {
+      ...query,
+      ...(timeoutMs === undefined ? {} : { timeout: formatDuration(timeoutMs) }),
+    }
+    const pairs = Object.keys(parameters)
+      .sort()
+      .flatMap((name) => [parameters[name] ?? []].flat().map((value) => [name, value] as const))
+    const own = at === -1 ? "" : path.slice(at + 1)
+    const added = pairs.map(([name, value]) => `${goQueryEscape(name)}=${goQueryEscape(value)}`).join("&")
+    url.search = [own, added].filter((each) => each !== "").join("&")
+    return url
+  }
+
+  /** The headers of a request, with those that say who sends it. */
+  async headersOf({
+    accept = "application/json",
+    headers = {},
+  }: Pick<RestRequest, "accept" | "headers">): Promise<Record<string, string | readonly string[]>> {
+    const { impersonate, disableCompression } = this.config
+    const { user, uid, groups, extra } = impersonate ?? { user: "", uid: "", groups: [], extra: {} }
+    return {
+      Accept: accept,
+      ...(disableCompression ? {} : { "Accept-Encoding": "gzip" }),
+      ...this.#parts.headers,
+      ...(await this.#parts.credentials.headers()),
+      ...(user === "" ? {} : { "Impersonate-User": user }),
+      ...(uid === "" ? {} : { "Impersonate-Uid": uid }),
+      ...(groups.length === 0 ? {} : { "Impersonate-Group": groups }),
+      ...Object.fromEntries(
+        Object.entries(extra).map(([key, values]) => [`Impersonate-Extra-${encodeURIComponent(key)}`, values]),
+      ),
+      ...headers,
+    }
+  }
+
+  /** What a connection needs for TLS: the trust of the kubeconfig and the certificate of the user. */
+  async tls(): Promise<RestConfig["tls"]> {
+    return { ...this.config.tls, ...(await this.#parts.credentials.certificate()) }
+  }
+
+  /**
+   * Sends a request, and again where the server asks to wait.
+   * @throws UrlError when there is no answer
+   */
+  async send(request: RestRequest): Promise<HttpResponse> {
+    const url = this.url(request)
+    const { method, body, contentType } = request
+    for (let retries = 0; ; retries++) {
+      const headers = {
+        ...(await this.headersOf(request)),
+        ...(body === undefined ? {} : { "Content-Type": contentType ?? "application/json" }),
+      }
+      const response = await this.#once(request, url, headers)
+      this.#parts.warnings.received(response.warnings)
+      if (response.status === 401 && (await this.#parts.credentials.refresh()) && retries === 0) {
+        response.cancel()
+        continue
+      }
+      const wait = Number(response.headers["retry-after"] ?? "")
+      const asksToWait =
+        (response.status === 429 || response.status >= 500) && response.headers["retry-after"] !== undefined
+      if (!asksToWait || !Number.isInteger(wait) || retries >= MOST_RETRIES || method === "OPTIONS") return response
+      response.cancel()
+      await sleep(this.#environment.clock, wait * 1000, request.signal)
+    }
+  }
+
+  async #once(
+    request: RestRequest,
+    url: URL,
+    headers: Record<string, string | readonly string[]>,
+  ): Promise<HttpResponse> {
+    const { method, body } = request
+    const { clock, connect } = this.#environment
+    const timeoutMs = request.timeoutMs ?? this.config.timeoutMs
+    const controller = new AbortController()
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : clock.setTimeout(
+            () =>
+              controller.abort(new Error("context deadline exceeded (Client.Timeout exceeded while awaiting headers)")),
+            timeoutMs,
+          )
+    const signal =
+      request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
+    const finish = this.#parts.log.begin(method, url, headers, body)
+    try {
+      const response = await connect.send({
+        method,
+        url,
+        headers,
+        tls: await this.tls(),
+        signal,
+        ...(body === undefined ? {} : { body }),
+        ...(this.config.proxy === undefined ? {} : { proxy: this.config.proxy }),
+      })
+      finish(response)
+      return response.headers["content-encoding"] === "gzip" ? gunzipped(response) : response
+    } catch (err) {
+      finish(undefined)
+      const reason = controller.signal.aborted ? (controller.signal.reason as Error) : (err as Error)
+      if (request.signal?.aborted === true) throw request.signal.reason
+      throw new UrlError(operationOf(method), url.href, reason)
+    } finally {
+      timer?.cancel()
+    }
+  }
+
+  /** Sends a request and returns the bytes of the answer. @throws StatusError, UrlError */
+  async bytes(request: RestRequest): Promise<{ readonly response: HttpResponse; readonly body: Uint8Array }> {
+    const response = await this.send(request)
+    const body = await collect(response.body, request, this.url(request))
+    this.#parts.log.body(body)
+    if (response.status < 200 || response.status > 206) throw statusErrorOf(request, response, body)
+    return { response, body }
+  }
+
+  /** Sends a request and returns the object of the answer. @throws StatusError, UrlError */
+  async object(request: RestRequest): Promise<Unstructured> {
+    const { response, body } = await this.bytes(request)
+    const text = new TextDecoder().decode(body)
+    let value: unknown
+    try {
+      value = parseJson(text)
+    } catch (err) {
+      throw new Error(`couldn't get version/kind; json parse error: ${(err as Error).message}`, { cause: err })
+    }
+    const object = value as Unstructured
+    if (object.kind === "Status" && object["status"] === "Failure")
+      throw new StatusError({ code: response.status, ...(object as object) })
+    return object
+  }
+
+  /** Sends a request and returns its answer piece by piece. @throws StatusError, UrlError */
+  async stream(request: RestRequest): Promise<HttpResponse> {
+    const response = await this.send(request)
+    if (response.status >= 200 && response.status <= 206) return response
+    throw statusErrorOf(request, response, await collect(response.body, request, this.url(request)))
+  }
+
+  /** Sends a watch and yields its events until the server ends it or `signal` aborts. @throws StatusError, UrlError */
+  async *watch(request: RestRequest): AsyncGenerator<WatchEvent, void, undefined> {
+    const response = await this.stream(request)
+    try {
+      yield* watchEvents(response.body)
+    } finally {
+      response.cancel()
+    }
+  }
+}
+
+async function collect(body: AsyncIterable<Uint8Array>, { method }: RestRequest, url: URL): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  try {
+    for await (const part of body) parts.push(part)
+  } catch (err) {
+    throw new UrlError(operationOf(method), url.href, err as Error)
+  }
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+}
+
+/** Go names requests in its errors by their methods: `Get`. */
+export const operationOf = (method: string): string => method[0]! + method.slice(1).toLowerCase()
+
+/** Escapes a part of a query as Go's url.QueryEscape. */
+export const goQueryEscape = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll("%20", "+")
+    .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** Escapes one segment of a path as Go's url.PathEscape. */
+export const pathSegment = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll("%3A", ":")
+    .replaceAll("%40", "@")
+    .replaceAll("%24", "$")
+    .replaceAll("%26", "&")
+    .replaceAll("%2B", "+")
+    .replaceAll("%3D", "=")
+
+/** @throws Error in the words of client-go when a name cannot be part of a path */
+export function checkName(name: string): void {
+  if (name === "") throw new Error("resource name may not be empty")
+  const problems = [
+    ...(name === "." || name === ".."
+      ? [`may not be '${name}'`]
+      : ["/", "%"].filter((sign) => name.includes(sign)).map((sign) => `may not contain '${sign}'`)),
+  ]
+  if (problems.length > 0) throw new Error(`invalid resource name ${goQuoted(name)}: [${problems.join(" ")}]`)
+}

@@ -1,0 +1,37 @@
+import type { Output } from "../printers/output.ts"
+
+/** Prints warnings of the server, each once. Source: client-go rest/warnings.go. */
+export class Warnings {
+  readonly #out: Output
+  readonly #color: boolean
+  readonly #seen = new Set<string>()
+  #printed: Promise<void> = Promise.resolve()
+
+  constructor(out: Output, { color }: { readonly color: boolean }) {
+    this.#out = out
+    this.#color = color
+  }
+
+  get count(): number {
+    return this.#seen.size
+  }
+
+  /** Prints those headers `Warning` that are warnings: with code 299 and a text in quotes. */
+  received(headers: readonly string[]): void {
+    for (const header of headers)
+      for (const [, text = ""] of header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g))
+        this.print(text.replaceAll(/\\(.)/g, "$1"))
+  }
+
+  print(text: string): void {
+    if (text === "" || this.#seen.has(text)) return
+    this.#seen.add(text)
+    const line = this.#color ? `\u001b[33;1mWarning:\u001b[0m ${text}\n` : `Warning: ${text}\n`
+    this.#printed = this.#printed.then(() => this.#out.write(line))
+  }
+
+  /** Resolves when all warnings are printed. */
+  flushed(): Promise<void> {
+    return this.#printed
+  }
+}
