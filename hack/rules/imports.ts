@@ -23,6 +23,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   controller: ["api", "client", "component"],
   operator: ["api", "client", "component", "controller"],
   "gateway-api": ["operator"],
+  kubectl: ["api"],
 }
 
 /** The composition root: it puts the components together, so it may import all of them. */

@@ -1,0 +1,56 @@
+import { TabWriter } from "../tabs/tab-writer.ts"
+
+/** What a cell of a description shows. Numbers and booleans are written as Go's `%v` writes them. */
+export type Cell = string | number | bigint | boolean
+
+/** Two spaces for each level of indentation. */
+const INDENT = "  "
+
+/**
+ * Writes a description: lines at a level of indentation, whose cells are aligned in columns. Characters that would
+ * control a terminal are replaced. Source: kubectl pkg/describe PrefixWriter, cli-runtime pkg/printers/terminal.go.
+ */
+export class PrefixWriter {
+  readonly #out: TabWriter
+  readonly #base: number
+
+  constructor(out: TabWriter, base = 0) {
+    this.#out = out
+    this.#base = base
+  }
+
+  /** Writes text; each call begins with the indentation, also in the middle of a line. */
+  write(level: number, text: string): void {
+    this.#out.write(withoutControls(INDENT.repeat(level + this.#base) + text))
+  }
+
+  /** Writes a line of cells. */
+  row(level: number, ...cells: readonly Cell[]): void {
+    this.write(level, `${cells.join("\t")}\n`)
+  }
+
+  /** Writes a line without indentation, apart from that of a nested writer. */
+  line(text: string): void {
+    this.write(0, `${text}\n`)
+  }
+
+  /** Ends the blocks of columns: what follows is aligned by itself. */
+  flush(): void {
+    this.#out.flush()
+  }
+
+  /** Returns a writer whose level 0 is `levels` further to the right. */
+  nested(levels: number): PrefixWriter {
+    return new PrefixWriter(this.#out, this.#base + levels)
+  }
+}
+
+const withoutControls = (text: string): string => text.replaceAll("\x1b", "^[").replaceAll("\r", "\\r")
+
+/** Returns the description that `write` writes. Columns are two spaces apart. */
+export function description(write: (w: PrefixWriter) => void): string {
+  const out = new TabWriter({ minWidth: 0, padding: 2 })
+  write(new PrefixWriter(out))
+  out.flush()
+  return out.toString()
+}
