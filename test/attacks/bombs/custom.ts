@@ -29,7 +29,7 @@ const FIELDS: Readonly<Record<string, readonly [JsonSchema, () => unknown]>> = {
     () => many(700_000, () => ({})),
   ],
   "set of texts": [list(text, { "x-kubernetes-list-type": "set" }), () => many(120_000, (i) => `a${i}`)],
-  "set of numbers": [list({ type: "integer" }, { "x-kubernetes-list-type": "set" }), () => many(100_000, (i) => i)],
+  "set of numbers": [list({ type: "integer" }, { "x-kubernetes-list-type": "set" }), () => many(200_000, (i) => i)],
   "items by key": [
     list({ type: "object", required: ["k"], properties: { k: text } }, byKey),
     () => many(90_000, (i) => ({ k: `a${i}` })),

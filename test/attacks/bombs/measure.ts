@@ -9,7 +9,7 @@ export interface Effect {
   readonly statuses: readonly number[]
   /** The length of their JSON, together. */
   readonly bytes: number
-  /** Processor time of the longest turn: while they were created, and while they were changed, read and deleted. */
+  /** Processor time of the longest turn: while they were created, and while they were changed, applied, read and deleted. */
   readonly createMs: number
   readonly laterMs: number
   /** Growth of the heap while they exist, and of the resident memory while they were created; bytes. */
@@ -42,6 +42,7 @@ export async function prepare(cluster: ClusterProcess): Promise<void> {
 }
 
 const MERGE = { "content-type": "application/merge-patch+json" }
+const APPLY = { "content-type": "application/apply-patch+yaml" }
 
 interface Sent {
   readonly bomb: Bomb
@@ -52,7 +53,7 @@ interface Sent {
   readonly status?: string
 }
 
-/** Lets a cluster create, change, read and delete the objects, and measures it. */
+/** Lets a cluster create, change, apply, read and delete the objects, and measures it. */
 export async function measure(cluster: ClusterProcess, bombs: readonly Bomb[]): Promise<Effect> {
   const sent = bombs.map((bomb, i) => requestOf(bomb, bombs.length === 1 ? undefined : `bomb-${i}`))
   const bytes = sent.reduce((sum, { body, status = "" }) => sum + body.length + status.length, 0)
@@ -76,10 +77,12 @@ export async function measure(cluster: ClusterProcess, bombs: readonly Bomb[]): 
     const there = sent.filter(({ bomb }, i) => statuses[i]! < 300 && bomb.resource.verbs.includes("delete"))
     if (there.length === 0) return { ...effect, createMs, kept, peak }
     await cluster.begin()
-    for (const { bomb, all, path } of there) {
+    for (const { bomb, all, path, body, status } of there) {
       const as = sender(bomb)
       const merge = { ...as, ...MERGE }
       await cluster.send("PATCH", path, { metadata: { labels: { bomb: "changed" } } }, merge)
+      if (status === undefined)
+        await cluster.send("PATCH", `${path}?fieldManager=bombs&force=true`, body, { ...as, ...APPLY })
       await cluster.send("GET", all, undefined, { ...as, accept: "application/json;as=Table;v=v1;g=meta.k8s.io" })
       await cluster.send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" }, as)
     }

@@ -2,8 +2,8 @@ import { badRequest, invalid } from "../../../../pkg/apimachinery/errors.ts"
 import { required } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { Decoded } from "../../../../pkg/apimachinery/decoding/decode.ts"
 import { applyConfigurationIn } from "../../../../pkg/apimachinery/patch/apply/apply.ts"
-import { fieldsExceed } from "../../../../pkg/apimachinery/patch/apply/least-size.ts"
-import { managerOf, tracking, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
+import { addedFieldsExceed, fieldsExceed } from "../../../../pkg/apimachinery/patch/apply/least-size.ts"
+import { managerOf, tracking, withEntries, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
 import { trackUpdateIn } from "../../../../pkg/apimachinery/patch/apply/track-versions.ts"
 import { run } from "../../../../pkg/apimachinery/patch/apply/versions.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
@@ -34,20 +34,18 @@ export const recordCreate = (
       )
 
 /** Records what an update changes, as `recordCreate`; a promise where a webhook converts for other managers. */
-export const recordUpdate = (
+export function recordUpdate(
   context: RegistryContext,
   request: ApiRequest,
   object: KubeObject,
   old: KubeObject,
-): KubeObject | Promise<KubeObject> =>
-  trackUpdateIn(
-    request.resource,
-    old,
-    object,
-    changedBy(context, request),
-    versionsOf(request.resource),
-    pauseOf(context, request),
-  )
+): KubeObject | Promise<KubeObject> {
+  const { resource, subresource } = request
+  if (request.isLarge === true && addedFieldsExceed(resource, old, object, { subresource, most: MOST_BYTES }))
+    return withEntries(object, undefined)
+  const by = changedBy(context, request)
+  return trackUpdateIn(resource, old, object, by, versionsOf(resource), pauseOf(context, request))
+}
 
 const changedBy = ({ clock }: RegistryContext, { options, userAgent, subresource }: ApiRequest): ChangedBy => ({
   manager: managerOf(options.fieldManager, userAgent),
@@ -74,7 +72,8 @@ export function applyFields(
     throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
       required("fieldManager", "is required for apply patch"),
     ])
-  const by = { manager: fieldManager, subresource, force, now: timestamp(context.clock) }
+  const most = request.isLarge === true ? MOST_BYTES : undefined
+  const by = { manager: fieldManager, subresource, force, now: timestamp(context.clock), most }
   const applied = applyConfigurationIn(resource, old, body, by, versionsOf(resource), pauseOf(context, request))
   return applied instanceof Promise ? applied.then((done) => taken(request, done)) : taken(request, applied)
 }

@@ -7,6 +7,7 @@ import { canonicalSet } from "./canonical-set.ts"
 import { configurationFault } from "./check-configuration.ts"
 import { compare, fieldSetOf, type Comparison } from "./compare.ts"
 import { difference, intersection, isEmpty, NOTHING, pathsOf } from "./fieldset.ts"
+import { addedFieldsExceed } from "./least-size.ts"
 import { lastAppliedFields, withLastApplied } from "./last-applied.ts"
 import { entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
 import { mergeInto } from "./merge.ts"
@@ -30,6 +31,8 @@ import {
 export interface AppliedBy extends ChangedBy {
   /** Takes fields over that other managers own. */
   readonly force?: boolean | undefined
+  /** Bytes of managedFields with which an object is too large: no manager's fields are recorded then. */
+  readonly most?: number | undefined
 }
 
 /**
@@ -74,14 +77,18 @@ function* applied<T extends KubeObject>(
     apiVersion: resource.apiVersion,
     subresource: by.subresource,
   }
-  const before = yield* entriesBefore(resource, live, by)
+  const isUnmanaged = live !== undefined && live.metadata.managedFields === undefined
+  const exceeds =
+    fieldsExceed(resource as Resource, wanted, by) || (isUnmanaged && fieldsExceed(resource as Resource, live, by))
+  // Then nobody asks for the owners of fields.
+  const before = exceeds && isUnmanaged && by.force === true ? [] : yield* entriesBefore(resource, live, by)
   const shown: LiveVersions | undefined =
     live !== undefined && hasOtherVersions(before, resource)
       ? yield* liveIn(resource as Resource, live, before)
       : undefined
   const entries = shown === undefined ? before : before.filter(({ apiVersion = "" }) => shown.has(apiVersion))
   const own = entries.find((entry) => isBy(entry, self))
-  const set = withoutReset(resource, fieldSetOf(shape, wanted), by.subresource)
+  const set = exceeds && own === undefined ? NOTHING : withoutReset(resource, fieldSetOf(shape, wanted), by.subresource)
   const mine = withoutIdentity(set)
   yield
 
@@ -90,28 +97,30 @@ function* applied<T extends KubeObject>(
   const whole = mergeInto(shape, base, wanted)
   yield
   const merged = yield* pruned(resource as Resource, whole, { own, others, set })
-  const comparison = compare(shape, live ?? {}, merged)
-  const change = {
-    changed: withoutReset(resource, comparison.changed, by.subresource),
-    removed: withoutReset(resource, comparison.removed, by.subresource),
-  }
   yield
-  const foreign: Changes =
-    shown === undefined ? NO_CHANGES : yield* changesIn(shown, merged as object, resource, by.subresource)
-  const changeOf = ({ apiVersion = "" }: Entry): Comparison =>
-    apiVersion === resource.apiVersion ? change : (foreign.get(apiVersion) ?? change)
-  if (by.force !== true) refuseConflicts(resource, shape, live, others, changeOf, by.manager)
-
   const kept: Entry[] = []
-  for (const entry of others) {
+  if (others.length > 0) {
+    const comparison = compare(shape, live ?? {}, merged)
+    const change = {
+      changed: withoutReset(resource, comparison.changed, by.subresource),
+      removed: withoutReset(resource, comparison.removed, by.subresource),
+    }
     yield
-    const { changed, removed } = changeOf(entry)
-    const left = withSet(entry, difference(difference(entry.fieldsV1, changed), removed))
-    if (left !== undefined) kept.push(left)
+    const foreign: Changes =
+      shown === undefined ? NO_CHANGES : yield* changesIn(shown, merged as object, resource, by.subresource)
+    const changeOf = ({ apiVersion = "" }: Entry): Comparison =>
+      apiVersion === resource.apiVersion ? change : (foreign.get(apiVersion) ?? change)
+    if (by.force !== true) refuseConflicts(resource, shape, live, others, changeOf, by.manager)
+    for (const entry of exceeds ? [] : others) {
+      yield
+      const { changed, removed } = changeOf(entry)
+      const left = withSet(entry, difference(difference(entry.fieldsV1, changed), removed))
+      if (left !== undefined) kept.push(left)
+    }
   }
   yield
   const same = live !== undefined && deepEqualWithNulls(live, merged)
-  if (!isEmpty(mine))
+  if (!isEmpty(mine) && !exceeds)
     kept.push(
       own !== undefined && same && deepEqual(own.fieldsV1, mine) ? own : entryOf(self, mine, same ? own?.time : by.now),
     )
@@ -124,6 +133,11 @@ function* applied<T extends KubeObject>(
       })
   return { object: withEntries(object, sorted(kept)), faults }
 }
+
+/** Whether the fields of an object, or of a configuration, take too much by themselves. */
+const fieldsExceed = (resource: Resource, object: object, { most, subresource }: AppliedBy): boolean =>
+  most !== undefined && addedFieldsExceed(resource, NO_OBJECT, object as KubeObject, { subresource, most })
+const NO_OBJECT = { metadata: {} } as KubeObject
 
 /**
  * Returns the managedFields before the apply. An object without them counts as written by one manager before the first

@@ -24,31 +24,46 @@ export function canonicalSet(set: FieldSet): FieldSet {
 function inOrder(node: FieldSet): FieldSet {
   let isSorted = true
   let arePlain = true
+  let areRenamed = false
   let last: string | undefined
-  /** The parts that are not in order. Most sets have none, and then nothing is allocated. */
-  let changed: Map<string, readonly [string, FieldSet]> | undefined
+  /** The parts that are not in order, by what they were. Most sets have none, and then nothing is allocated. */
+  let reordered: Map<FieldSet, FieldSet> | undefined
+  // The items of a list mostly share one set.
+  let lastChild = LEAF
   for (const element in node) {
     const child = node[element]!
-    const name = canonicalElement(element)
-    const ordered = child === LEAF ? LEAF : inOrder(child)
-    if (name !== element || ordered !== child)
-      changed = (changed ?? new Map<string, readonly [string, FieldSet]>()).set(element, [name, ordered])
-    isSorted &&= last === undefined || compareElements(last, element) < 0
-    arePlain &&= element.startsWith("f:") || element === SELF || isPlain(element)
+    if (child !== lastChild && child !== LEAF) {
+      const ordered = inOrder(child)
+      if (ordered !== child) reordered = (reordered ?? new Map<FieldSet, FieldSet>()).set(child, ordered)
+      lastChild = child
+    }
+    areRenamed ||= canonicalElement(element) !== element
+    const isPlainHere = element.startsWith("f:") || element === SELF || isPlain(element)
+    isSorted &&= last === undefined || (isPlainHere && arePlain ? last < element : compareElements(last, element) < 0)
+    arePlain &&= isPlainHere
     last = element
   }
-  if (isSorted && changed === undefined) return node
-  // The order of plain elements is that of their texts: `.` for the node itself, `f:`, `k:`, `v:`.
-  const names = arePlain
-    ? Object.keys(node).sort()
-    : Object.keys(node).sort(comparing((element) => changed?.get(element)?.[0] ?? element))
+  if (isSorted && !areRenamed && reordered === undefined) return node
   const out: Record<string, FieldSet> = {}
-  for (const element of names) {
-    const [name, ordered] = changed?.get(element) ?? [element, node[element]!]
-    out[name] = ordered
+  for (const element of isSorted && !areRenamed ? Object.keys(node) : sortedElements(Object.keys(node), arePlain)) {
+    const child = node[element]!
+    out[areRenamed ? canonicalElement(element) : element] = reordered?.get(child) ?? child
   }
   return out
 }
+
+/** The order of plain elements is that of their texts: `.` for the node itself, `f:`, `k:`, `v:`. */
+const sortedElements = (elements: string[], arePlain: boolean): readonly string[] =>
+  arePlain ? elements.sort() : (byNumber(elements) ?? elements.sort(comparing()))
+
+/** Returns elements that are all integers in their order; undefined where some are not. */
+function byNumber(elements: readonly string[]): readonly string[] | undefined {
+  if (!elements.every((element) => INTEGER.test(element))) return undefined
+  // Fifteen digits are exact.
+  const numbers = Float64Array.from(elements, (element) => Number(element.slice(2))).sort()
+  return Array.from(numbers, (number) => `v:${number}`)
+}
+const INTEGER = /^v:(?:0|-?[1-9]\d{0,14})$/
 
 /** Sorts the names in a key. */
 function canonicalElement(element: string): string {
@@ -63,12 +78,20 @@ function canonicalElement(element: string): string {
 
 const KINDS = ".fkvi"
 
-/** Returns an order of elements by what `nameOf` returns of them. Each value in them is parsed once. */
-function comparing(nameOf: (element: string) => string): (a: string, b: string) => number {
+/** Returns the order of elements, in which names of keys are sorted. Each value in them is parsed once. */
+function comparing(): (a: string, b: string) => number {
   const parsed = new Map<string, unknown>()
+  const names = new Map<string, string>()
   const valueOf = (element: string): unknown => {
     if (!parsed.has(element)) parsed.set(element, valueIn(element))
     return parsed.get(element)
+  }
+  const nameOf = (element: string): string => {
+    const known = names.get(element)
+    if (known !== undefined) return known
+    const name = canonicalElement(element)
+    names.set(element, name)
+    return name
   }
   return (a, b) => compareElements(nameOf(a), nameOf(b), valueOf)
 }

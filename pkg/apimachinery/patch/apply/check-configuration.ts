@@ -5,7 +5,7 @@ import { goQuoted, goSyntax, goText, goType } from "../../go/go-text.ts"
 import { isJsonObject } from "../../json/json-value.ts"
 import { shownElement } from "./fieldset.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
-import { elementOf, shapeOfField, shapeOfSchema, type Shape } from "./shape.ts"
+import { elementAt, identitiesOf, shapeOfField, shapeOfSchema, type ListShape, type Shape } from "./shape.ts"
 
 /**
  * Returns upstream's message about why a configuration is not a valid value of `message`: undeclared fields, values of
@@ -97,8 +97,8 @@ function checkSchema(schema: JsonSchema, value: unknown, within: Within, faults:
     case "array":
       if (!Array.isArray(value)) return void faults.push({ path, text: `expected list, got ${held(value)}` })
       if (items === undefined) return
-      return checkEach(value, shapeOfSchema(schema), path, faults, (item, at) =>
-        checkSchema(items, item, { path: at, keeps }, faults),
+      return checkEach(value, shapeOfSchema(schema), path, faults, (item) =>
+        checkSchema(items, item, { path: "", keeps }, faults),
       )
     case undefined:
       return checkAnything(value, path, faults)
@@ -124,7 +124,7 @@ const SCALARS: Readonly<Record<string, Scalar>> = {
 
 function checkItems(of: Type, items: readonly unknown[], path: string, faults: Fault[], spec?: FieldSpec): void {
   const shape = spec === undefined ? undefined : shapeOfField(spec)
-  checkEach(items, shape, path, faults, (item, at) => checkType(of, item, at, faults))
+  checkEach(items, shape, path, faults, (item) => checkType(of, item, "", faults))
 }
 
 /** Checks the items of a list. Those of an associative list must have distinct keys. */
@@ -133,27 +133,31 @@ function checkEach(
   shape: Shape | undefined,
   path: string,
   faults: Fault[],
-  check: (item: unknown, path: string) => void,
+  check: (item: unknown) => void,
 ): void {
   const isAssociative = shape?.kind === "list" || shape?.kind === "set"
-  const seen = new Set<string>()
+  const seen = new Set<unknown>()
+  const identities = isAssociative ? identitiesOf(shape, items)[0]! : undefined
   for (const [i, item] of items.entries()) {
-    if (!isAssociative) {
-      check(item, `${path}[${i}]`)
-      continue
+    if (isAssociative) {
+      const nameless = shape.kind === "list" ? keylessFault(item, shape.keys) : scalarItemFault(item)
+      if (nameless !== undefined) {
+        faults.push({ path, text: `element ${i}: ${nameless}` })
+        return
+      }
+      const identity = identities![i]
+      if (seen.has(identity)) faults.push({ path, text: `duplicate entries for key ${shownItem(shape, items, i)}` })
+      seen.add(identity)
     }
-    const nameless = shape.kind === "list" ? keylessFault(item, shape.keys) : scalarItemFault(item)
-    const element = nameless === undefined ? elementOf(shape, item) : undefined
-    if (element === undefined) {
-      faults.push({ path, text: `element ${i}: ${nameless ?? "it has no key"}` })
-      return
-    }
-    const shown = shownElement(element)
-    if (seen.has(element)) faults.push({ path, text: `duplicate entries for key ${shown}` })
-    seen.add(element)
-    check(item, path + shown)
+    const before = faults.length
+    check(item)
+    // The paths of most items are not needed.
+    if (faults.length === before) continue
+    const here = path + (isAssociative ? shownItem(shape, items, i) : `[${i}]`)
+    for (let n = before; n < faults.length; n++) faults[n] = { ...faults[n]!, path: here + faults[n]!.path }
   }
 }
+const shownItem = (shape: ListShape, items: readonly unknown[], i: number) => shownElement(elementAt(shape, items, i))
 
 function keylessFault(item: unknown, keys: readonly { name: string; fallback: unknown }[]): string | undefined {
   if (item === null) return "associative list with keys may not have a null element"

@@ -1,8 +1,8 @@
-import { deepEqualWithNulls } from "../../json/equal.ts"
+import { deepEqual, deepEqualWithNulls } from "../../json/equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, without, type FieldSet } from "./fieldset.ts"
 import { isJsonObject as isObject } from "../../json/json-value.ts"
 import { allAdded, allOf, emptyLike, isThere, type Values } from "./new-fields.ts"
-import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
+import { elementAt, fieldsOf, identitiesOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
  * Compares two objects, and returns what changed as sets of field paths. Immutable objects share unchanged parts, which
@@ -86,6 +86,10 @@ class Differences implements Difference {
   changed: Record<string, FieldSet> | undefined
   removed: Record<string, FieldSet> | undefined
 
+  addItem(shape: ListShape, items: readonly unknown[], i: number, found: Difference | undefined): void {
+    if (found !== undefined) this.add(elementAt(shape, items, i), found)
+  }
+
   add(element: string, found: Difference | undefined): void {
     if (found?.changed !== undefined) (this.changed ??= {})[element] = found.changed
     if (found?.removed !== undefined) (this.removed ??= {})[element] = found.removed
@@ -96,14 +100,18 @@ function differInItems(shape: ListShape, before: readonly unknown[], after: read
   const out = new Differences()
   const item = itemOf(shape)
   const common = alignedElements(shape, before, after)
-  if (common !== undefined)
+  if (common !== undefined) {
     for (let i = 0; i < common.length; i++) out.add(common[i]!, differ(item, before[i], after[i]))
-  else {
-    const old = indexed(shape, before)
-    const now = indexed(shape, after)
-    for (const [element, items] of now) out.add(element, differInSame(item, old.get(element) ?? NO_ITEMS, items))
-    for (const [element, items] of old) if (!now.has(element)) out.add(element, differInSame(item, items, NO_ITEMS))
+    return out
   }
+  const [identities, own] = identitiesOf(shape, before, after)
+  const old = indexed(identities!, before)
+  const now = indexed(own!, after)
+  // An item that is twice in a list is owned as one.
+  const differenceOf = (identity: unknown): Difference | undefined =>
+    differInSame(item, itemsAt(old, before, identity), itemsAt(now, after, identity))
+  for (const [identity, i] of now.at) out.addItem(shape, after, i, differenceOf(identity))
+  for (const [identity, i] of old.at) if (!now.at.has(identity)) out.addItem(shape, before, i, differenceOf(identity))
   return out
 }
 const NO_ITEMS: readonly unknown[] = []
@@ -139,16 +147,35 @@ function alignedElements(
   return elements
 }
 
-/** Returns items by path element; items without keys by index. */
-function indexed(shape: ListShape, items: readonly unknown[]): Map<string, unknown[]> {
-  const found = new Map<string, unknown[]>()
+/** The items of a list by what tells them apart. */
+interface Indexed {
+  /** The first index of each. */
+  readonly at: ReadonlyMap<unknown, number>
+  /** Those that are in the list more than once; undefined for none, as in nearly every list. */
+  readonly several: ReadonlyMap<unknown, readonly unknown[]> | undefined
+}
+
+function indexed(identities: readonly unknown[], items: readonly unknown[]): Indexed {
+  const at = new Map<unknown, number>()
+  let several: Map<unknown, unknown[]> | undefined
   for (let i = 0; i < items.length; i++) {
-    const element = elementAt(shape, items, i)
-    const same = found.get(element)
-    if (same === undefined) found.set(element, [items[i]])
+    const identity = identities[i]
+    const first = at.get(identity)
+    if (first === undefined) {
+      at.set(identity, i)
+      continue
+    }
+    several ??= new Map()
+    const same = several.get(identity)
+    if (same === undefined) several.set(identity, [items[first], items[i]])
     else same.push(items[i])
   }
-  return found
+  return { at, several }
+}
+
+function itemsAt({ at, several }: Indexed, items: readonly unknown[], identity: unknown): readonly unknown[] {
+  const i = at.get(identity)
+  return i === undefined ? NO_ITEMS : (several?.get(identity) ?? [items[i]])
 }
 
 /** Returns all fields that a configuration sets: leaves, list items, map keys, and empty objects. */
@@ -160,9 +187,18 @@ function collect(shape: Shape, value: unknown): FieldSet | undefined {
   if (shape.kind === "list" || shape.kind === "set") {
     if (!Array.isArray(value)) return LEAF
     const out: Record<string, FieldSet> = {}
-    for (const [element, items] of indexed(shape, value)) {
-      const inner = items.length > 1 || shape.kind === "set" ? undefined : collect(shape.of(), items[0])
-      out[element] = inner === undefined || isEmpty(inner) ? LEAF : { [SELF]: LEAF, ...inner }
+    const item = itemOf(shape)
+    let last = LEAF
+    for (let i = 0; i < value.length; i++) {
+      const element = elementAt(shape, value, i)
+      if (out[element] !== undefined || shape.kind === "set") {
+        out[element] = LEAF
+        continue
+      }
+      const inner = collect(item, value[i])
+      const own = inner === undefined || isEmpty(inner) ? LEAF : { [SELF]: LEAF, ...inner }
+      // Most items of a list have the same fields, and so share one set.
+      out[element] = last = deepEqual(own, last) ? last : own
     }
     return nodeOf(out)
   }

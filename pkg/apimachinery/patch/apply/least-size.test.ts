@@ -1,8 +1,8 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { RESOURCES } from "../../../api/resources.ts"
 import { SAMPLES } from "../../../../test/conformance/kinds/kinds.ts"
 import { decodeObject } from "../../decoding/decode.ts"
-import { fieldsExceed } from "./least-size.ts"
+import { addedFieldsExceed, fieldsExceed } from "./least-size.ts"
 import { trackUpdate } from "./track.ts"
 
 const stored = RESOURCES.filter(({ apiVersion, plural }) => SAMPLES[`${apiVersion} ${plural}`] !== undefined)
@@ -46,4 +46,32 @@ test("the fields of a large object are not kept for the next one, those of a sma
   }
   expect(fieldsOf("x", "small")).toBe(fieldsOf("y", "small"))
   expect(fieldsOf("x".repeat(70_000), "large")).not.toBe(fieldsOf("y".repeat(70_000), "large"))
+})
+
+describe("the fields that a write adds", () => {
+  const namespaces = stored.find(({ kind }) => kind === "Namespace")!
+  const bare = decodeObject(namespaces, { metadata: { name: "x" } }).object
+  const conditions = Array.from({ length: 50_000 }, (_, i) => ({ type: `a${i}`, status: "True" }))
+  const full = { ...bare, status: { conditions } } as typeof bare
+  const exceed = (old: typeof bare, object: typeof bare, subresource?: string) =>
+    addedFieldsExceed(namespaces, old, object, { subresource, most: 1e6 })
+
+  test("exceed a megabyte where a status gets tens of thousands of conditions", () => {
+    expect(exceed(bare, full, "status")).toBe(true)
+  })
+
+  test("do not exceed it where the conditions were there before, or the write leaves the status as it is", () => {
+    expect(exceed(full, { ...full, metadata: { ...full.metadata, labels: { a: "b" } } }, "status")).toBe(false)
+    expect(exceed(bare, full)).toBe(false)
+  })
+})
+
+test("the fields of a set take the bytes of its items", () => {
+  const finalizers = Array.from({ length: 20_000 }, (_, i) => `a.b/${i}`)
+  const resource = stored.find(({ kind }) => kind === "ConfigMap")!
+  const { object } = decodeObject(resource, { metadata: { name: "x", finalizers } })
+  const tracked = trackUpdate(resource, undefined, object, { manager: "m", now: "2026-01-01T00:00:00Z" })
+  const size = JSON.stringify(tracked.metadata.managedFields![0]!.fieldsV1).length
+  expect(fieldsExceed(resource, object, size - 2000)).toBe(true)
+  expect(fieldsExceed(resource, object, size)).toBe(false)
 })

@@ -2,7 +2,7 @@ import { deepEqual } from "../../json/equal.ts"
 import { isJsonObject as isObject } from "../../json/json-value.ts"
 import { RawJson } from "../../json/raw-json.ts"
 import { LEAF, NOTHING, SELF, isMember, nodeOf, type FieldSet } from "./fieldset.ts"
-import { ANY, elementOf, type Shape } from "./shape.ts"
+import { ANY, elementOf, identitiesOf, type Shape } from "./shape.ts"
 
 /**
  * Merges an applied configuration into an object, and removes fields from an object. Source: structured-merge-diff
@@ -61,48 +61,58 @@ function mergeLists(
   live: readonly unknown[],
   config: readonly unknown[],
 ): readonly unknown[] {
-  const elements = (items: readonly unknown[]): string[] => items.map((item, i) => elementOf(shape, item) ?? `i:${i}`)
-  const [left, right] = [elements(live), elements(config)]
-  const leftAt = new Map<string, number>()
+  const [left, right] = identitiesOf(shape, live, config)
+  /** The number of each item of both lists, in the order in which they come. */
+  const numbers = new Map<unknown, number>()
+  const numbered = (identities: readonly unknown[]) =>
+    identities.map((identity) => {
+      let number = numbers.get(identity)
+      if (number === undefined) numbers.set(identity, (number = numbers.size))
+      return number
+    })
+  const [lefts, rights] = [numbered(left!), numbered(right!)]
+  const leftAt = new Int32Array(numbers.size).fill(ABSENT)
+  const isRight = new Uint8Array(numbers.size)
+  const isDone = new Uint8Array(numbers.size)
   // A live item that occurs twice is not merged but replaced.
-  left.forEach((element, i) => leftAt.set(element, leftAt.has(element) ? -1 : i))
-  const rightAt = new Map(right.map((element, i) => [element, i]))
-  const shared = right.filter((element) => leftAt.has(element))
+  for (const [i, number] of lefts.entries()) leftAt[number] = leftAt[number] === ABSENT ? i : TWICE
+  for (const number of rights) isRight[number] = 1
+  const shared = rights.filter((number) => leftAt[number] !== ABSENT)
   let next = 0
   const out: unknown[] = []
-  const done = new Set<string>()
   const take = (r: number): void => {
-    const element = right[r]!
-    const l = leftAt.get(element) ?? -1
-    const before = l === -1 ? undefined : live[l]
-    done.add(element)
-    out.push(shape.kind === "list" ? mergeInto(shape.of(), before, config[r]) : config[r])
-    if (shared[next] === element) next++
+    const number = rights[r]!
+    const l = leftAt[number]!
+    isDone[number] = 1
+    out.push(shape.kind === "list" ? mergeInto(shape.of(), l < 0 ? undefined : live[l], config[r]) : config[r])
+    if (shared[next] === number) next++
   }
   let [l, r] = [0, 0]
-  while (l < left.length || r < right.length) {
-    if (l < left.length) {
-      const element = left[l]!
-      if (r < right.length && element === right[r]) {
+  while (l < lefts.length || r < rights.length) {
+    if (l < lefts.length) {
+      const number = lefts[l]!
+      if (r < rights.length && number === rights[r]) {
         take(r++)
         l++
         continue
       }
       // An item of both lists that is not next in the configuration's order: it is placed when its turn comes.
-      if (r < right.length && rightAt.has(element) && next < shared.length && shared[next] !== element) {
+      if (r < rights.length && isRight[number] === 1 && next < shared.length && shared[next] !== number) {
         l++
         continue
       }
-      if (!rightAt.has(element)) {
+      if (isRight[number] === 0) {
         out.push(live[l++])
         continue
       }
-      if (done.has(element)) l++
+      if (isDone[number] === 1) l++
     }
-    if (r < right.length) take(r++)
+    if (r < rights.length) take(r++)
   }
   return out
 }
+const ABSENT = -1
+const TWICE = -2
 
 /**
  * Returns `value` without the paths in `set`; undefined when nothing is left. What is inside of it stays, emptied, unless

@@ -1,4 +1,5 @@
 /** The fields of a new object, or of a new part of one. The manager that creates it owns all of them. */
+import { isSmall } from "../../../cache/is-small.ts"
 import { deepEqual } from "../../json/equal.ts"
 import { isJsonObject as isObject } from "../../json/json-value.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
@@ -73,8 +74,13 @@ export function allOf(shape: Shape, value: unknown, previous: FieldSet = LEAF): 
   return nodeOf(out) ?? LEAF
 }
 
-/** The last set of each shape; a pod's conditions and its statuses have the same fields as those of the next pod. */
+/**
+ * The last set of each shape, unless it is large; a pod's conditions and its statuses have the same fields as those of
+ * the next pod.
+ */
 const lastAdded = new WeakMap<Shape, FieldSet>()
+/** In characters. */
+const LARGEST_KEPT = 65_536
 
 /**
  * Does the same as `allOf` for a value that a change added: parts that equal those of the last value of that shape
@@ -82,8 +88,9 @@ const lastAdded = new WeakMap<Shape, FieldSet>()
  */
 export function allAdded(shape: Shape, value: unknown): FieldSet {
   if (shape.kind !== "struct" && shape.kind !== "list") return allOf(shape, value)
-  const set = allOf(shape, value, lastAdded.get(shape))
-  if (set !== LEAF) lastAdded.set(shape, set)
+  const last = lastAdded.get(shape)
+  const set = allOf(shape, value, last)
+  if (set !== LEAF && set !== last && isSmall(set, LARGEST_KEPT)) lastAdded.set(shape, set)
   return set
 }
 
@@ -113,9 +120,12 @@ function addItems(
   out: Record<string, FieldSet>,
 ): void {
   const item = itemOf(shape)
+  // Most items of a list have the same fields, and so share one set.
+  let last = LEAF
   for (let i = 0; i < items.length; i++) {
     const element = elementAt(shape, items, i)
-    out[element] = out[element] === undefined ? allOf(item, items[i], previous[element]) : LEAF
+    if (out[element] !== undefined) out[element] = LEAF
+    else out[element] = last = allOf(item, items[i], previous[element] ?? last)
   }
 }
 

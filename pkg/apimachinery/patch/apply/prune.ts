@@ -32,11 +32,13 @@ export function* pruned(resource: Resource, merged: unknown, { own, others, set 
     versions.set(apiVersion, union(versions.get(apiVersion) ?? NOTHING, fieldsV1))
   // The manager dropped no field, so there is nothing to remove.
   if (lastVersion === resource.apiVersion && isEmpty(difference(last, set))) return merged
+  yield
   const start = { resource, value: merged }
   const before = yield* shownIn(lastVersion, start)
   if (before === undefined) return merged
   const shape = shapeOf(before.resource.schema)
   const all = namedSetOf(shape, before.value)
+  yield
   const named = withNamedFields(shape, last)
   let left = { resource: before.resource, value: removeFields(shape, before.value, named) ?? {} }
   let whole = before
@@ -45,12 +47,17 @@ export function* pruned(resource: Resource, merged: unknown, { own, others, set 
     if (wholeHere === undefined || leftHere === undefined) continue
     whole = wholeHere
     const here = shapeOf(whole.resource.schema)
+    yield
     const kept = union(namedSetOf(here, leftHere.value), withNamedFields(here, owned))
-    const value = removeFields(here, whole.value, difference(namedSetOf(here, whole.value), kept)) ?? {}
+    yield
+    const set = whole === before ? all : namedSetOf(here, whole.value)
+    yield
+    const value = removeFields(here, whole.value, difference(set, kept)) ?? {}
     left = { resource: whole.resource, value }
   }
   const leftBefore = yield* shownIn(lastVersion, left)
   if (leftBefore === undefined) return merged
+  yield
   const gone = intersection(difference(all, namedSetOf(shape, leftBefore.value)), named)
   const value = removeFields(shape, before.value, gone) ?? {}
   return (yield* shownIn(resource.apiVersion, { resource: before.resource, value }))?.value ?? merged
