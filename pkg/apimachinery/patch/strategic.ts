@@ -175,7 +175,7 @@ function orderedList(
 }
 
 /** Checks that the items of the patch are in the order list, in the same order. */
-function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: string | undefined): void {
+export function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: string | undefined): void {
   let at = 0
   for (const item of patch) {
     if (isObject(item) && item[PATCH] !== undefined) continue
@@ -259,7 +259,7 @@ function placesOf(items: readonly unknown[], key: string | undefined): Map<unkno
  * Sorts items: those named in `order` have that order; those that only the server has keep their places among them as
  * far as possible. Precedence: order list, then live list. Source: normalizeElementOrder and mergeSortedSlice.
  */
-function arranged(
+export function arranged(
   items: readonly unknown[],
   order: readonly unknown[],
   live: readonly unknown[],
