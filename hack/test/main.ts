@@ -1,8 +1,8 @@
 /**
  * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments all, and then only failures are told one
  * by one; with paths those below them. `--slowest` lists the files that took longest. `--lanes=N` says how many parts
- * run at a time, by default as many as there are processors. The last line is always `N passed, N failed`, with
- * `, N skipped` where some were.
+ * run at a time, by default as many as there are processors; `--patience=N` multiplies the time limits. The last line
+ * is always `N passed, N failed`, with `, N skipped` where some were.
  */
 import { spawnSync } from "node:child_process"
 import { availableParallelism } from "node:os"
@@ -17,8 +17,9 @@ const SLOWEST = 30
 
 const options = process.argv.slice(2).filter((word) => word.startsWith("--"))
 const paths = process.argv.slice(2).filter((word) => !word.startsWith("--"))
-const wanted = options.find((option) => option.startsWith("--lanes="))?.slice("--lanes=".length)
-const lanes = Math.max(1, Number(wanted ?? availableParallelism()))
+const valueOf = (name: string) => options.find((option) => option.startsWith(`${name}=`))?.slice(name.length + 1)
+const lanes = Math.max(1, Number(valueOf("--lanes") ?? availableParallelism()))
+const patience = Number(valueOf("--patience") ?? 1)
 
 let passed = 0
 let skipped = 0
@@ -88,6 +89,10 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     finish()
   })
 
-const parts = paths.length === 0 ? everyPart(ROOT) : paths.flatMap((path) => partsOf(ROOT, path))
+const parts = (paths.length === 0 ? everyPart(ROOT) : paths.flatMap((path) => partsOf(ROOT, path))).map((part) => ({
+  ...part,
+  timeout: part.timeout * patience,
+  limit: part.limit * patience,
+}))
 await runInLanes(parts, lanes, run)
 finish()

@@ -7,8 +7,8 @@ import { databaseFile } from "../../components/apiserver/store/open-storage.ts"
 import { checkStore } from "../../pkg/storage/sqlite/check.ts"
 import { startServer, type TestServer } from "../harness/server.ts"
 
-/** `K3TS_KILLS=1000 npm test -- test/crash` takes longer and finds more. */
-const KILLS = Number(process.env["K3TS_KILLS"] ?? 50)
+/** `npm run test:long` kills 500 times. */
+const KILLS = Number(process.env["K3TS_KILLS"] ?? 20)
 const WRITERS = 16
 const PATH = "/api/v1/namespaces/default/configmaps"
 

@@ -10,8 +10,8 @@ import { checkStore } from "../../pkg/storage/sqlite/check.ts"
 import { createStore, type KeptObject } from "../../pkg/storage/sqlite/create.ts"
 import { EXECUTABLE } from "../harness/server.ts"
 
-/** `K3TS_KILLS=200 npm test -- test/crash` takes longer and finds more. */
-const KILLS = Number(process.env["K3TS_KILLS"] ?? 50) / 10
+/** `npm run test:long` kills 50 times. */
+const KILLS = Number(process.env["K3TS_KILLS"] ?? 20) / 10
 const OBJECTS = 3000
 
 const root = mkdtempSync(join(tmpdir(), "k3ts-snapshot-crash-"))

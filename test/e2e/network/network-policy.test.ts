@@ -106,6 +106,8 @@ describeOnNode("NetworkPolicies", () => {
     // then the permitted pod gets through from the beginning, and the other one never
     expect(await through("caged-from-start")).toBe(0)
     await remove("caged")
+    // They would take half a processor until the end.
+    await cluster.kubectl.ok("delete pod caged-from-start free-from-start --grace-period=0 --force")
   }, 20_000)
 
   test("let a pod use DNS and nothing else", async () => {
@@ -131,7 +133,7 @@ describeOnNode("NetworkPolicies", () => {
 
   test("hold while k3ts is down, and while it starts", async () => {
     // given a forbidden pod that sends requests all the time
-    await cluster.kubectl.sh("stranger", `rm -f /tmp/log; (${hammer(web)}) >/dev/null 2>&1 & true`)
+    await cluster.kubectl.sh("stranger", `rm -f /tmp/log; (${hammer(web)}) >/dev/null 2>&1 & echo $! > /tmp/hammer`)
     // when
     await server.kill("SIGTERM")
     expect(await table()).toBe(true)
@@ -140,6 +142,7 @@ describeOnNode("NetworkPolicies", () => {
     // then
     expect(await through("stranger")).toBe(0)
     expect(await wget("friend", web)).toBe("web")
+    await cluster.kubectl.sh("stranger", "kill $(cat /tmp/hammer)")
   }, 40_000)
 
   test("apply to addresses, which no pod can take from another", async () => {
