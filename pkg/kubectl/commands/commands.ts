@@ -14,6 +14,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry("get", "Display one or many resources", () => import("./get/get.ts").then((file) => file.getCommand), {
     suggestFor: ["list", "ls"],
   }),
+  entry(
+    "describe",
+    "Show details of a specific resource or group of resources",
+    () => import("./describe.ts").then((file) => file.describeCommand),
+    { suggestFor: ["inspect"] },
+  ),
   entry("version", "Print the versions of client and server", () =>
     import("./version.ts").then((file) => file.versionCommand),
   ),

@@ -7,7 +7,8 @@ import { describeEnv, describeEnvFrom } from "./environment.ts"
 import type { PrefixWriter } from "./prefix-writer.ts"
 import { probeText } from "./probes.ts"
 import { describeResources } from "./resources.ts"
-import { longTime, type TimeZone } from "./times.ts"
+import type { TimeZone } from "../environment/time-zone.ts"
+import { longTime } from "./times.ts"
 
 /** What is described of containers, those of a template included. */
 export interface Containers {

@@ -1,4 +1,6 @@
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import type { ObjectMeta } from "../../apimachinery/meta.ts"
+import { isBadRequest, isNotFound } from "../errors/status-error.ts"
 
 /** Where the objects of a resource are served. */
 export interface ResourcePath {
@@ -29,29 +31,12 @@ export interface ObjectList<T> {
 }
 
 /**
- * The requests that describers send. Each fails with an error whose message is the one for the user, and whose
- * `reason`, where the server has sent a Status, is that of the Status.
+ * The requests that describers send. Each fails with a StatusError where the server has sent a Status.
  */
 export interface DescribeClient {
   get<T extends ApiObject>(path: ResourcePath, namespace: string, name: string): Promise<T>
   /** Lists the objects of a namespace, or of all namespaces where it is empty. */
   list<T>(path: ResourcePath, namespace: string, query: ListQuery): Promise<ObjectList<T>>
-}
-
-/** The reason of the Status with which a request failed; undefined for other errors. */
-export function reasonOf(err: unknown): string | undefined {
-  if (!(err instanceof Error) || !("reason" in err)) return undefined
-  return typeof err.reason === "string" ? err.reason : undefined
-}
-
-/** An error with the reason of another one, and a message that says more. */
-class ListError extends Error {
-  override readonly name = "ListError"
-  readonly reason: string | undefined
-  constructor(message: string, cause: Error) {
-    super(message, { cause })
-    this.reason = reasonOf(cause)
-  }
 }
 
 /**
@@ -83,11 +68,10 @@ export interface ListInChunks<T> {
 }
 
 function moreAbout(err: unknown, resource: string, { labelSelector = "", fieldSelector = "" }: ListQuery): unknown {
-  const reason = reasonOf(err)
-  if (!(err instanceof Error) || (reason !== "BadRequest" && reason !== "NotFound")) return err
+  if (!isBadRequest(err) && !isNotFound(err)) return err
   const what =
     labelSelector === "" && fieldSelector === ""
-      ? `Unable to list ${JSON.stringify(resource)}`
-      : `Unable to find ${JSON.stringify(resource)} that match label selector ${JSON.stringify(labelSelector)}, field selector ${JSON.stringify(fieldSelector)}`
-  return new ListError(`${what}: ${err.message}`, err)
+      ? `Unable to list ${goQuoted(resource)}`
+      : `Unable to find ${goQuoted(resource)} that match label selector ${goQuoted(labelSelector)}, field selector ${goQuoted(fieldSelector)}`
+  return err.withMessage(`${what}: ${err.message}`)
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
+import { StatusError } from "../errors/status-error.ts"
 import { describerFor, type DescribedResource } from "./describers.ts"
 import type { ApiObject, DescribeClient, ListQuery, ObjectList, ResourcePath } from "./describe-client.ts"
 import { labelOf } from "./generic.ts"
-import { longTime, plainTime, UTC } from "./times.ts"
+import { UTC } from "../environment/time-zone.ts"
+import { longTime, plainTime } from "./times.ts"
 
 /** What upstream's kubectl 1.36 printed for an object, and what the server answered to its requests. */
 interface Recorded {
@@ -27,7 +29,7 @@ function replaying(responses: Recorded["responses"]): DescribeClient & { readonl
     asked.add(path)
     const response = responses[path] as (T & { readonly reason?: string; readonly message?: string }) | undefined
     if (response === undefined) throw new Error(`no request to ${path} was recorded`)
-    if (response.reason !== undefined) throw Object.assign(new Error(response.message), { reason: response.reason })
+    if (response.reason !== undefined) throw new StatusError(response)
     return response
   }
   const folderOf = ({ group, version, resource }: ResourcePath, namespace: string) => {

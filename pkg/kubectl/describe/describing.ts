@@ -1,5 +1,5 @@
 import type { DescribeClient } from "./describe-client.ts"
-import type { TimeZone } from "./times.ts"
+import type { TimeZone } from "../environment/time-zone.ts"
 
 /** What a describer works with. */
 export interface Describing {

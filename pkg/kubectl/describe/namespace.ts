@@ -1,7 +1,8 @@
 import type { LimitRange } from "../../api/core/v1/limitrange/limitrange.ts"
 import type { Namespace } from "../../api/core/v1/namespace.ts"
 import type { ResourceQuota } from "../../api/core/v1/resourcequota/resourcequota.ts"
-import { listInChunks, reasonOf, type ResourcePath } from "./describe-client.ts"
+import { isNotFound } from "../errors/status-error.ts"
+import { listInChunks, type ResourcePath } from "./describe-client.ts"
 import type { Describer, Describing } from "./describing.ts"
 import { describeLimitRanges, LIMIT_RANGES } from "./limitrange.ts"
 import { describeClusterMetadata } from "./metadata.ts"
@@ -37,7 +38,7 @@ async function allOf<T>(
   namespace: string,
 ): Promise<readonly T[] | undefined> {
   return listInChunks<T>(client, { path, namespace, query: {}, limit: chunkSize }).catch((err: unknown) => {
-    if (reasonOf(err) === "NotFound") return undefined
+    if (isNotFound(err)) return undefined
     throw err
   })
 }

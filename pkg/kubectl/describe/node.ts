@@ -3,7 +3,8 @@ import type { Node } from "../../api/core/v1/node/node.ts"
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import type { ResourceSlice } from "../../api/resource/v1/resourceslice.ts"
 import { errorMessage } from "../../errors/error-message.ts"
-import { listInChunks, reasonOf } from "./describe-client.ts"
+import { isForbidden } from "../errors/status-error.ts"
+import { listInChunks } from "./describe-client.ts"
 import type { Describer, Describing } from "./describing.ts"
 import { describeEvents, involved, searchEvents } from "./events.ts"
 import { describeAnnotations, describeLabels } from "./metadata.ts"
@@ -51,7 +52,7 @@ async function podsOn({ client, chunkSize }: Describing, node: string): Promise<
   const fieldSelector = `spec.nodeName=${node},status.phase!=Succeeded,status.phase!=Failed`
   const query = { path: PODS, namespace: "", query: { fieldSelector }, limit: chunkSize }
   return listInChunks<Pod>(client, query).catch((err: unknown) => {
-    if (reasonOf(err) === "Forbidden") return undefined
+    if (isForbidden(err)) return undefined
     throw err
   })
 }

@@ -1,14 +1,5 @@
 import { parseTime } from "../../apimachinery/scalars/time.ts"
-
-/** The zone of the user's times. */
-export interface TimeZone {
-  /** Minutes by which the zone is ahead of UTC at a time in milliseconds since the epoch. */
-  offset(ms: number): number
-  /** The short name of the zone at that time: `UTC`, `CET`. */
-  abbreviation(ms: number): string
-}
-
-export const UTC: TimeZone = { offset: () => 0, abbreviation: () => "UTC" }
+import type { TimeZone } from "../environment/time-zone.ts"
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

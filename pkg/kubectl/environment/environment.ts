@@ -3,6 +3,7 @@ import type { Random } from "../../clock/random.ts"
 import type { Connect } from "./connect.ts"
 import type { Files } from "./files.ts"
 import type { Programs } from "./programs.ts"
+import type { TimeZone } from "./time-zone.ts"
 
 /** Everything that one run of kubectl may use; it reads nothing from globals. */
 export interface Environment {
@@ -24,6 +25,8 @@ export interface Environment {
   /** Kubeconfigs that are tried in this order where neither `--kubeconfig` nor `KUBECONFIG` names one. */
   readonly kubeconfigs: readonly string[]
   readonly clock: Clock
+  /** The time zone in which times are written. */
+  readonly zone: TimeZone
   readonly random: Random
   readonly programs: Programs
   /** Sends one request and gives the head of its answer. */

@@ -6,6 +6,7 @@ import type { ClientVersion, Environment } from "./environment.ts"
 import { hostConnect } from "./host-connect.ts"
 import { hostFiles } from "./host-files.ts"
 import { hostPrograms } from "./host-programs.ts"
+import { hostZone } from "./time-zone.ts"
 import { hostInput, hostOutput } from "./host-streams.ts"
 
 /** The environment of a run on this machine. */
@@ -31,6 +32,7 @@ export function hostEnvironment(options: {
     home,
     kubeconfigs: [...options.kubeconfigs, join(home, ".kube", "config")],
     clock: realClock,
+    zone: hostZone,
     random: systemRandom,
     programs: hostPrograms,
     connect: hostConnect,

@@ -1,7 +1,7 @@
 import { NoKindMatchError, NoResourceMatchError, type PartialResource } from "../errors/errors.ts"
 import type { ApiResource } from "./api-resource.ts"
 import type { Discovery } from "./discovery.ts"
-import { groupVersionText, parseGroupVersion } from "./json.ts"
+import { parseGroupVersion } from "./json.ts"
 
 export interface GroupVersionKind {
   readonly group: string
@@ -170,7 +170,7 @@ export function parseResourceArg(text: string): {
   return { full: { resource: parts[0]!, version: parts[1]!, group: parts.slice(2).join(".") }, partial }
 }
 
-export const gvkText = ({ group, version, kind }: GroupVersionKind): string =>
-  `${groupVersionText(group, version)}, Kind=${kind}`
+/** As Go writes them: those of the core group begin with a slash. */
+export const gvkText = ({ group, version, kind }: GroupVersionKind): string => `${group}/${version}, Kind=${kind}`
 export const gvrText = ({ group, version, resource }: GroupVersionResource): string =>
-  `${groupVersionText(group, version)}, Resource=${resource}`
+  `${group}/${version}, Resource=${resource}`
