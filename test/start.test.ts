@@ -10,6 +10,7 @@ const HEAVY = [
   "pkg/cel/compiler.ts",
   "pkg/cel/library/standard.ts",
   "components/apiserver/encryption/load.ts",
+  "pkg/kubectl",
   "node_modules/re2js",
   "node_modules/@grpc/grpc-js",
   "node_modules/pg",

@@ -94,6 +94,8 @@ export interface ApiServer extends Component {
   readonly port: number | undefined
   /** Returns the stored objects as they are now, for a snapshot. @throws ApiError before `start` */
   image(): ClusterImage
+  /** Serves requests over HTTP of this process, without a socket. @throws ApiError before `start` */
+  readonly server: Server
   /** Opens a port on a server that was started without one. Resolves to the port. */
   listen(at: ListenAt): Promise<number>
 }
@@ -105,6 +107,7 @@ interface Running {
   readonly objects: Objects
   readonly pipeline: Pipeline
   readonly aggregator: Aggregator
+  readonly server: Server
   listen(at: ApiServerConfig["listen"]): Promise<void>
   stop(): Promise<void>
 }
@@ -249,7 +252,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const audit = config.auditLog === undefined ? undefined : createAuditLog(config.auditLog, { clock, log })
     if (audit !== undefined && config.beside !== undefined)
       serving.beside = auditedBeside(config.beside, { audit, clock, nextAuditId: auditIds(random) })
-    serving.server = createServer({
+    const server = createServer({
       pipeline,
       scheme,
       authenticator,
@@ -287,6 +290,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         secretsEncryption: secretsEncryptionPaths(stored?.encryption),
       }),
     })
+    serving.server = server
     // A server in memory does not live for years, so its certificates are not renewed.
     const endRenewal =
       dir === undefined || config.files !== undefined
@@ -309,6 +313,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       objects,
       pipeline,
       aggregator: plane.aggregator,
+      server,
       async listen(at) {
         listener = await listenOn(at, config.connectionLimits, files ?? opened, serving)
       },
@@ -349,6 +354,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       const { listen } = current()
       if (listener === undefined) await listen(at)
       return listener!.port
+    },
+    get server() {
+      return current().server
     },
     image() {
       if (store === undefined) throw notRunning()

@@ -10,7 +10,7 @@ import { flagsText, helpOf } from "./command/help.ts"
 import { parseFlags, type ParsedFlags } from "./command/parse.ts"
 import { helpWidth, wrapWords } from "./command/wrap.ts"
 import { COMMANDS, GROUPS } from "./commands/commands.ts"
-import { BrokenPipe, type Environment } from "./environment/environment.ts"
+import { BrokenPipe, Interrupted, type Environment } from "./environment/environment.ts"
 import { reportOf } from "./errors/report.ts"
 import { defaultCacheDir, Factory } from "./factory/factory.ts"
 import { quietOutput } from "./printers/output.ts"
@@ -19,8 +19,6 @@ import { Warnings } from "./rest/warnings.ts"
 
 /** The exit code of a program that wrote where nobody reads: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141
-/** 128 and the number of SIGINT. */
-const INTERRUPTED = 130
 
 const root = command({
   use: "kubectl",
@@ -38,7 +36,7 @@ export async function runKubectl(args: readonly string[], environment: Environme
     return 0
   } catch (err) {
     if (err instanceof BrokenPipe) return BROKEN_PIPE
-    if (environment.interrupt.aborted) return INTERRUPTED
+    if (err instanceof Interrupted) return 1
     const { text, code } = reportOf(err)
     if (text !== "") await errOut.write(text.endsWith("\n") ? text : `${text}\n`)
     return code

@@ -14,6 +14,7 @@ import { tellSuppressed } from "./end/suppressed.ts"
 import type { Waiting } from "./verbs/eventually.ts"
 import { type Faults } from "./faults/faults.ts"
 import { noSuchServer } from "./faults/no-such.ts"
+import type { KubectlOptions, KubectlResult } from "./kubectl/run.ts"
 import { listenOn, type Listening } from "./network/listening.ts"
 import { fetchAsPod, type FetchOptions } from "./verbs/fetch-as-pod.ts"
 import { ClusterInsight } from "./history/cluster-insight.ts"
@@ -202,6 +203,18 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
    */
   fetch(url: string | URL | Request, options: FetchOptions = {}): Promise<Response> {
     return this.called(() => fetchAsPod(this.#parts, url, options))
+  }
+
+  /**
+   * Runs kubectl in this process, as administrator: `kubectl("get pods -o wide")`. Virtual time advances while it
+   * waits, as for a rollout. Resolves also when the command fails: its exit code and its words are in the result.
+   */
+  kubectl(command: string | readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
+    return this.called(async () => {
+      const { kubectlOn } = await import("./kubectl/run.ts")
+      const line = [command].flat().join(" ")
+      return this.#parts.driver.ended(() => `kubectl ${line}`, kubectlOn(this.#parts, command, options), true)
+    })
   }
 
   /** Runs a controller of the test as `user`, until the cluster ends; with `machine` as `contextFor` has it. */

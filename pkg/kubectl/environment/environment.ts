@@ -31,7 +31,10 @@ export interface Environment {
   readonly programs: Programs
   /** Sends one request and gives the head of its answer. */
   readonly connect: Connect
-  /** Aborts at the user's Ctrl-C. */
+  /**
+   * Aborts at the user's Ctrl-C, with an `Interrupted` as its reason. A run that never asks for it is ended by Ctrl-C at
+   * once, as a program without a handler is.
+   */
   readonly interrupt: AbortSignal
 }
 
@@ -68,6 +71,11 @@ export interface OutputStream {
   size(): TerminalSize | undefined
   /** Calls `changed` at each change of the terminal's size, until the returned function is called. */
   onResize(changed: () => void): () => void
+}
+
+/** The user has pressed Ctrl-C. The run ends with code 1, without a message. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted"
 }
 
 /** The reader of an output has gone. The run ends at once, without a message. */

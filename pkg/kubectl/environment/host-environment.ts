@@ -2,7 +2,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { systemRandom } from "../../clock/random.ts"
 import { realClock } from "../../clock/real.ts"
-import type { ClientVersion, Environment } from "./environment.ts"
+import { Interrupted, type ClientVersion, type Environment } from "./environment.ts"
 import { hostConnect } from "./host-connect.ts"
 import { hostFiles } from "./host-files.ts"
 import { hostPrograms } from "./host-programs.ts"
@@ -16,9 +16,8 @@ export function hostEnvironment(options: {
   /** Kubeconfigs before that of the user. */
   readonly kubeconfigs: readonly string[]
 }): Environment {
+  let interrupt: AbortSignal | undefined
   const home = process.env["HOME"] ?? homedir()
-  const interrupt = new AbortController()
-  process.once("SIGINT", () => interrupt.abort(new Error("interrupted")))
   return {
     name: options.name,
     version: options.version,
@@ -36,6 +35,16 @@ export function hostEnvironment(options: {
     random: systemRandom,
     programs: hostPrograms,
     connect: hostConnect,
-    interrupt: interrupt.signal,
+    get interrupt() {
+      return (interrupt ??= interruptSignal())
+    },
   }
+}
+
+/** Source of the signals: kubectl pkg/util/interrupt. */
+function interruptSignal(): AbortSignal {
+  const interrupt = new AbortController()
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const)
+    process.once(signal, () => interrupt.abort(new Interrupted(signal)))
+  return interrupt.signal
 }

@@ -1,6 +1,7 @@
 import { throwAggregate } from "../errors/aggregate.ts"
-import { isList, type Unstructured } from "../rest/json.ts"
+import { isList } from "../rest/json.ts"
 import type { Info } from "./info.ts"
+import { allItems } from "./list-items.ts"
 import type { ObjectMapper } from "./mapper.ts"
 
 export type Visit = (info: Info) => Promise<void>
@@ -84,7 +85,7 @@ export const flattened = (visitor: Visitor, mapper: ObjectMapper): Visitor => ({
     visitor.visit(async (info) => {
       if (info.object === undefined || !isList(info.object)) return visit(info)
       const errors: unknown[] = []
-      for (const object of itemsOf(info.object))
+      for (const object of allItems(info.object))
         try {
           await visit(
             await mapper.infoForObject(object, { source: info.source, resourceVersion: info.resourceVersion }),
@@ -95,22 +96,6 @@ export const flattened = (visitor: Visitor, mapper: ObjectMapper): Visitor => ({
       throwAggregate(errors)
     }, failed),
 })
-
-/** The objects in a list and in the lists in it. Items of a list of one kind may leave out their kind. */
-function itemsOf(list: Unstructured & { items: Unstructured[] }): readonly Unstructured[] {
-  const kind = list.kind?.endsWith("List") === true ? list.kind.slice(0, -"List".length) : ""
-  const nested: Unstructured[] = []
-  const items = list.items.flatMap((item) => {
-    const typed =
-      kind !== "" && (item.kind === undefined || item.apiVersion === undefined)
-        ? Object.assign(item, { kind: item.kind ?? kind, apiVersion: item.apiVersion ?? list.apiVersion })
-        : item
-    if (!isList(typed)) return [typed]
-    nested.push(typed)
-    return []
-  })
-  return [...items, ...nested.flatMap((each) => (isList(each) ? itemsOf(each) : []))]
-}
 
 /** Leaves out the infos that the filter does not accept. */
 export const filtered = (visitor: Visitor, accepts: (info: Info) => boolean): Visitor => ({

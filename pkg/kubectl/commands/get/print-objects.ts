@@ -1,4 +1,5 @@
 import { aggregate, flatten, reduce } from "../../errors/aggregate.ts"
+import { listItems } from "../../resource/list-items.ts"
 import type { Result } from "../../resource/result.ts"
 import { isList, type Unstructured } from "../../rest/json.ts"
 import type { GetInvocation } from "./get-flags.ts"
@@ -42,7 +43,7 @@ export async function printObjects(invocation: GetInvocation, result: Result): P
 }
 
 const asItIs = (object: Unstructured): Unstructured =>
-  isList(object) ? listOf(object.items, object.metadata?.resourceVersion ?? "") : object
+  isList(object) ? listOf([...listItems(object)], object.metadata?.resourceVersion ?? "") : object
 
 const listOf = (items: Unstructured[], resourceVersion: string): Unstructured => ({
   kind: "List",

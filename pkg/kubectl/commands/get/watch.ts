@@ -4,6 +4,7 @@ import { watchEventObject } from "../../printers/printer.ts"
 import { isTable } from "../../printers/table.ts"
 import { newTabWriter } from "../../printers/tab-writer.ts"
 import type { BuilderOptions } from "../../resource/builder.ts"
+import { listItems } from "../../resource/list-items.ts"
 import { isList, type Unstructured } from "../../rest/json.ts"
 import type { GetInvocation } from "./get-flags.ts"
 import { getPrinter } from "./get-printer.ts"
@@ -38,7 +39,7 @@ export async function watchObjects(invocation: GetInvocation, options: BuilderOp
     await printer.print(flags["output-watch-events"] ? watchEventObject(type, shown) : shown, table)
   }
   let isShown = !flags["watch-only"]
-  for (const each of isItems ? object.items : [object])
+  for (const each of isItems ? listItems(object) : [object])
     try {
       await print("ADDED", each, isShown)
     } catch (err) {
