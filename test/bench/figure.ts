@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 /** One measured figure, beside the raw limit of the machine for the same work in the same run, and the goal. */
 export interface Figure {
   readonly name: string
-  readonly unit: "s" | "ms" | "MB" | "MB/s" | "/s" | "% of a core" | "descriptors" | "threads"
+  readonly unit: "s" | "ms" | "µs" | "MB" | "MB/s" | "/s" | "% of a core" | "descriptors" | "threads"
   readonly value: number
   /** What the machine can do without k3ts: the same work straight on containerd, SQLite or a bare TLS server. */
   readonly limit?: { readonly what: string; readonly value: number }

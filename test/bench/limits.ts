@@ -8,24 +8,33 @@ import { freePort } from "../harness/server.ts"
 import { median } from "./figure.ts"
 import { load } from "./load.ts"
 
-/**
- * Requests a second of a bare TLS server that answers each with the same bytes: what no API server on this runtime can
- * beat. It runs in a process of its own, as the server does.
- */
-export async function bareTls(bytes: number, connections: number): Promise<number> {
+/** A TLS server of this runtime in a process of its own, as the API server is, that answers all with the same bytes. */
+export interface BareServer extends AsyncDisposable {
+  readonly port: number
+  readonly pid: number
+}
+
+export async function startBareTls(bytes: number): Promise<BareServer> {
   const port = await freePort()
   const child = Bun.spawn([process.execPath, import.meta.path, String(port), String(bytes)], {
     stdout: "pipe",
     env: { ...process.env, BARE_TLS: "1" },
   })
-  const reader = child.stdout.getReader()
-  await reader.read() // it listens
-  try {
-    return (await load({ url: `https://127.0.0.1:${port}/`, connections, seconds: 3 })).perSecond
-  } finally {
-    child.kill()
-    await child.exited
+  await child.stdout.getReader().read() // it listens
+  return {
+    port,
+    pid: child.pid,
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await child.exited
+    },
   }
+}
+
+/** Requests a second of a bare TLS server: what no API server on this runtime can beat. */
+export async function bareTls(bytes: number, connections: number): Promise<number> {
+  await using server = await startBareTls(bytes)
+  return (await load({ url: `https://127.0.0.1:${server.port}/`, connections, seconds: 3 })).perSecond
 }
 
 /**

@@ -1,32 +1,10 @@
 import type { Benchmark, Figure } from "../figure.ts"
+import { CONFIG_MAP, POD } from "./bodies.ts"
 import { bareTls, rawSqlite } from "../limits.ts"
 import { load, type Load } from "../load.ts"
 import { startServer, type TestServer } from "../../harness/server.ts"
 
 const CONNECTIONS = 16
-const POD = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { generateName: "bench-", labels: { app: "bench" } },
-  spec: {
-    schedulerName: "nobody", // the API alone is measured
-    containers: [
-      {
-        name: "web",
-        image: "k3ts.local/web:1",
-        ports: [{ containerPort: 80 }],
-        resources: { requests: { cpu: "10m", memory: "16Mi" } },
-        env: [{ name: "A", value: "b" }],
-      },
-    ],
-  },
-}
-const CONFIG_MAP = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { generateName: "bench-" },
-  data: { text: "x".repeat(500) },
-}
 
 /** Reads, writes, lists and watches of the API, and the memory that objects take. */
 export const api: Benchmark = {

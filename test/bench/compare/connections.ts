@@ -1,5 +1,3 @@
-import type { TestServer } from "../../harness/server.ts"
-
 /** One request of HTTP/1.1 without its connection and user: those are the server's. */
 export interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "PATCH"
@@ -14,15 +12,23 @@ export interface Connections {
   close(): void
 }
 
-export async function openConnections(server: TestServer, count: number): Promise<Connections> {
-  const opened = await Promise.all(Array.from({ length: count }, () => open(server)))
+/** A server on 127.0.0.1, and as whom requests are sent to it: a `TestServer` is one, for the administrator. */
+export interface Client {
+  readonly port: number
+  /** A bearer token. */
+  readonly token?: string
+  readonly certificate?: { readonly cert: string; readonly key: string }
+}
+
+export async function openConnections(client: Client, count: number): Promise<Connections> {
+  const opened = await Promise.all(Array.from({ length: count }, () => open(client)))
   let sent = 0 // over all calls, so that no two requests are the same
   return {
     async send(count, request) {
       const end = sent + count
       await Promise.all(
         opened.map(async (connection) => {
-          while (sent < end) await connection.exchange(bytesOf(request(sent++), server))
+          while (sent < end) await connection.exchange(bytesOf(request(sent++), client))
         }),
       )
     },
@@ -30,11 +36,12 @@ export async function openConnections(server: TestServer, count: number): Promis
   }
 }
 
-function bytesOf({ method, path, body }: Sent, { port, token }: TestServer): string {
+function bytesOf({ method, path, body }: Sent, { port, token }: Client): string {
   const text = body === undefined ? "" : JSON.stringify(body)
   const type = method === "PATCH" ? "application/merge-patch+json" : "application/json"
   const content = body === undefined ? "" : `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
-  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n${content}\r\n${text}`
+  const user = token === undefined ? "" : `Authorization: Bearer ${token}\r\n`
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${user}${content}\r\n${text}`
 }
 
 interface Connection {
@@ -42,12 +49,14 @@ interface Connection {
   close(): void
 }
 
-function open({ port }: TestServer): Promise<Connection> {
+function open({ port, certificate }: Client): Promise<Connection> {
   return new Promise((opened, reject) => {
     let answer = new Answer()
     let [answered, failed]: [() => void, (err: Error) => void] = [() => undefined, reject]
+    let isClosed = false
     const exchange = (socket: Bun.Socket, request: string) =>
       new Promise<void>((resolve, reject) => {
+        if (isClosed) throw new Error("The server has closed a connection")
         answer = new Answer()
         answered = resolve
         failed = reject
@@ -56,7 +65,7 @@ function open({ port }: TestServer): Promise<Connection> {
     Bun.connect({
       hostname: "127.0.0.1",
       port,
-      tls: { rejectUnauthorized: false },
+      tls: { rejectUnauthorized: false, ...certificate },
       socket: {
         handshake: (socket) => opened({ exchange: (request) => exchange(socket, request), close: () => socket.end() }),
         data(_socket, chunk) {
@@ -64,7 +73,10 @@ function open({ port }: TestServer): Promise<Connection> {
           if (answer.succeeded) answered()
           else failed(new Error(`The server answered: ${answer.text}`))
         },
-        close: () => failed(new Error("The server closed a connection")),
+        close() {
+          isClosed = true
+          failed(new Error("The server has closed a connection"))
+        },
       },
     }).catch(reject)
   })

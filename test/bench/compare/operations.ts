@@ -1,5 +1,6 @@
 import type { TestServer } from "../../harness/server.ts"
 import { plainWatchers } from "../api/watchers.ts"
+import { POD } from "../api/bodies.ts"
 import { openConnections, type Sent } from "./connections.ts"
 
 /** Work that is done again and again, in slices of the same size, by each of the servers compared. */
@@ -22,23 +23,6 @@ const configMap = (name: string | undefined, text: string) => ({
   metadata: name === undefined ? { generateName: "compared-" } : { name },
   data: { text: text.padEnd(500, "x") },
 })
-const POD = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { generateName: "compared-", labels: { app: "compared" } },
-  spec: {
-    schedulerName: "nobody", // the API alone is measured
-    containers: [
-      {
-        name: "web",
-        image: "k3ts.local/web:1",
-        ports: [{ containerPort: 80 }],
-        resources: { requests: { cpu: "10m", memory: "16Mi" } },
-        env: [{ name: "A", value: "b" }],
-      },
-    ],
-  },
-}
 /** Objects of a namespace of their own, so that a list has as many whatever else was created. */
 const LISTED = "/api/v1/namespaces/kube-public/configmaps"
 const listed = (index: number) => `compared-${index % NAMES}`
