@@ -7,6 +7,7 @@ import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apima
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { KnownIssuers } from "../../pkg/jwt/known-issuers.ts"
 import { createLegacyTokenVerifier } from "../../pkg/jwt/legacy-token.ts"
 import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
@@ -174,6 +175,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const keys = opened.verifyingKeys ?? [opened.signingKey]
     const issuers = config.issuers ?? [DEFAULT_ISSUER]
     const [issuer = DEFAULT_ISSUER] = issuers
+    const knownIssuers = new KnownIssuers()
     const objects = new Objects(storage)
     const { anonymous } = config
     const authenticator = createAuthenticator({
@@ -186,12 +188,12 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
         createBootstrapTokens({ objects, now: () => clock.now() }),
         createLegacyTokens({
-          verifier: createLegacyTokenVerifier({ keys, apiAudiences: issuers }),
+          verifier: createLegacyTokenVerifier({ keys, apiAudiences: issuers, known: knownIssuers }),
           objects,
           used: keepLastUsed({ client: () => ownClient, clock, log }),
         }),
         createServiceAccountTokens({
-          verifier: createTokenVerifier({ keys, issuers, clock }),
+          verifier: createTokenVerifier({ keys, issuers, known: knownIssuers, clock }),
           objects,
           now: () => clock.now(),
         }),

@@ -1,6 +1,7 @@
 /** Decides which tokens this cluster signed, and reads their claims. Source: pkg/serviceaccount/jwt.go. */
 import { ClaimFault } from "./claims.ts"
-import { isSignedBy, type JsonObject, parseCompact } from "./jws.ts"
+import { KnownIssuers } from "./known-issuers.ts"
+import { isSignedBy, type Json, type JsonObject, parseCompact } from "./jws.ts"
 import type { VerifyingKey } from "./signing-key.ts"
 
 /**
@@ -35,6 +36,8 @@ const REMEMBERED = 4096
 export interface AuthenticOptions<T> {
   readonly keys: readonly VerifyingKey[]
   readonly issuers: readonly string[]
+  /** Shared with the other verifiers that are asked about the same tokens. */
+  readonly known?: KnownIssuers | undefined
   /**
    * Reads the payload of a token with a good signature. Throws ClaimFault when a claim is missing or has a wrong type.
    */
@@ -45,17 +48,19 @@ export interface AuthenticOptions<T> {
 export function authentic<T>({
   keys,
   issuers,
+  known: knownIssuers = new KnownIssuers(),
   claimsOf,
 }: AuthenticOptions<T>): (token: string) => { readonly ok: true; readonly claims: T } | Refused {
   const remembered = new Map<string, { readonly ok: true; readonly claims: T }>()
   return (token) => {
     const known = remembered.get(token)
     if (known !== undefined) return known
+    const issuer = knownIssuers.of(token)
+    if (issuer !== undefined && !issuers.includes(issuer)) return unknownIssuer(issuer)
     const parsed = parseCompact(token)
     if (parsed === undefined) return refuse("malformed", "not a JSON web token")
     const { iss } = parsed.payload
-    if (typeof iss !== "string" || !issuers.includes(iss))
-      return refuse("unknown issuer", `token issuer ${JSON.stringify(iss ?? "")} is invalid`)
+    if (typeof iss !== "string" || !issuers.includes(iss)) return unknownIssuer(iss ?? "")
     const signed = isSignedBy(parsed, keys)
     if (signed === "no such key") return refuse("unknown key", "invalid signature, no keys found")
     if (signed === "no") return refuse("bad signature", "go-jose/go-jose: error in cryptographic primitive")
@@ -63,6 +68,7 @@ export function authentic<T>({
       const verdict = { ok: true, claims: claimsOf(parsed.payload) } as const
       if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
       remembered.set(token, verdict)
+      knownIssuers.add(token, iss)
       return verdict
     } catch (err) {
       if (err instanceof ClaimFault) return refuse("bad claims", err.message)
@@ -70,6 +76,9 @@ export function authentic<T>({
     }
   }
 }
+
+const unknownIssuer = (issuer: Json): Refused =>
+  refuse("unknown issuer", `token issuer ${JSON.stringify(issuer)} is invalid`)
 
 /** Returns those of a token's audiences that the caller asks for. A token without audiences is for the API server. */
 export function commonAudiences(

@@ -7,6 +7,8 @@ import { createLocalJWKSet, jwtVerify } from "jose"
 import type { Clock } from "../clock/clock.ts"
 import { seededRandom } from "../clock/random.ts"
 import { jwks, openIdConfiguration } from "./discovery.ts"
+import { KnownIssuers } from "./known-issuers.ts"
+import { createLegacyTokenVerifier, signLegacyToken } from "./legacy-token.ts"
 import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER, type TokenRequest } from "./service-account.ts"
 import { loadOrCreateSigningKey, newSigningKey, seededSigningKey, signingKey } from "./signing-key.ts"
 
@@ -113,6 +115,30 @@ describe("a service account token", () => {
     expect(verifier.verify(token).ok).toBe(true)
     now += 2 * 3600_000
     expect(verifier.verify(token)).toMatchObject({ reason: "expired" })
+  })
+
+  test("gets the same verdicts of verifiers that know each other's issuers, however often they are asked", () => {
+    // given verifiers that know each other's issuers, and two that do not
+    const known = new KnownIssuers()
+    const clock = at(NOW)
+    const [bound, alone] = [{ known }, {}].map((shared) => createTokenVerifier({ keys: [key], clock, ...shared }))
+    const legacy = { keys: [key], apiAudiences: [DEFAULT_ISSUER] }
+    const [legacyBound, legacyAlone] = [{ known }, {}].map((shared) =>
+      createLegacyTokenVerifier({ ...legacy, ...shared }),
+    )
+    const forged = issue({}, newSigningKey()).token
+    const inSecret = signLegacyToken(key, { ...request, secretName: "s" })
+    for (const token of [issue().token, inSecret, forged, "no token"])
+      for (let i = 0; i < 3; i++) {
+        expect(legacyBound!.verify(token)).toEqual(legacyAlone!.verify(token))
+        expect(bound!.verify(token)).toEqual(alone!.verify(token))
+      }
+    // and only what the cluster has signed is kept
+    expect([inSecret, forged, "no token"].map((token) => known.of(token))).toEqual([
+      "kubernetes/serviceaccount",
+      undefined,
+      undefined,
+    ])
   })
 
   test("signed with an RSA key is verified too, beside other keys", () => {

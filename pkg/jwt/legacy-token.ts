@@ -5,6 +5,7 @@
 import { authentic, commonAudiences, type Refused } from "./authentic.ts"
 import { audiences, ClaimFault, type ObjectRef, text, usernameOf } from "./claims.ts"
 import { type JsonObject, signCompact } from "./jws.ts"
+import type { KnownIssuers } from "./known-issuers.ts"
 import type { SigningKey, VerifyingKey } from "./signing-key.ts"
 
 export const LEGACY_ISSUER = "kubernetes/serviceaccount"
@@ -59,11 +60,14 @@ export interface LegacyTokenVerifier {
 export function createLegacyTokenVerifier({
   keys,
   apiAudiences,
+  known,
 }: {
   keys: readonly VerifyingKey[]
   apiAudiences: readonly string[]
+  /** Shared with the verifier of the other service account tokens. */
+  known?: KnownIssuers
 }): LegacyTokenVerifier {
-  const read = authentic({ keys, issuers: [LEGACY_ISSUER], claimsOf })
+  const read = authentic({ keys, issuers: [LEGACY_ISSUER], known, claimsOf })
   return {
     verify(token, asked = apiAudiences) {
       const verdict = read(token)

@@ -10,6 +10,7 @@ import type { Random } from "../clock/random.ts"
 import { authentic, commonAudiences, refuse, type Refused } from "./authentic.ts"
 import { claimsOf, type ObjectRef, outOfTime, type ServiceAccountClaims, usernameOf } from "./claims.ts"
 import { signCompact, type JsonObject } from "./jws.ts"
+import type { KnownIssuers } from "./known-issuers.ts"
 import type { SigningKey, VerifyingKey } from "./signing-key.ts"
 
 export const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -152,6 +153,8 @@ export interface TokenVerifierOptions {
   readonly issuers?: readonly string[]
   /** The audiences of the API server; also those of tokens without any. */
   readonly apiAudiences?: readonly string[]
+  /** Shared with the verifier of legacy tokens. */
+  readonly known?: KnownIssuers
   readonly clock: Clock
 }
 
@@ -161,9 +164,9 @@ export interface TokenVerifier {
 }
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { keys, issuers = [DEFAULT_ISSUER], clock } = options
+  const { keys, issuers = [DEFAULT_ISSUER], known, clock } = options
   const apiAudiences = options.apiAudiences ?? issuers
-  const read = authentic({ keys, issuers, claimsOf })
+  const read = authentic({ keys, issuers, known, claimsOf })
   return {
     verify(token, audiences = apiAudiences) {
       const verdict = read(token)
