@@ -101,6 +101,24 @@ describe("an informer", () => {
     informers.stop()
   })
 
+  test("is pending until its first list is complete, or it is forgotten", async () => {
+    const { lists, informers, follow } = stage()
+    expect(informers.pending()).toEqual([])
+    lists.push({ version: 5, items: [] })
+    follow()
+    expect(informers.pending()).toEqual(["configmaps"])
+    // when its list has come
+    await informers.whenSynced()
+    expect(informers.pending()).toEqual([])
+    // and when a new one, whose list fails, is forgotten
+    informers.forget(ConfigMap)
+    follow()
+    expect(informers.pending()).toEqual(["configmaps"])
+    informers.forget(ConfigMap)
+    expect(informers.pending()).toEqual([])
+    informers.stop()
+  })
+
   test("lists again when its revision was compacted, and reports only differences", async () => {
     const { lists, watches, informers, follow, seen, turn } = stage()
     lists.push({ version: 5, items: [object("same", 1), object("gone", 2), object("changed", 3)] })

@@ -40,11 +40,14 @@ export interface RetryingInformers extends Informers {
 
 export function createInformers(options: InformersOptions): RetryingInformers {
   const informers = new Map<Resource, RunningInformer<KubeObject>>()
+  /** Those that had not synced when they were last looked at. Each probe of /readyz looks at all that are left. */
+  const unsynced = new Set<RunningInformer<KubeObject>>()
   return {
     of<T extends KubeObject>(resource: Resource<T>): Informer<T> {
       let informer = informers.get(resource)
       if (informer === undefined) {
         informers.set(resource, (informer = new RunningInformer<KubeObject>(resource, options)))
+        unsynced.add(informer)
         informer.start()
       }
       return informer as unknown as Informer<T>
@@ -52,18 +55,24 @@ export function createInformers(options: InformersOptions): RetryingInformers {
     forget(resource) {
       const informer = informers.get(resource)
       informers.delete(resource)
-      informer?.stop()
+      if (informer === undefined) return
+      unsynced.delete(informer)
+      informer.stop()
     },
     async whenSynced() {
       await Promise.all([...informers.values()].map((informer) => informer.whenSynced()))
     },
-    pending: () => [...informers.values()].filter(({ synced }) => !synced).map(({ resource }) => resource.plural),
+    pending() {
+      for (const informer of unsynced) if (informer.synced) unsynced.delete(informer)
+      return Array.from(unsynced, ({ resource }) => resource.plural)
+    },
     retryNow() {
       for (const informer of informers.values()) informer.retryNow()
     },
     stop() {
       for (const informer of informers.values()) informer.stop()
       informers.clear()
+      unsynced.clear()
     },
   }
 }

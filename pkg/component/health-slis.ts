@@ -1,4 +1,4 @@
-import { Registry } from "../metrics/registry.ts"
+import { Registry, type Value } from "../metrics/registry.ts"
 
 /** The metrics of `/metrics/slis`: the results of the health checks, recorded at each request to a health endpoint. */
 export interface HealthSlis {
@@ -32,11 +32,31 @@ export function createHealthSlis(startedAt: number): HealthSlis {
     "[ALPHA] Start time of the process since unix epoch in seconds.",
     () => startedAt / 1000,
   )
+  // A request to a health endpoint counts dozens of checks, so their series are found without joining labels.
+  const known = new Map<string, Map<string, CheckSeries>>()
+  function seriesOf(endpoint: string, name: string): CheckSeries {
+    let ofEndpoint = known.get(endpoint)
+    if (ofEndpoint === undefined) known.set(endpoint, (ofEndpoint = new Map<string, CheckSeries>()))
+    let series = ofEndpoint.get(name)
+    if (series === undefined) ofEndpoint.set(name, (series = { last: last.with(name, endpoint) }))
+    return series
+  }
   return {
     registry,
     observe(endpoint, name, isWell) {
-      last.with(name, endpoint).set(isWell ? 1 : 0)
-      total.with(name, isWell ? "success" : "error", endpoint).inc()
+      const series = seriesOf(endpoint, name)
+      series.last.set(isWell ? 1 : 0)
+      const count = isWell
+        ? (series.success ??= total.with(name, "success", endpoint))
+        : (series.error ??= total.with(name, "error", endpoint))
+      count.inc()
     },
   }
+}
+
+/** The series of one check at one endpoint. The counters exist once there is something to count. */
+interface CheckSeries {
+  readonly last: Value
+  success?: Value
+  error?: Value
 }

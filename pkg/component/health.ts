@@ -24,28 +24,19 @@ export interface HealthReport {
 }
 
 /** Returns the answer of a health endpoint. Source: apiserver pkg/server/healthz/healthz.go. */
-export function reportAll(
-  endpoint: string,
-  checks: readonly HealthCheck[],
-  { excluded, verbose, mayKnow, observe }: HealthQuery,
-): HealthReport {
-  const lines: string[] = []
+export function reportAll(endpoint: string, checks: readonly HealthCheck[], query: HealthQuery): HealthReport {
+  const { excluded, verbose, observe } = query
   let failed = false
-  for (const check of checks) {
-    const { name } = check
-    if (excluded.includes(name)) {
-      lines.push(`[+]${name} excluded: ok`)
-      continue
-    }
-    const found = check.problem()
-    observe?.(name, found === undefined)
-    if (found !== undefined) failed = true
-    lines.push(
-      found === undefined
-        ? `[+]${name} ok${noteOf(check, mayKnow)}`
-        : `[-]${name} failed: ${mayKnow(check) ? found : "reason withheld"}`,
-    )
-  }
+  const problems = checks.map((check) => {
+    if (excluded.includes(check.name)) return undefined
+    const problem = check.problem()
+    observe?.(check.name, problem === undefined)
+    if (problem !== undefined) failed = true
+    return problem
+  })
+  // Probes ask often, and read only whether all is well.
+  if (!failed && !verbose) return { status: 200, text: "ok" }
+  const lines = checks.map((check, i) => lineOf(check, problems[i], query))
   const unknown = excluded.filter((name) => !checks.some((check) => check.name === name))
   if (unknown.length > 0)
     lines.push(
@@ -53,7 +44,14 @@ export function reportAll(
         `${unknown.map((name) => JSON.stringify(name)).join(",")}`,
     )
   if (failed) return { status: 500, text: `${lines.join("\n")}\n${endpoint} check failed\n` }
-  return { status: 200, text: verbose ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok" }
+  return { status: 200, text: `${lines.join("\n")}\n${endpoint} check passed\n` }
+}
+
+function lineOf(check: HealthCheck, problem: string | undefined, { excluded, mayKnow }: HealthQuery): string {
+  const { name } = check
+  if (excluded.includes(name)) return `[+]${name} excluded: ok`
+  if (problem === undefined) return `[+]${name} ok${noteOf(check, mayKnow)}`
+  return `[-]${name} failed: ${mayKnow(check) ? problem : "reason withheld"}`
 }
 
 function noteOf(check: HealthCheck, mayKnow: HealthQuery["mayKnow"]): string {

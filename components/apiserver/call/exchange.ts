@@ -138,28 +138,28 @@ export class Exchange {
     res.end()
   }
 
-  sendJson(code: number, value: unknown): void {
+  sendJson(code: number, value: unknown, more?: OutgoingHttpHeaders): void {
     this.send(
       code,
       "application/json",
       this.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n",
+      more,
     )
   }
 
   sendText(code: number, text: string, more?: OutgoingHttpHeaders): void {
-    if (!this.res.headersSent) this.res.setHeader("X-Content-Type-Options", "nosniff")
-    this.send(code, "text/plain; charset=utf-8", text, more)
+    this.send(code, "text/plain; charset=utf-8", text, { "X-Content-Type-Options": "nosniff", ...more })
   }
 
   /** Sends a Status, as JSON or already encoded. */
   sendStatus(status: Status, encoded?: { readonly contentType: string; readonly bytes: Uint8Array | string }): void {
     const { res } = this
-    if (status.details?.retryAfterSeconds !== undefined && !res.headersSent)
-      res.setHeader("Retry-After", String(status.details.retryAfterSeconds))
+    const seconds = status.details?.retryAfterSeconds
+    const more = seconds === undefined ? undefined : { "Retry-After": String(seconds) }
     // The rest of the body may never come, so the connection is closed.
     if (status.code === 504 && !isHttp2(res) && !res.headersSent) res.setHeader("Connection", "close")
-    if (encoded === undefined) this.sendJson(status.code ?? 500, status)
-    else this.send(status.code ?? 500, encoded.contentType, encoded.bytes)
+    if (encoded === undefined) this.sendJson(status.code ?? 500, status, more)
+    else this.send(status.code ?? 500, encoded.contentType, encoded.bytes, more)
   }
 
   /**

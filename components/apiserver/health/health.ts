@@ -16,6 +16,10 @@ interface Check extends HealthCheck {
 
 const WELL = () => undefined
 
+/** Returns the endpoint of `/livez`, `/livez/ping` and the like. */
+const endpointOf = (path: string): HealthEndpoint | undefined =>
+  ENDPOINTS.find((one) => path.startsWith(one, 1) && (path.length === one.length + 1 || path[one.length + 1] === "/"))
+
 /**
  * The named checks behind the health endpoints. Differs from upstream: a user who may read a check by itself sees its
  * reason in the list of all checks too. For other users the reason is withheld, as upstream.
@@ -26,6 +30,8 @@ export class Health {
     { name: "ping", problem: WELL, endpoints: ENDPOINTS },
     { name: "log", problem: WELL, endpoints: ENDPOINTS },
   ]
+  /** The checks of each endpoint, as far as it was asked for; forgotten when checks are added or removed. */
+  #byEndpoint: Partial<Record<HealthEndpoint, readonly Check[]>> = {}
   readonly #shutdown: Check = {
     name: "shutdown",
     problem: () => (this.shuttingDown ? "process is shutting down" : undefined),
@@ -46,15 +52,13 @@ export class Health {
    */
   add(name: string, problem: () => string | undefined, endpoints: readonly HealthEndpoint[] = ENDPOINTS): () => void {
     const check: Check = { name, problem, endpoints }
-    this.#checks = [...this.#checks, check]
-    return () => {
-      this.#checks = this.#checks.filter((other) => other !== check)
-    }
+    this.#set([...this.#checks, check])
+    return () => this.#set(this.#checks.filter((other) => other !== check))
   }
 
   /** Adds a check of /readyz that always passes, and what it has to say to those who read all checks. */
   addNote(name: string, note: () => string | undefined): void {
-    this.#checks = [...this.#checks, { name, problem: WELL, note, endpoints: ["readyz"] }]
+    this.#set([...this.#checks, { name, problem: WELL, note, endpoints: ["readyz"] }])
   }
 
   /** Runs a check; undefined when there is no such check. */
@@ -72,7 +76,14 @@ export class Health {
   }
 
   #checksOf(endpoint: HealthEndpoint): readonly Check[] {
-    return [...this.#checks, this.#shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
+    return (this.#byEndpoint[endpoint] ??= [...this.#checks, this.#shutdown].filter(({ endpoints }) =>
+      endpoints.includes(endpoint),
+    ))
+  }
+
+  #set(checks: readonly Check[]): void {
+    this.#checks = checks
+    this.#byEndpoint = {}
   }
 
   /**
@@ -80,7 +91,7 @@ export class Health {
    * may read a path.
    */
   serve(exchange: Exchange, path: string, query: Query, mayAsk: (path: string) => boolean): boolean {
-    const endpoint = ENDPOINTS.find((one) => path === `/${one}` || path.startsWith(`/${one}/`))
+    const endpoint = endpointOf(path)
     if (endpoint === undefined) return false
     const checks = this.#checksOf(endpoint)
     const one = path.slice(endpoint.length + 2)

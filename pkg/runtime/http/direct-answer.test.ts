@@ -27,7 +27,12 @@ async function received(end: string): Promise<string> {
     if (text.endsWith(end)) return text
   }
 }
-const HEADERS = { "Audit-Id": "1", "Content-Type": "text/plain" }
+const HEADERS = {
+  "Audit-Id": "1",
+  "Content-Type": "text/plain",
+  "X-Content-Type-Options": "nosniff",
+  "Retry-After": "1",
+}
 
 test.each([200, 201, 404])("the head of a response with %d is the one that node:http writes", async (code) => {
   await open((req, res) => {

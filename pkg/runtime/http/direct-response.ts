@@ -17,7 +17,9 @@ const PLAIN_HEADERS: ReadonlySet<string> = new Set([
   "Cache-Control",
   "Content-Encoding",
   "Content-Type",
+  "Retry-After",
   "Vary",
+  "X-Content-Type-Options",
   "X-Kubernetes-PF-FlowSchema-UID",
   "X-Kubernetes-PF-PriorityLevel-UID",
 ])
