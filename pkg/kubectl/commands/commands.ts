@@ -20,6 +20,15 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import("./describe.ts").then((file) => file.describeCommand),
     { suggestFor: ["inspect"] },
   ),
+  entry("create", "Create a resource from a file or from the input", () =>
+    import("./create/create.ts").then((file) => file.createCommand),
+  ),
+  entry(
+    "delete",
+    "Delete resources by files, the input, names, or a selector",
+    () => import("./delete/delete.ts").then((file) => file.deleteCommand),
+    { suggestFor: ["rm", "remove"] },
+  ),
   entry("version", "Print the versions of client and server", () =>
     import("./version.ts").then((file) => file.versionCommand),
   ),

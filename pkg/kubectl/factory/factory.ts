@@ -4,7 +4,10 @@ import { LoadingRules } from "../config/loading-rules.ts"
 import type { RestConfig } from "../config/rest-config.ts"
 import type { GlobalValues } from "../command/global-flags.ts"
 import type { Environment } from "../environment/environment.ts"
+import type { FieldValidation } from "../command/shared-flags.ts"
 import { build, type BuilderOptions } from "../resource/builder.ts"
+import type { ContentValidator } from "../resource/stream-visitor.ts"
+import type { OpenApi } from "../rest/openapi.ts"
 import type { Result } from "../resource/result.ts"
 import { staticCredentials, type Credentials } from "../rest/credentials.ts"
 import { DiscoveryCache, discoveryFolder } from "../rest/discovery-cache.ts"
@@ -26,6 +29,7 @@ export class Factory {
   #client: Promise<RestClient> | undefined
   #discovery: Promise<Discovery> | undefined
   #mapper: Promise<RestMapper> | undefined
+  #openApi: Promise<OpenApi> | undefined
 
   constructor(parts: {
     readonly environment: Environment
@@ -87,6 +91,19 @@ export class Factory {
         this.log.error("memcache.go:265", message),
       )
     }))
+  }
+
+  /** The OpenAPI documents of the server, version 3. */
+  openApi(): Promise<OpenApi> {
+    return (this.#openApi ??= Promise.all([this.client(), import("../rest/openapi.ts")]).then(
+      ([client, file]) => new file.OpenApi(client),
+    ))
+  }
+
+  /** The check of objects of files, for `--validate`. */
+  async validator(validation: FieldValidation): Promise<ContentValidator | undefined> {
+    const { validatorOf } = await import("../resource/validator.ts")
+    return validatorOf(validation, () => this.openApi())
   }
 
   #cacheDir(): string {

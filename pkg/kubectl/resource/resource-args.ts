@@ -59,3 +59,8 @@ export const missingResource = (local: boolean): Error =>
     : new MissingResource(
         "You must provide one or more resources by argument or filename.\nExample resource specifications include:\n   '-f rsrc.yaml'\n   '--filename=rsrc.json'\n   '<resource> <name>'\n   '<resource>'",
       )
+
+/** @throws Error when neither -f nor -k is given. Source: cli-runtime FilenameOptions.RequireFilenameOrKustomize */
+export function requireFiles({ filenames, kustomize }: FilenameOptions): void {
+  if ((filenames ?? []).length === 0 && (kustomize ?? "") === "") throw new Error("must specify one of -f and -k")
+}

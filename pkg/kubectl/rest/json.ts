@@ -79,3 +79,10 @@ export function parseGroupVersion(groupVersion: string): { readonly group: strin
 
 export const groupVersionText = (group: string, version: string): string =>
   group === "" ? version : `${group}/${version}`
+
+/** Returns an object that is to be created: without a version of the server. */
+export function withoutVersion(object: Unstructured): Unstructured {
+  if ((object.metadata?.resourceVersion ?? "") === "") return object
+  const { resourceVersion: _, ...metadata } = object.metadata!
+  return { ...object, metadata }
+}

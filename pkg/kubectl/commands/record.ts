@@ -1,0 +1,28 @@
+import { boolFlag } from "../command/flag.ts"
+import type { Invocation } from "../command/command.ts"
+import type { Unstructured } from "../rest/json.ts"
+
+/** `--record`, which writes the command into an annotation. Source: cli-runtime pkg/genericclioptions/record_flags.go. */
+export const recordFlag = () => ({
+  record: boolFlag(false, "If true, write this command into an annotation of the resource.", {
+    deprecated: "--record will be removed in the future",
+  }),
+})
+
+const CHANGE_CAUSE = "kubernetes.io/change-cause"
+
+/** Returns the command line as the annotation has it: words, arguments, then flags with their values. */
+function changeCause({ path, args, flags, changed }: Invocation): string {
+  const set = Object.entries(flags)
+    .filter(([name]) => changed(name))
+    .flatMap(([name, value]) => [value].flat().map((one) => `--${name}=${String(one)}`))
+  return [path, ...args, ...set].join(" ")
+}
+
+/** Returns the object with the command in its annotation, if the command line asks for that. */
+export function recorded(object: Unstructured, invocation: Invocation<ReturnType<typeof recordFlag>>): Unstructured {
+  if (!invocation.flags.record) return object
+  const cause = changeCause(invocation as unknown as Invocation)
+  const annotations = { ...object.metadata?.annotations, [CHANGE_CAUSE]: cause }
+  return { ...object, metadata: { ...object.metadata, annotations } }
+}

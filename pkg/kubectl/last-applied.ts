@@ -1,0 +1,23 @@
+import { goJson, type Unstructured } from "./rest/json.ts"
+
+/** The annotation in which `kubectl apply` keeps what was applied last. */
+export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+/** Returns what was applied last, as JSON; undefined when nothing was. Source: kubectl pkg/util/apply.go. */
+export const lastApplied = ({ metadata }: Unstructured): string | undefined => metadata?.annotations?.[LAST_APPLIED]
+
+/** Returns the object as it is kept in the annotation: without the annotation, with a line end. */
+export function configurationText(object: Unstructured): string {
+  const { [LAST_APPLIED]: _, ...annotations } = object.metadata?.annotations ?? {}
+  return `${goJson({ ...object, metadata: { ...object.metadata, annotations } })}\n`
+}
+
+/** Returns the object with itself in the annotation. */
+export function annotated(object: Unstructured): Unstructured {
+  const annotations = { ...object.metadata?.annotations, [LAST_APPLIED]: configurationText(object) }
+  return { ...object, metadata: { ...object.metadata, annotations } }
+}
+
+/** Returns the object with the annotation if it is wanted, or if the object has one, which must not become old. */
+export const keptAnnotated = (object: Unstructured, wanted: boolean): Unstructured =>
+  wanted || (lastApplied(object) ?? "") !== "" ? annotated(object) : object

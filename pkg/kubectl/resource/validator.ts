@@ -1,0 +1,63 @@
+import { Aggregate } from "../errors/aggregate.ts"
+import type { FieldValidation } from "../command/shared-flags.ts"
+import { GroupVersionNotFound, patchOperation, type OpenApi, type OpenApiDocument } from "../rest/openapi.ts"
+import { parseGroupVersion, parseJson, type Unstructured } from "../rest/json.ts"
+import type { GroupVersionKind } from "../rest/rest-mapper.ts"
+import type { ContentValidator } from "./stream-visitor.ts"
+
+const NAMESPACE: GroupVersionKind = { group: "", version: "v1", kind: "Namespace" }
+
+/**
+ * Returns the check of objects of files before they are sent. The server finds unknown fields where it can, which the
+ * check asks its OpenAPI documents about, as upstream does; a server that cannot is told nothing, and this program has
+ * no schemas of its own to check by. Undefined when nothing is to be checked. Source: kubectl pkg/validation/schema.go,
+ * cli-runtime pkg/resource/query_param_verifier_v3.go.
+ */
+export const validatorOf = (
+  validation: FieldValidation,
+  openApi: () => Promise<OpenApi>,
+): ContentValidator | undefined =>
+  validation === "Ignore"
+    ? undefined
+    : async (json) => {
+        const kind = kindOf(parseJson(json) as Unstructured)
+        await supportsValidation(kind, await openApi())
+      }
+
+/** @throws Aggregate in upstream's words when the object does not say what it is */
+function kindOf(object: Unstructured): GroupVersionKind {
+  const { apiVersion, kind } = object as Readonly<Record<string, unknown>>
+  const errors = [
+    ...(apiVersion === undefined || apiVersion === null
+      ? [new Error("apiVersion not set")]
+      : typeof apiVersion === "string"
+        ? []
+        : [new Error("apiVersion isn't string type")]),
+    ...(kind === undefined || kind === null
+      ? [new Error("kind not set")]
+      : typeof kind === "string"
+        ? []
+        : [new Error("kind isn't string type")]),
+  ]
+  if (errors.length > 0) throw new Aggregate(errors)
+  return { ...parseGroupVersion(apiVersion as string), kind: kind as string }
+}
+
+/** Whether the server itself validates objects of a kind: those of a custom one as it does Namespaces. */
+async function supportsValidation(kind: GroupVersionKind, openApi: OpenApi): Promise<boolean> {
+  if (kind.group === "" && kind.version === "v1" && kind.kind === "List") return false
+  try {
+    return hasParameter(await openApi.document(kind), kind)
+  } catch (err) {
+    if (!(err instanceof GroupVersionNotFound)) throw err
+  }
+  try {
+    return hasParameter(await openApi.document(NAMESPACE), NAMESPACE)
+  } catch (err) {
+    if (!(err instanceof GroupVersionNotFound)) throw err
+    return false
+  }
+}
+
+const hasParameter = (document: OpenApiDocument, kind: GroupVersionKind): boolean =>
+  patchOperation(document, kind)?.parameters?.some(({ name }) => name === "fieldValidation") === true
