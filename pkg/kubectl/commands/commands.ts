@@ -29,6 +29,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import("./delete/delete.ts").then((file) => file.deleteCommand),
     { suggestFor: ["rm", "remove"] },
   ),
+  entry("events", "List events", () => import("./events/events.ts").then((file) => file.eventsCommand)),
+  entry("top", "Display resource (CPU/memory) usage", () => import("./top/top.ts").then((file) => file.topCommand), {
+    suggestFor: ["stats"],
+  }),
   entry("version", "Print the versions of client and server", () =>
     import("./version.ts").then((file) => file.versionCommand),
   ),
