@@ -59,7 +59,10 @@ function commandsText(command: Command, { groups }: HelpContext, isRoot: boolean
   const pad = largest(command.commands.map(({ name }) => name.length).concat(SHORTEST_COLUMN))
   const lines = (title: string, entries: readonly CommandEntry[]) =>
     [title, ...entries.filter(isAvailable).map(({ name, short }) => `  ${name.padEnd(pad)}   ${short}`)].join("\n")
-  const listed = command.commands.filter(({ name }) => name !== "options")
+  // Commands are sorted by name, but under a heading they are in its order.
+  const listed = command.commands
+    .filter(({ name }) => name !== "options")
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
   if (!isRoot) return lines("Available Commands:", listed)
   const grouped = new Set(groups.flatMap(({ commands }) => commands))
   const sections = groups.map(({ title, commands }) =>

@@ -9,8 +9,8 @@ const entry = (
   more: Pick<CommandEntry, "aliases" | "suggestFor" | "hidden" | "deprecated"> = {},
 ): CommandEntry => ({ name, short, load, ...more })
 
-/** Every command, in the order in which similar names are suggested. */
-export const COMMANDS: readonly CommandEntry[] = [
+/** Every command. Where a command stands in help and in suggestions is below. */
+const ALL: readonly CommandEntry[] = [
   entry("get", "Display one or many resources", () => import("./get/get.ts").then((file) => file.getCommand), {
     suggestFor: ["list", "ls"],
   }),
@@ -33,6 +33,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry("top", "Display resource (CPU/memory) usage", () => import("./top/top.ts").then((file) => file.topCommand), {
     suggestFor: ["stats"],
   }),
+  entry("config", "Modify kubeconfig files", () => import("./config/config.ts").then((file) => file.configCommand)),
   entry("version", "Print the versions of client and server", () =>
     import("./version.ts").then((file) => file.versionCommand),
   ),
@@ -64,3 +65,11 @@ export const GROUPS: readonly CommandGroup[] = [
   { title: "Settings Commands:", commands: ["label", "annotate", "completion"] },
   { title: "Subcommands provided by plugins:", commands: [] },
 ]
+
+/** The commands that are under no heading, in the order in which they are suggested. */
+const OTHERS = ["alpha", "config", "plugin", "version", "api-versions", "api-resources", "options", "kuberc"]
+
+const ORDER = [...GROUPS.flatMap(({ commands }) => commands), ...OTHERS]
+
+/** Every command, in the order in which similar names are suggested. */
+export const COMMANDS: readonly CommandEntry[] = ALL.toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name))

@@ -96,11 +96,12 @@ export function parseKubeconfig(text: string): Kubeconfig {
   const { kind = "Config", apiVersion = "v1" } = value
   if (kind !== "Config" || apiVersion !== "v1")
     throw new Error(
-      `no kind ${goQuoted(String(kind))} is registered for version ${goQuoted(String(apiVersion))} in scheme "pkg/runtime/scheme.go:110"`,
+      `no kind ${goQuoted(String(kind))} is registered for version ${goQuoted(String(apiVersion))} in scheme "pkg/runtime/scheme.go:111"`,
     )
   for (const [name, cluster] of named(value["clusters"], "clusters", "cluster"))
     config.clusters.set(name, cluster as Cluster)
-  for (const [name, user] of named(value["users"], "users", "user")) config.users.set(name, user as AuthInfo)
+  for (const [name, user] of named(value["users"], "users", "user"))
+    config.users.set(name, withDefaults(user as AuthInfo))
   for (const [name, context] of named(value["contexts"], "contexts", "context"))
     config.contexts.set(name, context as Context)
   config.currentContext = String(value["current-context"] ?? "")
@@ -108,6 +109,14 @@ export function parseKubeconfig(text: string): Kubeconfig {
   config.extensions = (value["extensions"] ?? []) as readonly NamedExtension[]
   return config
 }
+
+const BETA = "client.authentication.k8s.io/v1beta1"
+
+/** Programs of v1beta1 may ask the user. Source: client-go tools/clientcmd/api/v1/defaults.go. */
+const withDefaults = (user: AuthInfo): AuthInfo =>
+  user.exec?.apiVersion === BETA && (user.exec.interactiveMode ?? "") === ""
+    ? { ...user, exec: { ...user.exec, interactiveMode: "IfAvailable" } }
+    : user
 
 /** The entries of a list by name; of two with one name the first counts. */
 function named(list: unknown, field: string, key: string): Map<string, object> {

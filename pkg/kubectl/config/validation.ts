@@ -80,8 +80,7 @@ const INTERACTIVE_MODES = ["Never", "IfAvailable", "Always"]
 function execProblems(name: string, { exec, "auth-provider": provider }: AuthInfo): readonly string[] {
   if (exec === undefined) return []
   const plugin = "to use exec authentication plugin"
-  // The default of v1beta1, which v1 has not. Source: client-go tools/clientcmd/api/v1/defaults.go.
-  const mode = exec.interactiveMode ?? (exec.apiVersion === "client.authentication.k8s.io/v1beta1" ? "IfAvailable" : "")
+  const mode = exec.interactiveMode ?? ""
   return [
     ...(provider === undefined
       ? []
