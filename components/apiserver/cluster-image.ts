@@ -11,6 +11,8 @@ export interface ClusterImage {
   readonly cluster: string
   /** In no order. */
   readonly objects: readonly SnapshotObject[]
+  /** To be called when the objects have been read. */
+  end(): void
 }
 
 const TRANSIENT: ReadonlySet<string> = new Set(
@@ -29,6 +31,7 @@ export function clusterImage(storage: Storage): ClusterImage {
     revision: image.revision,
     cluster: storage.get(CLUSTER_KEY)?.object.metadata.uid ?? "",
     objects: image.objects.map((stored) => new ImageObject(stored, image)),
+    end: () => image.end(),
   }
 }
 

@@ -45,11 +45,12 @@ export function clusterSnapshots(
       metrics: apiServer.metrics,
       failed: (reason) => tools.spawn("event of a snapshot", () => warn(reason)),
       contents() {
-        const { revision, cluster, objects } = apiServer.image()
+        const { revision, cluster, objects, end } = apiServer.image()
         return {
           info: { revision, time: clock.now(), version, node, cluster },
           files: readServerFiles(join(dataDir, "server")),
           objects: inOrder(objects, clock),
+          end,
         }
       },
     },

@@ -54,9 +54,14 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
   let saving: Promise<void> | undefined
 
   async function* pack(compression: SnapshotIndex["compression"]): AsyncGenerator<Uint8Array> {
-    for await (const part of packSnapshot(config.contents(), compression)) {
-      stopping.signal.throwIfAborted()
-      yield part
+    const contents = config.contents()
+    try {
+      for await (const part of packSnapshot(contents, compression)) {
+        stopping.signal.throwIfAborted()
+        yield part
+      }
+    } finally {
+      contents.end?.()
     }
   }
 

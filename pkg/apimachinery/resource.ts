@@ -102,7 +102,7 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly defaultPolicyWarning?: string
   /** Seconds after which a stored object expires, unless the server is configured otherwise; 3600 for Events. */
   readonly ttlSeconds?: number
-  /** Whether only the newest revision of objects is stored (Lease, Event). */
+  /** Whether only the newest revision of objects is stored (Lease). */
   readonly highChurn?: boolean
   /**
    * Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core

@@ -14,6 +14,8 @@ export interface SnapshotContents {
   readonly files: readonly SnapshotFile[]
   /** The objects in the order of their revisions. */
   readonly objects: Iterable<SnapshotObject> | AsyncIterable<SnapshotObject>
+  /** Called when the snapshot has been made, or has failed. */
+  end?(): void
 }
 
 const compress = promisify(zstdCompress)

@@ -19,7 +19,7 @@ import { FatalError } from "../failure/fatal-error.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import { checkWrite } from "./check-write.ts"
 import { RecentEvents } from "./recent-events.ts"
-import { LiveObjects } from "./live-objects.ts"
+import type { LiveObjects } from "./live-objects.ts"
 import type { Page } from "./page.ts"
 import { StoredObject } from "./stored-object.ts"
 import { type StorageListener, Subscribers } from "./subscribers.ts"
@@ -57,7 +57,7 @@ interface Waiting {
 export abstract class LogStorage implements Storage {
   protected readonly clock: Clock
   protected readonly frozen: boolean
-  protected readonly live: LiveObjects
+  protected abstract readonly live: LiveObjects
   protected readonly recent = new RecentEvents()
   /**
    * How many turns of the event loop a commit may wait while each turn brings another write: if one commit costs as
@@ -70,7 +70,7 @@ export abstract class LogStorage implements Storage {
   #compacted = 0
   #next = 1
   #batch: Waiting[] = []
-  #pending = new Map<string, StoredObject | undefined>()
+  #pending = new Map<string, Stored | undefined>()
   readonly #subscribers = new Subscribers()
   #closed = false
   readonly #onProblem: LogStorageOptions["onProblem"]
@@ -83,7 +83,6 @@ export abstract class LogStorage implements Storage {
   constructor({ clock, frozen = false, onProblem, onListenerError }: LogStorageOptions) {
     this.clock = clock
     this.frozen = frozen
-    this.live = new LiveObjects(frozen)
     this.#onProblem = onProblem
     this.#onListenerError = onListenerError
   }
@@ -144,7 +143,7 @@ export abstract class LogStorage implements Storage {
   }
 
   image(): StoreImage {
-    return { revision: this.#revision, objects: this.live.all(), valueOf: ({ json }) => json }
+    return { revision: this.#revision, objects: this.live.values(), valueOf: ({ json }) => json, end() {} }
   }
 
   compact(revision: number): void {
@@ -213,8 +212,6 @@ export abstract class LogStorage implements Storage {
     const { key, object, time, author, highChurn = false, checkSize } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
     checkWrite(write, current)
-    // This write may delete the row of the old revision, so its JSON must stay in memory.
-    if (current !== undefined) this.live.hold(current)
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)
     checkSize?.(this.makesJson ? stored.json : undefined)
@@ -227,7 +224,7 @@ export abstract class LogStorage implements Storage {
 
   /** Stages several writes together: when one is refused, none is staged. */
   #stageAll(writes: readonly Write[]): StagedWrite[] {
-    const before = new Map<string, StoredObject | undefined | "absent">()
+    const before = new Map<string, Stored | undefined | "absent">()
     const first = this.#next
     try {
       return writes.map((write) => {
@@ -247,7 +244,7 @@ export abstract class LogStorage implements Storage {
 
   #storedFrom(
     { key, object, time, seldomRead = false }: Write,
-    current: StoredObject | undefined,
+    current: Stored | undefined,
     revision: number,
   ): StoredObject {
     const next: KubeObject = object ?? current!.object

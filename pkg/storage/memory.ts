@@ -1,6 +1,7 @@
 import { LogStorage, type LogStorageOptions } from "./log-storage.ts"
-import { PackedObjects } from "./packed-objects.ts"
-import type { StorageEvent } from "./storage.ts"
+import { PackedObject, type Packing } from "./packed-object.ts"
+import { SortedKeys } from "./sorted-keys.ts"
+import type { StorageEvent, Stored } from "./storage.ts"
 import { StoredObject, type Identity, type ParseObject } from "./stored-object.ts"
 
 /** The objects that a store begins with. */
@@ -11,20 +12,20 @@ export interface Beginning {
 }
 
 export interface MemoryStorageOptions extends LogStorageOptions {
-  /**
-   * The number of seldom-read objects that are compressed at once; until then they are JSON, from when the log is
-   * compacted past them. By default they stay objects.
-   */
-  readonly packed?: number
+  /** Whether seldom-read objects are compressed once the log is compacted past them. */
+  readonly packs?: boolean
 }
 
 /** The store of test clusters, which ends with the process. `recent` contains its whole log. */
 export class MemoryStorage extends LogStorage {
-  readonly #packed: PackedObjects | undefined
+  protected readonly live = new SortedKeys<Stored>()
+  readonly #packs: boolean
+  /** With the first object that was packed as the dictionary. */
+  #packing: Packing | undefined
 
-  constructor({ packed, ...options }: MemoryStorageOptions, beginning?: Beginning) {
+  constructor({ packs = false, ...options }: MemoryStorageOptions, beginning?: Beginning) {
     super(options)
-    this.#packed = packed === undefined ? undefined : new PackedObjects(packed)
+    this.#packs = packs
     if (beginning === undefined) return
     const { objects, revision, parse } = beginning
     const stored = objects.map((object) => new StoredObject(object, { json: object.value, parse }, this.frozen))
@@ -50,16 +51,13 @@ export class MemoryStorage extends LogStorage {
   }
   protected dropUpTo(revision: number): void {
     const dropped = this.recent.dropUpTo(revision)
-    if (this.#packed !== undefined) this.#pack(dropped, this.#packed)
+    if (this.#packs) for (const { key, stored } of dropped) this.#pack(key, stored)
   }
   protected closeMedium(): void {}
 
-  #pack(events: readonly StorageEvent[], packed: PackedObjects): void {
-    const objects = events.flatMap(({ key, stored }) => {
-      const live = this.live.here(key)
-      return live !== undefined && live === stored && live.seldomRead && !live.isHeld ? [live] : []
-    })
-    packed.add(objects)
-    this.live.shelve(objects, packed)
+  #pack(key: string, stored: Stored): void {
+    if (this.live.get(key) !== stored || !(stored instanceof StoredObject) || !stored.seldomRead) return
+    this.#packing ??= { dictionary: stored.json, parse: undefined, frozen: this.frozen }
+    this.live.set(new PackedObject(stored, this.#packing))
   }
 }

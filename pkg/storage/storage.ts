@@ -11,8 +11,9 @@ import type { Page } from "./page.ts"
  *  4. When a commit fails, none of its writes has happened; their promises reject and the next write sees the state
  *     before.
  *
- * All live objects are in memory too, so reads never touch the disk, except for kinds that are seldom read. Stored
- * objects are deeply frozen in tests and never changed.
+ * All live objects are in memory too, so reads never touch the disk, except for kinds that are seldom read. The content
+ * of those is read when it is used; that fails with StorageError compacted if they have been superseded meanwhile, and
+ * that history has been compacted. Stored objects are deeply frozen in tests and never changed.
  */
 export interface Storage {
   /** The newest committed revision. */
@@ -58,7 +59,9 @@ export interface Storage {
    * keep when its objects were written.
    */
   readonly forgetsTimes?: boolean
-  /** Returns all live objects, in no order. Later writes do not change the returned value. */
+  /**
+   * Returns all live objects, in no order. Later writes do not change the returned value, until its `end` is called.
+   */
   image(): StoreImage
   /**
    * Why the last commit failed; undefined after one that succeeded. While commits fail, the store makes a trial write
@@ -95,6 +98,8 @@ export interface StoreImage {
    * the image.
    */
   valueOf(stored: Stored): Uint8Array
+  /** To be called when no value is needed any more: until then a store on disk deletes no superseded states. */
+  end(): void
 }
 
 export interface Write {
@@ -107,17 +112,14 @@ export interface Write {
   readonly time: number
   /** The name of the user who writes it, for the history. */
   readonly author: string
-  /** Whether only the newest revision is kept (Lease, Event). */
+  /** Whether only the newest revision is kept (Lease); not for what is `seldomRead`. */
   readonly highChurn?: boolean
   /**
    * Throws when the object is too large; then nothing is written. `json` is the object's JSON if the store makes it
    * anyway.
    */
   readonly checkSize?: ((json: Uint8Array | undefined) => void) | undefined
-  /**
-   * Whether objects of the kind may be many and are seldom read (Event): some time after the write, a store on disk
-   * keeps them only there.
-   */
+  /** Whether objects of the kind may be many and are seldom read (Event): a store on disk keeps them only there. */
   readonly seldomRead?: boolean
   /** How many seconds the object is kept (Event); for ever by default. */
   readonly ttlSeconds?: number | undefined

@@ -14,16 +14,6 @@ const decoder = new TextDecoder()
 export type ParseObject = (key: string, json: string) => KubeObject
 const parsePlain: ParseObject = (_key, json) => JSON.parse(json) as KubeObject
 
-/** A place where the JSON of a revision can be read again. */
-export interface Elsewhere {
-  read(revision: number): Uint8Array
-  /** Whether the JSON is kept in memory after the first read, for instance because it had to be decrypted. */
-  readonly isReadOnce?: boolean
-  readonly parse: ParseObject | undefined
-  /** Called when nobody will ask for a revision any more; for one that need not keep everything. */
-  forget?(revision: number): void
-}
-
 /** The data of an object besides its content. */
 export interface Identity {
   readonly key: string
@@ -38,13 +28,10 @@ type Content =
   | { readonly object: KubeObject }
   /** Makes the value at its first use. */
   | { readonly make: () => KubeObject }
-  | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
-  | { readonly elsewhere: Elsewhere }
+  /** The JSON, or a function that is called for it at its first use, for instance to decrypt it. */
+  | { readonly json: Uint8Array | (() => Uint8Array); readonly parse?: ParseObject | undefined }
 
-/**
- * An object as it was written. It has its value, its JSON, or both; the other one is made at first use, and kept. JSON
- * that is elsewhere is read at each use, unless `isReadOnce` is set.
- */
+/** An object as it was written. It has its value, its JSON, or both; the other one is made at first use, and kept. */
 export class StoredObject implements Stored, Identity {
   readonly key: string
   readonly revision: number
@@ -55,8 +42,7 @@ export class StoredObject implements Stored, Identity {
   #object: KubeObject | undefined
   #json: Uint8Array | undefined
   #make: (() => KubeObject) | undefined
-  #elsewhere: Elsewhere | undefined
-  #held = false
+  #open: (() => Uint8Array) | undefined
   #parse: ParseObject = parsePlain
 
   constructor({ key, revision, created, time, seldomRead }: Identity, content: Content, frozen: boolean) {
@@ -68,11 +54,9 @@ export class StoredObject implements Stored, Identity {
     this.#frozen = frozen
     if ("object" in content) this.#object = frozen ? deepFreeze(content.object) : content.object
     else if ("make" in content) this.#make = content.make
-    else if ("elsewhere" in content) {
-      this.#elsewhere = content.elsewhere
-      this.#parse = content.elsewhere.parse ?? parsePlain
-    } else {
-      this.#json = content.json
+    else {
+      if (content.json instanceof Uint8Array) this.#json = content.json
+      else this.#open = content.json
       this.#parse = content.parse ?? parsePlain
     }
   }
@@ -80,40 +64,18 @@ export class StoredObject implements Stored, Identity {
   get object(): KubeObject {
     if (this.#object !== undefined) return this.#object
     const made = this.#make?.() ?? this.#parsed(this.json)
-    const object = this.#frozen ? deepFreeze(made) : made
-    if (this.#elsewhere === undefined) this.#object = object
     this.#make = undefined
-    return object
+    return (this.#object = this.#frozen ? deepFreeze(made) : made)
   }
 
   get json(): Uint8Array {
-    if (this.#elsewhere !== undefined) {
-      const json = this.#elsewhere.read(this.revision)
-      if (this.#elsewhere.isReadOnce === true) [this.#json, this.#elsewhere] = [json, undefined]
-      return json
-    }
+    if (this.#open !== undefined) [this.#json, this.#open] = [this.#open(), undefined]
     // Not a Buffer: Bun needs a quarter more memory for one, and half a microsecond.
     return (this.#json ??= encoder.encode(objectJson(this.object)))
   }
 
   get bytes(): number | undefined {
     return this.#json?.length
-  }
-
-  /** Whether a staged write supersedes this revision. */
-  get isHeld(): boolean {
-    return this.#held
-  }
-
-  /**
-   * Keeps the content from now on, because a staged write supersedes it, and its commit may delete the content
-   * elsewhere. Staged writes wait a few turns for their commit.
-   */
-  hold(): void {
-    this.#held = true
-    if (this.#elsewhere === undefined) return
-    this.#json = this.#elsewhere.read(this.revision)
-    this.#elsewhere = undefined
   }
 
   #parsed(json: Uint8Array): KubeObject {

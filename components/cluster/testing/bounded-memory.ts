@@ -9,8 +9,6 @@ const KEPT_REVISIONS = 250
  * are packed before their first.
  */
 const COLLECTED_REVISIONS = 1500
-/** Objects that are compressed at a time; until then they are JSON, of which these take 5 MB. */
-export const PACKED_AT_ONCE = 4096
 
 /**
  * Limits the memory of a very large cluster to about what its objects need. History is limited by its length, since its

@@ -7,7 +7,7 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { StorageEvent } from "../../../pkg/storage/storage.ts"
-import { boundMemory, PACKED_AT_ONCE } from "./bounded-memory.ts"
+import { boundMemory } from "./bounded-memory.ts"
 import { TestClusterError } from "./caller.ts"
 import { Driver } from "./time/driver.ts"
 import { instant, milliseconds } from "./time/duration.ts"
@@ -137,7 +137,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   const random = seededRandom(seed)
   const frozen = frozenFrom(options.frozen)
   const storage: MemoryStorage = new MemoryStorage(
-    { clock, frozen: frozen === "all", ...(history === "none" ? { packed: PACKED_AT_ONCE } : {}) },
+    { clock, frozen: frozen === "all", packs: history === "none" },
     snapshot?.beginning,
   )
   const endRevisions = watchRevisions(storage)

@@ -72,6 +72,7 @@ const TAKEN_BY = "k3ts-testing"
 
 /** Takes a snapshot of what an API server has stored; `time` is the cluster's. */
 export async function takeSnapshot(apiServer: Pick<ApiServer, "image">, time: number): Promise<Uint8Array> {
+  // A store in memory keeps nothing for the image, which so needs no end.
   const { objects, revision, cluster } = apiServer.image()
   const [{ packSnapshot }, { inOrder }, { version }] = await Promise.all([
     import("../../../pkg/snapshot/pack.ts"),

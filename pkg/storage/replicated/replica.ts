@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock/clock.ts"
-import { LiveObjects } from "../live-objects.ts"
 import { lastIndex, RecentEvents } from "../recent-events.ts"
+import { SortedKeys } from "../sorted-keys.ts"
 import { StorageError, type StorageEvent } from "../storage.ts"
 import type { StoredObject } from "../stored-object.ts"
 import type { Flights } from "./flights.ts"
@@ -14,7 +14,6 @@ export interface ReplicaOptions {
   readonly flights: Flights
   /** The largest size of the JSON of the events in memory, in bytes. */
   readonly historyBytes: number
-  readonly frozen: boolean
 }
 
 /** The number of events that are kept in memory for watches that resume. */
@@ -30,7 +29,7 @@ interface Waiting {
  * order of their revisions.
  */
 export class Replica {
-  readonly live: LiveObjects
+  readonly live = new SortedKeys<StoredObject>()
   readonly #recent = new RecentEvents()
   readonly #options: ReplicaOptions
   #revision = 0
@@ -43,7 +42,6 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options
-    this.live = new LiveObjects(options.frozen)
   }
 
   get revision(): number {
@@ -79,7 +77,7 @@ export class Replica {
   jump(entries: readonly SharedEntry[], revision: number): readonly StorageEvent[] {
     const present = new Set(entries.map(({ key }) => key))
     const changed = entries.filter((entry) => this.live.get(entry.key)?.revision !== entry.revision)
-    const gone = this.live.all().filter(({ key }) => !present.has(key))
+    const gone = this.live.values().filter(({ key }) => !present.has(key))
     const events = this.advance(
       [
         ...changed.toSorted((a, b) => a.revision - b.revision),

@@ -65,10 +65,10 @@ export class ReplicatedStorage implements Storage {
   }
 
   private constructor(options: ReplicatedStorageOptions) {
-    const { log, clock, onProblem, onListenerError, frozen = false, historyBytes = DEFAULT_HISTORY_BYTES } = options
+    const { log, clock, onProblem, onListenerError, historyBytes = DEFAULT_HISTORY_BYTES } = options
     const flights = new Flights()
     const objects = new SharedObjects(options)
-    const replica = new Replica({ clock, objects, flights, historyBytes, frozen })
+    const replica = new Replica({ clock, objects, flights, historyBytes })
     const freshness = new Freshness(log, replica, clock)
     this.#log = log
     this.#clock = clock
@@ -150,7 +150,7 @@ export class ReplicatedStorage implements Storage {
   }
   image(): StoreImage {
     const { revision, live } = this.#replica
-    return { revision, objects: live.all(), valueOf: (stored) => this.#objects.imageOf(stored) }
+    return { revision, objects: live.values(), valueOf: (stored) => this.#objects.imageOf(stored), end() {} }
   }
 
   /** Drops older events from memory, and makes the log delete the states that were superseded by then. */

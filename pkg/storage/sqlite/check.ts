@@ -7,7 +7,18 @@ import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
 import { acknowledgedPath, acknowledgedRevision } from "./opening/acknowledged.ts"
 import { storageErrorFrom } from "./errors.ts"
-import { COLUMNS, DELETE, FORMAT, formatOf, isLinked, readMeta, rowSum, UPDATE, type Row, named } from "./format.ts"
+import {
+  COLUMNS,
+  DELETE,
+  FORMAT,
+  formatOf,
+  isLinked,
+  keepsPrevious,
+  readMeta,
+  rowSum,
+  type Row,
+  named,
+} from "./format.ts"
 import { loadState } from "./opening/load.ts"
 import { StorageError } from "../storage.ts"
 import { isSealed, opened, type Place, type ValueTransformer } from "../value-transformer.ts"
@@ -100,7 +111,7 @@ function contents(
     // Compaction deletes rows up to `compacted`, so only the chain after that revision is complete.
     if (rev > compacted && (linked === undefined || linked <= compacted ? before > compacted : before !== linked))
       say(`revision ${before} is missing`)
-    if (type === UPDATE && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)
+    if (keepsPrevious(type) && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)
       say(`revision ${prev} of ${key} is missing`)
     if (isLinked(type)) linked = rev
     if (type === DELETE) live.delete(key)

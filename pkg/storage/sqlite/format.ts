@@ -12,8 +12,8 @@
  *
  *  - `sum`, a checksum of the whole row;
  *  - `before`, the revision of the previous row of the chain. If it is not the one that was read before, a row is
- *    missing. The chain contains all rows except the creates and updates of high-churn objects (Lease, Event), which
- *    are deleted when they are superseded;
+ *    missing. The chain contains all rows except the creates and updates of high-churn objects (Lease), which are
+ *    deleted when they are superseded;
  *  - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions. The objects that
  *    a start reads must agree with the newest row.
  */
@@ -41,11 +41,11 @@ export const SCHEMA = `
 
 /** The column `type` is an index of this list; for creates and updates the flags below are added. */
 export const TYPES = ["create", "update", "delete"] as const
-export const UPDATE = TYPES.indexOf("update")
+const UPDATE = TYPES.indexOf("update")
 export const DELETE = TYPES.indexOf("delete")
 /** Flag of a row that is deleted when it is superseded. */
 export const TRANSIENT = 4
-/** Flag of a row that is seldom read, so it is not kept in memory. */
+/** Flag of a row that is seldom read, so it is kept on disk only. */
 export const SELDOM_READ = 8
 
 export const COLUMNS = "rev, key, type, created, prev, before, objects, revisions, value, time, author, sum"
@@ -89,6 +89,8 @@ export function named(row: Row) {
 
 /** Returns whether the row is part of the chain of `before`. */
 export const isLinked = (code: number): boolean => (code & TRANSIENT) === 0
+/** Returns whether the row is an update whose previous row is kept until it is compacted. */
+export const keepsPrevious = (code: number): boolean => (code & ~SELDOM_READ) === UPDATE
 
 export function rowSum(row: RowContent | Row): number {
   const [rev, key, type, created, prev, before, objects, revisions, value, time, author] = row

@@ -56,6 +56,7 @@ export const rowBytes = (value: number, key: string, author: string): number =>
 export class SqliteHistory {
   readonly #options: HistoryOptions
   #timer: Timer | undefined
+  #stopped = false
   #cleaned: number
   #upTo: number
   /** The revision of the list of live rows. */
@@ -67,6 +68,8 @@ export class SqliteHistory {
   #bytes: number
   /** Whether history has exceeded its limit and has not been cut enough yet. */
   #cutting = false
+  /** The number of readers for whom superseded rows are kept. */
+  #readers = 0
 
   constructor(options: HistoryOptions) {
     this.#options = options
@@ -92,11 +95,23 @@ export class SqliteHistory {
     this.#later()
   }
 
+  /** Keeps all rows until the returned function is called. */
+  keep(): () => void {
+    let isKept = true
+    this.#readers++
+    return () => {
+      if (isKept && --this.#readers === 0) this.#later()
+      isKept = false
+    }
+  }
+
   stop(): void {
+    this.#stopped = true
     this.#timer?.cancel()
   }
 
   #later(): void {
+    if (this.#stopped) return
     this.#timer ??= this.#options.clock.setTimeout(
       () => {
         this.#timer = undefined
@@ -114,6 +129,7 @@ export class SqliteHistory {
 
   /** Does one step of work; returns whether there may be more. */
   #step(): boolean {
+    if (this.#readers > 0) return false
     if (this.#cleaned < this.#upTo) this.#drop()
     else if (this.#cutting) this.#cut()
     else return this.#giveBack()

@@ -1,8 +1,6 @@
 import type { Clock, Timer } from "../../clock/clock.ts"
-import type { LiveObjects } from "../live-objects.ts"
 import type { RecentEvents } from "../recent-events.ts"
 import type { StorageEvent } from "../storage.ts"
-import type { Elsewhere } from "../stored-object.ts"
 
 /**
  * The number of events that are kept in memory for watches that resume from a recent revision. Older events are read
@@ -17,30 +15,24 @@ const MOST_BYTES = 16 * 1024 * 1024
 /** Events are dropped from memory after this time, and at the latest after twice this time, in milliseconds. */
 const LONGEST_MS = 30_000
 
-export interface RecentLimitsOptions {
-  readonly clock: Clock
-  readonly recent: RecentEvents
-  readonly live: LiveObjects
-  /** Reads the JSON of seldom-read objects again when no event in memory has it. */
-  readonly elsewhere: Elsewhere
-}
-
 /** Drops events from memory when they are too many, too large or too old; the file still has them. */
 export class RecentLimits {
-  readonly #options: RecentLimitsOptions
+  readonly #clock: Clock
+  readonly #recent: RecentEvents
   /** The size of the JSON of the events in memory, in bytes. */
   #bytes = 0
   #timer: Timer | undefined
 
-  constructor(options: RecentLimitsOptions) {
-    this.#options = options
+  constructor(clock: Clock, recent: RecentEvents) {
+    this.#clock = clock
+    this.#recent = recent
   }
 
   /** Called when the events of a commit were added to `recent`. */
   added(writes: readonly { readonly event: StorageEvent }[]): void {
     for (const { event } of writes) this.#bytes += event.stored.json.length
     // Trims only when a limit is exceeded by half, so that the cost for each write is small.
-    if (this.#options.recent.all.length > 1.5 * MOST || this.#bytes > 1.5 * MOST_BYTES) this.#trim()
+    if (this.#recent.all.length > 1.5 * MOST || this.#bytes > 1.5 * MOST_BYTES) this.#trim()
     this.#trimLater()
   }
 
@@ -50,27 +42,22 @@ export class RecentLimits {
 
   /** Keeps the events after revision `after`, newest first, up to the limits of their number and size. */
   #trim(after = 0): void {
-    const { recent, live, elsewhere } = this.#options
+    const recent = this.#recent
     let [bytes, kept] = [0, 0]
     for (const { stored, revision } of recent.all.toReversed()) {
       if (kept === MOST || bytes + stored.json.length > MOST_BYTES || revision <= after) break
       bytes += stored.json.length
       kept++
     }
-    const dropped = recent.keepNewest(kept)
-    const seldomRead = dropped.flatMap(({ key, stored }) => {
-      const now = live.get(key)
-      return now === stored && now.seldomRead ? [now] : []
-    })
-    live.shelve(seldomRead, elsewhere)
+    recent.keepNewest(kept)
     this.#bytes = bytes
   }
 
   /** Drops events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
   #trimLater(): void {
-    const { clock, recent } = this.#options
+    const recent = this.#recent
     const newest = recent.all.at(-1)?.revision ?? 0
-    this.#timer ??= clock.setTimeout(
+    this.#timer ??= this.#clock.setTimeout(
       () => {
         this.#timer = undefined
         this.#trim(newest)

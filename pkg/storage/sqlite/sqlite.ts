@@ -1,7 +1,7 @@
 /**
  * The store on disk. The live objects are read once, at open (load.ts). Afterwards the file is only written, except
- * that history older than `recent` is read from it. format.ts describes the file and how damage is detected;
- * acknowledged.ts describes how a loss of acknowledged writes is detected.
+ * that Events (live-objects.ts) and history older than `recent` are read from it. format.ts describes the file and how
+ * damage is detected; acknowledged.ts describes how a loss of acknowledged writes is detected.
  */
 import { savingAtRest } from "../../cache/at-rest.ts"
 import { FatalError } from "../../failure/fatal-error.ts"
@@ -15,11 +15,11 @@ import {
   damaged,
   DELETE,
   isLinked,
+  keepsPrevious,
   rowSum,
   SELDOM_READ,
   TRANSIENT,
   TYPES,
-  UPDATE,
   type Row,
   COLUMN,
   named,
@@ -28,12 +28,13 @@ import { lastIndex } from "../recent-events.ts"
 import { rowBytes, SqliteHistory } from "./history.ts"
 import { forgetHolder } from "./opening/holder.ts"
 import { LiveList } from "./live.ts"
+import { SqliteLiveObjects } from "./live-objects.ts"
 import { checkChain } from "./opening/load.ts"
 import { openStore, type OpenOptions } from "./opening/open.ts"
-import type { StorageError, StorageEvent, StoreImage } from "../storage.ts"
+import { StorageError, type StorageEvent, type StoreImage } from "../storage.ts"
 import { RecentLimits } from "./recent-limits.ts"
 import { reencryptRows, type Reencryption } from "./reencrypt.ts"
-import { type Elsewhere, type ParseObject, StoredObject } from "../stored-object.ts"
+import { type ParseObject, StoredObject } from "../stored-object.ts"
 import { SqliteValues } from "./values.ts"
 import { isSealed, type ValueTransformer } from "../value-transformer.ts"
 
@@ -59,15 +60,16 @@ export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
 export class SqliteStorage extends LogStorage {
   protected override readonly turnsToGather = TURNS_TO_GATHER
   protected override readonly makesJson = true
+  protected readonly live: SqliteLiveObjects
   readonly #file: string
-  readonly #elsewhere: Elsewhere
+  readonly #parse: ParseObject | undefined
   readonly #db: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
   readonly #insert: SqliteStatement
   readonly #drop: SqliteStatement
   readonly #row: SqliteStatement<Row>
-  readonly #live: LiveList
+  readonly #liveRows: LiveList
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
   readonly #values: SqliteValues
@@ -90,9 +92,8 @@ export class SqliteStorage extends LogStorage {
   constructor(options: SqliteStorageOptions) {
     super(options)
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
-    this.#elsewhere = { read: (revision) => this.#jsonOf(revision), parse: options.parse }
-    const { clock, recent, live } = this
-    this.#recentLimits = new RecentLimits({ clock, recent, live, elsewhere: this.#elsewhere })
+    this.#parse = options.parse
+    this.#recentLimits = new RecentLimits(this.clock, this.recent)
     const { db, state } = openStore(options)
     this.#file = file
     this.#db = db
@@ -107,13 +108,15 @@ export class SqliteStorage extends LogStorage {
       this.#linked = state.linked
       this.#objects = state.objects
       this.#revisions = state.revisions
-      this.#live = new LiveList(db, state)
+      this.#liveRows = new LiveList(db, state)
+      const json = (key: string, revision: number) => this.#jsonOf(key, revision)
+      this.live = new SqliteLiveObjects(db, { json, parse: options.parse, frozen: this.frozen })
       this.#someUnopened = state.rows.some((row) => !this.#values.isPlain(row[COLUMN.value]))
       const objects = state.rows.map((row) => this.#stored(row))
-      const seldomRead = objects.filter((stored) => stored.seldomRead)
-      const others = objects.filter((stored) => !stored.seldomRead)
-      this.restore(others, state.revision, state.compacted)
-      this.live.shelve(seldomRead, this.#elsewhere)
+      db.exec("BEGIN")
+      for (const stored of objects) if (stored.seldomRead) this.live.add(stored)
+      db.exec("COMMIT")
+      this.restore(objects, state.revision, state.compacted)
       this.#acknowledged = new AcknowledgedFile(file, state.revision)
       this.#history = new SqliteHistory({
         db,
@@ -160,7 +163,7 @@ export class SqliteStorage extends LogStorage {
       const [row] = this.#row.rows(revision)
       return row && checkRow(row, this.#file)[COLUMN.value]
     }
-    return { ...super.image(), valueOf: this.#values.writer(onDisk) }
+    return { ...super.image(), valueOf: this.#values.writer(onDisk), end: this.#history.keep() }
   }
 
   /** Sets the transformer that encrypts and decrypts from now on; undefined: values are written as JSON. */
@@ -173,9 +176,7 @@ export class SqliteStorage extends LogStorage {
    * some values would now be written differently. Values that could not be decrypted are tried again at their next use.
    */
   openSealed(): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
-    // Listing all live keys sorts them, which a start without encryption should not have to do.
-    const unopened = this.#someUnopened ? this.live.startingWith("").filter((stored) => !stored.seldomRead) : []
-    return this.#values.openAll(unopened)
+    return this.#values.openAll(this.#someUnopened ? this.live.inMemory.values() : [])
   }
 
   /** Yields the encrypted values on disk, in steps of a few. */
@@ -212,7 +213,7 @@ export class SqliteStorage extends LogStorage {
     let folded: (() => void) | undefined
     try {
       this.#begin.run()
-      const fold = this.#live.isLong ? this.#live.fold(this.revision) : undefined
+      const fold = this.#liveRows.isLong ? this.#liveRows.fold(this.revision) : undefined
       for (const { event, highChurn, value } of writes) {
         const { revision, key, type, stored, previous, time, author } = event
         const prev = previous?.revision ?? 0
@@ -226,10 +227,11 @@ export class SqliteStorage extends LogStorage {
         const row = [revision, key, code, created, prev, linked, objects, revisions, value, time, author] as const
         if (highChurn && prev !== 0) {
           this.#drop.run(prev)
-          this.#live.dropped(prev)
+          this.#liveRows.dropped(prev)
         } else if (previous !== undefined) historyBytes += rowBytes(previous.json.length, key, author)
         if (gone) historyBytes += rowBytes(stored.json.length, key, author)
         this.#insert.run(...row, rowSum(row))
+        this.live.index(event)
         if (isLinked(code)) linked = revision
       }
       this.#commit.run()
@@ -254,7 +256,7 @@ export class SqliteStorage extends LogStorage {
     folded?.()
     this.#acknowledged.note(writes.at(-1)!.event.revision)
     ;[this.#linked, this.#objects, this.#revisions] = [linked, objects, revisions]
-    for (const { event } of writes) this.#live.add(event)
+    for (const { event } of writes) this.#liveRows.add(event)
     if (historyBytes > 0) this.#history.grew(historyBytes)
   }
 
@@ -318,7 +320,7 @@ export class SqliteStorage extends LogStorage {
 
   #fold(): number {
     this.#begin.run()
-    const done = this.#live.fold(this.revision)
+    const done = this.#liveRows.fold(this.revision)
     this.#commit.run()
     done()
     return this.revision
@@ -335,15 +337,12 @@ export class SqliteStorage extends LogStorage {
 
   #stored(row: Row): StoredObject {
     const { rev: revision, key, type: code, created, value, time } = named(row)
-    const current = this.live.get(key)
+    const current = this.live.inMemory.get(key)
     if (current?.revision === revision) return current
     const seldomRead = (code & SELDOM_READ) !== 0
-    const { parse } = this.#elsewhere
     // Decrypted at its first use: a value that cannot be decrypted must not prevent the others from being served.
-    const content = this.#values.isPlain(value)
-      ? { json: value, parse }
-      : { elsewhere: { read: () => this.#values.open(value, { key, revision }), isReadOnce: true, parse } }
-    return new StoredObject({ key, revision, created, time, seldomRead }, content, this.frozen)
+    const json = this.#values.isPlain(value) ? value : () => this.#values.open(value, { key, revision })
+    return new StoredObject({ key, revision, created, time, seldomRead }, { json, parse: this.#parse }, this.frozen)
   }
 
   /** Turns rows into events. If the previous state was not kept (high churn), the new state is used in its place. */
@@ -354,7 +353,7 @@ export class SqliteStorage extends LogStorage {
       const stored = this.#readable(row)
       const [before] = type === "create" || prev === 0 ? [] : this.#row.rows(prev)
       if (before !== undefined) checkRow(before, this.#file)
-      else if (code === UPDATE && prev !== 0 && revision > this.compactedRevision)
+      else if (keepsPrevious(code) && prev !== 0 && revision > this.compactedRevision)
         throw damaged(this.#file, `revision ${prev} is missing`)
       const previous = type === "create" ? undefined : before === undefined ? stored : this.#readable(before)
       return { type, revision, key, stored, previous, time, author }
@@ -368,13 +367,16 @@ export class SqliteStorage extends LogStorage {
     return stored
   }
 
-  /** Reads the JSON of a live revision that is not in memory. */
-  #jsonOf(revision: number): Uint8Array {
+  /**
+   * Reads a revision that is live, or was when it was listed: its row stays until the history after it is compacted.
+   * @throws StorageError compacted
+   */
+  #jsonOf(key: string, revision: number): Uint8Array {
     return this.#read(() => {
       const [row] = this.#row.rows(revision)
-      if (row === undefined) throw damaged(this.#file, `revision ${revision} is missing`)
-      const { key, value } = named(checkRow(row, this.#file))
-      return this.#values.open(value, { key, revision })
+      if (row !== undefined) return this.#values.open(checkRow(row, this.#file)[COLUMN.value], { key, revision })
+      if (this.live.get(key)?.revision === revision) throw damaged(this.#file, `revision ${revision} is missing`)
+      throw new StorageError("compacted", `Cannot read revision ${revision} of ${key}: it has been compacted`)
     })
   }
 

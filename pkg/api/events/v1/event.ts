@@ -45,7 +45,6 @@ export const Event = defineResource(
     scope: "Namespaced",
     doc: "Something that happened to an object, kept for an hour unless the server is told otherwise.",
     ttlSeconds: 3600,
-    highChurn: true,
     allowCreateOnUpdate: true,
     defaultGarbageCollectionPolicy: "Unsupported",
     nameColumn: false,

@@ -47,7 +47,6 @@ export const Event = defineResource(
     upstreamChecks: { createMetadata: false, metadataUpdate: 0 },
     doc: "Something that happened to an object, kept for an hour unless the server is told otherwise.",
     ttlSeconds: 3600,
-    highChurn: true,
     allowCreateOnUpdate: true,
     defaultGarbageCollectionPolicy: "Unsupported",
     nameColumn: false,
