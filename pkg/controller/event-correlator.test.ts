@@ -1,6 +1,4 @@
-import { fullGC, heapStats } from "bun:jsc"
 import { expect, test } from "bun:test"
-import { saveMemoryAtRest } from "../cache/at-rest.ts"
 import { EventCorrelator } from "./event-correlator.ts"
 
 test("the events of an object are remembered while thousands of other objects get events", () => {
@@ -24,6 +22,18 @@ test("the events of an object are remembered while thousands of other objects ge
   expect(correlate("one")?.correlated.suffix).toBeUndefined()
 })
 
+test("the object that was reported last is forgotten last, however early it was reported first", () => {
+  const events = new EventCorrelator()
+  const correlate = (uid: string) => events.correlate(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.correlated
+  for (const uid of ["cron", "job"]) correlate(uid).suffix = uid
+  for (let i = 0; i < 4000; i++) correlate(`other-${i}`)
+  // when one of the first is reported again
+  correlate("cron")
+  for (let i = 0; i < 1000; i++) correlate(`more-${i}`)
+  // then
+  expect([correlate("cron").suffix, correlate("job").suffix]).toEqual(["cron", undefined])
+})
+
 test("the name of an Event that is written late is remembered, although many others are recorded meanwhile", () => {
   // given events about many objects, none of which is written yet
   const events = new EventCorrelator()
@@ -36,77 +46,22 @@ test("the name of an Event that is written late is remembered, although many oth
   expect(all.map((_, i) => correlate(`pod-${i}`).suffix)).toEqual(all.map((_, i) => `${i}`))
 })
 
-test("events are correlated in the same way after a rest in which nothing was written", () => {
-  // given an object with an event that was written, one that was not, and more than are written each for itself
+test("events that differ only in their message are combined from the tenth on, for as long as they follow each other", () => {
+  // given an object with an event that was written, and more of another sort than are written each for itself
   const events = new EventCorrelator()
-  const correlate = (message: string, reason = "Pulled", path?: string) =>
-    events.correlate("pod", "Normal", reason, path, message, 0)!.correlated
-  correlate("pulled", "Pulled", "spec.containers{web}").suffix = "1"
-  for (let i = 0; i < 12; i++) correlate(`probe ${i}`, "Unhealthy").suffix = `${i}`
-  for (const later of ["one", "two"]) events.correlate(later, "Normal", "Pulled", undefined, "pulled", 0)
-  // when
-  events.rest()
-  // then
-  expect(correlate("pulled", "Pulled", "spec.containers{web}").suffix).toBe("1")
-  expect(correlate("pulled", "Pulled").suffix).toBeUndefined()
-  expect(correlate("probe 20", "Unhealthy")).toMatchObject({
-    message: "(combined from similar events): probe 9",
-    suffix: "11",
-  })
-})
-
-test("events about objects that recur are known after many rests, and the oldest of others are forgotten", () => {
-  // given objects with events before and after a rest
-  const events = new EventCorrelator()
-  const correlate = (uid: string) =>
-    events.correlate(uid, "Normal", "SuccessfulCreate", undefined, "Created job", 0)!.correlated
-  const recurring = Array.from({ length: 40 }, (_, i) => `cron-${i}`)
-  for (const uid of recurring) correlate(uid).suffix = uid
-  events.rest()
-  for (const uid of recurring) correlate(uid)
-  // when there are more rests, between which there are events about many others
-  for (let i = 0; i < 5000; i++) {
-    correlate(`job-${i}`).suffix = `${i}`
-    if (i % 10 === 0) events.rest()
-  }
-  // then those with the last events are known
-  expect(correlate("job-4000").suffix).toBe("4000")
-  expect(correlate("job-1").suffix).toBeUndefined()
-})
-
-test("the events about thousands of objects are a few hundred pieces of memory", () => {
-  // given
-  const events = new EventCorrelator()
-  fullGC()
-  const before = heapStats().objectCount
-  // when
-  for (let i = 0; i < 4000; i++) {
-    for (const reason of ["Pulled", "Created", "Started"])
-      events.correlate(`uid-${i}`, "Normal", reason, undefined, `${reason} image`, i)!.correlated.suffix = `${i}`
-    events.rest()
-  }
-  fullGC()
-  // then
-  expect(heapStats().objectCount - before).toBeLessThan(1000)
-  expect(events.correlate("uid-7", "Normal", "Created", undefined, "Created image", 5000)?.correlated).toMatchObject({
-    suffix: "7",
-  })
-})
-
-test("the events about the latest objects are one piece of memory when the process comes to rest", () => {
-  // given
-  const events = new EventCorrelator()
-  const uids = Array.from({ length: 100 }, (_, i) => `uid-${i}`)
-  for (const uid of uids)
-    events.correlate(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.correlated.suffix = uid
-  events.rest()
-  fullGC()
-  const before = heapStats().objectTypeCounts["string"]!
-  // when
-  saveMemoryAtRest()
-  fullGC()
-  // then
-  expect(before - heapStats().objectTypeCounts["string"]!).toBeGreaterThan(150)
-  for (const uid of uids)
-    expect(events.correlate(uid, "Normal", "Pulled", undefined, "Pulled image", 1)?.correlated.suffix).toBe(uid)
+  const correlate = (message: string, now = 0, reason = "Unhealthy", path?: string) =>
+    events.correlate("pod", "Normal", reason, path, message, now)!
+  correlate("pulled", 0, "Pulled", "spec.containers{web}").correlated.suffix = "1"
+  const probes = Array.from({ length: 12 }, (_, i) => correlate(`probe ${i}`))
+  // then the first have an Event each, and the others share one that tells the latest of them
+  expect(new Set(probes.slice(0, 9).map(({ correlated }) => correlated)).size).toBe(9)
+  expect(new Set(probes.slice(9).map(({ correlated }) => correlated)).size).toBe(1)
+  expect([probes[8]!.message, probes[11]!.message]).toEqual(["probe 8", "(combined from similar events): probe 11"])
+  // and events of another sort, or about another part, are not counted among them
+  expect(correlate("pulled", 0, "Pulled", "spec.containers{web}").correlated.suffix).toBe("1")
+  expect(correlate("pulled", 0, "Pulled").correlated.suffix).toBeUndefined()
+  // and after ten minutes each is written for itself again, with the Event that it had
+  const later = correlate("probe 7", 600_000)
+  expect(later).toEqual({ correlated: probes[7]!.correlated, message: "probe 7" })
+  expect(correlate("probe 20", 600_000).message).toBe("probe 20")
 })

@@ -5,8 +5,7 @@ import type { Client } from "../client/client.ts"
 import { sleep, timestamp, type Clock } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
-import type { CorrelatedEvent } from "./correlated-event.ts"
-import { EventCorrelator } from "./event-correlator.ts"
+import { EventCorrelator, type CorrelatedEvent } from "./event-correlator.ts"
 
 /** The number of events that may wait to be written. Further ones are dropped, as by upstream's broadcaster. */
 const MAX_WAITING = 1000
@@ -101,18 +100,14 @@ export function createEventRecorder(
     }: Waiting,
   ): Promise<boolean> {
     const count = correlated.count + times
-    // Objects whose Events have no name are not packed (see EventCorrelator), so the new count is not lost.
-    correlated.suffix = undefined
     try {
       const body = { count, message, lastTimestamp: last }
       await client.patch(Event, { name: `${name}.${suffix}`, namespace }, { type: "merge", body })
-      correlated.count = count
     } catch (err) {
       if (isNotFound(err)) return false
-      correlated.suffix = suffix
       throw err
     }
-    correlated.suffix = suffix
+    correlated.count = count
     return true
   }
 
@@ -166,7 +161,6 @@ export function createEventRecorder(
         waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)
       }
     }
-    events.rest()
     writing = undefined
   }
 
