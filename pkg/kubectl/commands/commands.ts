@@ -20,6 +20,9 @@ const ALL: readonly CommandEntry[] = [
     () => import("./describe.ts").then((file) => file.describeCommand),
     { suggestFor: ["inspect"] },
   ),
+  entry("apply", "Apply a configuration to a resource by file or from the input", () =>
+    import("./apply/apply.ts").then((file) => file.applyCommand),
+  ),
   entry("create", "Create a resource from a file or from the input", () =>
     import("./create/create.ts").then((file) => file.createCommand),
   ),

@@ -4,6 +4,7 @@ import { isJsonObject } from "../../apimachinery/json/json-value.ts"
 import { sleep } from "../../clock/clock.ts"
 import type { Environment } from "../environment/environment.ts"
 import { goPathError } from "../environment/files.ts"
+import { UrlError } from "../errors/errors.ts"
 import type { Unstructured } from "../rest/json.ts"
 import { goJson } from "../rest/json.ts"
 import { readDocuments } from "./documents.ts"
@@ -114,7 +115,7 @@ async function download(environment: Environment, url: URL): Promise<Uint8Array>
       status = response.status
       if (status === 200) return response.body
     } catch (err) {
-      failure = new Error(`Get ${goQuoted(url.href)}: ${(err as Error).message}`, { cause: err })
+      failure = new UrlError("Get", url.href, err as Error)
       continue
     }
     failure = new Error(

@@ -26,6 +26,9 @@ interface Entry extends RestMapping {
   readonly api: ApiResource
 }
 
+/** Every version has lists of any objects, which discovery does not say. Source: client-go restmapper/discovery.go. */
+const LIST: ApiResource = { name: "lists", singularName: "list", namespaced: false, kind: "List", verbs: [] }
+
 /** Finds resources and kinds by their names, as people write them. Source: client-go restmapper, apimachinery meta. */
 export class RestMapper {
   readonly #discovery: Discovery
@@ -105,7 +108,7 @@ export class RestMapper {
       const preferred = versions.filter(({ version }) => version === preferredVersion.version)
       const others = versions.filter(({ version }) => version !== preferredVersion.version)
       return [...preferred, ...others].flatMap(({ groupVersion, version }) =>
-        (byVersion.get(groupVersion) ?? [])
+        [...(byVersion.get(groupVersion) ?? []), LIST]
           .filter(({ name }) => !name.includes("/"))
           .map((api) => ({
             resource: { group, version, resource: api.name },
