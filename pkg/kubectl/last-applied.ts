@@ -1,4 +1,4 @@
-import { goJson, type Unstructured } from "./rest/json.ts"
+import { goJson, parseJson, type Unstructured } from "./rest/json.ts"
 
 /** The annotation in which `kubectl apply` keeps what was applied last. */
 export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -21,3 +21,14 @@ export function annotated(object: Unstructured): Unstructured {
 /** Returns the object with the annotation if it is wanted, or if the object has one, which must not become old. */
 export const keptAnnotated = (object: Unstructured, wanted: boolean): Unstructured =>
   wanted || (lastApplied(object) ?? "") !== "" ? annotated(object) : object
+
+/** Returns what was applied last; an empty object when nothing was. @throws Error when the annotation is no JSON */
+export function originalOf(object: Unstructured): Unstructured {
+  const text = lastApplied(object) ?? ""
+  if (text === "") return {}
+  try {
+    return parseJson(text) as Unstructured
+  } catch (err) {
+    throw new Error("invalid JSON document", { cause: err })
+  }
+}

@@ -1,8 +1,9 @@
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { isNotFound } from "../errors/status-error.ts"
 import type { Unstructured } from "../rest/json.ts"
 import { parseGroupVersion } from "../rest/json.ts"
 import type { RestClient } from "../rest/rest-client.ts"
-import type { RestMapping } from "../rest/rest-mapper.ts"
+import { gvkText, gvrText, type RestMapping } from "../rest/rest-mapper.ts"
 import { Helper, type RequestTransform } from "./helper.ts"
 
 /** An object that a command works on, or the name of one. Source: cli-runtime pkg/resource/visitor.go (Info). */
@@ -101,6 +102,14 @@ export class Info {
     const { group } = parseGroupVersion(this.object?.apiVersion ?? "")
     const kind = (this.object?.kind ?? "").toLowerCase()
     return group === "" ? `${kind}/${this.name}` : `${kind}.${group}/${this.name}\n`
+  }
+
+  /** Describes the object in a message. Source: cli-runtime Info.String. */
+  get text(): string {
+    const own = `Name: ${goQuoted(this.name)}, Namespace: ${goQuoted(this.namespace)}`
+    if (this.#mapping === undefined) return own
+    const { resource, kind } = this.#mapping
+    return `Resource: ${goQuoted(gvrText(resource))}, GroupVersionKind: ${goQuoted(gvkText(kind))}\n${own}`
   }
 
   /** Sets the namespace, in the object too. */

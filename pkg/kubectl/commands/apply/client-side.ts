@@ -2,8 +2,7 @@ import { withSource } from "../../errors/source.ts"
 import { isNotFound } from "../../errors/status-error.ts"
 import { annotated, LAST_APPLIED, lastApplied } from "../../last-applied.ts"
 import type { Info } from "../../resource/info.ts"
-import { parseJson, withoutVersion, type Unstructured } from "../../rest/json.ts"
-import { gvkText, gvrText } from "../../rest/rest-mapper.ts"
+import { withoutVersion, type Unstructured } from "../../rest/json.ts"
 import { report, warnIfDeleting, type ApplyOptions } from "./apply-options.ts"
 import { patchCurrent } from "./patcher.ts"
 
@@ -17,7 +16,7 @@ export async function applyClientSide(
   visited: (uid: string) => void,
 ): Promise<void> {
   const configuration = info.loaded
-  const described = textOf(info)
+  const described = info.text
   const modified = annotated(configuration)
   try {
     await info.get()
@@ -70,20 +69,4 @@ function withoutNulls(value: unknown): unknown {
       .filter(([, inner]) => inner !== null)
       .map(([key, inner]) => [key, withoutNulls(inner)]),
   )
-}
-
-/** Describes an object in a message. Source: cli-runtime Info.String. */
-export function textOf({ mapping: { resource, kind }, name, namespace }: Info): string {
-  return `Resource: ${JSON.stringify(gvrText(resource))}, GroupVersionKind: ${JSON.stringify(gvkText(kind))}\nName: ${JSON.stringify(name)}, Namespace: ${JSON.stringify(namespace)}`
-}
-
-/** Reads what was applied last. */
-export const originalOf = (object: Unstructured): Unstructured => {
-  const text = lastApplied(object) ?? ""
-  if (text === "") return {}
-  try {
-    return parseJson(text) as Unstructured
-  } catch {
-    throw new Error("invalid JSON document")
-  }
 }

@@ -4,6 +4,7 @@ import { sleep } from "../../../clock/clock.ts"
 import { StatusError, isConflict, isInvalid, isNotFound } from "../../errors/status-error.ts"
 import { withSource } from "../../errors/source.ts"
 import { threeWayMergePatch } from "../../patch/merge-patch.ts"
+import { originalOf } from "../../last-applied.ts"
 import { openApiMeta } from "../../patch/openapi-meta.ts"
 import type { PatchMeta } from "../../patch/patch-meta.ts"
 import { threeWayStrategicPatch, type ThreeWay } from "../../patch/three-way.ts"
@@ -13,7 +14,6 @@ import { goJson, withoutVersion, type Unstructured } from "../../rest/json.ts"
 import { isWithoutOpenApi, patchOperation, schemaOf } from "../../rest/openapi.ts"
 import type { GroupVersionKind } from "../../rest/rest-mapper.ts"
 import type { ApplyOptions } from "./apply-options.ts"
-import { originalOf, textOf } from "./client-side.ts"
 
 const MOST_RETRIES = 5
 /** The first retry comes at once, the others after this time in milliseconds. */
@@ -37,7 +37,7 @@ export async function patchCurrent(info: Info, modified: Unstructured, options: 
     patch = made.body
     return patch === "{}" ? { patch, object: info.loaded } : { patch, object: await sent(info, made, options) }
   }
-  const described = textOf(info)
+  const described = info.text
   const failed = (err: unknown) => withSource(`applying patch:\n${patch}\nto:\n${described}\nfor:`, info.source, err)
   try {
     return await retried(info, send, options)

@@ -7,7 +7,6 @@ import { LAST_APPLIED, lastApplied } from "../../last-applied.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import type { Info } from "../../resource/info.ts"
 import { goJson, parseJson } from "../../rest/json.ts"
-import { textOf } from "./client-side.ts"
 
 /** Source: kubectl pkg/cmd/apply/apply_set_last_applied.go. */
 export const setLastAppliedCommand = command({
@@ -53,7 +52,7 @@ kubectl apply set-last-applied -f deploy.yaml --create-annotation=true`,
         await info.get()
       } catch (err) {
         if (isNotFound(err)) throw err
-        throw withSource(`retrieving current configuration of:\n${textOf(info)}\nfrom server for:`, info.source, err)
+        throw withSource(`retrieving current configuration of:\n${info.text}\nfrom server for:`, info.source, err)
       }
       const before = lastApplied(info.loaded)
       if (before === undefined && !flags["create-annotation"])
