@@ -8,6 +8,7 @@ import { attributesOf } from "./authorization/attributes-of.ts"
 import { TurnedAway } from "./call/too-many-requests.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./call/request.ts"
 import { checkSubresource, noSuchResource } from "./call/subresource-verbs.ts"
+import { isPending } from "./call/maybe-promise.ts"
 
 /** Returns the transport to extension API servers as a user. Its requests must be authorized before. */
 export type RemoteWay = (user: UserInfo) => Transport
@@ -67,7 +68,7 @@ export function inProcessTransport(
     }
     try {
       const result = pipeline.handle(requestOf(call, user, signal))
-      return result instanceof Promise ? result.then(answer, failed) : Promise.resolve(answer(result))
+      return isPending(result) ? result.then(answer, failed) : Promise.resolve(answer(result))
     } catch (err) {
       return Promise.resolve(err).then(failed)
     }

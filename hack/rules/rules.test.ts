@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
 import { handleViolations } from "./handles.ts"
+import { promiseViolations } from "./promises.ts"
 import { spreadViolations } from "./spreads.ts"
 import { importViolations } from "./imports.ts"
 import { joinedKeyViolations } from "./joined-keys.ts"
@@ -272,6 +273,20 @@ describe("memberViolations", () => {
   ])("refuses $text", ({ text, message }) => {
     expect(members(text)).toEqual([[2, message]])
   })
+})
+
+describe("promiseViolations", () => {
+  const tested = (path: string) =>
+    promiseViolations([new SourceFile(path, "return all instanceof Promise ? all.then(next) : next(all)")]).length
+
+  test("refuses a test for a promise in the API server", () => {
+    expect(tested("components/apiserver/registry/verbs/get.ts")).toBe(1)
+  })
+
+  test.each(["components/apiserver/call/maybe-promise.ts", "components/apiserver/a.test.ts", "pkg/tracing/a.ts"])(
+    "takes one in %s",
+    (path) => expect(tested(path)).toBe(0),
+  )
 })
 
 describe("joinedKeyViolations", () => {

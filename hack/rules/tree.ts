@@ -11,6 +11,7 @@ import { importViolations } from "./imports.ts"
 import { joinedKeyViolations } from "./joined-keys.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
+import { promiseViolations } from "./promises.ts"
 import { SourceFile, type Violation } from "./source.ts"
 import { spreadViolations } from "./spreads.ts"
 import { trustViolations } from "./trust.ts"
@@ -43,6 +44,7 @@ export function ruleViolations(files: readonly SourceFile[]): Violation[] {
     ...memberViolations(code),
     ...joinedKeyViolations(code),
     ...spreadViolations(code),
+    ...promiseViolations(code),
     ...commentViolations(code),
     ...lineViolations(files),
   ]
@@ -57,7 +59,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of imports, time, chance, open files, members, keys, spreads, comments and lines hold in ${files.length} files`
+      ? `The rules of imports, time, chance, open files, members, keys, spreads, promises, comments and lines hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

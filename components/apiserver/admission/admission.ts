@@ -4,6 +4,7 @@ import type { RequestOptions, UserInfo } from "../call/request.ts"
 import type { Write } from "../../../pkg/storage/storage.ts"
 import { Reinvocation } from "./reinvocation.ts"
 import type { Operation } from "../webhooks/review.ts"
+import { isPending } from "../call/maybe-promise.ts"
 
 /** The request that admission plugins examine. Source: apiserver pkg/admission/attributes.go. */
 export interface AdmissionAttributes {
@@ -200,8 +201,7 @@ function admitFrom(
   let current = attributes
   for (let i = first; i < plugins.length; i++) {
     const admitted = plugins[i]!.admit(current)
-    if (admitted instanceof Promise)
-      return admitted.then((object) => admitFrom(i + 1, plugins, withObject(current, object)))
+    if (isPending(admitted)) return admitted.then((object) => admitFrom(i + 1, plugins, withObject(current, object)))
     current = withObject(current, admitted)
   }
   return current.object
@@ -217,6 +217,6 @@ function validateFrom(
 ): void | Promise<void> {
   for (let i = first; i < plugins.length; i++) {
     const checked = plugins[i]!.validate(attributes)
-    if (checked instanceof Promise) return checked.then(() => validateFrom(i + 1, plugins, attributes))
+    if (isPending(checked)) return checked.then(() => validateFrom(i + 1, plugins, attributes))
   }
 }

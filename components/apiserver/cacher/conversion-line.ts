@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ShowsAtOnce, View } from "./view.ts"
+import { isPending } from "../call/maybe-promise.ts"
 
 /** First delay after a failed conversion; it doubles up to the longest. Source: client-go tools/cache/reflector.go. */
 const FIRST_WAIT_MS = 800
@@ -41,7 +42,7 @@ export class ConversionLine {
   add(stored: readonly Stored[], deliver: Delivery["deliver"]): void {
     if (this.isEmpty) {
       const all = this.#view.allShown(stored)
-      if (!(all instanceof Promise)) return deliver(lookUp(stored, all))
+      if (!isPending(all)) return deliver(lookUp(stored, all))
       this.#waiting.push({ stored, deliver })
       this.#after(all, FIRST_WAIT_MS)
     } else if (this.#waiting.length < MOST_WAITING) this.#waiting.push({ stored, deliver })
@@ -75,7 +76,7 @@ export class ConversionLine {
   #next(waitMs: number): void {
     for (let next = this.#waiting[0]; next !== undefined && !this.#isClosed; next = this.#waiting[0]) {
       const all = this.#view.allShown(next.stored)
-      if (all instanceof Promise) return this.#after(all, waitMs)
+      if (isPending(all)) return this.#after(all, waitMs)
       next.deliver(lookUp(next.stored, all))
       this.#waiting.shift()
     }

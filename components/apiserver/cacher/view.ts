@@ -1,5 +1,6 @@
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored, Write } from "../../../pkg/storage/storage.ts"
+import { whenReady } from "../call/maybe-promise.ts"
 
 /**
  * Where the objects of a resource are stored, and how the resource shows them: unchanged, or (storedAs) converted to
@@ -148,8 +149,7 @@ function convertedView({ apiVersion, storedAs }: Resource, prefix: string, conve
     prefix,
     atOnce: undefined,
     shown(stored) {
-      const all = allShown([stored])
-      return all instanceof Promise ? all.then(([only]) => only!) : all[0]!
+      return whenReady(allShown([stored]), ([only]) => only!)
     },
     shownAnew,
     allShown,

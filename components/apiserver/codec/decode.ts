@@ -32,23 +32,16 @@ export interface BodyOptions {
 }
 
 /**
- * Decodes a body into plain JSON; a promise only for YAML.
+ * Decodes a body into plain JSON.
  * @throws ApiError BadRequest when the bytes do not fit the encoding, or are no object
  */
-export function decodeBody(bytes: Uint8Array, options: BodyOptions): Parsed | Promise<Parsed> {
-  const checked = (read: Parsed): Parsed => {
-    const body = objectFrom(read)
+export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
+  try {
+    const body = objectFrom(await parsed(bytes, options))
     if (options.mustBeTyped === true) checkTyped(body.value, bytes)
     return body
-  }
-  const failed = (err: unknown): never => {
-    throw err instanceof BodyError ? refusal(err, bytes, options) : err
-  }
-  try {
-    const read = parsed(bytes, options)
-    return read instanceof Promise ? read.then(checked).catch(failed) : checked(read)
   } catch (err) {
-    return failed(err)
+    throw err instanceof BodyError ? refusal(err, bytes, options) : err
   }
 }
 

@@ -5,6 +5,7 @@ import type { Exchange } from "../call/exchange.ts"
 import type { Query } from "../call/query.ts"
 import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import type { UserInfo } from "../call/request.ts"
+import { whenReady } from "../call/maybe-promise.ts"
 
 /** Runs admission for a connection. Returns a promise where a webhook is called. */
 export type AdmitConnection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
@@ -31,10 +32,7 @@ export function connectAdmission(admission: Admission, scheme: Scheme): AdmitCon
       warn: exchange.warn,
       annotate: exchange.annotate,
     }
-    const admitted = admission.admit(attributes)
-    return admitted instanceof Promise
-      ? admitted.then(() => admission.validate(attributes))
-      : admission.validate(attributes)
+    return whenReady(admission.admit(attributes), () => admission.validate(attributes))
   }
 }
 

@@ -3,6 +3,7 @@ import type { RequestInfo } from "../call/request-info.ts"
 import { noSuchMethod } from "../call/subresource-verbs.ts"
 import type { UserInfo } from "../call/request.ts"
 import type { AdmitConnection } from "./connect-admission.ts"
+import { whenReady } from "../call/maybe-promise.ts"
 
 /** Serves a subresource that is a stream. */
 export type Connection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => Promise<void>
@@ -39,10 +40,7 @@ export function createConnections(
       if (entry === undefined) return undefined
       if (!entry.verbs.includes(info.verb)) return () => Promise.reject(noSuchMethod())
       return (exchange, _info, user) => {
-        const admitted = admit(exchange, info, user)
-        return admitted instanceof Promise
-          ? admitted.then(() => entry.connect(exchange, info, user))
-          : entry.connect(exchange, info, user)
+        return whenReady(admit(exchange, info, user), () => entry.connect(exchange, info, user))
       }
     },
     needsCreate: (info) => info.verb !== "create" && entryOf(info)?.starts?.(info) === true,

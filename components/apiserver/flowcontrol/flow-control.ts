@@ -20,6 +20,7 @@ import { mandatoryLevels, mandatorySchemas } from "./config/mandatory.ts"
 import { isUsable, PriorityLevel } from "./priority-level.ts"
 import type { Place } from "./fair-queuing/queue-set.ts"
 import { endOfPeriod } from "./seats/seat-demand.ts"
+import { isPending } from "../call/maybe-promise.ts"
 
 export interface FlowControlOptions {
   readonly clock: Clock
@@ -194,7 +195,7 @@ export class FlowControl {
     level.counts.dispatched++
     figures.dispatched.inc()
     const result = serve()
-    if (take === undefined || !(result instanceof Promise)) {
+    if (take === undefined || !isPending(result)) {
       figures.execution.observe((clock.monotonic() - began) / 1000)
       return result
     }

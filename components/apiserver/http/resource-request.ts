@@ -12,7 +12,6 @@ import { LARGE, type ApiRequest, type Pipeline, type RequestOptions, type UserIn
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
 import { decodeBody, decodePatch } from "../codec/decode.ts"
-import type { Parsed } from "../codec/json.ts"
 import { encodeResult, type Steps } from "../codec/encode.ts"
 import type { Parts } from "../codec/list-bytes.ts"
 import type { Exchange } from "../call/exchange.ts"
@@ -35,6 +34,7 @@ import { sendParts } from "./send-parts.ts"
 import { frameEncoder } from "./watch/watch.ts"
 import { tie, WatchStream } from "./watch/watch-stream.ts"
 import { nextTurn } from "../../../pkg/clock/next-turn.ts"
+import { whenReady } from "../call/maybe-promise.ts"
 
 /** An authorized request for a resource. */
 export interface ResourceCall {
@@ -158,26 +158,23 @@ function userAgentOf(exchange: Exchange): { userAgent?: string } {
   return userAgent === undefined ? {} : { userAgent: headerText(userAgent) }
 }
 
-function withObject(
+async function withObject(
   exchange: Exchange,
   request: ApiRequest,
   body: Uint8Array,
   options: ResourceRequestOptions,
-): void | Promise<void> {
+): Promise<void> {
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
-  const decoded = decodeBody(body, {
+  const { value, faults } = await decodeBody(body, {
     encoding,
     scheme: options.scheme,
     kind: kindOf(request.resource, request.subresource),
     mustBeTyped: request.resource.definition !== undefined && request.subresource !== "scale",
     rawFields: rawFieldsOf(request.resource.schema),
   })
-  const take = ({ value, faults }: Parsed) => {
-    if (exchange.notes !== undefined) exchange.notes.sent = value
-    const sent = { ...sized(request, body), body: value }
-    return answer(exchange, faults.length === 0 ? sent : { ...sent, bodyFaults: faults }, options)
-  }
-  return decoded instanceof Promise ? decoded.then(take) : take(decoded)
+  if (exchange.notes !== undefined) exchange.notes.sent = value
+  const sent = { ...sized(request, body), body: value }
+  return answer(exchange, faults.length === 0 ? sent : { ...sent, bodyFaults: faults }, options)
 }
 
 const sized = (request: ApiRequest, { length }: Uint8Array): ApiRequest =>
@@ -217,10 +214,7 @@ async function withDeleteOptions(
 }
 
 function answer(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): void | Promise<void> {
-  const result = options.pipeline.handle(request)
-  return result instanceof Promise
-    ? result.then((value) => send(exchange, request, value, options))
-    : send(exchange, request, result, options)
+  return whenReady(options.pipeline.handle(request), (result) => send(exchange, request, result, options))
 }
 
 function send(

@@ -8,6 +8,7 @@ import { apiErrorFrom } from "./errors.ts"
 import { persistObject } from "./persist-object.ts"
 import { unstored } from "./unstored.ts"
 import { CompanionTakenError, together, writeAlong } from "./write-along.ts"
+import { isPending } from "../call/maybe-promise.ts"
 
 /** What an attempt wants to be done with the stored object. */
 export type Attempt =
@@ -65,7 +66,7 @@ export async function guaranteedUpdate(
   try {
     for (let tries = 1; ; tries++) {
       const shown = current && view.shown(current)
-      const wanted = await attempt(shown instanceof Promise ? await shown : shown)
+      const wanted = await attempt(isPending(shown) ? await shown : shown)
       if ("keep" in wanted) return { stored: wanted.keep, removed: false }
       if ("dryRun" in wanted) return { stored: wanted.dryRun, removed: false }
       try {
@@ -92,8 +93,7 @@ export async function guaranteedUpdate(
         wanted.settle?.(true)
         if ("remove" in wanted && wanted.shown !== undefined)
           return { stored: unstored(key, wanted.shown), removed: true }
-        const answered = view.shown(stored)
-        return { stored: answered instanceof Promise ? await answered : answered, removed: "remove" in wanted }
+        return { stored: await view.shown(stored), removed: "remove" in wanted }
       } catch (err) {
         wanted.settle?.(false)
         const isTaken = err instanceof CompanionTakenError

@@ -6,6 +6,7 @@ import type { RegistryContext } from "./context.ts"
 import { pauseOf } from "./large-writes.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { writeAlong } from "./write-along.ts"
+import { whenReady } from "../call/maybe-promise.ts"
 
 interface Persisted {
   /** Where the object is stored: what the request names, whatever the metadata say. */
@@ -48,8 +49,7 @@ export function persistObject(
           },
           along(shown),
         )
-      const kept = view.toStored(shown)
-      return kept instanceof Promise ? kept.then(write) : write(kept)
+      return whenReady(view.toStored(shown), write)
     },
     pauseOf(context, request),
   )

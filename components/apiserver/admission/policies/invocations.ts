@@ -7,6 +7,7 @@ import { equivalentsIn, seenAs, type Seen } from "../webhooks/equivalents.ts"
 import { matchedResource, type MatchCriteria } from "../webhooks/matching.ts"
 import { collectParams, ConfigurationError, criteriaFor } from "./params.ts"
 import type { Policy, PolicyBinding, PolicyInForce, PolicyLeftOut } from "./policy-source.ts"
+import { isPending } from "../../call/maybe-promise.ts"
 
 /** A binding whose policy matches a request and is evaluated once for each entry of `params`. */
 export interface Invocation<P extends Policy, B extends PolicyBinding, Compiled> {
@@ -113,8 +114,7 @@ export function seenByAll(
 ): ReadonlyMap<Resource, Seen | ConfigurationError> | Promise<ReadonlyMap<Resource, Seen | ConfigurationError>> {
   const resources = new Set(found.flatMap((each) => ("resource" in each ? [each.resource] : [])))
   const entries = Array.from(resources, (resource) => [resource, seenAs(attributes, resource)] as const)
-  if (entries.every((entry): entry is readonly [Resource, Seen] => !(entry[1] instanceof Promise)))
-    return new Map(entries)
+  if (entries.every((entry): entry is readonly [Resource, Seen] => !isPending(entry[1]))) return new Map(entries)
   const settled = entries.map(async ([resource, seen]) => [resource, await orFault(seen)] as const)
   return Promise.all(settled).then((all) => new Map(all))
 }

@@ -23,6 +23,7 @@ import { shownName } from "./shown-name.ts"
 import { inTurns, TurnBudget } from "./turn-budget.ts"
 import type { ObservedConditions } from "./match-conditions.ts"
 import { decide, type Decision, type Decisions } from "./validations.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
 
 type Binding = ValidatingAdmissionPolicyBinding
 type Misconfigured = Misconfiguration<ValidatingAdmissionPolicy, Binding>
@@ -149,9 +150,7 @@ export function validatingPolicies(
       if (policies.length === 0 || isUnseenByPolicies(attributes)) return undefined
       const matched = [...invocationsOf(attributes, policies)]
       if (matched.length === 0) return undefined
-      const seen = seenByAll(attributes, matched)
-      if (seen instanceof Promise) return seen.then((all) => validate(attributes, matched, all))
-      return validate(attributes, matched, seen)
+      return whenReady(seenByAll(attributes, matched), (seen) => validate(attributes, matched, seen))
     },
   }
 }

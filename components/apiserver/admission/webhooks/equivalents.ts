@@ -1,6 +1,7 @@
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
+import { isPending } from "../../call/maybe-promise.ts"
 
 /**
  * Returns a function that finds the other resources under which objects of a resource are served; Events, for example,
@@ -44,7 +45,7 @@ export function seenAs(
 ): Seen | Promise<Seen> {
   if (resource === own) return { object, old }
   const [next, before] = [convertBetween(object, own, resource), convertBetween(old, own, resource)]
-  return next instanceof Promise || before instanceof Promise
+  return isPending(next) || isPending(before)
     ? Promise.all([next, before]).then(([object, old]) => ({ object, old }))
     : { object: next, old: before }
 }
@@ -57,7 +58,7 @@ export function allSeenAs(
   const wanted = [...new Set(resources)]
   const seen = wanted.map((resource) => seenAs(attributes, resource))
   const byResource = (all: readonly Seen[]) => new Map(wanted.map((resource, i) => [resource, all[i]!]))
-  return seen.some((each) => each instanceof Promise)
+  return seen.some(isPending)
     ? Promise.all(seen.map(async (each) => each)).then(byResource)
     : byResource(seen as readonly Seen[])
 }

@@ -21,6 +21,7 @@ import type { WebhookMetrics } from "./metrics.ts"
 import { Reinvocation } from "../reinvocation.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
 
 /** What calls of webhooks need beside the context of all plugins. */
 export interface WebhookDependencies {
@@ -138,9 +139,7 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
         attributes,
         matched.map(({ resource }) => resource),
       )
-      return seen instanceof Promise
-        ? seen.then((all) => askAll(matched, attributes, all))
-        : askAll(matched, attributes, seen)
+      return whenReady(seen, (all) => askAll(matched, attributes, all))
     },
   }
 

@@ -14,6 +14,7 @@ import { MOST_BYTES } from "../object-size.ts"
 import { inNamespace, warnOf } from "../decode.ts"
 import { pauseOf } from "../large-writes.ts"
 import { versionsOf } from "./field-versions.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
 
 /**
  * Records in metadata.managedFields what a create sets. This comes before admission, so that fields set by admission
@@ -75,7 +76,7 @@ export function applyFields(
   const most = request.isLarge === true ? MOST_BYTES : undefined
   const by = { manager: fieldManager, subresource, force, now: timestamp(context.clock), most }
   const applied = applyConfigurationIn(resource, old, body, by, versionsOf(resource), pauseOf(context, request))
-  return applied instanceof Promise ? applied.then((done) => taken(request, done)) : taken(request, applied)
+  return whenReady(applied, (done) => taken(request, done))
 }
 
 /** Returns an applied object, under the name and in the namespace of the request. @throws ApiError for its faults */

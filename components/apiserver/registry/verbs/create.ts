@@ -20,6 +20,7 @@ import { persistObject } from "../persist-object.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
 import { CompanionTakenError, together } from "../write-along.ts"
+import { isPending } from "../../call/maybe-promise.ts"
 
 /**
  * Most attempts to create an object with a generated name; each has a new random suffix. Source:
@@ -88,11 +89,11 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const pause = pauseOf(context, request)
   if (pause !== undefined) await pause()
   const recorded = recordCreate(context, request, without(UNSTORED_FIELDS, sent))
-  let object = recorded instanceof Promise ? await recorded : recorded
+  let object = isPending(recorded) ? await recorded : recorded
   if (pause !== undefined) await pause()
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
-  const left = admitted instanceof Promise ? await admitted : admitted
+  const left = isPending(admitted) ? await admitted : admitted
   // Admission must not move the object to another namespace.
   if (left !== undefined && left !== object) object = inNamespace(left, request)
   object = prepare(context, request, withSystemFields(context, object))
@@ -104,13 +105,13 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     if (reservation !== undefined) object = reservation.object
     if (pause !== undefined) await pause()
     const checking = stepsOf(context, request, checkingObject(resource, object))
-    const causes = checking instanceof Promise ? await checking : checking
+    const causes = isPending(checking) ? await checking : checking
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, object.metadata.name ?? "", causes)
     warnAbout(request, object, undefined)
     hooks?.checkWrite?.(request, object, undefined)
     settledAttributes = { ...attributes, name: object.metadata.name!, object }
     const checked = admission.validate(settledAttributes)
-    if (checked instanceof Promise) await checked
+    if (isPending(checked)) await checked
     if (pause !== undefined) await pause()
     const stored = await store(object)
     written = options.dryRun !== true
@@ -139,7 +140,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
         along: (shown) => together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
       })
       const shown = viewOf(resource).shown(stored)
-      return shown instanceof Promise ? await shown : shown
+      return await shown
     } catch (err) {
       if (err instanceof CompanionTakenError) throw err
       const error = apiErrorFrom(err, resource, object.metadata.name!)

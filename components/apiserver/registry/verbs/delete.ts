@@ -7,6 +7,7 @@ import { aboutWhole, admissionAttributes } from "../admission-attributes.ts"
 import type { RegistryContext } from "../context.ts"
 import { unstored } from "../unstored.ts"
 import { guaranteedUpdate, type Attempt } from "../guaranteed-update.ts"
+import { isPending } from "../../call/maybe-promise.ts"
 
 const ORPHAN = "orphan"
 const FOREGROUND = "foregroundDeletion"
@@ -47,9 +48,9 @@ export async function deleteObject(
     checkPreconditions(resource, name, old, options)
     const attributes = admissionAttributes(aboutWhole(request), "DELETE", undefined, old)
     const admitted = context.admission.admit(attributes)
-    if (admitted instanceof Promise) await admitted
+    if (isPending(admitted)) await admitted
     const checked = context.admission.validate(attributes)
-    if (checked instanceof Promise) await checked
+    if (isPending(checked)) await checked
     const next = afterDeletion(context, resource, old, options)
     if (next === "unchanged") return { keep: current }
     const { object: marked, goes } = next

@@ -4,6 +4,7 @@ import { checkNotFuture, versionOfRead } from "../../cacher/resource-version.ts"
 import { storageKey, viewOf } from "../../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
 
 /**
  * GET of one object. The objects in memory are never behind the store's log, so they satisfy every resourceVersion that
@@ -20,8 +21,7 @@ export function get(context: RegistryContext, request: ApiRequest): ApiResult | 
       throw notFound({ group: request.resource.group, plural: request.resource.singular }, request.name ?? "")
     return { kind: "object", code: 200, object }
   }
-  const stored = getStored(context, request)
-  return stored instanceof Promise ? stored.then(answered) : answered(stored)
+  return whenReady(getStored(context, request), answered)
 }
 
 const answered = (stored: Stored): ApiResult => ({ kind: "object", code: 200, object: stored.object, stored })

@@ -11,6 +11,7 @@ import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { decodeToken, encodeToken, type ListPosition } from "../continue-token.ts"
 import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
 
 /**
  * GET of a collection: all of it, or a chunk and a token for the rest. All chunks show the collection at the revision
@@ -43,8 +44,7 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
     return foundInSteps(items, view.atOnce, selection, context.clock).then(answer)
   const matching = (objects: readonly Stored[]) =>
     selection.everything ? objects : objects.filter(({ object }) => selection.matches(object))
-  const shown = view.allShown(items)
-  return shown instanceof Promise ? shown.then(matching).then(answer) : answer(matching(shown))
+  return whenReady(view.allShown(items), (shown) => answer(matching(shown)))
 }
 
 /** The objects that are converted and compared with selectors in one turn: some milliseconds of work. */

@@ -7,6 +7,7 @@ import { applyFields, recordUpdate } from "../managed-fields/managed-fields.ts"
 import { patching, type PlainPatch } from "../patched.ts"
 import { stepsOf } from "../large-writes.ts"
 import { changeObject } from "./update.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
 
 /**
  * PATCH of an object or its status: the patched object is then handled like a PUT. Only an apply may create an object.
@@ -29,8 +30,7 @@ export async function patch(context: RegistryContext, request: ApiRequest): Prom
     (stored) => {
       const old = stored!.object
       const record = (object: KubeObject) => recordUpdate(context, request, named(request, object), old)
-      const object = stepsOf(context, request, patching(request, request.resource, plain, old))
-      return object instanceof Promise ? object.then(record) : record(object)
+      return whenReady(stepsOf(context, request, patching(request, request.resource, plain, old)), record)
     },
     false,
   )

@@ -26,6 +26,7 @@ import { pauseOf, stepsOf } from "../large-writes.ts"
 import { withDistinctOwners } from "../owner-references.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
+import { isPending, whenReady } from "../../call/maybe-promise.ts"
 
 /**
  * PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update,
@@ -76,8 +77,7 @@ export async function changeObject(
     if (current === undefined && !mayCreate) throw notFound(resource, name)
     const write = (wanted: KubeObject) =>
       current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current, view)
-    const changed = change(current)
-    return changed instanceof Promise ? changed.then(write) : write(changed)
+    return whenReady(change(current), write)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
     authorize(context.authorizer, createAttributes(request))
@@ -139,7 +139,7 @@ async function attemptUpdate(
     })
   const attributes = admissionAttributes(request, "UPDATE", view.show(wanted), view.show(old))
   const admitted = admission.admit(attributes)
-  const shown = (admitted instanceof Promise ? await admitted : admitted) ?? attributes.object!
+  const shown = (isPending(admitted) ? await admitted : admitted) ?? attributes.object!
   let object = shown === attributes.object ? wanted : inNamespace(view.take(shown, wanted), request)
   if (request.verb === "patch") object = withDistinctOwners(request, object, " after mutating admission happens")
   object = atVersion(resource, name, object, old)
@@ -150,14 +150,14 @@ async function attemptUpdate(
     if (reservation !== undefined) object = reservation.object
     if (pause !== undefined) await pause()
     const checking = stepsOf(context, request, checkingUpdate(resource, object, old, strategyOf(resource, subresource)))
-    const causes = checking instanceof Promise ? await checking : checking
+    const causes = isPending(checking) ? await checking : checking
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
     if (subresource === undefined) warnAbout(request, object, old)
     hooks?.checkWrite?.(request, object, old)
     const last = { ...attributes, object: view.show(object) }
     const checked = admission.validate(last)
-    if (checked instanceof Promise) await checked
+    if (isPending(checked)) await checked
     if (pause !== undefined) await pause()
     if (options.dryRun === true) {
       reservation?.settle(false)
