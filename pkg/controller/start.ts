@@ -3,11 +3,13 @@ import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
 import { contain, isMistake } from "../failure/contain.ts"
+import type { Logger } from "../log/log.ts"
 import { PendingCauses } from "../tracing/pending-causes.ts"
 import { endingWith } from "../tracing/tracing.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
+import type { EventRecorder } from "./events.ts"
 import { guarded } from "./guarded.ts"
 import { NotingClient, type PendingWrite } from "./own-writes.ts"
 import { WorkQueue, type QueueObserver } from "./workqueue.ts"
@@ -58,150 +60,119 @@ export async function startController<T extends KubeObject>(
   context: ComponentContext,
   observer?: ControllerObserver,
 ): Promise<RunningController> {
-  const { informers, clock, tracing } = context
-  const causes = tracing === undefined ? undefined : new PendingCauses(tracing)
-  const log = context.log.child({ controller: controller.name })
-  const events = createEventRecorder({ ...context, log }, controller.eventSource ?? controller.name)
-  const shared: ReconcileContext = { client: context.client, informers, clock, random: context.random, log, events }
+  const loop = new ControllerLoop(controller, context, observer)
+  await loop.start()
+  return loop
+}
 
-  const watched = new Map<string, WatchedKind>()
-  const watch = (resource: Resource, enqueue: Enqueue) => {
-    const kind = watched.get(resource.prefix)
-    if (kind === undefined) watched.set(resource.prefix, { informer: informers.of(resource), enqueues: [enqueue] })
-    else kind.enqueues.push(enqueue)
-  }
-  watch(controller.reconciles, (object, _old, deleted) => {
-    const key = keyFrom(object.metadata)
-    // The informer of the reconciled kind returns objects of type T.
-    if (controller.concerns?.(object as T, shared) !== false || (deleted && queue.expects(key))) {
-      causes?.add(key, object)
-      queue.add(key)
-    }
-  })
-  for (const { resource, keys } of controller.watches ?? []) {
-    watch(resource, (object, old, deleted) => {
-      for (const key of keys(object, shared, old, deleted)) {
-        causes?.add(key, object)
-        queue.add(key)
-      }
-    })
-  }
-
-  const queue = new WorkQueue(
-    clock,
-    () => {
-      observer?.queued(controller.name, queue.length)
-      pump()
-    },
-    observer?.queue(controller.name),
-  )
-  const reconcileKey = guarded(controller, context)
+class ControllerLoop<T extends KubeObject> implements RunningController {
+  readonly #controller: Controller<T>
+  readonly #context: ComponentContext
+  readonly #observer: ControllerObserver | undefined
+  readonly #log: Logger
+  readonly #events: EventRecorder
+  /** What each reconcile gets, beside a client and a log of its own. */
+  readonly #shared: ReconcileContext
+  /** The traces that led to a key; undefined where nothing is traced. */
+  readonly #causes: PendingCauses | undefined
+  /** By the prefix of the kind. */
+  readonly #watched = new Map<string, WatchedKind>()
+  readonly #queue: WorkQueue
+  readonly #reconcileKey: Controller<T>["reconcile"]
   /** Keys whose last reconcile wrote something that an informer does not show yet. */
-  const held = new Map<Key, readonly PendingWrite[]>()
-  const running = new Set<Promise<void>>()
-  let reconciles = 0
-  let ready = false
-  let stopped = false
+  readonly #held = new Map<Key, readonly PendingWrite[]>()
+  readonly #running = new Set<Promise<void>>()
+  /** What `stop` calls to end the subscriptions. */
+  readonly #ends: (() => void)[] = []
+  #reconciles = 0
+  #ready = false
+  #stopped = false
 
-  function pump(): void {
-    while (ready && !stopped && running.size < (controller.workers ?? DEFAULT_WORKERS)) {
-      const key = queue.take()
-      if (key === undefined) return
-      observer?.queued(controller.name, queue.length)
-      const work: Promise<void> = inSpan(key).then(() => {
-        running.delete(work)
-        pump()
-      })
-      running.add(work)
-    }
+  constructor(controller: Controller<T>, context: ComponentContext, observer: ControllerObserver | undefined) {
+    const { client, informers, clock, random, tracing } = context
+    this.#controller = controller
+    this.#context = context
+    this.#observer = observer
+    this.#causes = tracing === undefined ? undefined : new PendingCauses(tracing)
+    const log = (this.#log = context.log.child({ controller: controller.name }))
+    const events = (this.#events = createEventRecorder({ ...context, log }, controller.eventSource ?? controller.name))
+    this.#shared = { client, informers, clock, random, log, events }
+    this.#watchKinds()
+    this.#queue = new WorkQueue(clock, () => this.#keyAdded(), observer?.queue(controller.name))
+    this.#reconcileKey = guarded(controller, context)
   }
 
-  /** Reconciles one key, in a span of the trace that led to it. */
-  function inSpan(key: Key): Promise<void> {
-    if (tracing === undefined) return reconcile(key)
-    const span = tracing.root(`${controller.name} reconcile`, {
-      kind: "consumer",
-      causes: causes!.take(key),
-      attributes: { controller: controller.name, key },
+  get name(): string {
+    return this.#controller.name
+  }
+
+  get idle(): boolean {
+    return this.#queue.length === 0 && this.#running.size === 0 && this.#held.size === 0
+  }
+
+  enqueue(key: Key, afterMs = 0): void {
+    this.#queue.addAfter(key, afterMs)
+  }
+
+  async start(): Promise<void> {
+    for (const kind of this.#watched.values()) this.#ends.push(this.#subscribe(kind))
+    const offFreed = this.#context.quarantine?.onFreed(({ place, key }) => {
+      if (place === this.name) this.enqueue(key)
     })
-    return endingWith(tracing, span, () => reconcile(key))
-  }
-
-  /** Reconciles one key; never rejects. */
-  async function reconcile(key: Key): Promise<void> {
-    const started = clock.monotonic()
-    const child = log.child({ key, reconcileID: ++reconciles })
-    const client = new NotingClient(context.client)
-    let outcome: "success" | "error" | "requeue" = "success"
+    if (offFreed !== undefined) this.#ends.push(offFreed)
+    await Promise.all([...this.#watched.values()].map(({ informer }) => informer.whenSynced()))
     try {
-      const result = await reconcileKey(key, { ...shared, client, log: child })
-      // The controller may have ignored a refused write, such as that of a deleted object. The next reconcile shows
-      // whether it was right to.
-      if (client.refused) queue.retry(key)
-      else queue.forget(key)
-      if (result !== undefined) {
-        outcome = "requeue"
-        queue.addAfter(key, result.requeueAfter, result.kind)
-      }
+      this.#controller.start?.(this.#shared, (key, afterMs) => this.enqueue(key, afterMs))
     } catch (err) {
-      outcome = "error"
-      tracing?.active()?.fail(err)
-      if (stopped) return
-      if (err instanceof TerminalError) child.error("Gave up on key", { err })
-      else if (isGoing(err, key)) {
-        child.debug("What is reconciled is going away", { err })
-        queue.forget(key)
-      } else {
-        // Conflicts are common, and solve themselves: the informer will receive the newer object.
-        if (isMistake(err)) contain("reconcile", err, child)
-        else
-          child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
-            err,
-            reason: err instanceof ApiError ? err.reason : undefined,
-          })
-        queue.retry(key)
-      }
-    } finally {
-      observer?.reconciled(controller.name, outcome, clock.monotonic() - started)
-      hold(key, client.written)
+      await this.stop()
+      throw err
     }
+    this.#ready = true
+    this.#pump()
   }
 
-  /**
-   * Returns whether a write failed because its namespace, or the reconciled object itself, is being deleted: then
-   * nothing is left to do.
-   */
-  function isGoing(err: unknown, key: Key): boolean {
-    if (isNamespaceEnding(err)) return true
-    const { plural } = controller.reconciles
-    return isNotFound(err) && err.details?.kind === plural && err.details.name === key.slice(key.indexOf("/") + 1)
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const end of this.#ends) end()
+    this.#queue.stop()
+    await Promise.allSettled(this.#running)
+    await this.#events.stop()
   }
 
-  /** Returns the key to the queue once the informers show all writes. */
-  function hold(key: Key, pending: readonly PendingWrite[]): void {
-    const unseen = pending.filter(({ resource, seenBy }) => {
-      const kind = watched.get(resource.prefix)
-      return kind !== undefined && !seenBy(kind.informer)
+  /** Notes which kinds concern the controller, and which keys their events add. */
+  #watchKinds(): void {
+    const controller = this.#controller
+    this.#watch(controller.reconciles, (object, _old, deleted) => {
+      const key = keyFrom(object.metadata)
+      // The informer of the reconciled kind returns objects of type T.
+      if (controller.concerns?.(object as T, this.#shared) !== false || (deleted && this.#queue.expects(key)))
+        this.#add(key, object)
     })
-    if (unseen.length > 0 && !stopped) {
-      held.set(key, unseen)
-    } else {
-      held.delete(key)
-      queue.done(key)
-    }
+    for (const { resource, keys } of controller.watches ?? [])
+      this.#watch(resource, (object, old, deleted) => {
+        for (const key of keys(object, this.#shared, old, deleted)) this.#add(key, object)
+      })
   }
 
-  function recheckHeld(resource: Resource): void {
-    for (const [key, pending] of held)
-      if (pending.some((write) => write.resource.prefix === resource.prefix)) hold(key, pending)
+  #watch(resource: Resource, enqueue: Enqueue): void {
+    const kind = this.#watched.get(resource.prefix)
+    if (kind !== undefined) kind.enqueues.push(enqueue)
+    else this.#watched.set(resource.prefix, { informer: this.#context.informers.of(resource), enqueues: [enqueue] })
   }
 
-  const unsubscribe = [...watched.values()].map(({ informer, enqueues }) => {
+  /** Adds a key because of an event of an object. */
+  #add(key: Key, object: KubeObject): void {
+    this.#causes?.add(key, object)
+    this.#queue.add(key)
+  }
+
+  /** Returns the function that ends the subscription. */
+  #subscribe({ informer, enqueues }: WatchedKind): () => void {
     const tell = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => {
       try {
         for (const enqueue of enqueues) enqueue(object, old, deleted)
       } finally {
-        if (held.size > 0) recheckHeld(informer.resource)
+        if (this.#held.size > 0) this.#recheckHeld(informer.resource)
       }
     }
     return informer.on({
@@ -209,35 +180,114 @@ export async function startController<T extends KubeObject>(
       updated: (object, old) => tell(object, old, false),
       deleted: (object) => tell(object, undefined, true),
     })
-  })
+  }
 
-  const enqueue = (key: Key, afterMs = 0) => queue.addAfter(key, afterMs)
-  const offFreed = context.quarantine?.onFreed(({ place, key }) => {
-    if (place === controller.name) enqueue(key)
-  })
-  await Promise.all([...watched.values()].map(({ informer }) => informer.whenSynced()))
-  const started: RunningController = {
-    name: controller.name,
-    enqueue,
-    get idle() {
-      return queue.length === 0 && running.size === 0 && held.size === 0
-    },
-    async stop() {
-      stopped = true
-      for (const off of unsubscribe) off()
-      offFreed?.()
-      queue.stop()
-      await Promise.allSettled(running)
-      await events.stop()
-    },
+  #keyAdded(): void {
+    this.#observer?.queued(this.name, this.#queue.length)
+    this.#pump()
   }
-  try {
-    controller.start?.(shared, enqueue)
-  } catch (err) {
-    await started.stop()
-    throw err
+
+  /** Takes keys while fewer are reconciled than there may be at once. */
+  #pump(): void {
+    while (this.#ready && !this.#stopped && this.#running.size < (this.#controller.workers ?? DEFAULT_WORKERS)) {
+      const key = this.#queue.take()
+      if (key === undefined) return
+      this.#observer?.queued(this.name, this.#queue.length)
+      const work: Promise<void> = this.#inSpan(key).then(() => {
+        this.#running.delete(work)
+        this.#pump()
+      })
+      this.#running.add(work)
+    }
   }
-  ready = true
-  pump()
-  return started
+
+  /** Reconciles one key, in a span of the trace that led to it. */
+  #inSpan(key: Key): Promise<void> {
+    const { tracing } = this.#context
+    if (tracing === undefined) return this.#reconcile(key)
+    const span = tracing.root(`${this.name} reconcile`, {
+      kind: "consumer",
+      causes: this.#causes!.take(key),
+      attributes: { controller: this.name, key },
+    })
+    return endingWith(tracing, span, () => this.#reconcile(key))
+  }
+
+  /** Reconciles one key; never rejects. */
+  async #reconcile(key: Key): Promise<void> {
+    const { clock } = this.#context
+    const started = clock.monotonic()
+    const log = this.#log.child({ key, reconcileID: ++this.#reconciles })
+    const client = new NotingClient(this.#context.client)
+    let outcome: "success" | "error" | "requeue" = "success"
+    try {
+      const result = await this.#reconcileKey(key, { ...this.#shared, client, log })
+      // The controller may have ignored a refused write, such as that of a deleted object. The next reconcile shows
+      // whether it was right to.
+      if (client.refused) this.#queue.retry(key)
+      else this.#queue.forget(key)
+      if (result !== undefined) {
+        outcome = "requeue"
+        this.#queue.addAfter(key, result.requeueAfter, result.kind)
+      }
+    } catch (err) {
+      outcome = "error"
+      this.#context.tracing?.active()?.fail(err)
+      if (this.#stopped) return
+      this.#failed(key, err, log)
+    } finally {
+      this.#observer?.reconciled(this.name, outcome, clock.monotonic() - started)
+      this.#hold(key, client.written)
+    }
+  }
+
+  /** Says in the log what a reconcile has thrown, and has the key tried again if that may help. */
+  #failed(key: Key, err: unknown, log: Logger): void {
+    if (err instanceof TerminalError) {
+      log.error("Gave up on key", { err })
+      return
+    }
+    if (this.#isGoing(err, key)) {
+      log.debug("What is reconciled is going away", { err })
+      this.#queue.forget(key)
+      return
+    }
+    // Conflicts are common, and solve themselves: the informer will receive the newer object.
+    if (isMistake(err)) contain("reconcile", err, log)
+    else
+      log[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
+        err,
+        reason: err instanceof ApiError ? err.reason : undefined,
+      })
+    this.#queue.retry(key)
+  }
+
+  /**
+   * Returns whether a write failed because its namespace, or the reconciled object itself, is being deleted: then
+   * nothing is left to do.
+   */
+  #isGoing(err: unknown, key: Key): boolean {
+    if (isNamespaceEnding(err)) return true
+    const { plural } = this.#controller.reconciles
+    return isNotFound(err) && err.details?.kind === plural && err.details.name === key.slice(key.indexOf("/") + 1)
+  }
+
+  /** Returns the key to the queue once the informers show all writes. */
+  #hold(key: Key, pending: readonly PendingWrite[]): void {
+    const unseen = pending.filter(({ resource, seenBy }) => {
+      const kind = this.#watched.get(resource.prefix)
+      return kind !== undefined && !seenBy(kind.informer)
+    })
+    if (unseen.length > 0 && !this.#stopped) {
+      this.#held.set(key, unseen)
+    } else {
+      this.#held.delete(key)
+      this.#queue.done(key)
+    }
+  }
+
+  #recheckHeld(resource: Resource): void {
+    for (const [key, pending] of this.#held)
+      if (pending.some((write) => write.resource.prefix === resource.prefix)) this.#hold(key, pending)
+  }
 }
