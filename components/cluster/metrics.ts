@@ -1,4 +1,4 @@
-import type { SchedulerObserver } from "../scheduler/scheduler.ts"
+import type { SchedulerObserver } from "../scheduler/observer.ts"
 import type { ControllerObserver } from "../../pkg/controller/start.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 

@@ -12,7 +12,7 @@ import { nodeActions, podActions } from "./cluster-events.ts"
 import type { ClusterAction, Diagnosis } from "./framework.ts"
 import type { Nominations } from "./nominations.ts"
 import type { SchedulingQueue } from "./queue.ts"
-import { VOLUME_KINDS } from "./volume-objects.ts"
+import { VOLUME_KINDS } from "./volumebinding/volume-objects.ts"
 
 /** The kinds that the plugin for devices depends on. */
 export const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceClass]

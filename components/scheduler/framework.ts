@@ -1,4 +1,5 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import type { BindingContext } from "./binding-context.ts"
 import type { NodeInfo } from "./node-info.ts"
 
 /**
@@ -54,6 +55,19 @@ export interface NodeList {
   readonly withSoftTaints: ReadonlySet<NodeInfo>
 }
 
+/** What a plugin keeps for a pod that has its node, until the pod is bound. */
+export interface Reservation {
+  /**
+   * Writes it before the pod is bound, and waits for what others must make ready. @throws ApiError of a refused write,
+   * Error where the pod cannot have it: the pod is then tried again. Source: PreBind.
+   */
+  preBind(): Promise<void>
+  /** Gives it back because the pod is not bound after all. Source: Unreserve. */
+  unreserve?(): Promise<void>
+  /** The event for pods that wait for what was given back. */
+  readonly freed?: ClusterAction
+}
+
 export interface Plugin {
   readonly name: string
   /** The events that may make a pod schedulable after this plugin refused it; no other event wakes the pod. */
@@ -80,6 +94,13 @@ export interface Plugin {
    * needs once for all nodes, of which a pod has hundreds to choose from.
    */
   scoreAll?(state: CycleState, nodes: readonly NodeInfo[]): number[]
+  /**
+   * Keeps for the pod what it gets on the node, in the turn of the decision: it counts for the next pod already.
+   * Undefined for a pod that gets nothing. @throws Error where the node does not have it any more. Source: Reserve.
+   */
+  reserve?(pod: Pod, node: NodeInfo, context: BindingContext): Reservation | undefined
+  /** Called with all nodes after this plugin has refused the pod and none fits: may give back what keeps it from one. */
+  postFilter?(pod: Pod, nodes: readonly NodeInfo[], context: Pick<BindingContext, "client" | "clock">): Promise<void>
   /** Scales raw scores to 0 … 100; scores are in the order of the nodes. */
   normalize?(scores: number[]): void
 }

@@ -6,7 +6,7 @@ import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 import { Cache } from "./cache.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
-import { withoutDevices } from "./dynamicresources/device-objects.fixtures.ts"
+import { NO_DEVICES } from "./dynamicresources/device-objects.fixtures.ts"
 import { NO_VOLUMES } from "./plugins/volumes.fixtures.ts"
 import { defaultPlugins } from "./plugins/plugins.ts"
 import { findNode, type CycleContext } from "./schedule-one.ts"
@@ -36,7 +36,10 @@ test("cached results of filters give the same nodes as running every plugin for 
     // given a cluster whose scheduler keeps verdicts
     const random = seededRandom(seed)
     const cache = new Cache()
-    const plugins = defaultPlugins(cache.images, () => ({}), NO_VOLUMES, withoutDevices())
+    const plugins = defaultPlugins(
+      { images: cache.images, namespaceLabels: () => ({}), volumes: NO_VOLUMES, devices: NO_DEVICES },
+      { clock: { now: () => 0 }, random: seededRandom(1) },
+    )
     const kept = new NodeVerdicts(plugins)
     const nominations = new Nominations()
     const context = (verdicts: NodeVerdicts): CycleContext => {

@@ -6,7 +6,7 @@ import { seededRandom } from "../../pkg/clock/random.ts"
 import { Cache } from "./cache.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
-import { withoutDevices } from "./dynamicresources/device-objects.fixtures.ts"
+import { NO_DEVICES } from "./dynamicresources/device-objects.fixtures.ts"
 import { NO_VOLUMES } from "./plugins/volumes.fixtures.ts"
 import { defaultPlugins } from "./plugins/plugins.ts"
 import type { CycleContext } from "./schedule-one.ts"
@@ -33,7 +33,11 @@ export function place(nodes: readonly Node[], bound: readonly Pod[] = []): Cycle
   const cache = new Cache()
   for (const node of nodes) cache.setNode(node)
   for (const pod of bound) cache.setPod(pod)
-  const plugins = defaultPlugins(cache.images, (name) => ({ team: name }), NO_VOLUMES, withoutDevices())
+  const namespaceLabels = (name: string) => ({ team: name })
+  const plugins = defaultPlugins(
+    { images: cache.images, namespaceLabels, volumes: NO_VOLUMES, devices: NO_DEVICES },
+    { clock: { now: () => 0 }, random: seededRandom(1) },
+  )
   const [verdicts, nominations] = [new NodeVerdicts(plugins), new Nominations()]
   return { cache, plugins, verdicts, random: seededRandom(1), nominations }
 }

@@ -10,7 +10,7 @@ import {
 import type { Index, Informers } from "../../../pkg/client/informer.ts"
 import { allocatedDevices, type AllocatedDevices } from "./allocated-devices.ts"
 
-/** Where the plugin finds claims and devices. */
+/** Where the plugin finds claims and devices, and notes what it has decided. */
 export interface DeviceObjects {
   claim(namespace: string, name: string): ResourceClaim | undefined
   slices(): readonly ResourceSlice[]
@@ -23,6 +23,10 @@ export interface DeviceObjects {
   allocated(): AllocatedDevices
   /** Whether an allocation of the claim is being written. */
   isPending(claim: ResourceClaim): boolean
+  /** Notes that claims get allocations that will be written, some of them with their claims. */
+  assume(claims: readonly ResourceClaim[]): void
+  /** Notes that the allocation of a claim was written, with `outcome`, or will not be. */
+  settled(claim: ResourceClaim, outcome: ResourceClaim | undefined): void
 }
 
 const classesByResource: Index<DeviceClass> = { name: "resource", of: resourcesOfClass }
@@ -87,7 +91,6 @@ export class DeviceClaims implements DeviceObjects {
     return this.#pending.has(metadata.uid ?? "")
   }
 
-  /** The claims get allocations that will be written, some of them with their claims. */
   assume(claims: readonly ResourceClaim[]): void {
     for (const claim of claims)
       (claim.metadata.resourceVersion === undefined ? this.#unwritten : this.#pending).set(
@@ -96,13 +99,12 @@ export class DeviceClaims implements DeviceObjects {
       )
   }
 
-  /** The allocation of a claim was written, with `claim` as the outcome, or will not be. */
-  settled({ metadata }: ResourceClaim, claim: ResourceClaim | undefined): void {
+  settled({ metadata }: ResourceClaim, outcome: ResourceClaim | undefined): void {
     const uid = metadata.uid ?? ""
-    // The informer shows a claim that was made with its allocation: bind-devices.ts waits for that.
+    // The informer shows a claim that was made with its allocation: reserve-devices.ts waits for that.
     if (this.#unwritten.delete(uid)) return
     this.#pending.delete(uid)
-    if (claim !== undefined) this.#written.set(uid, claim)
+    if (outcome !== undefined) this.#written.set(uid, outcome)
   }
 
   #newest(shown: ResourceClaim | undefined): ResourceClaim | undefined {

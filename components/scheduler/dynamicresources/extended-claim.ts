@@ -1,12 +1,12 @@
-import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
-import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import type { Client } from "../../pkg/client/client.ts"
-import { CLAIM_PROTECTION } from "../../pkg/pods/resource-claims.ts"
-import type { BindingContext } from "./binding-context.ts"
-import type { DeviceClaims } from "./dynamicresources/device-objects.ts"
-import type { ExtendedRequests } from "./dynamicresources/extended-resources.ts"
-import { holds } from "./holds.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import type { Client } from "../../../pkg/client/client.ts"
+import { CLAIM_PROTECTION } from "../../../pkg/pods/resource-claims.ts"
+import type { BindingContext } from "../binding-context.ts"
+import type { DeviceObjects } from "./device-objects.ts"
+import type { ExtendedRequests } from "./extended-resources.ts"
+import { holds } from "../holds.ts"
 
 /**
  * The claim that is made for a pod's extended resources while the pod is bound. Source:
@@ -39,7 +39,7 @@ export async function tellPod(
 export const isShown = (
   pod: Pod,
   claim: ResourceClaim,
-  claims: DeviceClaims,
+  claims: DeviceObjects,
   { waits, clock, signal }: BindingContext,
 ): Promise<void> =>
   holds({

@@ -1,48 +1,40 @@
-import type { Node } from "../../pkg/api/core/v1/node/node.ts"
-import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import type { AllocationResult } from "../../pkg/api/resource/v1/allocation.ts"
-import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
-import { timestamp } from "../../pkg/clock/clock.ts"
-import type { ComponentContext } from "../../pkg/component/component.ts"
-import { CLAIM_PROTECTION, consumerOf, resourceClaimNames } from "../../pkg/pods/resource-claims.ts"
-import {
-  BINDING_TIMEOUT_MS,
-  hasBindingConditions,
-  hasFailedToBind,
-  isReadyForBinding,
-} from "./dynamicresources/binding-conditions.ts"
-import { holds } from "./holds.ts"
-import type { BindingContext } from "./binding-context.ts"
-import { createExtendedClaim, deleteExtendedClaim, isShown, tellPod } from "./bind-extended-claim.ts"
-import type { DeviceClaims } from "./dynamicresources/device-objects.ts"
-import { matchesNode } from "./dynamicresources/pools.ts"
-import type { NodeInfo } from "./node-info.ts"
-import type { DynamicResources } from "./plugins/dynamicresources.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
+import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { CLAIM_PROTECTION, consumerOf } from "../../../pkg/pods/resource-claims.ts"
+import type { BindingContext } from "../binding-context.ts"
+import type { Reservation } from "../framework.ts"
+import { holds } from "../holds.ts"
+import { BINDING_TIMEOUT_MS, hasBindingConditions, isReadyForBinding } from "./binding-conditions.ts"
+import type { DeviceObjects } from "./device-objects.ts"
+import { createExtendedClaim, deleteExtendedClaim, isShown, tellPod } from "./extended-claim.ts"
+import type { ExtendedRequests } from "./extended-resources.ts"
 
-/** What is to be written of a pod's claims; for later pods it counts at once. */
-export interface DeviceReservation {
-  /**
-   * Writes allocations, and who uses the claims, and waits for devices that must be made ready. @throws ApiError of a
-   * refused write, Error where others were faster or a device is not made ready; what the signal aborted with
-   */
-  write(): Promise<void>
-  /** Forgets what was not written, and takes the pod off the claims that it was written to. */
-  release(): Promise<void>
+/** A claim of a pod that has its node. */
+export interface Reserved {
+  readonly claim: ResourceClaim
+  /** Undefined where the claim has its devices already. */
+  readonly allocation?: AllocationResult | undefined
+  /** For the claim that is to be made for extended resources: which container gets the devices of which request. */
+  readonly mappings?: ExtendedRequests["mappings"]
 }
 
 /**
- * Gives the pod's claims their devices on the node, within this turn; undefined for a pod without claims. Source:
- * plugins/dynamicresources Reserve, PreBind, Unreserve. @throws Error where they cannot have them any more
+ * Gives claims their devices, within this turn: for later pods they count at once. `preBind` writes allocations, and
+ * who uses the claims, and waits for devices that must be made ready; `unreserve` forgets what was not written, and
+ * takes the pod off the claims that it was written to. `claimsOf` returns the claims that the pod names. Source:
+ * plugins/dynamicresources Reserve, PreBind, Unreserve.
  */
 export function reserveDevices(
   pod: Pod,
-  node: NodeInfo,
-  plugin: DynamicResources,
-  claims: DeviceClaims,
+  node: Node,
+  reserved: readonly Reserved[],
+  claimsOf: () => readonly ResourceClaim[],
+  claims: DeviceObjects,
   context: BindingContext,
-): DeviceReservation | undefined {
-  const reserved = plugin.reservedOn(pod, node)
-  if (reserved === undefined) return undefined
+): Reservation {
   const { client, clock } = context
   claims.assume(
     reserved.flatMap(({ claim, allocation }) =>
@@ -74,7 +66,8 @@ export function reserveDevices(
   }
 
   return {
-    async write() {
+    freed: "Device/Change",
+    async preBind() {
       for (const { claim, allocation, mappings } of reserved)
         if (mappings === undefined) {
           const done = await writeOne(claim, allocation)
@@ -88,12 +81,12 @@ export function reserveDevices(
           claims.settled(claim, made)
         }
       const { namespace = "", name = "" } = made?.metadata ?? {}
-      await devicesReady(pod, node.node, context, () => [
-        ...plugin.claimsOf(pod),
+      await devicesReady(pod, node, context, () => [
+        ...claimsOf(),
         ...(made === undefined ? [] : [claims.claim(namespace, name) ?? made]),
       ])
     },
-    async release() {
+    async unreserve() {
       for (const { claim } of reserved.slice(written.length)) claims.settled(claim, undefined)
       for (const claim of written) {
         const { namespace, name, uid } = claim.metadata
@@ -138,31 +131,4 @@ async function devicesReady(
     late: "device binding timeout",
     signal,
   })
-}
-
-/**
- * Takes the devices from one claim of a pod that fits nowhere, if they keep it from a node or could not be made ready,
- * and nobody else uses them: it gets others with the next try. Where there is no such claim, deletes what an earlier
- * try has made for extended resources. Source: PostFilter.
- */
-export async function freeDevices(
-  pod: Pod,
-  nodes: readonly { readonly node: Node }[],
-  claims: DeviceClaims,
-  { client, clock }: Pick<ComponentContext, "client" | "clock">,
-): Promise<void> {
-  for (const name of resourceClaimNames(pod)) {
-    const claim = claims.claim(pod.metadata.namespace ?? "", name)
-    if (claim?.status.allocation === undefined) continue
-    const { nodeSelector } = claim.status.allocation
-    const isKept = (claim.status.reservedFor ?? []).some(({ uid }) => uid !== pod.metadata.uid)
-    const isEverywhere = nodeSelector === undefined || nodes.every(({ node }) => matchesNode(nodeSelector, node))
-    if (isKept || (isEverywhere && !hasFailedToBind(claim, clock.now()))) continue
-    const { allocation: _allocation, reservedFor: _reservedFor, devices: _devices, ...status } = claim.status
-    claims.settled(claim, await client.updateStatus(ResourceClaim, { ...claim, status }))
-    return
-  }
-  // A claim for extended resources is made anew for each node.
-  const stale = claims.extendedClaimOf(pod)
-  if (stale !== undefined) await deleteExtendedClaim(stale, client)
 }

@@ -1,7 +1,6 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
-import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
@@ -16,8 +15,10 @@ import {
   type ClassOfResource,
   type ExtendedRequests,
 } from "../dynamicresources/extended-resources.ts"
+import { freeDevices } from "../dynamicresources/free-devices.ts"
 import { matchesNode } from "../dynamicresources/pools.ts"
 import { alternativesOf } from "../dynamicresources/requests.ts"
+import { reserveDevices, type Reserved } from "../dynamicresources/reserve-devices.ts"
 import { hasFailedToBind } from "../dynamicresources/binding-conditions.ts"
 import { failed, normalized, SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
@@ -45,41 +46,19 @@ interface Wanted {
   readonly allocator: Allocator | undefined
 }
 
-/** A claim of a pod that has its node. */
-export interface Reserved {
-  readonly claim: ResourceClaim
-  /** Undefined where the claim has its devices already. */
-  readonly allocation?: AllocationResult | undefined
-  /** For the claim that is to be made for extended resources: which container gets the devices of which request. */
-  readonly mappings?: ExtendedRequests["mappings"]
-}
-
 /** What a share would be called does not matter while nodes are compared. */
 const noShare = (): string => ""
 
-/** The plugin, and what it says of the node that was chosen. */
-export interface DynamicResources extends Plugin {
-  /**
-   * The pod's claims that are not reserved for it yet, with what those without devices get on the node; undefined for a
-   * pod without claims. @throws AllocationError, Error where they cannot have them any more
-   */
-  reservedOn(pod: Pod, node: NodeInfo): readonly Reserved[] | undefined
-  /** The claims that the pod names. @throws Error where one of them cannot be used */
-  claimsOf(pod: Pod): readonly ResourceClaim[]
-  /** Returns the class that stands for an extended resource. */
-  classOf(resource: string): DeviceClass | undefined
-}
-
 /**
  * A pod waits until its claims for devices are there, and then goes where their devices are, or where devices can be
- * had for them. These are given once the pod has its node (bind-devices.ts). So are devices that a pod asks for as
+ * had for them. These are given once the pod has its node (reserve-devices.ts). So are devices that a pod asks for as
  * extended resources, where a class stands for these and the node has none of them: by one claim that is then made for
  * the pod. Source: plugins/dynamicresources.
  */
 export function dynamicResources(
   objects: DeviceObjects,
   { clock, random }: { readonly clock: Pick<Clock, "now">; readonly random: Random },
-): DynamicResources {
+): Plugin {
   const selectors = new DeviceSelectors()
   const className: ClassOfResource = (resource) => objects.classOf(resource)?.metadata.name
 
@@ -109,10 +88,28 @@ export function dynamicResources(
   const extendedOf = (pod: Pod): readonly string[] =>
     extendedResourcesOf(pod).filter((resource) => className(resource) !== undefined)
 
+  /** The claims that the pod names. @throws Error where one of them cannot be used */
   function claimsOf(pod: Pod): readonly ResourceClaim[] {
     const claims = claimsOrStatus(pod, objects)
     if ("code" in claims) throw new Error(claims.reasons.join(", "))
     return claims
+  }
+
+  /**
+   * The pod's claims that are not reserved for it yet, with what those without devices get on the node.
+   * @throws AllocationError, Error where they cannot have them any more
+   */
+  function reservedOn(pod: Pod, node: NodeInfo, extended: readonly string[]): readonly Reserved[] {
+    const all = claimsOf(pod)
+    const { claims, mappings, allocator } = wantedBy(pod, all, lackedBy(node, extended), () => uuid(random))
+    const allocations = allocator?.allocate(node.node)
+    if (claims.length > 0 && allocations === undefined)
+      throw new Error(`claims of the pod cannot be allocated on node ${node.name} any more`)
+    const given = claims.map((claim, i) =>
+      all.includes(claim) ? { claim, allocation: allocations![i]! } : { claim, allocation: allocations![i]!, mappings },
+    )
+    const had = all.filter((claim) => !claims.includes(claim)).map((claim) => ({ claim }))
+    return [...had, ...given].filter(({ claim }) => !isReservedFor(claim, pod))
   }
 
   return {
@@ -179,24 +176,13 @@ export function dynamicResources(
         .reduce((sum, score) => sum + score, 0)
     },
     normalize: normalized(false),
-    reservedOn(pod, node) {
+    reserve(pod, node, context) {
       const extended = extendedOf(pod)
       if (!hasClaims(pod) && extended.length === 0) return undefined
-      const all = claimsOf(pod)
-      const { claims, mappings, allocator } = wantedBy(pod, all, lackedBy(node, extended), () => uuid(random))
-      const allocations = allocator?.allocate(node.node)
-      if (claims.length > 0 && allocations === undefined)
-        throw new Error(`claims of the pod cannot be allocated on node ${node.name} any more`)
-      const given = claims.map((claim, i) =>
-        all.includes(claim)
-          ? { claim, allocation: allocations![i]! }
-          : { claim, allocation: allocations![i]!, mappings },
-      )
-      const had = all.filter((claim) => !claims.includes(claim)).map((claim) => ({ claim }))
-      return [...had, ...given].filter(({ claim }) => !isReservedFor(claim, pod))
+      const reserved = reservedOn(pod, node, extended)
+      return reserveDevices(pod, node.node, reserved, () => claimsOf(pod), objects, context)
     },
-    claimsOf,
-    classOf: (resource) => objects.classOf(resource),
+    postFilter: (pod, nodes, context) => freeDevices(pod, nodes, objects, context),
   }
 }
 

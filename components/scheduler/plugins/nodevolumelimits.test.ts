@@ -8,7 +8,7 @@ import type { StorageClass } from "../../../pkg/api/storage/v1/storageclass.ts"
 import type { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
 import { NodeInfo } from "../node-info.ts"
 import { nodeVolumeLimits } from "./nodevolumelimits.ts"
-import type { VolumeObjects } from "./volumebinding.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
 
 /** Counterparts of TestCSILimits in plugins/nodevolumelimits/csi_test.go. */
 

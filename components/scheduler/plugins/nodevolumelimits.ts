@@ -7,7 +7,7 @@ import type { CSINode } from "../../../pkg/api/storage/v1/csinode.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import { failed, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin, type Status } from "../framework.ts"
-import type { VolumeObjects } from "./volumebinding.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
 
 const TOO_MANY = "node(s) exceed max volume count"
 

@@ -1,5 +1,9 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import type { DeviceObjects } from "../dynamicresources/device-objects.ts"
 import type { Plugin, Weighted } from "../framework.ts"
-import type { DynamicResources } from "./dynamicresources.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
+import { dynamicResources } from "./dynamicresources.ts"
 import { interPodAffinity } from "./interpodaffinity.ts"
 import { imageLocality, type ImageSpread } from "./imagelocality.ts"
 import { nodeAffinity } from "./nodeaffinity.ts"
@@ -13,19 +17,25 @@ import { podTopologySpread } from "./podtopologyspread.ts"
 import type { NamespaceLabels } from "./pod-terms.ts"
 import { schedulingGates } from "./schedulinggates.ts"
 import { taintToleration } from "./tainttoleration.ts"
-import { volumeBinding, type VolumeObjects } from "./volumebinding.ts"
+import { volumeBinding } from "./volumebinding.ts"
 import { volumeRestrictions } from "./volumerestrictions.ts"
 import { volumeZone } from "./volumezone.ts"
+
+/** What plugins read of the cluster, beside pods and nodes. */
+export interface PluginObjects {
+  readonly images: ImageSpread
+  readonly namespaceLabels: NamespaceLabels
+  readonly volumes: VolumeObjects
+  readonly devices: DeviceObjects
+}
 
 /**
  * Every plugin, in the order in which filters run, with the weight of its score. Source:
  * apis/config/v1/default_plugins.go.
  */
 export const defaultPlugins = (
-  images: ImageSpread,
-  namespaceLabels: NamespaceLabels,
-  volumes: VolumeObjects,
-  devices: DynamicResources,
+  { images, namespaceLabels, volumes, devices }: PluginObjects,
+  context: { readonly clock: Pick<Clock, "now">; readonly random: Random },
 ): readonly Weighted[] => [
   { plugin: schedulingGates, weight: 0 },
   { plugin: nodeUnschedulable, weight: 0 },
@@ -39,7 +49,7 @@ export const defaultPlugins = (
   { plugin: nodeVolumeLimits(volumes), weight: 0 },
   { plugin: volumeBinding(volumes), weight: 0 },
   { plugin: volumeZone(volumes), weight: 0 },
-  { plugin: devices, weight: 2 },
+  { plugin: dynamicResources(devices, context), weight: 2 },
   { plugin: podTopologySpread(), weight: 2 },
   { plugin: interPodAffinity(namespaceLabels), weight: 2 },
   { plugin: balancedAllocation, weight: 1 },

@@ -1,7 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { claimNamesOf } from "../../../pkg/pods/pod-claims.ts"
 import { SKIP, SUCCESS, unschedulable, type NodeList, type Plugin } from "../framework.ts"
-import type { VolumeObjects } from "./volumebinding.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
 
 const TAKEN = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 

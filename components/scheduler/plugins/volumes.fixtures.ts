@@ -1,4 +1,4 @@
-import type { VolumeObjects } from "./volumebinding.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
 
 /** A cluster without claims. */
 export const NO_VOLUMES: VolumeObjects = {

@@ -4,7 +4,7 @@ import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentv
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { NodeInfo } from "../node-info.ts"
-import type { VolumeObjects } from "./volumebinding.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
 import { volumeZone } from "./volumezone.ts"
 
 /** Counterparts of TestSingleZone and TestMultiZone in plugins/volumezone/volume_zone_test.go. */

@@ -1,6 +1,6 @@
 import { claimNamesOf } from "../../../pkg/pods/pod-claims.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
-import type { VolumeObjects } from "./volumebinding.ts"
+import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
 
 const ZONES: Readonly<Record<string, string>> = {
   "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",

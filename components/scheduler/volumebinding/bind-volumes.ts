@@ -1,80 +1,73 @@
-import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
-import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import {
   BOUND_BY_CONTROLLER,
   claimReference,
   isReachedFrom,
   SELECTED_NODE,
-} from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
-import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
-import type { ComponentContext } from "../../pkg/component/component.ts"
-import type { ClaimWaits } from "./claim-waits.ts"
-import { holds } from "./holds.ts"
-import { delayedClaims, isBound, planFor, type VolumeObjects } from "./plugins/volumebinding.ts"
+} from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { keyFrom, type Informers } from "../../../pkg/client/informer.ts"
+import type { BindingContext } from "../binding-context.ts"
+import { holds } from "../holds.ts"
+import type { VolumeObjects } from "./volume-objects.ts"
+import { isBound, planFor } from "./volume-plan.ts"
 
 /** Most time for binding the claims of a pod, in milliseconds. Source: VolumeBindingArgs.BindTimeoutSeconds. */
 const BIND_TIMEOUT_MS = 600_000
 
 /**
- * Binds the pod's claims that waited for its node, and resolves when they are bound. An existing volume is reserved for
- * its claim; a claim without one is annotated with the node, for the provisioner. Returns undefined for a pod without
- * such claims. Source: BindPodVolumes, checkBindings.
+ * Binds claims that waited for their pod's node, and resolves when they are bound. An existing volume is reserved for
+ * its claim; a claim without one is annotated with the node, for the provisioner. Source: BindPodVolumes,
+ * checkBindings.
  * @throws ApiError of a refused write, NotFound when the pod is gone; Error when the claims cannot be bound, or are not
- * within ten minutes; what `signal` aborted with
+ * within ten minutes; what the signal aborted with
  */
-export function bindVolumes(
+export async function bindVolumes(
   pod: Pod,
   nodeName: string,
+  claims: readonly PersistentVolumeClaim[],
   objects: VolumeObjects,
-  context: Pick<ComponentContext, "client" | "informers" | "clock">,
-  waits: ClaimWaits,
-  signal: AbortSignal,
-): Promise<void> | undefined {
-  const claims = delayedClaims(pod, objects)
-  return claims.length === 0 ? undefined : bind(claims)
-
-  async function bind(claims: readonly PersistentVolumeClaim[]): Promise<void> {
-    const { client, informers } = context
-    const node = informers.of(Node).get(nodeName)
-    const plan = node === undefined ? undefined : planFor(claims, node, objects)
-    if (plan === undefined) throw new Error(`binding volumes: node ${nodeName} has no volumes for the pod any more`)
-    for (const { volume, claim } of plan.bindings)
-      if (volume.spec.claimRef?.uid === undefined)
-        await client.update(PersistentVolume, {
-          ...volume,
-          metadata: {
-            ...volume.metadata,
-            annotations: { ...volume.metadata.annotations, [BOUND_BY_CONTROLLER]: "yes" },
-          },
-          spec: { ...volume.spec, claimRef: claimReference(claim) },
-        })
-    const marked: PersistentVolumeClaim[] = []
-    for (const claim of plan.provisions)
-      marked.push(
-        claim.metadata.annotations?.[SELECTED_NODE] === nodeName
-          ? claim
-          : await client.update(PersistentVolumeClaim, {
-              ...claim,
-              metadata: {
-                ...claim.metadata,
-                annotations: { ...claim.metadata.annotations, [SELECTED_NODE]: nodeName },
-              },
-            }),
-      )
-    const unmarked = plan.bindings.map(({ claim }) => claim)
-    const listen = (look: () => void) => waits.on(pod, claims, look)
-    await holds({
-      check: () => areBound(pod, node!, { marked, unmarked }, informers),
-      listen,
-      clock: context.clock,
-      timeoutMs: BIND_TIMEOUT_MS,
-      late: "binding volumes: the claims are not bound after 10 minutes",
-      signal,
-    })
-  }
+  context: BindingContext,
+): Promise<void> {
+  const { client, informers, clock, waits, signal } = context
+  const node = informers.of(Node).get(nodeName)
+  const plan = node === undefined ? undefined : planFor(claims, node, objects)
+  if (plan === undefined) throw new Error(`binding volumes: node ${nodeName} has no volumes for the pod any more`)
+  for (const { volume, claim } of plan.bindings)
+    if (volume.spec.claimRef?.uid === undefined)
+      await client.update(PersistentVolume, {
+        ...volume,
+        metadata: {
+          ...volume.metadata,
+          annotations: { ...volume.metadata.annotations, [BOUND_BY_CONTROLLER]: "yes" },
+        },
+        spec: { ...volume.spec, claimRef: claimReference(claim) },
+      })
+  const marked: PersistentVolumeClaim[] = []
+  for (const claim of plan.provisions)
+    marked.push(
+      claim.metadata.annotations?.[SELECTED_NODE] === nodeName
+        ? claim
+        : await client.update(PersistentVolumeClaim, {
+            ...claim,
+            metadata: {
+              ...claim.metadata,
+              annotations: { ...claim.metadata.annotations, [SELECTED_NODE]: nodeName },
+            },
+          }),
+    )
+  const unmarked = plan.bindings.map(({ claim }) => claim)
+  await holds({
+    check: () => areBound(pod, node!, { marked, unmarked }, informers),
+    listen: (look) => waits.on(pod, claims, look),
+    clock,
+    timeoutMs: BIND_TIMEOUT_MS,
+    late: "binding volumes: the claims are not bound after 10 minutes",
+    signal,
+  })
 }
 
 /** Whether the claims are bound. @throws Error when they cannot be bound, ApiError NotFound when the pod is gone */

@@ -1,0 +1,59 @@
+import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { diagnosisMessage, type Diagnosis } from "./framework.ts"
+import { evictVictim } from "./eviction.ts"
+import { pluginsOf } from "./plugins/plugins.ts"
+import type { findVictims } from "./preemption.ts"
+import type { QueuedPod } from "./queue.ts"
+import { writeUnschedulable } from "./refusal.ts"
+import type { Outcome } from "./schedule-one.ts"
+import { podName, type SchedulingContext } from "./scheduling-context.ts"
+
+/** A pod that fits no node, and what preemption can do about it. */
+export type Refused = Extract<Outcome, { readonly diagnosis: Diagnosis }> & {
+  readonly preemption: ReturnType<typeof findVictims>
+}
+
+/**
+ * Records why the pod fits no node, deletes the pods that preemption has found, has the plugins that refused it give
+ * back what keeps it from a node, and queues the pod again. Source: schedule_one.go handleSchedulingFailure.
+ */
+export async function refuse(
+  queued: QueuedPod,
+  { diagnosis, plugins: refusing, preemption }: Refused,
+  context: SchedulingContext,
+): Promise<void> {
+  const { events, cycle, log, queue } = context
+  const { pod } = queued
+  const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
+  const node = "candidate" in preemption ? preemption.candidate.node : undefined
+  events.event(pod, "Warning", "FailedScheduling", message)
+  try {
+    if ("candidate" in preemption) {
+      const { node, victims } = preemption.candidate
+      cycle.nominations.nominate(pod, node)
+      for (const victim of victims) await evictVictim(victim, pod, node, context)
+    }
+    await writeUnschedulable(pod, message, node, context)
+    for (const plugin of pluginsOf(cycle.plugins))
+      if (plugin.postFilter !== undefined && refusing.has(plugin.name))
+        await plugin.postFilter(pod, cycle.cache.list, context)
+  } catch (err) {
+    if (context.isRunning() && !isNotFound(err))
+      log.warn("Failed to preempt pods for a pod, or to write why it was not scheduled", { pod: podName(pod), err })
+  }
+  if (context.isRunning()) queue.failed(queued, refusing)
+}
+
+/** Records that a plugin failed for the pod, and tries the pod again later. */
+export async function fail(queued: QueuedPod, message: string, context: SchedulingContext): Promise<void> {
+  const { events, log, queue } = context
+  const { pod } = queued
+  events.event(pod, "Warning", "FailedScheduling", message)
+  try {
+    await writeUnschedulable(pod, message, undefined, context, "SchedulerError")
+  } catch (err) {
+    if (context.isRunning() && !isNotFound(err))
+      log.warn("Failed to write why a pod was not scheduled", { pod: podName(pod), err })
+  }
+  if (context.isRunning()) queue.failed(queued, new Set())
+}
