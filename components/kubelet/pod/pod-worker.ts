@@ -22,7 +22,9 @@ import { podCgroup } from "../sandbox/sandbox-config.ts"
 import { EVICTED } from "../model/rejection.ts"
 import type { Verdict } from "../status/pod-status.ts"
 import { isEnd, reportedStatus } from "./reported-status.ts"
-import { stepSpan, type Stage } from "./step-span.ts"
+import { FIRST, isCleanedUp, isOver, isTerminated, type Stage } from "./stage.ts"
+import { StepLoop } from "./step-loop.ts"
+import { stepSpan } from "./step-span.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
 import { guardedRun, type Mark } from "./guarded-run.ts"
 import type { WorkerParts } from "./worker-parts.ts"
@@ -30,14 +32,6 @@ import type { WorkerParts } from "./worker-parts.ts"
 /**
  * Runs and ends one pod. Every action on the pod is a step of this worker, and the steps run one after the other.
  * Source: pkg/kubelet/pod_workers.go.
- *
- * Stages, each entered once and in this order:
- *  - running:     each step compares what the pod wants with what runs (`planOf`), and carries out the difference;
- *  - terminating: the containers are being ended. Only a shorter grace period interrupts that;
- *  - terminated:  all containers have ended. The volumes are unmounted, and if the pod was deleted, its object is
- *    removed from the API;
- *  - finished:    the API no longer has the pod, and its remains on the node are removed.
- * `#interrupt` aborts the current step when the stage must change; it is undefined between steps.
  */
 export class PodWorker implements Waker {
   readonly identity: PodIdentity
@@ -45,24 +39,15 @@ export class PodWorker implements Waker {
   readonly since: number
   readonly #parts: WorkerParts
   readonly #allocation: PodAllocation
-  #stage: Stage = "running"
+  readonly #loop: StepLoop
+  #stage: Stage = FIRST
   /** Whether the API no longer has the pod, or the manifest of a static pod is gone. */
   #removed = false
-  #admitted = false
-  #adopted = false
+  /** Why the node ends the pod. */
   #verdict: Verdict | undefined
-  /** Whether its containers have ended for good, though this may not be reported yet. */
-  #hasEnded = false
   #graceOverride: number | undefined
-  #interrupt: AbortController | undefined
-  #working = false
-  #again = false
-  #stopped = false
-  #timer: Timer | undefined
-  #due = Infinity
   /** The timer of a report that waits for others. */
   #reporting: Timer | undefined
-  #unmounted = false
   /** Exists once somebody waits for the end, which few do. */
   #whenEnded: PromiseWithResolvers<void> | undefined
   readonly #runner: PodRunner
@@ -73,6 +58,13 @@ export class PodWorker implements Waker {
     this.identity = identityOf(pod)
     this.since = parts.context.clock.monotonic()
     this.#runner = new PodRunner(parts, this.identity, this)
+    const { namespace, name } = this.identity
+    this.#loop = new StepLoop({
+      clock: parts.context.clock,
+      spawn: (work) => parts.context.spawn(`pod ${namespace}/${name}`, work),
+      step: (signal) => this.#step(signal),
+      failed: (err) => this.#failed(err),
+    })
   }
 
   /** The pod with its allocated resources. */
@@ -83,29 +75,25 @@ export class PodWorker implements Waker {
   get isRemoved(): boolean {
     return this.#removed
   }
-  get stage(): string {
-    return this.#stage
-  }
-  /** Whether all containers have ended and none will be started. */
-  get hasEnded(): boolean {
-    return this.#stage === "terminated" || this.#stage === "finished"
+  get stage(): Stage["is"] {
+    return this.#stage.is
   }
   /** Whether its volumes are unmounted and its cgroup is removed, after its containers have ended. */
   get isCleanedUp(): boolean {
-    return this.#unmounted
+    return isCleanedUp(this.#stage)
   }
   /** Whether its containers have ended for good, as its status says or is about to say. What it had is free then. */
   get isOver(): boolean {
-    return this.#hasEnded || this.hasEnded
+    return isOver(this.#stage)
   }
   /** Resolves when all containers have ended. */
   get ended(): Promise<void> {
-    if (this.hasEnded) return Promise.resolve()
+    if (isTerminated(this.#stage)) return Promise.resolve()
     return (this.#whenEnded ??= Promise.withResolvers()).promise
   }
   /** Whether the node has admitted the pod. Running pods were admitted by an earlier kubelet. */
   get isAdmitted(): boolean {
-    return this.#admitted || isRunning(this.#runtime)
+    return this.#stage.isAdmitted || isRunning(this.#runtime)
   }
   get #runtime(): RuntimePod {
     return this.#parts.cache.of(this.identity)
@@ -118,7 +106,7 @@ export class PodWorker implements Waker {
     const ends = pod.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
     const shorter =
       (pod.metadata.deletionGracePeriodSeconds ?? Infinity) < (before.metadata.deletionGracePeriodSeconds ?? Infinity)
-    if (ends || shorter) this.#interrupt?.abort(new Error("the pod is being deleted"))
+    if (ends || shorter) this.#loop.interrupt("the pod is being deleted")
     this.retry()
   }
 
@@ -138,88 +126,69 @@ export class PodWorker implements Waker {
     if (this.#removed) return
     this.#removed = true
     this.#parts.status.forget(this.identity.uid)
-    if (this.#stage === "running" || this.pod.metadata.deletionTimestamp === undefined)
-      this.#interrupt?.abort(new Error("the pod was removed"))
+    if (this.#stage.is === "running" || this.pod.metadata.deletionTimestamp === undefined)
+      this.#loop.interrupt("the pod was removed")
     this.wake()
   }
 
   /** Ends the pod for a reason of the node. */
   fail(verdict: Verdict, graceSeconds?: number): void {
-    if (this.#verdict !== undefined || this.#stage !== "running") return
+    if (this.#verdict !== undefined || this.#stage.is !== "running") return
     this.#verdict = verdict
     this.#graceOverride = graceSeconds
-    this.#interrupt?.abort(new Error(verdict.reason))
+    this.#loop.interrupt(verdict.reason)
     this.wake()
   }
 
   /** Syncs the pod, because something about it may have changed. */
   wake(): void {
-    if (this.#stopped || this.#stage === "finished") return
-    this.#again = true
-    if (this.#stage === "terminating") this.#reportEnd()
-    if (this.#working) return
-    this.#working = true
-    this.#parts.context.spawn(`pod ${this.identity.namespace}/${this.identity.name}`, () => this.#work())
+    if (this.#loop.hasEnded) return
+    if (this.#stage.is === "terminating") this.#reportEnd()
+    this.#loop.wake()
+  }
+
+  /** Syncs the pod after this time at the latest. */
+  wakeIn(ms: number): void {
+    this.#loop.wakeIn(ms, () => this.wake())
   }
 
   #reportEnd(): void {
     this.#reporting ??= reportEnd(this.#parts.context.clock, this.#runtime.containers.length, () => {
       this.#reporting = undefined
-      if (this.#stage === "terminating" && !this.#stopped) this.#report()
+      if (this.#stage.is === "terminating" && !this.#loop.hasEnded) this.#report()
     })
   }
 
   /** Ends the worker and leaves the pod running. */
   stop(): void {
-    this.#stopped = true
-    this.#timer?.cancel()
     this.#reporting?.cancel()
-    this.#interrupt?.abort(new Error("the kubelet is being stopped"))
+    this.#loop.stop("the kubelet is being stopped")
   }
 
-  async #work(): Promise<void> {
-    while (this.#again && !this.#stopped && this.#stage !== "finished") {
-      this.#again = false
-      const { signal } = (this.#interrupt = new AbortController())
-      this.#timer?.cancel()
-      this.#due = Infinity
-      try {
-        await this.#step(signal)
-      } catch (err) {
-        if (signal.aborted) this.#again = true
-        else {
-          const about = { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage }
-          if (isMistake(err)) contain("pod worker", err, this.#parts.context.log, about)
-          else this.#parts.context.log.warn("Failed to sync a pod; will retry", { ...about, err })
-          this.wakeIn(RETRY_MS)
-        }
-      }
-    }
-    this.#interrupt = undefined
-    this.#working = false
-  }
-
-  /** Syncs the pod after this time at the latest. */
-  wakeIn(ms: number): void {
-    const due = this.#parts.context.clock.monotonic() + ms
-    if (this.#stopped || due >= this.#due) return
-    this.#due = due
-    this.#timer?.cancel()
-    this.#timer = this.#parts.context.clock.setTimeout(() => this.wake(), ms)
+  /** Says what a step has thrown, and has it tried again. */
+  #failed(err: unknown): void {
+    const { log } = this.#parts.context
+    const about = { pod: `${this.identity.namespace}/${this.identity.name}`, stage: this.#stage.is }
+    if (isMistake(err)) contain("pod worker", err, log, about)
+    else log.warn("Failed to sync a pod; will retry", { ...about, err })
+    this.wakeIn(RETRY_MS)
   }
 
   #step(signal: AbortSignal): Promise<void> {
-    if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
+    const stage = this.#stage
+    if (stage.is === "running" && this.#mustEnd())
+      this.#stage = { is: "terminating", isAdmitted: stage.isAdmitted, isOver: stage.isOver }
     const { tracing } = this.#parts.context
     if (tracing === undefined) return this.#measured(signal)
-    const span = stepSpan(tracing, this.#stage, this.identity, this.#allocation.requested)
+    const span = stepSpan(tracing, this.#stage.is, this.identity, this.#allocation.requested)
     return endingWith(tracing, span, () => this.#measured(signal))
   }
 
   async #measured(signal: AbortSignal): Promise<void> {
     const { clock, metrics } = this.#parts.context
     const began = clock.monotonic()
-    const type = this.#stage !== "running" ? "kill" : this.#admitted ? "update" : "create"
+    const { is, isAdmitted } = this.#stage
+    const type = is !== "running" ? "kill" : isAdmitted ? "update" : "create"
     try {
       await this.#act(signal)
     } finally {
@@ -228,9 +197,9 @@ export class PodWorker implements Waker {
   }
 
   #act(signal: AbortSignal): Promise<void> {
-    if (this.#stage === "running")
+    if (this.#stage.is === "running")
       return guardedRun(this.#parts.context, this.pod, this, (mark) => this.#run(signal, mark))
-    if (this.#stage === "terminating") return this.#terminate(signal)
+    if (this.#stage.is === "terminating") return this.#terminate(signal)
     return this.#clear()
   }
 
@@ -239,7 +208,7 @@ export class PodWorker implements Waker {
       this.#removed ||
       this.pod.metadata.deletionTimestamp !== undefined ||
       this.#verdict !== undefined ||
-      this.#hasEnded ||
+      this.isOver ||
       this.#isReportedEnded()
     )
   }
@@ -259,7 +228,7 @@ export class PodWorker implements Waker {
       terminal,
       verdict: this.#verdict,
     })
-    this.#hasEnded ||= hasEnded
+    if (hasEnded && "isOver" in this.#stage) this.#stage = { ...this.#stage, isOver: true }
     if (!this.#removed) status.set(this.pod, reported)
     return reported
   }
@@ -267,7 +236,7 @@ export class PodWorker implements Waker {
   async #run(signal: AbortSignal, mark: Mark): Promise<void> {
     const { context, cache, probes, volumes } = this.#parts
     if (!this.isAdmitted && !(await this.#admit(signal))) return
-    this.#admitted = true
+    this.#note({ isAdmitted: true })
     const resize = {
       problemOf: (pod: Pod) => this.#parts.resizeProblem(pod),
       began: () => void this.#report(),
@@ -283,32 +252,41 @@ export class PodWorker implements Waker {
     if (this.#pastDeadline(reported.startTime)) return
     if (isMarkedRestarting(reported)) {
       await this.#runner.reset(this.pod, resetsOf(this.pod, this.#runtime), signal)
-      this.#again = true
+      this.#loop.wake()
       return
     }
-    if (!this.#adopted && isRunning(this.#runtime))
+    if (!this.#isAdopted && isRunning(this.#runtime))
       await adoptPod(context, volumes, { pod: this.pod, runtime: this.#runtime, signal })
-    this.#adopted = true
+    this.#note({ isAdopted: true })
     await this.#runner.apply(this.pod, plan, signal)
     probes.sync(this.pod, this.#runtime)
     this.#parts.logs.sync(this.#runtime.containers)
     this.#report()
     if (hasRemains(this.#runtime)) await this.#parts.clearing.run(() => clearRemains(context, cache, this.#runtime))
-    if (this.#mustEnd()) this.#again = true
+    if (this.#mustEnd()) this.#loop.wake()
+  }
+
+  get #isAdopted(): boolean {
+    return this.#stage.is === "running" && this.#stage.isAdopted
+  }
+
+  /** Notes what is known of a pod that runs. */
+  #note(what: { readonly isAdmitted?: true; readonly isAdopted?: true }): void {
+    if (this.#stage.is === "running") this.#stage = { ...this.#stage, ...what }
   }
 
   /** @returns whether the node admits the pod; if not, the pod has failed */
   async #admit(signal: AbortSignal): Promise<boolean> {
     const { tracing } = this.#parts.context
     const rejection = await traced(tracing, "Admit pod", () =>
-      this.#parts.admit(this.pod, () => (this.#admitted = true), signal),
+      this.#parts.admit(this.pod, () => this.#note({ isAdmitted: true }), signal),
     )
     signal.throwIfAborted()
     if (rejection === undefined) return true
     const { reason, message } = rejection
     this.#parts.context.events.event(this.pod, "Warning", reason, message)
     this.#verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}`, isRejection: true }
-    this.#again = true
+    this.#loop.wake()
     return false
   }
 
@@ -322,7 +300,7 @@ export class PodWorker implements Waker {
     }
     this.#verdict = DEADLINE_EXCEEDED
     events.event(this.pod, "Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
-    this.#again = true
+    this.#loop.wake()
     return true
   }
 
@@ -345,19 +323,19 @@ export class PodWorker implements Waker {
     // After the containers have ended, and before others can see it: they could give the devices to the next pod.
     await this.#parts.dra.unprepare(this.identity.uid)
     if (!isPast) this.#report(true)
-    this.#stage = "terminated"
+    this.#stage = { is: "terminated", isAdmitted: this.#stage.isAdmitted, isCleanedUp: false }
     this.#whenEnded?.resolve()
-    this.#again = true
+    this.#loop.wake()
   }
 
   async #clear(): Promise<void> {
     const { context, cache, clearing, status, volumes } = this.#parts
     const { uid } = this.identity
-    if (!this.#unmounted) {
+    if (!this.isCleanedUp) {
       await Promise.all([volumes.unmount(this.identity), context.runtime.cgroups.remove(podCgroup(this.pod))])
       // What it wrote may be why it was evicted. Source: pkg/kubelet/kubelet.go cleanUpContainersInPod.
       if (status.status(this.pod).reason === EVICTED) await clearing.run(() => clearAll(context, cache, this.#runtime))
-      this.#unmounted = true
+      this.#stage = { is: "terminated", isAdmitted: this.#stage.isAdmitted, isCleanedUp: true }
     }
     if (!this.#removed && this.pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.pod)) {
       // The status is written before the pod is deleted, so that others can read it.
@@ -390,7 +368,8 @@ export class PodWorker implements Waker {
     crashes.forget(`${uid}_`)
     await clearing.run(() => clearAll(context, cache, this.#runtime))
     this.#parts.userNamespaces.release(uid)
-    this.#stage = "finished"
+    this.#stage = { is: "finished", isAdmitted: this.#stage.isAdmitted }
+    this.#loop.end()
     this.#parts.finished(this)
   }
 }

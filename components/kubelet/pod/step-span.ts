@@ -1,12 +1,10 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
-
-/** The stages of a pod's worker, in their order. */
-export type Stage = "running" | "terminating" | "terminated" | "finished"
+import type { Stage } from "./stage.ts"
 
 /** The names of the spans of a step in each stage. Source: pkg/kubelet/kubelet.go. */
-const SPANS: Readonly<Record<Stage, string>> = {
+const SPANS: Readonly<Record<Stage["is"], string>> = {
   running: "syncPod",
   terminating: "syncTerminatingPod",
   terminated: "syncTerminatedPod",
@@ -16,7 +14,7 @@ const SPANS: Readonly<Record<Stage, string>> = {
 /** Starts the span of one step of a pod's worker, caused by the write of the pod's newest revision. */
 export function stepSpan(
   tracing: Tracing,
-  stage: Stage,
+  stage: Stage["is"],
   { uid, namespace, name }: PodIdentity,
   newest: Pod,
 ): TraceSpan {
