@@ -7,6 +7,7 @@ import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota
 import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
 import { keyFrom, splitKey, type Key } from "../../pkg/client/informer.ts"
+import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 import { DEVICES_OF_CLASS, isOfPodsAndClaims } from "../../pkg/quota/device-usage.ts"
 import { firstClaims } from "../../pkg/quota/first-claims.ts"
@@ -113,7 +114,8 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       if (quota === undefined) return tallies.forget(splitKey(key))
       const { namespace } = quota.metadata
       const hard = quota.spec.hard ?? {}
-      const counted = [...new Set(Object.keys(hard).flatMap(countingAmong(resources())))]
+      const { clock } = context
+      const counted = await inSteps(kindsCounted(Object.keys(hard), resources()), clock)
       for (const resource of counted) {
         watch(resource, context)
         const needed = isClaims(resource) ? [resource, Pod as Resource, DeviceClass as Resource] : [resource]
@@ -122,22 +124,44 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       const used: Record<string, Quantity> = {}
       for (const resource of counted) {
         const list = () => informers.of(resource).list(namespace)
-        const usage = tallies.used(quota, resource, placeOf(resource, namespace), list)
+        const usage = await inSteps(tallies.counting(quota, resource, placeOf(resource, namespace), list), clock)
         for (const [entry, amount] of Object.entries(usage))
           used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
       }
-      const status = {
-        hard,
-        used: Object.fromEntries(
-          Object.keys(hard).map((entry) => [entry, formatQuantity(used[entry] ?? fromUnits(0))]),
-        ),
-      }
+      const status = { hard, used: await inSteps(shownUsage(Object.keys(hard), used), clock) }
       if (deepEqual(status, quota.status)) return
       await client.updateStatus(ResourceQuota, { ...quota, status }).catch((err: unknown) => {
         if (!isNotFound(err)) throw err
       })
     },
   })
+}
+
+/** A quota may have 50,000 entries, and the work for each takes a microsecond. */
+const ENTRIES_A_STEP = 1000
+
+/** Returns the kinds that any of the entries counts, in steps. */
+function* kindsCounted(entries: readonly string[], resources: readonly Resource[]): Generator<void, Set<Resource>> {
+  const found = new Set<Resource>()
+  const counting = countingAmong(resources)
+  for (const [i, entry] of entries.entries()) {
+    for (const resource of counting(entry)) found.add(resource)
+    if (i % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield
+  }
+  return found
+}
+
+/** Returns the usage of each entry as text, in steps. */
+function* shownUsage(
+  entries: readonly string[],
+  used: Readonly<Record<string, Quantity>>,
+): Generator<void, Record<string, string>> {
+  const shown: [string, string][] = []
+  for (const [i, entry] of entries.entries()) {
+    shown.push([entry, formatQuantity(used[entry] ?? fromUnits(0))])
+    if (i % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield
+  }
+  return Object.fromEntries(shown)
 }
 
 const placeOf = ({ prefix }: Resource, namespace = ""): string => `${prefix}${namespace}/`

@@ -66,3 +66,30 @@ test.each([
 ])("whether a quota counts $title: $counts", ({ spec, object, counts }) => {
   expect(inScope({ spec } as unknown as ResourceQuota, object)).toBe(counts)
 })
+
+test("tens of thousands of scopes and values are read once, and not for each pod", () => {
+  // given a quota that names its scopes again and again
+  let reads = 0
+  const counted = <T extends object>(list: T[]) =>
+    new Proxy(list, {
+      get(target, name) {
+        if (typeof name === "string" && /^\d+$/.test(name)) reads++
+        return Reflect.get(target, name) as unknown
+      },
+    })
+  const spec = {
+    scopes: Array.from({ length: 20_000 }, () => "Terminating"),
+    scopeSelector: {
+      matchExpressions: counted(
+        Array.from({ length: 20_000 }, () => ({ scopeName: "PriorityClass", operator: "In", values: ["c1", "c2"] })),
+      ),
+    },
+  }
+  const quota = { metadata: {}, spec } as unknown as ResourceQuota
+  const pods = Array.from({ length: 100 }, (_, i) => pod({ activeDeadlineSeconds: 5, priorityClassName: `c${i}` }))
+  // when it is asked for a hundred pods
+  const found = pods.filter((one) => inScope(quota, one))
+  // then each scope was read once
+  expect(found).toEqual([pods[1]!, pods[2]!])
+  expect(reads).toBe(20_000)
+})

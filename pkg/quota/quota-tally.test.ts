@@ -177,3 +177,44 @@ test("what was followed is always what a new count gives", () => {
     for (const entry of Object.keys(quota.spec.hard!)) expect(followed[entry] ?? "0").toBe(anew[entry] ?? "0")
   }
 })
+
+test("many objects are counted in steps, and changes that come between two steps are counted once", () => {
+  // given a namespace of a thousand pods that is being counted
+  const quota = quotaOf({ pods: "9000" })
+  const { tallies, used, lists } = given()
+  const pods = Array.from({ length: 1000 }, (_, i) => podOf(`p${i}`, "1"))
+  const counting = tallies.counting(quota, Pod as Resource, PLACE, () => pods)
+  let steps = 0
+  while (counting.next().done !== true) {
+    // when one pod is deleted that was counted, one that was not, and two are created
+    if (++steps === 5) {
+      tallies.change(PLACE, pods[0], undefined)
+      tallies.change(PLACE, pods[999], undefined)
+      tallies.change(PLACE, undefined, podOf("new-1", "1"))
+      tallies.change(PLACE, undefined, podOf("new-2", "1"))
+      tallies.change(PLACE, podOf("new-2", "1"), undefined)
+    }
+  }
+  // then
+  expect(steps).toBe(10)
+  expect(used(quota)).toEqual({ pods: "999" })
+  expect(lists()).toBe(0)
+})
+
+test("a count that failed begins anew", () => {
+  // given
+  let fails = true
+  const quota = quotaOf({ pods: "9" })
+  const { used } = given({
+    now() {
+      if (fails) throw new Error("no time")
+      return 0
+    },
+  })
+  const pods = [podOf("a", "1", { deletionTimestamp: "2026-01-01T00:00:30Z" })]
+  expect(() => used(quota, pods)).toThrow("no time")
+  // when
+  fails = false
+  // then
+  expect(used(quota, pods)).toEqual({ pods: "1" })
+})

@@ -1,12 +1,16 @@
 import { Pod } from "../api/core/v1/pod/pod.ts"
 import type { ResourceQuota } from "../api/core/v1/resourcequota/resourcequota.ts"
 import { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
+import { finished } from "../apimachinery/finished.ts"
 import { deepEqual } from "../apimachinery/json/equal.ts"
 import { isKind, type KubeObject, type Resource } from "../apimachinery/resource.ts"
 import { addQuantities, type Quantity } from "../apimachinery/scalars/quantity.ts"
 import type { QuotaObjects, Usage } from "./quota-objects.ts"
 import { inScope } from "./quota-scope.ts"
 import { usageOf } from "./quota-usage.ts"
+
+/** A pod takes some microseconds. */
+const OBJECTS_A_STEP = 100
 
 /**
  * How much of one quota the objects of one kind use. It follows their changes, so that a write costs the same in a
@@ -19,6 +23,8 @@ class QuotaTally {
   readonly #used: Record<string, Quantity> = {}
   /** Objects by name whose usage changes without a write of them; they are counted at each question. */
   readonly #changing = new Map<string, KubeObject>()
+  /** Changes that came while the objects were counted; undefined when all are. */
+  #later: (readonly [old: KubeObject | undefined, now: KubeObject | undefined])[] | undefined = []
 
   constructor(quota: ResourceQuota, resource: Resource, objects: QuotaObjects) {
     this.#quota = quota
@@ -31,8 +37,29 @@ class QuotaTally {
     return spec === this.#quota.spec || deepEqual(spec, this.#quota.spec)
   }
 
+  /** Whether all objects are counted. */
+  get isWhole(): boolean {
+    return this.#later === undefined
+  }
+
+  /** Counts the objects that are there, in steps. Changes of them may come meanwhile. */
+  *counting(objects: readonly KubeObject[]): Generator<void, void> {
+    for (const [i, object] of objects.entries()) {
+      this.#change(undefined, object)
+      if (i % OBJECTS_A_STEP === OBJECTS_A_STEP - 1) yield
+    }
+    const later = this.#later ?? []
+    this.#later = undefined
+    for (const [old, now] of later) this.#change(old, now)
+  }
+
   /** Follows the creation of an object (`old` is undefined), its update, or its deletion (`now` is undefined). */
   change(old: KubeObject | undefined, now: KubeObject | undefined): void {
+    if (this.#later === undefined) this.#change(old, now)
+    else this.#later.push([old, now])
+  }
+
+  #change(old: KubeObject | undefined, now: KubeObject | undefined): void {
     if (old !== undefined && !this.#changing.delete(old.metadata.name ?? "")) this.#add(this.#used, old, -1n)
     if (now === undefined) return
     if (isChanging(now)) this.#changing.set(now.metadata.name ?? "", now)
@@ -77,14 +104,24 @@ export class QuotaTallies {
    * changed, `list` is called for all of them.
    */
   used(quota: ResourceQuota, resource: Resource, place: string, list: () => readonly KubeObject[]): Usage {
+    return finished(this.counting(quota, resource, place, list))
+  }
+
+  /** Does the same in steps. */
+  *counting(
+    quota: ResourceQuota,
+    resource: Resource,
+    place: string,
+    list: () => readonly KubeObject[],
+  ): Generator<void, Usage> {
     const name = quota.metadata.name ?? ""
     const tallies = this.#byPlace.get(place) ?? new Map<string, QuotaTally>()
     this.#byPlace.set(place, tallies)
     let tally = tallies.get(name)
-    if (tally === undefined || !tally.counts(quota)) {
+    if (tally === undefined || !tally.isWhole || !tally.counts(quota)) {
       tally = new QuotaTally(quota, resource, this.#objects)
-      for (const object of list()) tally.change(undefined, object)
       tallies.set(name, tally)
+      yield* tally.counting(list())
     }
     return tally.used()
   }
