@@ -138,17 +138,12 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
     const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#isMounted(name))
-    const gate = new TurnGate(this.#parts.context.clock, MOUNTS_OF_TURN)
-    const results = await Promise.allSettled(
-      missing.map(async (volume) => {
-        const turn = gate.pass()
-        if (turn !== undefined) await turn
-        this.#mounted.set(
-          contentsIn(volume) !== undefined
-            ? await this.#write(volume)
-            : await mountVolume({ ...this.#parts, pod, volume, signal }),
-        )
-      }),
+    const results = await this.#mountAll(missing, async (volume) =>
+      this.#mounted.set(
+        contentsIn(volume) !== undefined
+          ? await this.#write(volume)
+          : await mountVolume({ ...this.#parts, pod, volume, signal }),
+      ),
     )
     this.#tried = true
     if (this.mounted.some(({ grow }) => grow !== undefined))
@@ -171,6 +166,26 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     if (first !== undefined) throw first
     if (waits !== undefined) throw waits
     return new Map(this.mounted.map((mounted) => [mounted.name, mounted]))
+  }
+
+  /** Mounts some at once, since each that has begun takes a kilobyte. The results are in the order of the volumes. */
+  async #mountAll(
+    volumes: readonly Volume[],
+    mount: (volume: Volume) => Promise<void>,
+  ): Promise<readonly PromiseSettledResult<void>[]> {
+    const gate = new TurnGate(this.#parts.context.clock, MOUNTS_OF_TURN)
+    const results: PromiseSettledResult<void>[] = []
+    let next = 0
+    const work = async (): Promise<void> => {
+      while (next < volumes.length) {
+        const i = next++
+        const turn = gate.pass()
+        if (turn !== undefined) await turn
+        results[i] = await mount(volumes[i]!).then(DONE, (reason: unknown) => ({ status: "rejected", reason }))
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(volumes.length, MOST_AT_ONCE) }, work))
+    return results
   }
 
   /**
@@ -387,6 +402,8 @@ interface Renewal {
 
 /** So many mounts of a pod begin in one turn of the event loop: an object of 1.5 MB can have 100,000 volumes. */
 const MOUNTS_OF_TURN = 100
+const MOST_AT_ONCE = 100
+const DONE = (): PromiseSettledResult<void> => ({ status: "fulfilled", value: undefined })
 
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000

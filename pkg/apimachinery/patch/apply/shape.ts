@@ -235,11 +235,16 @@ export const elementAt = (shape: ListShape, items: readonly unknown[], i: number
   elementOf(shape, items[i]) ?? `i:${i}`
 
 /**
- * Returns what tells the items of two lists apart: the items themselves where these are texts, numbers and booleans of
- * sets, which takes a third of the time for their path elements, which it returns of other lists.
+ * Returns what tells the items of lists apart: in sets of texts, numbers and booleans the items themselves, in lists
+ * with one key its values, which takes a third of the time for the path elements that it returns of other lists.
  */
 export function identitiesOf(shape: ListShape, ...lists: readonly (readonly unknown[])[]): readonly unknown[][] {
-  const areOwn = shape.kind === "set" && lists.every((items) => items.every(isScalar))
-  return lists.map((items) => items.map((item, i) => (areOwn ? item : elementAt(shape, items, i))))
+  const key = shape.kind === "set" ? undefined : shape.keys.length === 1 ? shape.keys[0]!.name : MANY_KEYS
+  const identityOf = (item: unknown): unknown => (key === undefined ? item : (item as Values | null)?.[key])
+  const areOwn = key !== MANY_KEYS && lists.every((items) => items.every((item) => isScalar(identityOf(item))))
+  return lists.map((items) => items.map(areOwn ? identityOf : (_item, i) => elementAt(shape, items, i)))
 }
-const isScalar = (value: unknown): boolean => value !== null && typeof value !== "object"
+const MANY_KEYS = Symbol("several keys")
+type Values = Readonly<Record<string | symbol, unknown>>
+const isScalar = (value: unknown): boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean"

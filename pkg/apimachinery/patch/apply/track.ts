@@ -69,6 +69,7 @@ export function* recording<T extends KubeObject>(
   now: string,
   others?: Changes,
 ): Steps<readonly Entry[]> {
+  yield
   const { changed, removed, mine } =
     old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
   const owners = withoutEmpty(entries)

@@ -41,16 +41,19 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
     const { projected } = volume
     const known = projected !== undefined && faultless.has(projected) ? { projected } : undefined
     const declared = declaredFaults(Volume, volume, known)
-    const ofSource = rulesBeside(declared, Volume, volume, (whole) => validateSource(whole, podName))
-    // upstream validates the source first, and reports missing fields before invalid values
-    const isOfName = ({ field }: Cause) => field === "name"
-    within(
-      causes,
-      declared.filter((cause) => !isOfName(cause)),
-      i,
-    )
-    within(causes, ofSource, i)
-    within(causes, declared.filter(isOfName), i)
+    if (declared.length === 0) within(causes, validateSource(volume, podName), i)
+    else {
+      const ofSource = rulesBeside(declared, Volume, volume, (whole) => validateSource(whole, podName))
+      // upstream validates the source first, and reports missing fields before invalid values
+      const isOfName = ({ field }: Cause) => field === "name"
+      within(
+        causes,
+        declared.filter((cause) => !isOfName(cause)),
+        i,
+      )
+      within(causes, ofSource, i)
+      within(causes, declared.filter(isOfName), i)
+    }
     if (usable.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
     if (causes.length === before) {
       usable.set(volume.name, volume)
@@ -82,18 +85,21 @@ function claimsMadeFor(podName: string, volumes: readonly Volume[]): ReadonlySet
 }
 
 function validateSource(volume: Volume, podName: string | undefined): readonly Cause[] {
-  const given: VolumeSourceName[] = []
-  for (const name in volume)
-    if (name !== "name" && volume[name as VolumeSourceName] !== undefined) given.push(name as VolumeSourceName)
-  const [first, ...others] =
-    given.length > 1 ? given.sort((a, b) => VOLUME_SOURCES.indexOf(a) - VOLUME_SOURCES.indexOf(b)) : given
+  let first: VolumeSourceName | undefined
+  let others: VolumeSourceName[] | undefined
+  for (const name in volume) {
+    if (name === "name" || volume[name as VolumeSourceName] === undefined) continue
+    if (first === undefined) first = name as VolumeSourceName
+    else (others ??= []).push(name as VolumeSourceName)
+  }
   if (first === undefined) return [required("", "must specify a volume type")]
-  const causes: Cause[] = []
-  within(causes, validateOne(volume, first, podName), "")
   const { iscsi } = volume
+  if (others === undefined && iscsi === undefined) return validateOne(volume, first, podName)
+  const given = [first, ...(others ?? [])].sort((a, b) => VOLUME_SOURCES.indexOf(a) - VOLUME_SOURCES.indexOf(b))
+  const causes: Cause[] = [...validateOne(volume, given[0]!, podName)]
   if (iscsi !== undefined && isTooLongForISCSI(volume.name, iscsi))
     causes.push(invalidValue("name", volume.name, TOO_LONG_FOR_ISCSI))
-  for (const name of others)
+  for (const name of given.slice(1))
     causes.push(forbiddenField(FORBIDDEN_AS[name] ?? name, "may not specify more than 1 volume type"))
   return causes
 }
@@ -108,9 +114,9 @@ function validateOne(volume: Volume, source: VolumeSourceName, podName: string |
   switch (source) {
     case "emptyDir": {
       const limit = volume.emptyDir!.sizeLimit
-      if (limit !== undefined && quantity(limit).nano < 0n)
-        causes.push(forbiddenField("emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity"))
-      return causes
+      return limit !== undefined && quantity(limit).nano < 0n
+        ? [forbiddenField("emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+        : NO_CAUSES
     }
     case "gitRepo":
       within(causes, localPath("directory", volume.gitRepo!.directory ?? ""), source)
