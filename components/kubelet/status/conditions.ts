@@ -103,8 +103,10 @@ function containersReadyOf({ pod, phase, initStatuses, statuses }: ConditionsReq
 function readyOf({ pod }: ConditionsRequest, containersReady: Finding): Finding {
   if (containersReady.status !== "True") return { ...containersReady, type: "Ready" }
   const problems: string[] = []
-  for (const { conditionType } of pod.spec.readinessGates ?? []) {
-    const gate = pod.status.conditions?.find(({ type }) => type === conditionType)
+  const { readinessGates = [] } = pod.spec
+  const known = readinessGates.length === 0 ? undefined : firstByType(pod.status.conditions ?? [])
+  for (const { conditionType } of readinessGates) {
+    const gate = known?.get(conditionType)
     if (gate === undefined)
       problems.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`)
     else if (gate.status !== "True")
@@ -121,3 +123,10 @@ const sentences = (...parts: readonly (readonly [string, readonly string[]])[]):
     .filter(([, names]) => names.length > 0)
     .map(([what, names]) => `${what}: [${names.join(" ")}]`)
     .join(", ")
+
+/** Returns the first condition of each type. */
+export function firstByType<T extends { readonly type: string }>(conditions: readonly T[]): ReadonlyMap<string, T> {
+  const found = new Map<string, T>()
+  for (const condition of conditions) if (!found.has(condition.type)) found.set(condition.type, condition)
+  return found
+}

@@ -28,3 +28,30 @@ test("the status and the plan of a pod of 3,000 containers look at each a few ti
   expect(status.containerStatuses).toHaveLength(3000)
   expect(reads).toBeLessThan(3000 * 40)
 })
+
+test("the status of a pod of 3,000 readiness gates and conditions looks at each a few times", () => {
+  // given conditions of which the reads of types are counted
+  let reads = 0
+  const types = Array.from({ length: 3000 }, (_, i) => `example.com/${i}`)
+  const conditions = types.map((type) => ({
+    get type() {
+      reads++
+      return type
+    },
+    status: "True",
+  }))
+  const given = podOf({
+    containers: [{ name: "c", image: "i" }],
+    readinessGates: types.map((conditionType) => ({ conditionType })),
+  })
+  const pod = { ...given, status: { ...given.status, conditions } } as typeof given
+  const probes = { isStarted: () => true, isReady: () => true, failed: () => undefined }
+  const runtime = runtimeOf([runOf(pod, "c", {})])
+  // when
+  const request = { pod, runtime, probes, failures: new Map(), terminal: false, verdict: undefined, devices: () => [] }
+  const status = podStatus({ ...request, before: pod.status, nodeIps: ["192.0.2.1"], now: 0 })
+  // then
+  expect(status.conditions!.length).toBeGreaterThan(3000)
+  expect(status.conditions!.find(({ type }) => type === "Ready")?.status).toBe("True")
+  expect(reads).toBeLessThan(3000 * 40)
+})

@@ -16,7 +16,7 @@ import type { PodAmounts } from "../model/pod-amounts.ts"
 import { qosClass } from "../model/qos.ts"
 import { resetsOf, restartsAllNow } from "../model/restart-all.ts"
 import type { RuntimePod } from "../model/runtime-pod.ts"
-import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
+import { firstByType, findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
 import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"
 import { withEnds } from "./never-ran.ts"
 import { phaseOf, type Phase } from "./phase.ts"
@@ -180,8 +180,9 @@ function mergedConditions(
   now: number,
 ): readonly PodCondition[] {
   const observedGeneration = pod.metadata.generation
+  const known = firstByType(before)
   const merged = found.map(({ type, status, reason, message }): PodCondition => {
-    const old = before.find((condition) => condition.type === type)
+    const old = known.get(type)
     const isSame = old?.status === status && typeof old.lastTransitionTime === "string"
     if (
       isSame &&
@@ -200,9 +201,14 @@ function mergedConditions(
       ...(message === undefined || message === "" ? {} : { message }),
     }
   })
+  // A pod may have tens of thousands.
+  const types = new Set<string>(merged.map(({ type }) => type))
   const addOthers = (conditions: readonly PodCondition[]) => {
-    for (const other of conditions)
-      if (!OWN_CONDITIONS.has(other.type) && !merged.some(({ type }) => type === other.type)) merged.push(other)
+    for (const other of conditions) {
+      if (OWN_CONDITIONS.has(other.type) || types.has(other.type)) continue
+      types.add(other.type)
+      merged.push(other)
+    }
   }
   addOthers(pod.status.conditions ?? [])
   addOthers(before)
