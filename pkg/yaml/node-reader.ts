@@ -42,7 +42,16 @@ export interface Node {
 
 interface PlainOrQuoted {
   readonly text: string
-  readonly plain: boolean
+  readonly style: ScalarStyle
+}
+
+/** How a scalar is written. */
+export type ScalarStyle = "plain" | "single" | "double" | "literal" | "folded"
+
+/** What the pairs of a map are added to. */
+export interface MapSink {
+  readonly object: unknown
+  set(key: Node, value: Node): void
 }
 
 export interface Properties {
@@ -147,7 +156,7 @@ export class NodeReader {
     switch (cursor.code()) {
       case ASTERISK: {
         if (properties !== NO_PROPERTIES) throw this.noContent(line)
-        const value = this.#aliases.valueOf(anchorName(cursor))
+        const value = this.aliased(anchorName(cursor))
         cursor.keyAllowed = false
         return of(value)
       }
@@ -157,30 +166,46 @@ export class NodeReader {
         return of(this.anchored(properties, () => this.#flowMap()))
       case QUOTE:
       case APOSTROPHE: {
+        const style = cursor.code() === QUOTE ? "double" : "single"
         const text = quotedScalar(cursor)
         cursor.keyAllowed = false
-        return { value: this.scalar(text, false, properties), line, merges: false, text: { text, plain: false } }
+        return { value: this.scalar(text, style, properties), line, merges: false, text: { text, style } }
       }
       default: {
         const text = plainScalar(cursor, outer)
         const { tag } = properties
         const merges = text === "<<" && (tag === undefined || tag === "!" || tag === "tag:yaml.org,2002:merge")
-        return { value: this.scalar(text, true, properties), line, merges, text: { text, plain: true } }
+        return { value: this.scalar(text, "plain", properties), line, merges, text: { text, style: "plain" } }
       }
     }
   }
 
   /** Returns a scalar's value, after counting it and setting its anchor. */
-  protected scalar(text: string, plain: boolean, { anchor, tag }: Properties): unknown {
-    const value = this.valueOf({ text, plain }, tag)
+  protected scalar(text: string, style: ScalarStyle, { anchor, tag }: Properties): unknown {
+    const value = this.valueOf({ text, style }, tag)
     this.#aliases.count(text.length)
     if (anchor !== undefined) this.#aliases.define(anchor, value, text.length)
     return value
   }
 
-  protected valueOf({ text, plain }: PlainOrQuoted, tag: string | undefined): unknown {
-    if (tag === undefined) return plain ? plainValue(text) : text
+  protected valueOf({ text, style }: PlainOrQuoted, tag: string | undefined): unknown {
+    if (tag === undefined) return style === "plain" ? plainValue(text) : text
     return tag === "!" ? text : taggedValue(tag, text)
+  }
+
+  /** Returns what an alias stands for. */
+  protected aliased(name: string): unknown {
+    return this.#aliases.valueOf(name)
+  }
+
+  /** Returns the value of a list. */
+  protected listOf(items: unknown[], _inBrackets: boolean): unknown {
+    return items
+  }
+
+  /** Begins the value of a map. */
+  protected newMap(_inBrackets: boolean): MapSink {
+    return new MapBuilder(this.duplicates)
   }
 
   /** Reads a collection and sets its anchor. */
@@ -194,7 +219,7 @@ export class NodeReader {
 
   // Flow: collections in brackets
 
-  #flowList(): unknown[] {
+  #flowList(): unknown {
     const cursor = this.cursor
     const { line } = cursor
     const items: unknown[] = []
@@ -214,11 +239,11 @@ export class NodeReader {
       if (!this.#takeComma(CLOSE_BRACKET)) throw this.unexpected("did not find expected ',' or ']'", line)
     }
     this.#close()
-    return items
+    return this.listOf(items, true)
   }
 
   /** Reads `? key: value` in a list, which is a map of its own. */
-  #flowPair(): object {
+  #flowPair(): unknown {
     const cursor = this.cursor
     cursor.at++
     cursor.keyAllowed = false
@@ -228,17 +253,17 @@ export class NodeReader {
     return this.#singlePair(key)
   }
 
-  #singlePair(key: Node): object {
-    const map = new MapBuilder(this.duplicates)
+  #singlePair(key: Node): unknown {
+    const map = this.newMap(true)
     this.#aliases.count(0)
     map.set(key, this.#flowValue())
     return map.object
   }
 
-  #flowMap(): object {
+  #flowMap(): unknown {
     const cursor = this.cursor
     const { line } = cursor
-    const map = new MapBuilder(this.duplicates)
+    const map = this.newMap(true)
     this.#open()
     for (;;) {
       cursor.skipToToken()
@@ -278,12 +303,12 @@ export class NodeReader {
     const properties = this.properties()
     if (this.isInline()) return this.inlineNode(-1, properties, line)
     if (properties !== NO_PROPERTIES && (this.#atFlowEnd() || this.isSign(COLON)))
-      return { value: this.scalar("", true, properties), line, merges: false }
+      return { value: this.scalar("", "plain", properties), line, merges: false }
     throw this.noContent(line)
   }
 
   #emptyNode(): Node {
-    return { value: this.scalar("", true, NO_PROPERTIES), line: this.cursor.line, merges: false }
+    return { value: this.scalar("", "plain", NO_PROPERTIES), line: this.cursor.line, merges: false }
   }
 
   #atFlowEnd(): boolean {

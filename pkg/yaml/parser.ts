@@ -2,7 +2,6 @@ import { blockScalar } from "./scalars.ts"
 import { directives } from "./tags.ts"
 import { structureError } from "./cursor.ts"
 import { BAR, COLON, DASH, GREATER_THAN, QUESTION_MARK } from "./signs.ts"
-import { MapBuilder } from "./map-builder.ts"
 import { LONGEST_KEY, NO_PROPERTIES, NodeReader, type Node, type Properties } from "./node-reader.ts"
 
 /**
@@ -67,14 +66,15 @@ export class Parser extends NodeReader {
     const cursor = this.cursor
     cursor.skipToToken()
     const { line } = cursor
-    if (this.#blockEnds(outer, besideKey)) return { value: this.scalar("", true, NO_PROPERTIES), line, merges: false }
+    if (this.#blockEnds(outer, besideKey))
+      return { value: this.scalar("", "plain", NO_PROPERTIES), line, merges: false }
     const start = cursor.mark
     const { keyAllowed } = cursor
     const properties = this.properties()
     if (properties !== NO_PROPERTIES && (cursor.line > start.line || !this.isInline())) {
       // The properties belong to everything that follows, if that is indented deeper.
       if (this.#blockEnds(outer, besideKey) || !this.#hasContent())
-        return { value: this.scalar("", true, properties), line, merges: false }
+        return { value: this.scalar("", "plain", properties), line, merges: false }
       return { value: this.#blockContent(outer, besideKey, properties), line, merges: false }
     }
     if (!this.isInline()) return { value: this.#blockContent(outer, besideKey, properties), line, merges: false }
@@ -110,9 +110,10 @@ export class Parser extends NodeReader {
     if (this.isSign(QUESTION_MARK)) return this.anchored(properties, () => this.#blockMap(cursor.column, undefined))
     if (this.isSign(COLON)) throw this.unexpected("did not find expected key", line)
     if (this.#atBlockScalar()) {
+      const style = cursor.code() === GREATER_THAN ? "folded" : "literal"
       const text = blockScalar(cursor, outer)
       cursor.keyAllowed = true
-      return this.scalar(text, false, properties)
+      return this.scalar(text, style, properties)
     }
     if (!this.isInline()) throw this.noContent(line)
     // The properties were on a line before: the node that begins here may be the first key of a map that they belong
@@ -128,7 +129,7 @@ export class Parser extends NodeReader {
     })
   }
 
-  #blockList(besideKey: boolean): unknown[] {
+  #blockList(besideKey: boolean): unknown {
     const cursor = this.cursor
     const { column, line } = cursor
     const items: unknown[] = []
@@ -144,13 +145,13 @@ export class Parser extends NodeReader {
       throw this.unexpected("did not find expected '-' indicator", line)
     }
     this.leave()
-    return items
+    return this.listOf(items, false)
   }
 
   /** Reads a map in the cursor's column, or in that of `first`, its key that was read already. */
-  #blockMap(column: number, first: Node | undefined): object {
+  #blockMap(column: number, first: Node | undefined): unknown {
     const cursor = this.cursor
-    const map = new MapBuilder(this.duplicates)
+    const map = this.newMap(false)
     const { line } = cursor
     this.enter()
     let key: Node | undefined = first
@@ -199,7 +200,7 @@ export class Parser extends NodeReader {
     const cursor = this.cursor
     const { line } = cursor
     if (!this.isSign(COLON) || (cursor.keyAllowed && cursor.column !== column))
-      return { value: this.scalar("", true, NO_PROPERTIES), line, merges: false }
+      return { value: this.scalar("", "plain", NO_PROPERTIES), line, merges: false }
     // After a `:` that begins its line more than a scalar may follow.
     cursor.keyAllowed &&= cursor.column === column
     cursor.at++

@@ -8,13 +8,13 @@ const WIDTH = 80
 /** A longer key gets a line for itself. In bytes. */
 const LONGEST_SIMPLE_KEY = 128
 
-const BREAK = /[\r\n\x85\u2028\u2029]/
+export const BREAK = /[\r\n\x85\u2028\u2029]/
 /** Characters that YAML writes escaped: control codes and tabs, and all beyond the first 65,536 codes. */
-const SPECIAL = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/
-const SPACE_AT_END_OF_LINE = / [\r\n\x85\u2028\u2029]/
-const SPACE_AT_START_OF_LINE = /[\r\n\x85\u2028\u2029] /
+export const SPECIAL = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/
+export const SPACE_AT_END_OF_LINE = / [\r\n\x85\u2028\u2029]/
+export const SPACE_AT_START_OF_LINE = /[\r\n\x85\u2028\u2029] /
 /** Matches text that would begin something other than a plain scalar, or end one. */
-const INDICATORS = /^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/
+export const INDICATORS = /^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/
 
 /** Returns whether a key can be on one line with its colon. */
 export const isSimpleKey = (key: string): boolean => !BREAK.test(key) && Buffer.byteLength(key) <= LONGEST_SIMPLE_KEY
@@ -42,7 +42,7 @@ function signOf(value: unknown): string {
 }
 
 /** Returns a float in Go's format %g. */
-function floatText(value: number): string {
+export function floatText(value: number): string {
   const size = Math.abs(value)
   if (value === 0 || (size >= 1e-4 && size < 1e6)) return String(value)
   return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2")
@@ -138,8 +138,11 @@ function escaped(sign: string): string {
 
 const ESCAPED = new RegExp(String.raw`["\\\n\u2028\u2029]|${SPECIAL.source}`, "gu")
 
+/** Returns text as it stands between double quotes. */
+export const escapedText = (text: string): string => text.replace(ESCAPED, escaped)
+
 function writeDoubleQuoted(out: LineWriter, text: string, indent: number, isKey: boolean): void {
-  const put = (from: number, to: number) => out.put(text.slice(from, to).replace(ESCAPED, escaped))
+  const put = (from: number, to: number) => out.put(escapedText(text.slice(from, to)))
   out.put('"')
   let from = 0
   for (let i = isKey ? -1 : text.indexOf(" ", 1); i > 0 && i < text.length - 1; i = text.indexOf(" ", i + 1)) {
