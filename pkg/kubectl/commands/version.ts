@@ -1,7 +1,6 @@
 import { command } from "../command/command.ts"
 import { boolFlag, stringFlag } from "../command/flag.ts"
 import type { ClientVersion } from "../environment/environment.ts"
-import { ConfigurationInvalid } from "../errors/errors.ts"
 import { goJson } from "../rest/json.ts"
 import { writeYaml } from "../../yaml/write.ts"
 
@@ -24,13 +23,12 @@ export const versionCommand = command({
     const clientVersion = environment.version
     let serverVersion: ClientVersion | undefined
     let failure: unknown
-    if (!flags.client)
-      try {
-        const discovery = await factory.discovery()
-        serverVersion = (await discovery.serverVersion()) as unknown as ClientVersion
-      } catch (err) {
-        if (!(err instanceof ConfigurationInvalid && err.isEmpty)) failure = err
-      }
+    const discovery = flags.client ? undefined : await factory.discovery()
+    try {
+      serverVersion = (await discovery?.serverVersion()) as ClientVersion | undefined
+    } catch (err) {
+      failure = err
+    }
     const info = {
       clientVersion,
       kustomizeVersion: KUSTOMIZE_VERSION,

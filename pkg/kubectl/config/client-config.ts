@@ -7,6 +7,8 @@ import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { parseDuration } from "../../apimachinery/scalars/time.ts"
 import type { AuthInfo, Cluster, Context, Kubeconfig } from "./kubeconfig.ts"
 import type { LoadingRules } from "./loading-rules.ts"
+import { promptForCredentials } from "./prompt.ts"
+import { proxyFromVariables } from "./proxy.ts"
 import type { RestConfig } from "./rest-config.ts"
 import { inClusterConfig, inClusterNamespace, isInCluster } from "./in-cluster.ts"
 import { validateCluster, validateUser } from "./validation.ts"
@@ -78,10 +80,11 @@ export class ClientConfig {
   async #restOf(cluster: Cluster, user: AuthInfo): Promise<RestConfig> {
     const url = serverUrl(cluster.server ?? "")
     const impersonate = impersonationOf(user)
-    const proxy = cluster["proxy-url"] ?? ""
+    const named = cluster["proxy-url"] ?? ""
+    const proxy = named === "" ? proxyFromVariables(url, this.#environment) : new URL(named)
     const base: RestConfig = {
       server: url,
-      ...(proxy === "" ? {} : { proxy: new URL(proxy) }),
+      ...(proxy === undefined ? {} : { proxy }),
       disableCompression: cluster["disable-compression"] ?? false,
       ...(impersonate === undefined ? {} : { impersonate }),
       tls: {},
@@ -95,6 +98,13 @@ export class ClientConfig {
     const cert = await this.#pem(user["client-certificate-data"], user["client-certificate"])
     const key = cert === undefined ? undefined : await this.#pem(user["client-key-data"], user["client-key"])
     const token = await this.#token(user)
+    const isKnown =
+      token !== undefined ||
+      cert !== undefined ||
+      user.exec !== undefined ||
+      user["auth-provider"] !== undefined ||
+      (user.username ?? "") !== ""
+    const { username = "", password = "" } = isKnown ? user : await promptForCredentials(this.#environment)
     return {
       ...base,
       tls: {
@@ -104,9 +114,7 @@ export class ClientConfig {
         ...((cluster["tls-server-name"] ?? "") === "" ? {} : { serverName: cluster["tls-server-name"]! }),
       },
       ...(token === undefined ? {} : { token }),
-      ...((user.username ?? "") === "" && (user.password ?? "") === ""
-        ? {}
-        : { basic: { username: user.username ?? "", password: user.password ?? "" } }),
+      ...(username === "" && password === "" ? {} : { basic: { username, password } }),
       ...(user.exec === undefined ? {} : { exec: { config: user.exec, cluster } }),
       ...(user["auth-provider"] === undefined ? {} : { authProvider: user["auth-provider"].name }),
     }
@@ -136,11 +144,19 @@ export class ClientConfig {
     return this.#globals.context === "" ? config.currentContext : this.#globals.context
   }
 
+  /** @throws Error for a context that the command line names and that is not there */
   #context(config: Kubeconfig): Context {
     const name = this.contextName(config)
-    const context = config.contexts.get(name)
-    if (context === undefined && this.#globals.context !== "")
+    if (!config.contexts.has(name) && this.#globals.context !== "")
       throw new Error(`context ${goQuoted(name)} does not exist`)
+    return this.#contextOr(config)
+  }
+
+  /** The context with the flags; that of the flags alone where there is none. */
+  #contextOr(config: Kubeconfig): Context {
+    const name = this.contextName(config)
+    const context = config.contexts.get(name)
+    if (context === undefined && this.#globals.context !== "") return {}
     const { cluster, user, namespace } = this.#globals
     return {
       ...context,
@@ -151,7 +167,7 @@ export class ClientConfig {
   }
 
   #user(config: Kubeconfig): AuthInfo {
-    const name = this.#context(config).user ?? ""
+    const name = this.#contextOr(config).user ?? ""
     const user = config.users.get(name)
     if (user === undefined && this.#globals.user !== "") throw new Error(`auth info ${goQuoted(name)} does not exist`)
     const flags = this.#globals
@@ -175,7 +191,7 @@ export class ClientConfig {
   }
 
   #cluster(config: Kubeconfig): Cluster {
-    const name = this.#context(config).cluster ?? ""
+    const name = this.#contextOr(config).cluster ?? ""
     const cluster = config.clusters.get(name)
     if (cluster === undefined && this.#globals.cluster !== "")
       throw new Error(`cluster ${goQuoted(name)} does not exist`)
@@ -218,7 +234,7 @@ export class ClientConfig {
         return {}
       }
     }
-    const context = orEmpty(() => this.#context(config))
+    const context = this.#contextOr(config)
     const { files } = this.#environment
     pushAll(
       errors,

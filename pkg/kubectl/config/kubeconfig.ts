@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../apimachinery/json/json-value.ts"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { CLUSTER_FIELDS, CONTEXT_FIELDS, USER_FIELDS, type Fields } from "./fields.ts"
 import { parseYaml } from "../../yaml/yaml.ts"
 
 /** A cluster of a kubeconfig. Source of the fields: client-go tools/clientcmd/api/v1/types.go. */
@@ -124,14 +125,40 @@ function named(list: unknown, field: string, key: string): Map<string, object> {
   if (list === undefined || list === null) return entries
   if (!Array.isArray(list))
     throw new Error(
-      `json: cannot unmarshal ${jsonType(list)} into Go struct field Config.${field} of type []v1.Named${key === "user" ? "AuthInfo" : key[0]!.toUpperCase() + key.slice(1)}`,
+      `json: cannot unmarshal ${jsonType(list)} into Go struct field Config.${field} of type []v1.Named${structOf(key)}`,
     )
   for (const item of list as readonly unknown[]) {
     const record = isJsonObject(item) ? item : {}
-    const name = String(record["name"] ?? "")
+    const { name = "" } = record
+    if (typeof name !== "string") throw wrongType(name, `Named${structOf(key)}.${field}.name`, "string")
+    checkFields(record[key], FIELDS[field]!, `${structOf(key)}.${field}.${key}`)
     if (!entries.has(name)) entries.set(name, { ...(record[key] as object | null | undefined) })
   }
   return entries
+}
+
+const structOf = (key: string): string => (key === "user" ? "AuthInfo" : key[0]!.toUpperCase() + key.slice(1))
+
+const FIELDS: Readonly<Record<string, Fields>> = {
+  clusters: CLUSTER_FIELDS,
+  users: USER_FIELDS,
+  contexts: CONTEXT_FIELDS,
+}
+
+const wrongType = (value: unknown, field: string, type: string): Error =>
+  new Error(`json: cannot unmarshal ${jsonType(value)} into Go struct field ${field} of type ${type}`)
+
+/** @throws Error for a field whose value has not the type that it has in Go */
+function checkFields(entry: unknown, fields: Fields, path: string): void {
+  if (!isJsonObject(entry)) return
+  for (const [name, form] of Object.entries(fields)) {
+    const value = entry[name]
+    if (value === undefined || value === null) continue
+    if (form === "text" && typeof value !== "string") throw wrongType(value, `${path}.${name}`, "string")
+    if (form === "bool" && typeof value !== "boolean") throw wrongType(value, `${path}.${name}`, "bool")
+    if (form === "data" && typeof value !== "string") throw wrongType(value, `${path}.${name}`, "[]uint8")
+    if (typeof form === "object") checkFields(value, form, `${path}.${name}`)
+  }
 }
 
 const jsonType = (value: unknown): string =>

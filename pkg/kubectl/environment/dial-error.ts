@@ -1,4 +1,15 @@
+import { readFileSync } from "node:fs"
 import { errorCode } from "./files.ts"
+
+/** The server that names are looked up at, as Go names it. */
+function nameServer(): string {
+  try {
+    const [, address] = /^nameserver\s+(\S+)/m.exec(readFileSync("/etc/resolv.conf", "utf8")) ?? []
+    return address === undefined ? "" : ` on ${address.includes(":") ? `[${address}]` : address}:53`
+  } catch {
+    return ""
+  }
+}
 
 /** Returns an error of a connection in Go's words: `dial tcp 127.0.0.1:6443: connect: connection refused`. */
 export function dialError(err: Error, url: URL): Error {
@@ -15,7 +26,7 @@ export function dialError(err: Error, url: URL): Error {
       return as(`dial tcp ${target}: connect: connection refused`)
     case "ENOTFOUND":
     case "EAI_NONAME":
-      return as(`dial tcp: lookup ${host}: no such host`)
+      return as(`dial tcp: lookup ${host}${nameServer()}: no such host`)
     case "EAI_AGAIN":
       return as(`dial tcp: lookup ${host}: Temporary failure in name resolution`)
     case "ETIMEDOUT":

@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer"
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http"
 import { Agent, request as httpsRequest } from "node:https"
 import { connect as connectTcp } from "node:net"
-import { connect as connectTls, type ConnectionOptions } from "node:tls"
+import { connect as connectTls } from "node:tls"
 import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
-import { trusting } from "../../pki/trust.ts"
 import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
 import { dialError } from "./dial-error.ts"
+import { hostOf, portOf, tlsOf } from "./host-address.ts"
 
 /** Connections of this machine. Those of one server are used again. */
 export const hostConnect: Connect = {
@@ -30,24 +30,6 @@ export const hostConnect: Connect = {
       signal?.addEventListener("abort", () => socket.destroy(signal.reason as Error), { once: true })
     })
   },
-}
-
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "")
-export const portOf = (url: URL): number =>
-  url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
-
-/** The options of a TLS connection. */
-export function tlsOf(tls: TlsOptions, url: URL): ConnectionOptions {
-  const host = hostOf(url)
-  return {
-    ...(tls.insecureSkipVerify === true ? { rejectUnauthorized: false } : trusting(tls.ca)),
-    ...(tls.cert === undefined || tls.key === undefined ? {} : { cert: tls.cert, key: tls.key }),
-    ...(tls.serverName !== undefined
-      ? { servername: tls.serverName }
-      : /^[\d.]+$|:/.test(host)
-        ? {}
-        : { servername: host }),
-  }
 }
 
 const AGENTS = new Map<string, Agent>()

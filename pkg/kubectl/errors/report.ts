@@ -19,10 +19,7 @@ export interface Report {
 
 /** Source of the behaviour: kubectl pkg/cmd/util/helpers.go (checkErr). */
 export function reportOf(thrown: unknown): Report {
-  const err =
-    thrown instanceof Aggregate && thrown.errors.length === 1 && !(thrown instanceof ConfigurationInvalid)
-      ? thrown.errors[0]
-      : thrown
+  const err = thrown instanceof Aggregate && thrown.errors.length === 1 ? thrown.errors[0] : thrown
   if (err instanceof SilentExit) return { text: "", code: err.code }
   if (err instanceof ExitError) return { text: err.message, code: err.code }
   if (err instanceof StatusError && err.reason === "Invalid") return { text: invalidText(err.status), code: 1 }

@@ -408,7 +408,8 @@ export async function mappingFor(mapper: RestMapper, type: string): Promise<Rest
       // It may be a kind, or the same error comes again below.
     }
   try {
-    if (full !== undefined) return await mapper.restMapping(full.group, full.resource, full.version)
+    const { group, resource, version } = full ?? partial
+    if (resource !== "") return await mapper.restMapping(group, resource, version)
   } catch {
     // As above.
   }

@@ -1,12 +1,178 @@
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { parseTime } from "../../apimachinery/scalars/time.ts"
 import type { RestConfig } from "../config/rest-config.ts"
 import type { Environment } from "../environment/environment.ts"
+import { errorCode } from "../environment/files.ts"
+import type { ProgramResult } from "../environment/programs.ts"
 import type { Credentials } from "./credentials.ts"
 
-/** The credentials that a program gives. Source: client-go plugin/pkg/client/auth/exec. */
+const GROUP = "client.authentication.k8s.io"
+const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`]
+
+const INSTALL_HELP = `
+
+It looks like you are trying to use a client-go credential plugin that is not installed.
+
+To learn more about this feature, consult the documentation available at:
+      https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins`
+
+/** What a program has answered. */
+interface Given {
+  readonly token?: string
+  readonly cert?: string
+  readonly key?: string
+  /** When they are no longer valid, in milliseconds since the epoch; undefined: never. */
+  readonly expires?: number
+}
+
+/**
+ * The credentials that a program gives, asked for with the first request and again when they have expired or the server
+ * refuses them. Source: client-go plugin/pkg/client/auth/exec/exec.go.
+ * @throws Error for a version of the API that there is not
+ */
 export function execCredentials(
-  _config: RestConfig,
-  { config: { command } }: NonNullable<RestConfig["exec"]>,
-  _environment: Environment,
+  config: RestConfig,
+  { config: exec, cluster }: NonNullable<RestConfig["exec"]>,
+  environment: Environment,
 ): Credentials {
-  throw new Error(`credentials of the program ${command} cannot be asked for yet`)
+  const { apiVersion = "" } = exec
+  if (!VERSIONS.includes(apiVersion)) throw new Error(`exec plugin: invalid apiVersion ${goQuoted(apiVersion)}`)
+  let given: Promise<Given> | undefined
+  let isTold = false
+  const info = (interactive: boolean): string =>
+    JSON.stringify({
+      kind: "ExecCredential",
+      apiVersion,
+      spec: {
+        ...(exec.provideClusterInfo === true ? { cluster: clusterInfo(config, cluster) } : {}),
+        interactive,
+      },
+    })
+
+  async function ask(): Promise<Given> {
+    const interactive = isInteractive(exec.interactiveMode ?? "", environment)
+    const variables = {
+      ...environment.variables,
+      ...Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value])),
+      KUBERNETES_EXEC_INFO: info(interactive),
+    }
+    let result: ProgramResult
+    try {
+      result = await environment.programs.run({
+        command: exec.command,
+        args: exec.args ?? [],
+        variables,
+        stdin: interactive ? "inherit" : "ignore",
+        output: "collect",
+        errors: "inherit",
+      })
+    } catch (err) {
+      if (errorCode(err) !== "ENOENT") throw new Error(`exec: ${(err as Error).message}`, { cause: err })
+      const hint = (exec.installHint ?? "") === "" ? "" : `\n\n${exec.installHint!}`
+      const help = isTold ? "" : `${INSTALL_HELP}${hint}`
+      isTold = true
+      throw new Error(`exec: executable ${exec.command} not found${help}`, { cause: err })
+    }
+    if (result.code !== 0) throw new Error(`exec: executable ${exec.command} failed with exit code ${result.code}`)
+    return givenBy(result.stdout, apiVersion)
+  }
+
+  async function current(): Promise<Given> {
+    try {
+      const known = await given
+      if (known === undefined || (known.expires ?? Infinity) <= environment.clock.now()) given = ask()
+      return await given!
+    } catch (err) {
+      given = undefined
+      throw new Error(`getting credentials: ${(err as Error).message}`, { cause: err })
+    }
+  }
+
+  const hasOther = config.token !== undefined || config.basic !== undefined || config.tls.cert !== undefined
+  return {
+    async headers() {
+      if (config.basic !== undefined || config.token !== undefined || hasOther) return otherHeaders(config)
+      const { token = "" } = await current()
+      return token === "" ? {} : { Authorization: `Bearer ${token}` }
+    },
+    async certificate() {
+      if (hasOther) return {}
+      const { cert, key } = await current()
+      return cert === undefined || key === undefined ? {} : { cert, key }
+    },
+    async refresh() {
+      if (hasOther) return false
+      given = undefined
+      await current()
+      return false
+    },
+  }
+}
+
+function otherHeaders({ basic, token }: RestConfig): Readonly<Record<string, string>> {
+  if (basic !== undefined) return { Authorization: `Basic ${btoa(`${basic.username}:${basic.password}`)}` }
+  return token === undefined ? {} : { Authorization: `Bearer ${token}` }
+}
+
+/** Whether the program may ask the user. @throws Error when it must and cannot */
+function isInteractive(mode: string, { stdin }: Environment): boolean {
+  if (mode === "Never") return false
+  if (mode === "Always" && !stdin.isTerminal)
+    throw new Error("exec plugin cannot support interactive mode: standard input is not a terminal")
+  return stdin.isTerminal
+}
+
+function clusterInfo(
+  { server, tls, proxy, disableCompression }: RestConfig,
+  cluster: NonNullable<RestConfig["exec"]>["cluster"],
+): object {
+  const extension = cluster.extensions?.find(({ name }) => name === `${GROUP}/exec`)?.extension
+  return {
+    server: server.href.replace(/\/$/, ""),
+    ...(tls.serverName === undefined ? {} : { "tls-server-name": tls.serverName }),
+    ...(tls.insecureSkipVerify === true ? { "insecure-skip-tls-verify": true } : {}),
+    ...(tls.ca === undefined ? {} : { "certificate-authority-data": btoa(tls.ca) }),
+    ...(proxy === undefined ? {} : { "proxy-url": proxy.href }),
+    ...(disableCompression ? { "disable-compression": true } : {}),
+    config: extension ?? null,
+  }
+}
+
+function givenBy(text: string, apiVersion: string): Given {
+  let credential: {
+    readonly apiVersion?: string
+    readonly kind?: string
+    readonly status?: {
+      readonly token?: string
+      readonly clientCertificateData?: string
+      readonly clientKeyData?: string
+      readonly expirationTimestamp?: string
+    }
+  }
+  try {
+    credential = JSON.parse(text) as typeof credential
+  } catch (err) {
+    throw new Error(`decoding stdout: couldn't get version/kind; json parse error: ${(err as Error).message}`, {
+      cause: err,
+    })
+  }
+  if (credential.kind !== "ExecCredential" || !VERSIONS.includes(credential.apiVersion ?? ""))
+    throw new Error(
+      `decoding stdout: no kind ${goQuoted(credential.kind ?? "")} is registered for version ${goQuoted(credential.apiVersion ?? "")} in scheme "pkg/client/auth/exec/exec.go"`,
+    )
+  if (credential.apiVersion !== apiVersion)
+    throw new Error(
+      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${credential.apiVersion!}`,
+    )
+  const { status } = credential
+  if (status === undefined) throw new Error("exec plugin didn't return a status field")
+  const { token = "", clientCertificateData: cert = "", clientKeyData: key = "", expirationTimestamp } = status
+  if (token === "" && cert === "" && key === "") throw new Error("exec plugin didn't return a token or cert/key pair")
+  if ((cert === "") !== (key === "")) throw new Error("exec plugin returned only certificate or key, not both")
+  const expires = expirationTimestamp === undefined ? undefined : parseTime(expirationTimestamp)
+  return {
+    ...(token === "" ? {} : { token }),
+    ...(cert === "" ? {} : { cert, key }),
+    ...(expires === undefined ? {} : { expires }),
+  }
 }

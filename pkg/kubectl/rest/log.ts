@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock/clock.ts"
 import type { Output } from "../printers/output.ts"
+import { httpLog } from "./http-log.ts"
 import { noRequestLog, type RequestLog } from "./request-log.ts"
 
 /** Lines of the log on the stream of errors, in klog's form. */
@@ -38,7 +39,9 @@ export class Log {
 
   /** What logs requests; nothing below level 6. */
   requests(): RequestLog {
-    return noRequestLog
+    return this.level < 6
+      ? noRequestLog
+      : httpLog(this.level, this.#clock, (place, line) => this.#print("I", place, line))
   }
 
   #print(severity: string, place: string, message: string): void {

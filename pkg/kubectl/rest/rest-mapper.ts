@@ -1,5 +1,5 @@
 import { NoKindMatchError, NoResourceMatchError, type PartialResource } from "../errors/errors.ts"
-import type { ApiResource } from "./api-resource.ts"
+import type { ApiResource, ApiResourceList } from "./api-resource.ts"
 import type { Discovery } from "./discovery.ts"
 import { parseGroupVersion } from "./json.ts"
 
@@ -120,9 +120,18 @@ export class RestMapper {
     })
   }
 
+  /** Whatever discovery finds; its errors come again when a resource is looked for. */
+  async #lists(): Promise<readonly ApiResourceList[]> {
+    try {
+      return (await this.#discovery.groupsAndResources()).lists
+    } catch {
+      return []
+    }
+  }
+
   /** Replaces a short name. Source: client-go restmapper/shortcut.go. */
   async #expand(wanted: PartialResource): Promise<PartialResource> {
-    const { lists } = await this.#discovery.groupsAndResources()
+    const lists = await this.#lists()
     const known = lists.flatMap(({ groupVersion, resources }) => {
       const { group } = parseGroupVersion(groupVersion)
       return resources.map((api) => ({ group, api }))
