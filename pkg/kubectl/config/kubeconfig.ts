@@ -91,9 +91,7 @@ export function parseKubeconfig(text: string): Kubeconfig {
     throw new Error(`yaml: ${(err as Error).message.replace(/^yaml: /, "")}`, { cause: err })
   }
   if (!isJsonObject(value))
-    throw new Error(
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
-    )
+    throw new Error(`couldn't get version/kind; json parse error: ${notAnObject(value).message}`)
   const { kind = "Config", apiVersion = "v1" } = value
   if (kind !== "Config" || apiVersion !== "v1")
     throw new Error(
@@ -136,6 +134,12 @@ function named(list: unknown, field: string, key: string): Map<string, object> {
   }
   return entries
 }
+
+/** The error of a document that has neither a version nor a kind. */
+export const notAnObject = (value: unknown): Error =>
+  new Error(
+    `json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+  )
 
 const structOf = (key: string): string => (key === "user" ? "AuthInfo" : key[0]!.toUpperCase() + key.slice(1))
 

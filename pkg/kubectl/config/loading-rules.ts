@@ -11,14 +11,14 @@ export class LoadingRules {
   /** The files that are read where there is no explicit one; the first wins. */
   readonly precedence: readonly string[]
   readonly #environment: Environment
-  readonly #warn: (message: string) => void
+  readonly #log: (level: number, message: string) => void
 
-  constructor(environment: Environment, explicit: string, warn: (message: string) => void) {
+  constructor(environment: Environment, explicit: string, log: (level: number, message: string) => void) {
     const variable = environment.variables["KUBECONFIG"] ?? ""
     this.explicit = explicit
     this.precedence = variable === "" ? environment.kubeconfigs : [...new Set(variable.split(":"))]
     this.#environment = environment
-    this.#warn = warn
+    this.#log = log
   }
 
   /**
@@ -44,7 +44,7 @@ export class LoadingRules {
         else errors.push(new Error(`error loading config file "${path}": ${(err as Error).message}`, { cause: err }))
       }
     if ((variables["KUBECONFIG"] ?? "") !== "" && this.explicit === "" && missing.length > 0 && loaded.length === 0)
-      this.#warn(`Config not found: ${missing.join(", ")}`)
+      this.#log(1, `Config not found: ${missing.join(", ")}`)
     const failed = aggregate(errors)
     if (failed !== undefined) throw failed
     const merged = merge(loaded)
@@ -60,6 +60,7 @@ export class LoadingRules {
       throw goPathError("open", path, err)
     }
     const config = parseKubeconfig(new TextDecoder().decode(bytes))
+    this.#log(6, `Config loaded from file:  ${path}`)
     for (const entries of [config.clusters, config.users, config.contexts])
       for (const entry of entries.values()) config.origins.set(entry, path)
     return config

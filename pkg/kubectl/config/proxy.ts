@@ -15,7 +15,7 @@ export function proxyFromVariables(url: URL, { variables }: Pick<Environment, "v
 
 function isProxied(url: URL, exceptions: string): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, "").toLowerCase()
-  if (host === "localhost" || host === "::1" || /^127\./.test(host)) return false
+  if (host === "localhost" || host === "::1" || host.startsWith("127.")) return false
   const port = url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port
   return !exceptions
     .split(",")

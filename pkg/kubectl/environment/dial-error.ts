@@ -46,7 +46,28 @@ export function dialError(err: Error, url: URL): Error {
       return as("tls: failed to verify certificate: x509: certificate signed by unknown authority")
     case "CERT_HAS_EXPIRED":
       return as("tls: failed to verify certificate: x509: certificate has expired or is not yet valid")
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return as(wrongNameWords(err.message, host))
     default:
       return err
   }
+}
+
+/** Says for which names a certificate is. Source: Go crypto/x509 (HostnameError). */
+function wrongNameWords(message: string, host: string): string {
+  const [, wanted = host] =
+    /Host: (\S+?)\.? is not|IP: (\S+) is not/.exec(message)?.filter((part) => part !== undefined) ?? []
+  const isAddress = /^[\d.]+$|:/.test(wanted)
+  const kind = isAddress ? "IP Address:" : "DNS:"
+  const listed = message
+    .slice(message.lastIndexOf("altnames:") + "altnames:".length)
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each.startsWith(kind))
+    .map((each) => each.slice(kind.length))
+  const valid =
+    listed.length === 0
+      ? `is not valid for any names, but wanted to match ${wanted}`
+      : `is valid for ${listed.join(", ")}, not ${wanted}`
+  return `tls: failed to verify certificate: x509: certificate ${valid}`
 }

@@ -6,6 +6,7 @@ import { connect as connectTls } from "node:tls"
 import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
 import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
 import { dialError } from "./dial-error.ts"
+import { expiredError, isExpired } from "./expired-certificate.ts"
 import { hostOf, portOf, tlsOf } from "./host-address.ts"
 
 /** Connections of this machine. Those of one server are used again. */
@@ -62,7 +63,11 @@ async function sendOver(call: HttpRequest): Promise<HttpResponse> {
   }
   return new Promise((resolve, reject) => {
     const request = isTls ? httpsRequest({ ...options, ...tlsOf(tls, url), agent: agentOf(tls) }) : httpRequest(options)
-    const fail = (err: Error) => reject(signal?.aborted === true ? (signal.reason as Error) : dialError(err, url))
+    const fail = (err: Error) => {
+      if (signal?.aborted === true) reject(signal.reason as Error)
+      else if (isExpired(err)) void expiredError(err, url).then(reject)
+      else reject(dialError(err, url))
+    }
     request.on("error", fail)
     onUnwantedUpgrade(request, fail)
     request.once("response", (incoming: IncomingMessage) => {

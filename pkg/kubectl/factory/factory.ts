@@ -44,7 +44,9 @@ export class Factory {
     this.warnings = parts.warnings
     this.log = parts.log
     this.#headers = parts.headers
-    const rules = new LoadingRules(this.environment, this.globals.kubeconfig, (message) => this.log.info(1, message))
+    const rules = new LoadingRules(this.environment, this.globals.kubeconfig, (level, message) =>
+      this.log.info(level, message, "loader.go:405"),
+    )
     this.config = new ClientConfig(this.environment, this.globals, rules)
   }
 

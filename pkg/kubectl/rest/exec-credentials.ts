@@ -1,5 +1,8 @@
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { isJsonObject } from "../../apimachinery/json/json-value.ts"
 import { parseTime } from "../../apimachinery/scalars/time.ts"
+import { parseYaml } from "../../yaml/yaml.ts"
+import { notAnObject } from "../config/kubeconfig.ts"
 import type { RestConfig } from "../config/rest-config.ts"
 import type { Environment } from "../environment/environment.ts"
 import { errorCode } from "../environment/files.ts"
@@ -40,14 +43,14 @@ export function execCredentials(
   let given: Promise<Given> | undefined
   let isTold = false
   const info = (interactive: boolean): string =>
-    JSON.stringify({
+    `${JSON.stringify({
       kind: "ExecCredential",
       apiVersion,
       spec: {
         ...(exec.provideClusterInfo === true ? { cluster: clusterInfo(config, cluster) } : {}),
         interactive,
       },
-    })
+    })}\n`
 
   async function ask(): Promise<Given> {
     const interactive = isInteractive(exec.interactiveMode ?? "", environment)
@@ -150,7 +153,9 @@ function givenBy(text: string, apiVersion: string): Given {
     }
   }
   try {
-    credential = JSON.parse(text) as typeof credential
+    const { value } = parseYaml(text)
+    if (!isJsonObject(value)) throw notAnObject(value)
+    credential = value
   } catch (err) {
     throw new Error(`decoding stdout: couldn't get version/kind; json parse error: ${(err as Error).message}`, {
       cause: err,

@@ -6,21 +6,22 @@ import type { RequestLog } from "./request-log.ts"
 export type LogLine = (place: string, line: string) => void
 
 /**
- * Logs requests and answers: from level 6 on that they were sent, from 7 on headers, from 8 on bodies, at 9 as a command
- * of curl. Source: client-go transport/round_trippers.go.
+ * Logs requests and answers: from level 6 on that they were sent, from 7 on headers, from 8 on bodies, at 9 as a
+ * command of curl. Source: client-go transport/round_trippers.go.
  */
 export function httpLog(level: number, clock: Clock, print: LogLine): RequestLog {
   const withCurl = level >= 9
   return {
     begin(method, url, headers, body) {
       const about = `verb=${quoted(method)} url=${quoted(url.href)}`
-      if (level >= 8 && body !== undefined) print("type.go:204", `"Request Body" body=${bodyText(level, body)}`)
+      if (level >= 8) print("type.go:204", `"Request Body" body=${bodyText(level, body ?? "")}`)
       if (withCurl) print("round_trippers.go:527", `"Request" curlCommand=${block(curlOf(method, url, headers))}`)
       else if (level >= 7) print("round_trippers.go:527", `"Request" ${about} headers=${block(headerText(headers))}`)
       const began = clock.monotonic()
       return (response) => {
         const ms = Math.floor(clock.monotonic() - began)
-        const status = `status=${quoted(response === undefined ? "" : `${response.protocol} ${response.status} ${statusWords(response.status)}`.trim())}`
+        const words = response === undefined ? "" : `${response.status} ${statusWords(response.status)}`.trim()
+        const status = `status=${quoted(words)}`
         const answered = response === undefined || level < 8 ? "" : ` headers=${block(headerText(response.headers))}`
         if (level === 6 || withCurl)
           print("round_trippers.go:632", `"Response" ${about} ${status}${withCurl ? answered : ""} milliseconds=${ms}`)
@@ -66,12 +67,16 @@ function masked(name: string, value: string): string {
   return value.length > type.length + 1 ? `${type} <masked>` : type
 }
 
+/** Headers that are added below the place where upstream logs. */
+const UNLOGGED = ["Accept-Encoding", "Kubectl-Command", "Kubectl-Session"]
+
 /** Names as Go has them: `Content-Type`. */
 const canonical = (name: string): string =>
   name.replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase())
 
 const pairs = (headers: Headers): readonly (readonly [string, string])[] =>
   Object.entries(headers)
+    .filter(([name]) => !UNLOGGED.includes(name))
     .flatMap(([name, value]) => [value].flat().map((each) => [canonical(name), masked(name, each)] as const))
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 

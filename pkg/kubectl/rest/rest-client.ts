@@ -96,12 +96,9 @@ export class RestClient {
    */
   async send(request: RestRequest): Promise<HttpResponse> {
     const url = this.url(request)
-    const { method, body, contentType } = request
+    const { method } = request
     for (let retries = 0; ; retries++) {
-      const headers = {
-        ...(await this.headersOf(request)),
-        ...(body === undefined ? {} : { "Content-Type": contentType ?? "application/json" }),
-      }
+      const headers = await this.#identified(request, url)
       const response = await this.#once(request, url, headers)
       this.#parts.warnings.received(response.warnings)
       if (response.status === 401 && (await this.#parts.credentials.refresh()) && retries === 0) {
@@ -117,6 +114,16 @@ export class RestClient {
     }
   }
 
+  /** The headers of a request; that there are no credentials is an error of the request. */
+  async #identified(request: RestRequest, url: URL): Promise<Record<string, string | readonly string[]>> {
+    const { method, body, contentType = "application/json" } = request
+    try {
+      return { ...(await this.headersOf(request)), ...(body === undefined ? {} : { "Content-Type": contentType }) }
+    } catch (err) {
+      throw new UrlError(operationOf(method), url.href, err as Error)
+    }
+  }
+
   async #once(
     request: RestRequest,
     url: URL,
@@ -129,11 +136,7 @@ export class RestClient {
     const timer =
       timeoutMs === undefined
         ? undefined
-        : clock.setTimeout(
-            () =>
-              controller.abort(new Error("context deadline exceeded (Client.Timeout exceeded while awaiting headers)")),
-            timeoutMs,
-          )
+        : clock.setTimeout(() => controller.abort(new Error("context deadline exceeded")), timeoutMs)
     const signal =
       request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
     const finish = this.#parts.log.begin(method, url, headers, body)
