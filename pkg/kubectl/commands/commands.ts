@@ -26,6 +26,19 @@ const ALL: readonly CommandEntry[] = [
   entry("create", "Create a resource from a file or from the input", () =>
     import("./create/create.ts").then((file) => file.createCommand),
   ),
+  entry("patch", "Update fields of a resource", () => import("./patch.ts").then((file) => file.patchCommand)),
+  entry("replace", "Replace a resource by a file or the input", () =>
+    import("./replace.ts").then((file) => file.replaceCommand),
+  ),
+  entry("scale", "Set a new size for a deployment, replica set, or replication controller", () =>
+    import("./scale/scale.ts").then((file) => file.scaleCommand),
+  ),
+  entry("label", "Update the labels on a resource", () =>
+    import("./metadata/label.ts").then((file) => file.labelCommand),
+  ),
+  entry("annotate", "Update the annotations on a resource", () =>
+    import("./metadata/annotate.ts").then((file) => file.annotateCommand),
+  ),
   entry(
     "delete",
     "Delete resources by files, the input, names, or a selector",

@@ -1,14 +1,20 @@
+import type { Resource } from "../../apimachinery/resource.ts"
 import type { FieldSpec, Message, Type } from "../../apimachinery/field-spec.ts"
 import type { GroupVersionKind } from "../rest/rest-mapper.ts"
 import type { FieldMeta, PatchMeta } from "./patch-meta.ts"
 
 /**
- * Reads how fields of a kind of Kubernetes are patched from its declaration, for servers without OpenAPI. Undefined for
- * kinds that this program does not know. The declarations are loaded only here: a command seldom needs them.
+ * Returns the declaration of a kind of Kubernetes; undefined for kinds that this program does not know. Declarations
+ * are loaded only here: a command seldom needs them.
  */
-export async function builtinMeta({ group, version, kind }: GroupVersionKind): Promise<PatchMeta | undefined> {
+export async function builtinResource({ group, version, kind }: GroupVersionKind): Promise<Resource | undefined> {
   const { RESOURCES } = await import("../../api/resources.ts")
-  const resource = RESOURCES.find((one) => one.group === group && one.version === version && one.kind === kind)
+  return RESOURCES.find((one) => one.group === group && one.version === version && one.kind === kind)
+}
+
+/** Reads how fields of a kind are patched from its declaration, for servers without OpenAPI. */
+export async function builtinMeta(kind: GroupVersionKind): Promise<PatchMeta | undefined> {
+  const resource = await builtinResource(kind)
   return resource === undefined ? undefined : metaOf(resource.schema)
 }
 

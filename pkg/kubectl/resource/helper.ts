@@ -102,6 +102,24 @@ export class Helper {
     return this.#object({ method: "POST", path, query: writeQuery(options), body: `${goJson(object)}\n` })
   }
 
+  /** Replaces an object, whatever its version, as long as it does not say one itself. */
+  async overwrite(
+    namespace: string,
+    name: string,
+    object: Unstructured,
+    options: WriteOptions = {},
+  ): Promise<Unstructured> {
+    if ((object.metadata?.resourceVersion ?? "") !== "") return this.replace(namespace, name, object, options)
+    let resourceVersion: string | undefined
+    try {
+      resourceVersion = (await this.get(namespace, name, options.subresource)).metadata?.resourceVersion
+    } catch {
+      // One that is not there is created by the request, where its kind allows that; otherwise it says what is wrong.
+    }
+    const metadata = { ...object.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) }
+    return this.replace(namespace, name, { ...object, metadata }, options)
+  }
+
   replace(namespace: string, name: string, object: Unstructured, options: WriteOptions = {}): Promise<Unstructured> {
     const path = this.path(namespace, name, options.subresource)
     return this.#object({ method: "PUT", path, query: writeQuery(options), body: `${goJson(object)}\n` })

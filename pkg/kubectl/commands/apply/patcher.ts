@@ -152,13 +152,13 @@ async function sent(info: Info, { type, body, patch }: MadePatch, options: Apply
 async function locally(info: Info, type: PatchType, patch: object): Promise<Unstructured> {
   const current = info.loaded
   if (type === "application/merge-patch+json") return applyMergePatch(current, patch) as Unstructured
-  const [{ applyStrategicMergePatch }, { RESOURCES }] = await Promise.all([
+  const [{ applyStrategicMergePatch }, { builtinResource }] = await Promise.all([
     import("../../../apimachinery/patch/strategic.ts"),
-    import("../../../api/resources.ts"),
+    import("../../patch/builtin-meta.ts"),
   ])
-  const { group, version, kind } = info.mapping.kind
-  const resource = RESOURCES.find((one) => one.group === group && one.version === version && one.kind === kind)
-  if (resource === undefined) throw new Error(`applying patch locally: no kind ${JSON.stringify(kind)} is known`)
+  const resource = await builtinResource(info.mapping.kind)
+  if (resource === undefined)
+    throw new Error(`applying patch locally: no kind ${JSON.stringify(info.mapping.kind.kind)} is known`)
   return applyStrategicMergePatch(resource.schema, current, patch) as Unstructured
 }
 
