@@ -33,6 +33,14 @@ const ALL: readonly CommandEntry[] = [
   entry("scale", "Set a new size for a deployment, replica set, or replication controller", () =>
     import("./scale/scale.ts").then((file) => file.scaleCommand),
   ),
+  entry("cordon", "Mark node as unschedulable", () => import("./drain/cordon.ts").then((file) => file.cordonCommand)),
+  entry("uncordon", "Mark node as schedulable", () => import("./drain/cordon.ts").then((file) => file.uncordonCommand)),
+  entry("drain", "Drain node in preparation for maintenance", () =>
+    import("./drain/drain.ts").then((file) => file.drainCommand),
+  ),
+  entry("taint", "Update the taints on one or more nodes", () =>
+    import("./taint/taint.ts").then((file) => file.taintCommand),
+  ),
   entry("label", "Update the labels on a resource", () =>
     import("./metadata/label.ts").then((file) => file.labelCommand),
   ),
