@@ -11,14 +11,19 @@ import { parseFlags, type ParsedFlags } from "./command/parse.ts"
 import { helpWidth, wrapWords } from "./command/wrap.ts"
 import { COMMANDS, GROUPS } from "./commands/commands.ts"
 import { BrokenPipe, Interrupted, type Environment } from "./environment/environment.ts"
+import { SilentExit } from "./errors/errors.ts"
 import { reportOf } from "./errors/report.ts"
 import { defaultCacheDir, Factory } from "./factory/factory.ts"
+import { pluginFor } from "./plugins.ts"
 import { quietOutput } from "./printers/output.ts"
 import { Log } from "./rest/log.ts"
 import { Warnings } from "./rest/warnings.ts"
 
 /** The exit code of a program that wrote where nobody reads: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141
+
+/** Words that no plugin replaces, though they are no commands of the list. */
+const BUILT_IN = ["help", "__complete", "__completeNoDesc"]
 
 const root = command({
   use: "kubectl",
@@ -57,6 +62,7 @@ class Run {
 
   async run(argv: readonly string[]): Promise<void> {
     const found = await findCommand(root, this.#globals, argv)
+    if (await this.#isPlugin(found, argv)) return
     if (found.parents.length === 0) {
       const [name] = withoutFlags(found.args, this.#globals)
       if (name === "help") return this.#helpFor(found.args)
@@ -69,15 +75,25 @@ class Run {
     await this.#call(found, parsed)
   }
 
+  /** Runs the plugin that the arguments name, if there is one. @throws ExitError with its code */
+  async #isPlugin(found: Found, argv: readonly string[]): Promise<boolean> {
+    const [word] = withoutFlags(found.args, this.#globals)
+    if (word === undefined || (found.parents.length === 0 && BUILT_IN.includes(word))) return false
+    const plugin = await pluginFor(found, argv, this.#environment)
+    if (plugin === undefined) return false
+    const { path: program, args } = plugin
+    const { code } = await this.#environment.programs.run({ command: program, args })
+    if (code !== 0) throw new SilentExit(code)
+    return true
+  }
+
   /** `kubectl help get` is `kubectl get --help`. */
   async #helpFor(args: readonly string[]): Promise<void> {
     const words = withoutFlags(args, this.#globals).slice(1)
     const found = await findCommand(root, this.#globals, words)
     const rest = withoutFlags(found.args, this.#globals)
     if (found.parents.length === 0 && rest.length > 0) {
-      const help = this.#help(found)
-        .slice((found.command.long ?? "").trim().length)
-        .replace(/^\n/, "")
+      const help = this.#help(found).slice((found.command.long ?? "").trim().length)
       await this.#environment.stderr.write(
         `Unknown help topic [${rest.map((word) => `\`${word}\``).join(" ")}]\n${help}`,
       )

@@ -67,6 +67,15 @@ const ALL: readonly CommandEntry[] = [
   entry("api-resources", "Print the resources that the server has", () =>
     import("./api-resources.ts").then((file) => file.apiResourcesCommand),
   ),
+  entry("cluster-info", "Display addresses of the cluster", () =>
+    import("./cluster-info.ts").then((file) => file.clusterInfoCommand),
+  ),
+  entry("plugin", "List plugins, which are further commands", () =>
+    import("./plugin.ts").then((file) => file.pluginCommand),
+  ),
+  entry("kustomize", "Build a kustomization from a folder or an address", () =>
+    import("./kustomize.ts").then((file) => file.kustomizeCommand),
+  ),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),
   ),

@@ -16,6 +16,8 @@ export interface Files {
   rename(from: string, to: string): Promise<void>
   chmod(path: string, mode: number): Promise<void>
   symlink(target: string, path: string): Promise<void>
+  /** The path of a file that is there, without links. */
+  realPath(path: string): Promise<string>
   readlink(path: string): Promise<string>
   /** Creates a file that did not exist. @throws an error with code EEXIST */
   createExclusively(path: string, data: string): Promise<void>

@@ -3,15 +3,17 @@ import { constants } from "node:fs"
 import { access } from "node:fs/promises"
 import { constants as osConstants } from "node:os"
 import { join } from "node:path"
+import { realClock } from "../../clock/real.ts"
 import type { Programs } from "./programs.ts"
 
 /** Programs of this machine. */
 export const hostPrograms: Programs = {
-  run: ({ command, args, variables, stdin = "inherit", output = "inherit", errors = output }) =>
+  run: ({ command, args, variables, stdin = "inherit", output = "inherit", errors = output, cwd, timeoutMs }) =>
     new Promise((resolve, reject) => {
       const isText = stdin !== "inherit" && stdin !== "ignore"
       const child = spawn(command, args, {
         env: variables ?? process.env,
+        ...(cwd === undefined ? {} : { cwd }),
         stdio: [
           isText ? "pipe" : stdin,
           output === "inherit" ? "inherit" : "pipe",
@@ -23,8 +25,19 @@ export const hostPrograms: Programs = {
       child.stderr?.setEncoding("utf8").on("data", (text: string) => void (collected.stderr += text))
       child.stdin?.on("error", () => undefined)
       if (isText) child.stdin?.end(stdin)
+      let timedOut = false
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : realClock.setTimeout(() => {
+              timedOut = true
+              child.kill("SIGKILL")
+            }, timeoutMs)
       child.once("error", reject)
-      child.once("close", (code, signal) => resolve({ code: code ?? signalCode(signal), ...collected }))
+      child.once("close", (code, signal) => {
+        timer?.cancel()
+        resolve({ code: code ?? signalCode(signal), ...collected, timedOut })
+      })
     }),
   async find(name) {
     if (name.includes("/")) return (await isExecutable(name)) ? name : undefined

@@ -3,6 +3,10 @@ export interface ProgramOptions {
   readonly args: readonly string[]
   /** The variables of the program; undefined: those of this run. */
   readonly variables?: Readonly<Record<string, string | undefined>>
+  /** The folder that the program begins in; undefined: that of this run. */
+  readonly cwd?: string
+  /** After this many milliseconds the program is ended. */
+  readonly timeoutMs?: number
   /** What the program reads; `inherit` is the terminal or the input of this run. */
   readonly stdin?: "inherit" | "ignore" | string
   /** Where its outputs go: to those of this run, or they are returned. */
@@ -15,6 +19,8 @@ export interface ProgramResult {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
+  /** Set where it was ended because of its time. */
+  readonly timedOut?: boolean
 }
 
 /** Other programs: editor, diff, exec credential plugins, kubectl's plugins. */

@@ -74,5 +74,4 @@ export class ObjectMapper {
 /** @throws Error in the words of apimachinery's decoder of unstructured objects */
 export function checkObject(object: Unstructured): void {
   if ((object.kind ?? "") === "") throw new Error(`Object 'Kind' is missing in '${JSON.stringify(object)}'`)
-  if ((object.apiVersion ?? "") === "") throw new Error(`Object 'apiVersion' is missing in '${JSON.stringify(object)}'`)
 }

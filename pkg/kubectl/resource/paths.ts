@@ -30,6 +30,8 @@ async function filesIn(files: Files, folder: string, recursive: boolean): Promis
  */
 export async function expandPattern(files: Files, pattern: string): Promise<readonly string[]> {
   if ((await files.stat(pattern)) !== undefined) return [pattern]
+  if (/\[[^\]]*$|\\$/.test(pattern))
+    throw new Error(`pattern ${JSON.stringify(pattern)} is not valid: syntax error in pattern`)
   const found = /[*?[\\]/.test(pattern) ? await glob(files, pattern) : []
   if (found.length === 0) throw new Error(`the path ${JSON.stringify(pattern)} does not exist`)
   return found

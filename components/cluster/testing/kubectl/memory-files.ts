@@ -137,6 +137,11 @@ export class MemoryFiles implements Files {
     return Promise.resolve()
   }
 
+  async realPath(path: string): Promise<string> {
+    await this.#existing(path)
+    return this.#resolve(path)
+  }
+
   async readlink(path: string): Promise<string> {
     const { target } = await this.#existing(path)
     if (target === undefined) throw fault("EINVAL", path)

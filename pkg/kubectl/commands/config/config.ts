@@ -1,5 +1,5 @@
 import { command, type CommandEntry } from "../../command/command.ts"
-import { requireSubcommand } from "../subcommand.ts"
+import { defaultSubCommand } from "../../command/default-sub-command.ts"
 
 const entry = (name: string, short: string, load: CommandEntry["load"], aliases?: readonly string[]): CommandEntry => ({
   name,
@@ -65,5 +65,5 @@ Modify kubeconfig files with commands such as "kubectl config set current-contex
     ),
     entry("view", "Display the kubeconfig, merged", () => import("./view.ts").then((file) => file.viewCommand)),
   ],
-  run: requireSubcommand,
+  run: defaultSubCommand("errOut"),
 })
