@@ -1,5 +1,7 @@
 import { exactValue } from "../../apimachinery/json/exact-number.ts"
 
+export { goJson } from "../../go-fmt/go-json.ts"
+
 /** An object of the API as plain JSON, whose kind may be unknown. */
 export interface Unstructured {
   apiVersion?: string
@@ -43,15 +45,6 @@ const UNUSUAL_NUMBER = /[:[,]\s*-?(?:\d{16,}|\d+\.\d*0(?!\d)|\d+(?:\.\d+)?[eE]|0
 /** Reads JSON so that large numbers stay what they are. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   return UNUSUAL_NUMBER.test(text) ? JSON.parse(text, exactValue) : JSON.parse(text)
-}
-
-/** Returns JSON as Go's encoding/json writes it: keys in order if `sorted`, and signs of HTML as `\u003c`. */
-export function goJson(
-  value: unknown,
-  { indent = "", sorted = true }: { readonly indent?: string; readonly sorted?: boolean } = {},
-): string {
-  const text = JSON.stringify(sorted ? sortKeys(value) : value, undefined, indent)
-  return text.replaceAll(/[<>&\u2028\u2029]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }
 
 /** Copies a value with the keys of all its objects in order. Values that know how they are written stay. */

@@ -15,7 +15,8 @@ export async function printTables(invocation: GetInvocation, result: Result, nam
   const { infos: found, error } = await result.infosAndError()
   if (error !== undefined) errors.push(error)
   const withKind = new Set(found.map(({ mapping }) => JSON.stringify(mapping.kind))).size > 1
-  const infos = flags["sort-by"] === "" ? found : await sorted(found, flags["sort-by"])
+  const field = flags["sort-by"]
+  const infos = field === "" ? found : await sorted(found, field)
   const separated = new SeparatedOutput(out)
   const table = newTabWriter(separated)
   const allNamespaces = flags["all-namespaces"]
@@ -36,6 +37,7 @@ export async function printTables(invocation: GetInvocation, result: Result, nam
           readFile: (path) => factory.readFile(path),
           outputIsSet: changed("output"),
         })
+        if (field !== "") printer = await sorting(printer, field)
       } catch (err) {
         if (!errors.some((each) => (each as Error).message === (err as Error).message)) errors.push(err)
         continue
@@ -56,6 +58,11 @@ export async function printTables(invocation: GetInvocation, result: Result, nam
 async function sorted(infos: readonly Info[], field: string): Promise<readonly Info[]> {
   const { sortInfos } = await import("./sort.ts")
   return sortInfos(infos, field)
+}
+
+async function sorting(printer: ResourcePrinter, field: string): Promise<ResourcePrinter> {
+  const { lenientSortingPrinter } = await import("./sorting-printer.ts")
+  return lenientSortingPrinter(printer, field)
 }
 
 /** Writes an empty line before the next text when it is ready. */

@@ -1,6 +1,10 @@
+import { lenientPath, sortObjects } from "../../printers/sort-by.ts"
 import type { Info } from "../../resource/info.ts"
 
-/** Sorts what is printed by a field. @throws Error when the field has no values that can be compared */
-export function sortInfos(_infos: readonly Info[], field: string): Promise<readonly Info[]> {
-  return Promise.reject(new Error(`sorting by ${field} is not there yet`))
-}
+/**
+ * Sorts what is printed by a field. Each table of the server counts as one object: its rows are sorted when it is
+ * printed. Source: kubectl pkg/cmd/get/get.go (RuntimeSorter). @throws SortError, or Error for values that cannot be
+ * compared
+ */
+export const sortInfos = (infos: readonly Info[], field: string): readonly Info[] =>
+  infos.length <= 1 ? infos : sortObjects(infos, lenientPath(field), ({ loaded }) => loaded)

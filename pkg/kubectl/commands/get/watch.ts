@@ -21,7 +21,7 @@ export async function watchObjects(invocation: GetInvocation, options: BuilderOp
     throw err
   }
   const { mapping } = infos[0]!
-  const printer = await getPrinter(flags, {
+  let printer = await getPrinter(flags, {
     clock: environment.clock,
     mapping,
     withNamespace: flags["all-namespaces"],
@@ -29,6 +29,10 @@ export async function watchObjects(invocation: GetInvocation, options: BuilderOp
     readFile: (path) => factory.readFile(path),
     outputIsSet: changed("output"),
   })
+  if (flags["sort-by"] !== "") {
+    const { sortingPrinter } = await import("./sorting-printer.ts")
+    printer = sortingPrinter(printer, flags["sort-by"])
+  }
   const object = await result.object()
   const isItems = isList(object)
   const isWhole = isItems || isTableOfList(object, infos.length > 1)
