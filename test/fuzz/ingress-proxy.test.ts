@@ -4,7 +4,7 @@ import { client, startProxy } from "../../components/ingress/proxy/proxy.fixture
 import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 
 const seed = Number(process.env["K3TS_SEED"] ?? 1)
-const ROUNDS = Number(process.env["K3TS_FUZZ_ROUNDS"] ?? 20)
+const ROUNDS = Number(process.env["K3TS_FUZZ_PROXY_ROUNDS"] ?? 20)
 /** Connections at a time; many, because a request that waits for more bytes takes a whole timeout. */
 const AT_ONCE = 20
 
