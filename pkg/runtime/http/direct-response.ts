@@ -132,20 +132,40 @@ function headOf(
   if (status < 200 || status === 204 || status === 304) return undefined
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`
   for (const name in headers) {
-    const value = headers[name]
-    if (typeof value !== "string" || UNUSUAL.test(value) || !PLAIN_HEADERS.has(name)) return undefined
-    head += `${name}: ${value}\r\n`
+    const line = lineOf(name, headers[name])
+    if (line === undefined) return undefined
+    head += line
   }
-  head += `content-length: ${length}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: ${idle}\r\n\r\n`
+  head += `content-length: ${length}${endOfHead(idle)}`
   return head.length > MOST_HEAD_BYTES ? undefined : head
 }
 
-let date = { second: -1, text: "" }
+/** The last line of each plain header. Nearly all responses have the same lines but for their Audit-Id. */
+const lastLines = new Map<string, { readonly value: string; readonly line: string }>()
 
-/** Returns the time as HTTP writes it, made once a second. */
-function httpDate(): string {
+/** Returns the line of a header; undefined where `node:http` should look at it. */
+function lineOf(name: string, value: OutgoingHttpHeaders[string]): string | undefined {
+  const last = lastLines.get(name)
+  if (last !== undefined && last.value === value) return last.line
+  if (typeof value !== "string" || UNUSUAL.test(value) || !PLAIN_HEADERS.has(name)) return undefined
+  const line = `${name}: ${value}\r\n`
+  lastLines.set(name, { value, line })
+  return line
+}
+
+let end = { second: -1, idle: undefined as string | undefined, text: "" }
+
+/** Returns what follows the length, made once a second: the time, and how long the connection may be idle. */
+function endOfHead(idle: string | undefined): string {
   const now = Date.now()
   const second = Math.floor(now / 1000)
-  if (second !== date.second) date = { second, text: new Date(now).toUTCString() }
-  return date.text
+  if (second !== end.second || idle !== end.idle) {
+    const date = new Date(now).toUTCString()
+    end = {
+      second,
+      idle,
+      text: `\r\nDate: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: ${idle}\r\n\r\n`,
+    }
+  }
+  return end.text
 }
