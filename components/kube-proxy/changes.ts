@@ -35,6 +35,8 @@ export interface ChangesParts {
   readonly seam: Pick<Seam, "steps">
   /** Tries what the writer of the rules makes of the ports of a Service. @throws Error where it makes nothing */
   trying(ports: readonly ServicePort[]): Generator<void>
+  /** Whether the kernel has refused the rules of a Service, which has not been edited since: it is left out. */
+  isRefused(key: string, edition: () => string | undefined): boolean
   /** Called for a Service of which `leftOut` ports are not served: see `servicePorts`. */
   limited(service: Service, leftOut: number): void
   /** Called when `object` changed in a way that affects the rules. */
@@ -112,6 +114,21 @@ export class Changes {
     return this.#ports.get(key) ?? []
   }
 
+  /** The ports of each Service as of the last call of `taking`. */
+  get services(): ReadonlyMap<string, readonly ServicePort[]> {
+    return this.#ports
+  }
+
+  /**
+   * Takes a Service out of the rules. Returns this change, and what changes with an edit of the Service; undefined where
+   * there was one meanwhile.
+   */
+  leaveOut(key: string): { readonly change: ServiceChange; readonly edition: string | undefined } {
+    const before = this.of(key)
+    this.#ports.delete(key)
+    return { change: { before, after: [] }, edition: this.#dirty.has(key) ? undefined : this.#edition(key) }
+  }
+
   /** Has the rules of a Service worked out again. */
   again(key: string): void {
     const service = this.#parts.informers.of(Service).get(key)
@@ -135,6 +152,7 @@ export class Changes {
     for (const key of [...this.#dirty]) {
       // A change that comes between two steps makes the key dirty again.
       this.#dirty.delete(key)
+      if (this.#parts.isRefused(key, () => this.#edition(key))) continue
       const made = yield* seam.steps(
         key,
         () => this.#edition(key),

@@ -9,6 +9,8 @@ import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { contain } from "../../pkg/failure/contain.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
+import { findRefused } from "../../pkg/netfilter/find-refused.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import { Seam } from "../../pkg/quarantine/seam.ts"
 import { PendingCauses } from "../../pkg/tracing/pending-causes.ts"
@@ -22,7 +24,7 @@ import type { ProxyHealth } from "./health/proxy-health.ts"
 import { IptablesWriter } from "./iptables/writer.ts"
 import { proxyMetrics, type ProxyMetrics } from "./metrics.ts"
 import { NftablesWriter } from "./nftables/writer.ts"
-import type { ProxyMode, RuleWriter } from "./rule-writer.ts"
+import type { ProxyMode, RuleInput, RuleWriter, ServiceChange } from "./rule-writer.ts"
 import { endpointsOf, MOST_ENTRIES, type ServicePort } from "./service-ports.ts"
 import { tracedHost } from "./traced-host.ts"
 
@@ -46,10 +48,19 @@ export interface FamilyProxierOptions {
 
 /** The delay before another attempt after a failure, for example while another program holds the lock. */
 const RETRY_MS = 1000
+/** A change of the endpoints of a Service that the kernel has refused has it tried again after this time. */
+const TRY_AGAIN_MS = 60_000
 /** The key of all causes, since one synchronization is for all changes. */
 const ALL = ""
 /** A synchronization that takes longer is logged. */
 const LONG_MS = 5000
+
+/** A Service in the state whose rules the kernel has refused. */
+interface Refusal {
+  /** Changes with an edit of the Service. */
+  readonly edition: string | undefined
+  readonly at: number
+}
 
 /**
  * Keeps the rules of one address family up to date with Services and their endpoints. Only differences are written. A
@@ -70,6 +81,8 @@ export class FamilyProxier {
   readonly #causes: PendingCauses | undefined
   /** By Service, the ports of the kernel's rules where these differ from the current ones. */
   readonly #before = new Map<string, readonly ServicePort[]>()
+  /** The Services whose rules the kernel has refused, by key. */
+  readonly #refused = new Map<string, Refusal>()
   /** The times of changes that are not in the kernel's rules yet. */
   #triggers: readonly number[] = []
   #unsubscribe: readonly (() => void)[] = []
@@ -88,7 +101,10 @@ export class FamilyProxier {
       quarantine: context.quarantine,
       clock,
       log,
-      again: (key) => this.#changes.again(key),
+      again: (key) => {
+        this.#refused.delete(key)
+        this.#changes.again(key)
+      },
       leftOut(key, reason, why) {
         const service = informers.of(Service).get(key)
         if (service !== undefined) options.events.event(service, "Warning", reason, why)
@@ -97,6 +113,7 @@ export class FamilyProxier {
     this.#changes = new Changes({
       seam: this.#seam,
       trying: (ports) => this.#writer.trying(ports),
+      isRefused: (key, edition) => this.#isRefused(key, edition),
       informers,
       nodeName,
       family,
@@ -226,10 +243,12 @@ export class FamilyProxier {
     // Updated before the rules are written, so that a failed write loses no update: until a write succeeds, load
     // balancers get 503.
     for (const key of taken.changes.keys()) this.#alone(key, () => this.#healthChecks.update(key, changes.of(key)))
-    const isWritten = await this.#writer.write({
-      ports: () => changes.all(),
-      changes: taken.changes,
-      serviceCidrs: serviceCidrsOf(this.#context.informers, this.#options.family),
+    const { isFull } = this.#writer
+    const isWritten = await this.#write(taken.changes).catch(async (err: unknown) => {
+      // After other failures everything is written again first.
+      const refused = isFull ? await this.#leaveOut(err) : undefined
+      if (refused === undefined || refused.size === 0) throw err
+      return this.#write(refused)
     })
     if (isWritten)
       for (const [key, ports] of this.#before)
@@ -237,6 +256,48 @@ export class FamilyProxier {
     this.#before.clear()
     this.#options.health.updated(this.#options.family)
     this.#tell()
+  }
+
+  #write(changes: RuleInput["changes"]): Promise<boolean> {
+    return this.#writer.write({ ports: () => this.#changes.all(), changes, serviceCidrs: this.#serviceCidrs })
+  }
+
+  get #serviceCidrs(): readonly string[] {
+    return serviceCidrsOf(this.#context.informers, this.#options.family)
+  }
+
+  /**
+   * Leaves out the Services because of which the kernel refuses the rules of all, until they are edited. Returns these
+   * changes, none where the kernel refuses something else.
+   */
+  async #leaveOut(err: unknown): Promise<ReadonlyMap<string, ServiceChange>> {
+    const { informers, clock, log } = this.#context
+    const services = new Map(this.#changes.services)
+    const cidrs = this.#serviceCidrs
+    const found = await findRefused([...services.keys()], this.#before, (keys) =>
+      this.#writer.accepts(new Map([...services].filter(([key]) => keys.has(key))), cidrs),
+    )
+    const changes = new Map<string, ServiceChange>()
+    for (const key of found) {
+      const { change, edition } = this.#changes.leaveOut(key)
+      changes.set(key, change)
+      this.#refused.set(key, { edition, at: clock.monotonic() })
+      contain("Service rules", err, log, { key })
+      const service = informers.of(Service).get(key)
+      const why = `The kernel of this node refuses the rules, so the Service is not served here until it is changed: ${errorMessage(err).split("\n")[0]!}`
+      if (service !== undefined) this.#options.events.event(service, "Warning", "ServiceRefused", why)
+      this.#alone(key, () => this.#healthChecks.update(key, []))
+    }
+    return changes
+  }
+
+  /** Whether a Service was refused lately and is the same. Its endpoints may have changed, so it is tried now and then. */
+  #isRefused(key: string, edition: () => string | undefined): boolean {
+    const refused = this.#refused.get(key)
+    if (refused === undefined) return false
+    const isSame = refused.edition === edition() && this.#context.clock.monotonic() - refused.at < TRY_AGAIN_MS
+    if (!isSame) this.#refused.delete(key)
+    return isSame
   }
 
   /** Does something for one Service. Its failure does not keep the rules of the others from the kernel. */

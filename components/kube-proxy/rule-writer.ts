@@ -35,6 +35,8 @@ export interface RuleWriter {
    * @throws Error after which the content of the kernel is unknown, so that the next call writes everything
    */
   write(input: RuleInput): Promise<boolean>
+  /** Whether the kernel would take the rules of these Services, by `<namespace>/<name>`, if it had no others. */
+  accepts(services: ReadonlyMap<string, readonly ServicePort[]>, serviceCidrs: readonly string[]): Promise<boolean>
   /** Whether the rules still exist; another program may have flushed the tables. */
   intact(): Promise<boolean>
   /** Makes the next call of `write` write everything. */

@@ -9,7 +9,8 @@ import type { Logger } from "../../pkg/log/log.ts"
 import type { Value } from "../../pkg/metrics/registry.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
-import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
+import { findRefused } from "../../pkg/netfilter/find-refused.ts"
+import { accepts, removeTable, transact } from "../../pkg/netfilter/nft.ts"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { editionOf } from "../../pkg/quarantine/edition.ts"
 import type { Quarantine } from "../../pkg/quarantine/quarantine.ts"
@@ -262,32 +263,10 @@ export class Enforcer {
     const { host, log } = this.#parts
     const suspects = [...this.#policies.keys()].filter((key) => !this.#refused.has(key) && !this.#leftOut.has(key))
     const states = new Map(this.#policies)
-    const fine = new Set<string>()
-    const isFineWith = async (some: readonly string[]) => {
-      const taken = new Set([...fine, ...some])
+    const bad = await findRefused(suspects, this.#untried, (taken) => {
       const text = this.#tableOf(this.#policies.keys(), (key) => taken.has(key)).table.whole()
-      return host.feed("nft", ["--check", "-f", "-"], text).then(
-        () => true,
-        () => false,
-      )
-    }
-    // The kernel refuses something else, or nothing any more: the same is tried again.
-    if (!(await isFineWith([])) || (await isFineWith(suspects))) return false
-    const bad: string[] = []
-    // Each is tried together with those that are fine, so that the kernel takes all of these in the end.
-    const search = async (some: readonly string[]): Promise<void> => {
-      if (some.length === 0) return
-      if (await isFineWith(some)) for (const key of some) fine.add(key)
-      else if (some.length === 1) bad.push(some[0]!)
-      else {
-        const middle = some.length >> 1
-        await search(some.slice(0, middle))
-        await search(some.slice(middle))
-      }
-    }
-    const untried = new Set(this.#untried)
-    await search(suspects.filter((key) => !untried.has(key)))
-    await search(suspects.filter((key) => untried.has(key)))
+      return accepts(host, text)
+    })
     for (const key of bad) {
       const policy = this.#policies.get(key)
       if (policy === undefined || policy !== states.get(key)) continue // it was changed meanwhile

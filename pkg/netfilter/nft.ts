@@ -99,6 +99,13 @@ function isAtLeast(version: string, oldest: readonly number[]): boolean {
  */
 export const transact = (host: Host, commands: string): Promise<void> => host.feed("nft", ["-f", "-"], commands)
 
+/** Whether the kernel would take the commands of `nft -f`, which change nothing. */
+export const accepts = (host: Host, commands: string): Promise<boolean> =>
+  host.feed("nft", ["--check", "-f", "-"], commands).then(
+    () => true,
+    () => false,
+  )
+
 /**
  * Returns the names of all tables of a family (`ip`, `ip6`, `inet`); none when there is no `nft`, or no nf_tables in
  * the kernel.

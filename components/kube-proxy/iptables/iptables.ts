@@ -12,6 +12,13 @@ const program = (family: Family, verb: "" | "-save" | "-restore"): string =>
 export const restore = (host: Host, family: Family, text: string): Promise<void> =>
   host.feed(program(family, "-restore"), [...WAIT, "--noflush"], text)
 
+/** Whether the kernel would take the input of `iptables-restore`, which changes nothing. */
+export const accepts = (host: Host, family: Family, text: string): Promise<boolean> =>
+  host.feed(program(family, "-restore"), [...WAIT, "--noflush", "--test"], text).then(
+    () => true,
+    () => false,
+  )
+
 /** Inserts missing jumps before all other rules, so that no earlier ACCEPT bypasses them. */
 export async function ensureJumps(host: Host, family: Family): Promise<void> {
   const present = {

@@ -3,7 +3,7 @@ import type { Host } from "../../../pkg/netfilter/host.ts"
 import { iptablesMetrics } from "../metrics.ts"
 import type { RuleInput, RuleWriter } from "../rule-writer.ts"
 import type { ServicePort } from "../service-ports.ts"
-import { ensureJumps, intact, restore } from "./iptables.ts"
+import { accepts, ensureJumps, intact, restore } from "./iptables.ts"
 import { transition, writtenRules } from "./restore.ts"
 import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
 
@@ -56,6 +56,15 @@ export class IptablesWriter implements RuleWriter {
       this.#metrics.rulesWritten[table].set(last[table])
     }
     return text !== undefined
+  }
+
+  async accepts(
+    services: ReadonlyMap<string, readonly ServicePort[]>,
+    serviceCidrs: readonly string[],
+  ): Promise<boolean> {
+    const rules = rulesFor([...services.values()].flat(), { ...this.#config, serviceCidrs })
+    const text = transition(undefined, rules)
+    return text === undefined || accepts(this.#config.host, this.#config.family, text)
   }
 
   intact(): Promise<boolean> {

@@ -3,7 +3,7 @@ import { inSteps } from "../../../pkg/clock/in-steps.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
-import { FAMILY_WORD, tableNames, transact } from "../../../pkg/netfilter/nft.ts"
+import { accepts, FAMILY_WORD, tableNames, transact } from "../../../pkg/netfilter/nft.ts"
 import { nftablesMetrics } from "../metrics.ts"
 import type { RuleInput, RuleWriter } from "../rule-writer.ts"
 import { Desired } from "./desired.ts"
@@ -25,6 +25,8 @@ export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs
  * chain until then. Source: syncProxyRules in pkg/proxy/nftables/proxier.go.
  */
 const STALE_MS = 1000
+
+const NO_PARTS: Parts = { elements: [], chains: new Map(), affinities: new Map() }
 
 /** Writes the Services of one family as entries of nftables maps: only differences, in one transaction. */
 export class NftablesWriter implements RuleWriter {
@@ -80,6 +82,18 @@ export class NftablesWriter implements RuleWriter {
       this.#tried.delete(after)
       yield* this.#desired.changing(owner, yield* makingParts(before), parts)
     }
+  }
+
+  async accepts(
+    services: ReadonlyMap<string, readonly ServicePort[]>,
+    serviceCidrs: readonly string[],
+  ): Promise<boolean> {
+    const { host, clock, family } = this.#config
+    const desired = new Desired()
+    for (const [owner, ports] of services)
+      await inSteps(desired.changing(owner, NO_PARTS, await inSteps(makingParts(ports), clock)), clock)
+    const skeleton = skeletonOf({ ...this.#config, serviceCidrs })
+    return accepts(host, await inSteps(makingFull(family, skeleton, desired, undefined), clock))
   }
 
   async intact(): Promise<boolean> {
