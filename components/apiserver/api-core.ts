@@ -35,6 +35,7 @@ import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
 import { createFlowMetrics } from "./flowcontrol/flow-metrics.ts"
 import { FlowControl } from "./flowcontrol/flow-control.ts"
+import { LeftOutEvents } from "./left-out-events.ts"
 import { keepLiveServers } from "./live-servers.ts"
 import { keepFlowConfig } from "./flowcontrol/config/keep-config.ts"
 import { listSeats } from "./flowcontrol/seats/list-seats.ts"
@@ -175,6 +176,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const overHttps = httpsCaller({ objects, clock, tracing })
   const caller = options.webhooks?.(overHttps) ?? overHttps
   const converting = { caller, clock, random, tracing, metrics: conversionMetrics(metrics) }
+  const leftOut = new LeftOutEvents()
   // The registrar comes before the watch hub, so that a watcher that sees a definition finds its kind served.
   const registrar = new Registrar({
     storage,
@@ -184,6 +186,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     quarantine: options.quarantine,
     converterOf: (definition) => webhookConverter(definition, converting),
     changed: (resources) => resources.forEach((resource) => hub.endOf(resource)),
+    leftOut: leftOut.tell,
   })
   const hub = new WatchHub({ storage, clock, log, history })
   const rbac = new RbacAuthorizer({ storage, objects })
@@ -214,8 +217,10 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     log,
     tracing,
   }
+  const ending = new AbortController()
+  const { quarantine } = options
   const chain = defaultChain(
-    { objects, storage, clock, random, log, quarantine: options.quarantine, authorizer },
+    { objects, storage, clock, random, log, quarantine, authorizer, leftOut: leftOut.tell, signal: ending.signal },
     webhooks,
     { scheme, conditions, metrics: policyMetrics(metrics) },
     options.disabledAdmission,
@@ -256,6 +261,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
       remote: (as) => aggregator.transportFor(as),
     })
   const ownClient = newClient(transportFor(OWN_USER))
+  leftOut.start({ client: ownClient, clock, log })
   // The first server begins to tell when all that follows is there.
   const live =
     storage.freshen === undefined
@@ -304,6 +310,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     () => flow?.close(),
     () => tracedStorage?.stopTracing(),
     () => registrar.close(),
+    () => ending.abort(),
   ]
   let left: Promise<void> | undefined
   const leave = () => (left ??= live?.leave() ?? Promise.resolve())
@@ -320,6 +327,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     endWatches: () => hub.close(),
     async close() {
       await leave()
+      await leftOut.stop()
       stops.forEach((stop) => stop())
       hub.close()
     },

@@ -1,3 +1,4 @@
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
@@ -14,6 +15,10 @@ export interface AdmissionContext {
   readonly random: Random
   readonly log: Logger
   readonly quarantine?: Quarantine | undefined
+  /** Called when an object is left out: see `Seam`. */
+  leftOut(object: KubeObject | undefined, reason: string, why: string): void
+  /** Aborted when the API server ends. */
+  readonly signal: AbortSignal
   /** Answers whether a user may do something other than the request itself. */
   readonly authorizer: Authorizer
 }

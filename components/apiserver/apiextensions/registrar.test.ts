@@ -38,6 +38,7 @@ test("a definition that cannot be served keeps no other from being served, at a 
   const clock = new VirtualClock(0)
   const storage = new MemoryStorage({ clock, frozen: true })
   let isMended = false
+  const told: string[] = []
   await storage.writeAll(["bad", "good"].map(define))
   const scheme = builtinScheme()
   // when the server starts
@@ -51,6 +52,7 @@ test("a definition that cannot be served keeps no other from being served, at a 
       return (objects) => Promise.resolve(objects)
     },
     changed: () => undefined,
+    leftOut: (definition, reason) => void told.push(`${definition?.metadata.name} ${reason}`),
   })
   const isServed = (plural: string) => scheme.resource("example.com", "v1", plural) !== undefined
   // then
@@ -59,6 +61,7 @@ test("a definition that cannot be served keeps no other from being served, at a 
   await storage.writeAll(["broken", "fine"].map(define))
   // then
   expect(["broken", "fine"].map(isServed)).toEqual([false, true])
+  expect(told).toEqual(["bad.example.com SyncFailed", "broken.example.com SyncFailed"])
   // and when the cause is gone, they are served without a change
   isMended = true
   await clock.advance(2000)
@@ -78,6 +81,7 @@ test.each(["apiextensions", "custom-objects"])(
     const page = new Uint8Array(PAGE_BYTES)
     const before = { ...NOTHING_RECORDED, setAside: [item] }
     const quarantine = new Quarantine({ page, before, boot: "b", save: () => undefined, clock, log: silent })
+    const told: string[] = []
     // when
     const registrar = new Registrar({
       storage,
@@ -87,9 +91,11 @@ test.each(["apiextensions", "custom-objects"])(
       quarantine,
       converterOf: () => (objects) => Promise.resolve(objects),
       changed: () => undefined,
+      leftOut: (definition, reason) => void told.push(`${definition?.metadata.name} ${reason}`),
     })
     const isServed = (plural: string) => scheme.resource("example.com", "v1", plural) !== undefined
     expect(["bad", "good"].map(isServed)).toEqual([false, true])
+    expect(told).toEqual(["bad.example.com SetAside"])
     quarantine.reread(NOTHING_RECORDED)
     // then
     expect(["bad", "good"].map(isServed)).toEqual([true, true])

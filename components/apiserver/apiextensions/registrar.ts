@@ -21,6 +21,7 @@ const DEFINITIONS = "apiextensions"
 const CUSTOM_OBJECTS = "custom-objects"
 /** What follows the name of a definition where its own names are accepted. */
 const NAMES = "/names"
+const nameIn = (key: string): string => (key.endsWith(NAMES) ? key.slice(0, -NAMES.length) : key)
 
 /**
  * Keeps the scheme in step with the stored definitions. A definition gets its names, is Established and served in the
@@ -54,6 +55,7 @@ export class Registrar {
     quarantine,
     converterOf,
     changed,
+    leftOut,
   }: {
     readonly storage: Storage
     readonly scheme: Scheme
@@ -62,6 +64,8 @@ export class Registrar {
     readonly quarantine?: Quarantine | undefined
     readonly converterOf: (definition: CustomResourceDefinition) => Convert
     readonly changed: (resources: readonly CustomResource[]) => void
+    /** Called once for a definition that is left out, until it is worked on again: see `Seam`. */
+    readonly leftOut: (definition: CustomResourceDefinition | undefined, reason: string, why: string) => void
   }) {
     this.#storage = storage
     this.#stored = new StoredKind(storage, CustomResourceDefinition)
@@ -78,8 +82,15 @@ export class Registrar {
       quarantine,
       clock,
       log,
-      again: (key) => this.#take(new Set([key.endsWith(NAMES) ? key.slice(0, -NAMES.length) : key])),
-      leftOut: () => undefined,
+      again: (key) => this.#take(new Set([nameIn(key)])),
+      leftOut: (key, reason, why) => {
+        const name = nameIn(key)
+        leftOut(
+          this.#definitions().find(({ metadata }) => metadata.name === name),
+          reason,
+          why,
+        )
+      },
     })
     const all = this.#definitions()
     this.#take(new Set(all.map(({ metadata: { name = "" } }) => name)))

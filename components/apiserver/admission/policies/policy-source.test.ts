@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { ValidatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
 import { ValidatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
-import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { VirtualClock } from "../../../../pkg/clock/virtual.ts"
 import { silent } from "../../../../pkg/log/log.ts"
 import { InHand, PAGE_BYTES } from "../../../../pkg/quarantine/in-hand.ts"
@@ -38,8 +38,12 @@ async function stage(record: Partial<QuarantineRecord> = {}) {
     ]),
   )
   const fails = new Set<string>()
+  const told: string[] = []
+  const ending = new AbortController()
+  const leftOut = (policy: KubeObject | undefined, reason: string) =>
+    void told.push(`${policy?.metadata.name} ${reason}`)
   const source = new PolicySource(
-    { storage, objects: new Objects(storage), quarantine, clock, log: silent },
+    { storage, objects: new Objects(storage), quarantine, clock, log: silent, leftOut, signal: ending.signal },
     {
       policies: ValidatingAdmissionPolicy,
       bindings: ValidatingAdmissionPolicyBinding,
@@ -50,17 +54,18 @@ async function stage(record: Partial<QuarantineRecord> = {}) {
     },
   )
   const all = () => source.all().map((one) => [one.policy.metadata.name, "leftOut" in one ? "left out" : "in force"])
-  return { clock, page, quarantine, source, fails, all }
+  return { clock, page, quarantine, source, fails, all, told, ending }
 }
 
 test("a policy that cannot be compiled is left out alone, and is tried again", async () => {
   // given
-  const { clock, fails, all, quarantine } = await stage()
+  const { clock, fails, all, quarantine, told } = await stage()
   fails.add("bad")
   expect(all()).toEqual([
     ["bad", "left out"],
     ["good", "in force"],
   ])
+  expect(told).toEqual(["bad SyncFailed"])
   // when
   fails.clear()
   await clock.advance(1000)
@@ -69,16 +74,31 @@ test("a policy that cannot be compiled is left out alone, and is tried again", a
   quarantine.end()
 })
 
+test("no policy is tried again after the server has ended", async () => {
+  // given
+  const { clock, fails, all, quarantine, ending } = await stage()
+  fails.add("bad")
+  expect(all()[0]).toEqual(["bad", "left out"])
+  // when
+  ending.abort()
+  fails.clear()
+  await clock.advance(60_000)
+  // then
+  expect(all()[0]).toEqual(["bad", "left out"])
+  quarantine.end()
+})
+
 test.each(["admission", "admission-evaluation"])(
   "a policy that %s has set aside is left out until it is freed",
   async (place) => {
     // given
     const item = { place, key: "ValidatingAdmissionPolicy/bad", since: "2026-01-01T00:00:00Z", why: "w" }
-    const { all, quarantine } = await stage({ setAside: [item] })
+    const { all, quarantine, told } = await stage({ setAside: [item] })
     expect(all()).toEqual([
       ["bad", "left out"],
       ["good", "in force"],
     ])
+    expect(told).toEqual(["bad SetAside"])
     // when
     quarantine.reread(NOTHING_RECORDED)
     // then

@@ -65,7 +65,7 @@ export class PolicySource<P extends Policy, B extends PolicyBinding, Compiled> {
     context: Context,
     { policies, bindings, compile }: { policies: Resource<P>; bindings: Resource<B>; compile(policy: P): Compiled },
   ) {
-    const { storage, quarantine, clock, log } = context
+    const { storage, objects, quarantine, clock, log, signal } = context
     this.#context = context
     this.#policies = policies
     this.#bindings = bindings
@@ -79,10 +79,19 @@ export class PolicySource<P extends Policy, B extends PolicyBinding, Compiled> {
       clock,
       log,
       again: () => this.#forget(),
-      leftOut: () => undefined,
+      leftOut: (key, reason, why) =>
+        context.leftOut(objects.get(policies, { name: key.slice(key.indexOf("/") + 1) }), reason, why),
     })
     const prefixes = [policies, bindings].map((resource) => storagePrefix(resource as Resource, undefined))
-    storage.subscribe(() => this.#forget(), prefixes)
+    const unsubscribe = storage.subscribe(() => this.#forget(), prefixes)
+    signal.addEventListener(
+      "abort",
+      () => {
+        unsubscribe()
+        this.#seam.stop()
+      },
+      { once: true },
+    )
   }
 
   all(): readonly (PolicyInForce<P, B, Compiled> | PolicyLeftOut<P, B>)[] {
@@ -125,7 +134,7 @@ export class PolicySource<P extends Policy, B extends PolicyBinding, Compiled> {
   }
 }
 
-type Context = Pick<AdmissionContext, "storage" | "objects" | "quarantine" | "clock" | "log">
+type Context = Pick<AdmissionContext, "storage" | "objects" | "quarantine" | "clock" | "log" | "leftOut" | "signal">
 
 const LEFT_OUT =
   "the server leaves this policy out, because work on it failed or ended the server before; see its log and " +
