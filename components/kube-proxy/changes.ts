@@ -120,8 +120,8 @@ export class Changes {
   }
 
   /**
-   * Takes a Service out of the rules. Returns this change, and what changes with an edit of the Service; undefined where
-   * there was one meanwhile.
+   * Takes a Service out of the rules. Returns this change, and what changes with an edit of the Service; undefined
+   * where there was one meanwhile.
    */
   leaveOut(key: string): { readonly change: ServiceChange; readonly edition: string | undefined } {
     const before = this.of(key)

@@ -1,7 +1,7 @@
 /**
- * Returns the keys of the objects because of which the kernel refuses the rules of all, of which `suspects` have changed
- * since it took them. Each is tried together with all that are fine, so that the kernel takes these in the end. For one
- * among many it is asked about as often as they can be halved.
+ * Returns the keys of the objects because of which the kernel refuses the rules of all, of which `suspects` have
+ * changed since it took them. Each is tried together with all that are fine, so that the kernel takes these in the end.
+ * For one among many it is asked about as often as they can be halved.
  */
 export async function findRefused(
   keys: readonly string[],

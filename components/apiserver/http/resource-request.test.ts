@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
+import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest, RequestOptions } from "../call/request.ts"
+import { requestInfo } from "../call/request-info.ts"
 import { cm, CONFIGMAPS, json, startHttpServer } from "../serving/http-server.fixtures.ts"
-import { usualWatchSeconds, watched } from "./resource-request.ts"
+import { resourceOf, usualWatchSeconds, watched } from "./resource-request.ts"
 
 const watch = (options: RequestOptions, name?: string): ApiRequest => ({
   user: { name: "jane", groups: [] },
@@ -71,4 +74,16 @@ test("a write is marked as large by the bytes of its body, an object's and a pat
   await host.stop()
   // then
   expect(marks).toEqual([undefined, true, undefined, true])
+})
+
+test.each([
+  ["/api/v1/namespaces/x", Namespace, true],
+  ["/api/v1/namespaces/x/status", Namespace, true],
+  ["/apis/example.com/v1/namespaces/x", { ...Namespace, group: "example.com" }, false],
+  ["/apis/example.com/v1/namespaces", { ...Namespace, group: "example.com" }, true],
+] as const)("the path %s of a cluster-wide kind is served only where it names no namespace", (url, kind, isServed) => {
+  const resource = kind as Resource
+  const find = () => resourceOf(requestInfo("GET", url), { resource: () => resource } as never)
+  if (isServed) expect(find()).toBe(resource)
+  else expect(find).toThrow("the server could not find the requested resource")
 })

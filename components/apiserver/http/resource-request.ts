@@ -9,6 +9,7 @@ import type { Value } from "../../../pkg/metrics/registry.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Grant } from "../call/grant.ts"
 import { LARGE, type ApiRequest, type Pipeline, type RequestOptions, type UserInfo } from "../call/request.ts"
+import { isNamespaceResource } from "../../../pkg/api/core/v1/namespace.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
 import { decodeBody, decodePatch } from "../codec/decode.ts"
@@ -69,7 +70,8 @@ export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   const namespaced = resource.scope === "Namespaced"
   // Across all namespaces objects can only be listed and watched.
   if (namespaced && namespace === "" && name !== "") throw noSuchResource()
-  if (!namespaced && namespace !== "" && resource.plural !== "namespaces") throw noSuchResource()
+  // A custom kind of this plural cannot be read by name, as in Kubernetes.
+  if (!namespaced && namespace !== "" && !isNamespaceResource(resource)) throw noSuchResource()
   if (subresource === "") {
     const collection = verb === "list" || verb === "create" || verb === "deletecollection"
     if (collection !== (name === "") && verb !== "watch") throw noSuchMethod()

@@ -48,12 +48,28 @@ export class VolumeError extends Error {
   }
 }
 
-/** A step of a volume of a CSI driver failed. The message is that of the event FailedMount. */
-export class MountError extends Error {
+/** An error whose message is that of the event FailedMount, with the name of the volume. */
+export class MountMessage extends Error {}
+
+/** A step of a PersistentVolume failed. */
+export class MountError extends MountMessage {
   override readonly name = "MountError"
   /** `volume` is the name of the PersistentVolume. Source: pkg/volume/util/operationexecutor GenerateError. */
-  constructor(step: "MountDevice" | "SetUp", volume: string, why: string) {
-    super(`MountVolume.${step} failed for volume ${JSON.stringify(volume)} : ${why}`)
+  constructor(step: "MountDevice" | "SetUp", volume: string, why: string, cause?: unknown) {
+    super(`MountVolume.${step} failed for volume ${JSON.stringify(volume)} : ${why}`, { cause })
+  }
+}
+
+/** A claim, or the volume to which it is bound, cannot be used. Source: WaitForAttachAndMount of pkg/kubelet/volumemanager. */
+export class ClaimError extends MountMessage {
+  override readonly name = "ClaimError"
+  /** `volume` is the name of the pod's volume. */
+  constructor(volume: string, why: string, cause?: unknown) {
+    super(
+      `Unable to attach or mount volumes: unmounted volumes=[${volume}], unattached volumes=[], ` +
+        `failed to process volumes=[${volume}]: ${why}`,
+      { cause },
+    )
   }
 }
 

@@ -11,7 +11,7 @@ import type { KubeletContext } from "../context.ts"
 import type { CsiVolumes } from "./csi/csi-volumes.ts"
 import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
 import { nodeAmounts } from "../downwardapi/resource-fields.ts"
-import { MountError, NotAttached, VolumeError } from "../model/start-error.ts"
+import { MountMessage, NotAttached, VolumeError } from "../model/start-error.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
@@ -412,6 +412,6 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** Returns the message of the event FailedMount. Source: pkg/volume/util/operationexecutor. */
 const failedMount = (volume: string, err: unknown): string =>
-  err instanceof MountError
+  err instanceof MountMessage
     ? err.message
     : `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${errorMessage(err)}`

@@ -45,6 +45,23 @@ describe("the volumes of pods", () => {
     expect((await stat(folder)).isDirectory()).toBe(true)
   })
 
+  test("that cannot be mounted are named as in Kubernetes: a PersistentVolume by its name, a claim by the pod's", async () => {
+    const { root, volumes, signal, createPod, createVolume, bind } = host
+    // given a claim whose volume has a folder that is not there
+    const made = await createVolume("claim", { hostPath: { path: join(root, "none"), type: "Directory" } })
+    const pod = await createPod("p", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim" } }] })
+    // then
+    await expect(volumes.mount(pod, signal)).rejects.toThrow(
+      "Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: " +
+        "error processing PVC default/claim: PVC is not bound",
+    )
+    // and when it is bound
+    await bind(made)
+    await expect(volumes.mount(pod, signal)).rejects.toThrow(
+      'MountVolume.SetUp failed for volume "pv-claim" : hostPath type check failed',
+    )
+  })
+
   test("are found unchanged by a restarted kubelet", async () => {
     const { volumes, signal, createPod, configMap, setData, becomes } = host
     // given

@@ -6,9 +6,11 @@ import { PersistentVolume } from "../../../../pkg/api/core/v1/persistentvolume/p
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { PROVISIONED_BY } from "../../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { LOCAL_PATH } from "../../../../pkg/api/storage/v1/local-path.ts"
+import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { ephemeralClaimName } from "../../../../pkg/pods/pod-claims.ts"
 import { finishGrowth } from "../finish-growth.ts"
 import type { MountedVolume } from "../../model/mounted-volume.ts"
+import { ClaimError, MountError, NotAttached } from "../../model/start-error.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountLocal } from "./local.ts"
 import { mountNfs } from "./nfs.ts"
@@ -28,20 +30,16 @@ export const mountClaim: VolumeMounter<ClaimSource> = (setup) => mountBound(setu
  */
 export const mountEphemeral: VolumeMounter<object> = (setup) => {
   const { pod, volume } = setup
-  return mountBound(
-    { ...setup, source: { claimName: ephemeralClaimName(pod.metadata.name ?? "", volume.name) } },
-    ({ metadata }) => {
-      if (
-        metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.metadata.uid && controller === true) ===
-        true
-      )
-        return
-      throw new Error(
-        `PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ` +
-          `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`,
-      )
-    },
-  )
+  const { namespace = "", name = "" } = pod.metadata
+  return mountBound({ ...setup, source: { claimName: ephemeralClaimName(name, volume.name) } }, ({ metadata }) => {
+    if (
+      metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.metadata.uid && controller === true) === true
+    )
+      return
+    const about = `${metadata.namespace ?? ""}/${metadata.name ?? ""}`
+    const why = `PVC ${about} was not created for pod ${namespace}/${name} (pod is not owner)`
+    throw new ClaimError(volume.name, `error processing PVC ${about}: ${why}`)
+  })
 }
 
 async function mountBound(
@@ -54,19 +52,23 @@ async function mountBound(
     source: { claimName, readOnly = false },
   } = setup
   const { namespace } = pod.metadata
-  const about = `error processing PVC ${namespace ?? ""}/${claimName}`
+  const refuse = (why: string, cause?: unknown) =>
+    new ClaimError(setup.volume.name, `error processing PVC ${namespace ?? ""}/${claimName}: ${why}`, cause)
   const claim = await client.get(PersistentVolumeClaim, { namespace, name: claimName }).catch((err: Error) => {
-    throw new Error(`${about}: failed to fetch PVC from API server: ${err.message}`, { cause: err })
+    throw refuse(`failed to fetch PVC from API server: ${err.message}`, err)
   })
   check(claim)
   const { volumeName = "" } = claim.spec
-  if (volumeName === "" || claim.status.phase !== "Bound") throw new Error(`${about}: PVC is not bound`)
+  if (volumeName === "" || claim.status.phase !== "Bound") throw refuse("PVC is not bound")
   const volume = await client.get(PersistentVolume, { name: volumeName }).catch((err: Error) => {
-    throw new Error(`${about}: failed to fetch PV ${volumeName} from API server: ${err.message}`, { cause: err })
+    throw refuse(`failed to fetch PV ${volumeName} from API server: ${err.message}`, err)
   })
   if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid)
-    throw new Error(`${about}: volume ${volumeName} is bound to another claim`)
-  const mounted = await mountPersistent(setup, volume)
+    throw refuse(`volume ${volumeName} is bound to another claim`)
+  const mounted = await mountPersistent(setup, volume).catch((err: unknown) => {
+    const isTold = err instanceof MountError || err instanceof NotAttached || setup.signal.aborted
+    throw isTold ? err : new MountError("SetUp", volumeName, errorMessage(err), err)
+  })
   return { ...mounted, ...(readOnly ? { readOnly } : {}), ...(await growing(setup, claim, volume)) }
 }
 
