@@ -15,7 +15,7 @@ import { SilentExit } from "./errors/errors.ts"
 import { reportOf } from "./errors/report.ts"
 import { defaultCacheDir, Factory } from "./factory/factory.ts"
 import { pluginFor } from "./plugins.ts"
-import { quietOutput } from "./printers/output.ts"
+import { quietOutput, type Output } from "./printers/output.ts"
 import { Log } from "./rest/log.ts"
 import { Warnings } from "./rest/warnings.ts"
 
@@ -61,6 +61,7 @@ class Run {
   }
 
   async run(argv: readonly string[]): Promise<void> {
+    if (argv[0] === "__complete" || argv[0] === "__completeNoDesc") return this.#complete(argv.slice(1), argv[0])
     const found = await findCommand(root, this.#globals, argv)
     if (await this.#isPlugin(found, argv)) return
     if (found.parents.length === 0) {
@@ -73,6 +74,30 @@ class Run {
     for (const notice of parsed.notices) await this.#environment.stderr.write(notice)
     if (parsed.help || called.run === undefined) return this.#environment.stdout.write(this.#help(found))
     await this.#call(found, parsed)
+  }
+
+  /** Answers a shell: a proposal in each line, then what to do with them. */
+  async #complete(words: readonly string[], asked: string): Promise<void> {
+    const { complete, nameOfDirective } = await import("./completion/complete.ts")
+    const word = words.at(-1) ?? ""
+    const before = words.slice(0, -1)
+    const found = await findCommand(root, this.#globals, before[0] === "help" ? before.slice(1) : before)
+    const globals = this.#globalsOf(found)
+    const factory = this.#factory(globals, found.names.join(" ")).factory
+    const proposals = await complete({ found, globals: this.#globals, word, invocation: { factory } })
+    const shown = asked === "__complete" ? proposals.words : proposals.words.map((each) => each.split("\t", 1)[0]!)
+    const { stdout, stderr } = this.#environment
+    await stdout.write(`${shown.map((each) => `${each}\n`).join("")}:${proposals.directive}\n`)
+    await stderr.write(`Completion ended with directive: ${nameOfDirective(proposals.directive)}\n`)
+  }
+
+  /** The global flags of a command line that may not be complete. */
+  #globalsOf(found: Found): GlobalValues {
+    try {
+      return this.#parse(found).values as GlobalValues
+    } catch {
+      return parseFlags([], this.#globals).values as GlobalValues
+    }
   }
 
   /** Runs the plugin that the arguments name, if there is one. @throws ExitError with its code */
@@ -118,12 +143,9 @@ class Run {
 
   async #call(found: Found, parsed: ParsedFlags): Promise<void> {
     const environment = this.#environment
-    const errOut = quietOutput(environment.stderr)
     const globals = parsed.values as GlobalValues
     const path = found.names.join(" ")
-    const warnings = new Warnings(errOut, { color: allowsColor(environment) })
-    const log = new Log({ out: errOut, clock: environment.clock, level: globals.v, processId: environment.processId })
-    const factory = new Factory({ environment, globals, warnings, log, headers: this.#headers(path) })
+    const { factory, errOut, warnings, log } = this.#factory(globals, path)
     const invocation: Invocation = {
       flags: parsed.values,
       changed: (flag) => parsed.changed.has(flag),
@@ -147,6 +169,19 @@ class Run {
     }
     if (globals["warnings-as-errors"] && warnings.count > 0)
       throw new Error(`${warnings.count} warning${warnings.count === 1 ? "" : "s"} received`)
+  }
+
+  /** What a command asks for, and what it warns and logs by. */
+  #factory(
+    globals: GlobalValues,
+    path: string,
+  ): Readonly<{ factory: Factory; errOut: Output; warnings: Warnings; log: Log }> {
+    const environment = this.#environment
+    const errOut = quietOutput(environment.stderr)
+    const warnings = new Warnings(errOut, { color: allowsColor(environment) })
+    const log = new Log({ out: errOut, clock: environment.clock, level: globals.v, processId: environment.processId })
+    const factory = new Factory({ environment, globals, warnings, log, headers: this.#headers(path) })
+    return { factory, errOut, warnings, log }
   }
 
   /** The headers that tell the server what is asking. Source: KEP 859. */

@@ -76,6 +76,9 @@ const ALL: readonly CommandEntry[] = [
   entry("kustomize", "Build a kustomization from a folder or an address", () =>
     import("./kustomize.ts").then((file) => file.kustomizeCommand),
   ),
+  entry("completion", "Print a script that completes kubectl in a shell (bash, zsh, fish, or powershell)", () =>
+    import("./completion.ts").then((file) => file.completionCommand),
+  ),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),
   ),
