@@ -35,13 +35,15 @@ function countFailure(what: string): void {
   say(`FAILED: ${what}\n`)
 }
 
-function finish(): never {
+async function finish(): Promise<never> {
   if (options.includes("--slowest")) {
     say(`\n==> The ${SLOWEST} slowest files, in seconds\n`)
     for (const [path, ms] of files.toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST))
       say(`${(ms / 1000).toFixed(1).padStart(7)} ${path}\n`)
   }
-  say(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`)
+  const last = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`
+  // What a slow reader of a pipe has not taken yet would be lost with the process.
+  await new Promise<void>((resolve) => process.stdout.write(last, () => resolve()))
   process.exit(failed > 0 || passed === 0 ? 1 : 0)
 }
 
@@ -86,7 +88,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.once(name, () => {
     endParts()
     countFailure("stopped by a signal")
-    finish()
+    void finish()
   })
 
 const parts = (paths.length === 0 ? everyPart(ROOT) : paths.flatMap((path) => partsOf(ROOT, path))).map((part) => ({
@@ -95,4 +97,4 @@ const parts = (paths.length === 0 ? everyPart(ROOT) : paths.flatMap((path) => pa
   limit: part.limit * patience,
 }))
 await runInLanes(parts, lanes, run)
-finish()
+await finish()
