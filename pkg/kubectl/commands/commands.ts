@@ -41,6 +41,9 @@ const ALL: readonly CommandEntry[] = [
   entry("taint", "Update the taints on one or more nodes", () =>
     import("./taint/taint.ts").then((file) => file.taintCommand),
   ),
+  entry("logs", "Print the logs for a container in a pod", () =>
+    import("./logs/logs.ts").then((file) => file.logsCommand),
+  ),
   entry("label", "Update the labels on a resource", () =>
     import("./metadata/label.ts").then((file) => file.labelCommand),
   ),
