@@ -99,7 +99,7 @@ function* applied<T extends KubeObject>(
   const merged = yield* pruned(resource as Resource, whole, { own, others, set })
   yield
   const kept: Entry[] = []
-  if (others.length > 0) {
+  if (others.length > 0 && !(exceeds && by.force === true)) {
     const comparison = compare(shape, live ?? {}, merged)
     const change = {
       changed: withoutReset(resource, comparison.changed, by.subresource),

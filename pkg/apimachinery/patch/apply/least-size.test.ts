@@ -60,6 +60,12 @@ describe("the fields that a write adds", () => {
     expect(exceed(bare, full, "status")).toBe(true)
   })
 
+  test("exceed it where it had others, but not by those that it may have had", () => {
+    const some = (from: number, count: number) => ({ ...bare, status: { conditions: conditions.slice(from, count) } })
+    expect(exceed(some(0, 3) as typeof bare, full, "status")).toBe(true)
+    expect(exceed(some(0, 40_000) as typeof bare, full, "status")).toBe(false)
+  })
+
   test("do not exceed it where the conditions were there before, or the write leaves the status as it is", () => {
     expect(exceed(full, { ...full, metadata: { ...full.metadata, labels: { a: "b" } } }, "status")).toBe(false)
     expect(exceed(bare, full)).toBe(false)

@@ -48,10 +48,8 @@ export function addedFieldsExceed(
 
 function roomBesideAdded(shape: Shape, before: unknown, after: unknown, room: number): number {
   if (before === after || after === undefined || after === null || shape.kind === "leaf") return room
-  if (Array.isArray(after)) {
-    const had = Array.isArray(before) ? before.length : 0
-    return had === 0 ? roomBeside(shape, after, room) : room - LEAST_ITEM * Math.max(0, after.length - had)
-  }
+  if (Array.isArray(after))
+    return shape.kind === "list" || shape.kind === "set" ? roomBesideItems(shape, before, after, room) : room
   if (!isJsonObject(after)) return room
   if (!isJsonObject(before)) return roomBeside(shape, after, room)
   let left = room
@@ -65,6 +63,21 @@ function roomBesideAdded(shape: Shape, before: unknown, after: unknown, room: nu
     left = roomBesideAdded(field?.shape ?? other, before[name], after[name], left)
   }
   return left
+}
+
+/** Those that were there before are not known, so the largest are left out. */
+function roomBesideItems(shape: ListShape, before: unknown, items: readonly unknown[], room: number): number {
+  const had = Array.isArray(before) ? before.length : 0
+  const item = itemOf(shape)
+  let largest = 0
+  let all = 0
+  for (let i = 0; i < items.length; i++) {
+    const bytes = room - roomBeside(item, items[i], room) + bytesOfItem(shape, items[i])
+    largest = Math.max(largest, bytes)
+    all += bytes
+    if (all - had * largest > room) break
+  }
+  return room - Math.max(0, all - had * largest)
 }
 
 function roomBeside(shape: Shape, value: unknown, room: number): number {
