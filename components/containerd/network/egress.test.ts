@@ -11,6 +11,7 @@ function inNamespace(script: string): string {
   const module = JSON.stringify(join(import.meta.dir, "egress.ts"))
   const program = `import { allowPodEgress, removePodEgress } from ${module}
     import { execFileSync } from "node:child_process"
+    import fs from "node:fs"
     const rules = () => ["iptables-save", "ip6tables-save"].flatMap((save) => execFileSync(save, { encoding: "utf8" }).split("\\n").filter((line) => line.startsWith("-A"))).join("\\n")
     ${script}`
   const { stdout, stderr, status } = spawnSync("unshare", ["--net", process.execPath, "--eval", program], {
@@ -74,6 +75,21 @@ describe.skipIf(!works)("allowPodEgress", () => {
       console.log(rules())
       console.log(execFileSync("cat", ["/proc/sys/net/ipv4/ip_forward"], { encoding: "utf8" }).trim())`)
     expect(rules.split("\n").sort()).toEqual([...rulesFor("10.42.0.0/16", "224.0.0.0/4"), "1"].sort())
+  })
+
+  test.each([
+    ["IPv4", "iptables-restore", "10.42.0.0/16"],
+    ["IPv6", "ip6tables-restore", "fd42::/56"],
+  ])("writes no rules of %s that are there", (_family, program, cidr) => {
+    const writes = inNamespace(`
+      const dir = fs.mkdtempSync("/tmp/k3ts-egress-")
+      const real = execFileSync("which", ["${program}"], { encoding: "utf8" }).trim()
+      fs.writeFileSync(dir + "/${program}", "#!/bin/sh\\necho >> " + dir + "/writes\\nexec " + real + ' "$@"\\n', { mode: 0o755 })
+      process.env.PATH = dir + ":" + process.env.PATH
+      for (let i = 0; i < 3; i++) await allowPodEgress("${cidr}")
+      console.log(fs.readFileSync(dir + "/writes", "utf8").length)
+      fs.rmSync(dir, { recursive: true })`)
+    expect(writes).toBe("1")
   })
 
   test("keeps the routes that interfaces get from router advertisements", () => {

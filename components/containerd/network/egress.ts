@@ -18,22 +18,29 @@ const MULTICAST: Readonly<Record<Family, string>> = { IPv4: "224.0.0.0/4", IPv6:
 export async function allowPodEgress(clusterCidr: string, masquerades = true): Promise<void> {
   const family = familyOf(clusterCidr)
   forward(family)
-  await restore(family, [
-    "*nat",
-    `:${NAT_CHAIN} - [0:0]`,
+  const nat = [
     `-A ${NAT_CHAIN} ! -s ${clusterCidr} -j RETURN`,
     `-A ${NAT_CHAIN} -d ${clusterCidr} -j RETURN`,
     `-A ${NAT_CHAIN} -d ${MULTICAST[family]} -j RETURN`,
     ...(masquerades ? [`-A ${NAT_CHAIN} -j MASQUERADE`] : []),
-    "COMMIT",
-    "*filter",
-    `:${FILTER_CHAIN} - [0:0]`,
-    `-A ${FILTER_CHAIN} -s ${clusterCidr} -j ACCEPT`,
-    `-A ${FILTER_CHAIN} -d ${clusterCidr} -j ACCEPT`,
-    "COMMIT",
-  ])
+  ]
+  const filter = [`-A ${FILTER_CHAIN} -s ${clusterCidr} -j ACCEPT`, `-A ${FILTER_CHAIN} -d ${clusterCidr} -j ACCEPT`]
+  // Each write has all programs that follow the kernel's rules read them again.
+  const isThere =
+    (await hasRules(family, "nat", NAT_CHAIN, nat)) && (await hasRules(family, "filter", FILTER_CHAIN, filter))
+  if (!isThere)
+    await restore(family, [
+      ...["*nat", `:${NAT_CHAIN} - [0:0]`, ...nat, "COMMIT"],
+      ...["*filter", `:${FILTER_CHAIN} - [0:0]`, ...filter, "COMMIT"],
+    ])
   await ensureJump(family, "nat", "POSTROUTING", NAT_CHAIN)
   await ensureJump(family, "filter", "FORWARD", FILTER_CHAIN)
+}
+
+/** Whether a chain has these rules and no others. */
+async function hasRules(family: Family, table: string, chain: string, rules: readonly string[]): Promise<boolean> {
+  const text = await run(IPTABLES[family], ["-w", "-t", table, "-S", chain]).catch(() => "")
+  return text.trim() === [`-N ${chain}`, ...rules].join("\n")
 }
 
 /** Removes the rules of `allowPodEgress`. Forwarding stays enabled, since other programs may need it by now. */
