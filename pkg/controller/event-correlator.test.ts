@@ -1,67 +1,65 @@
 import { expect, test } from "bun:test"
 import { EventCorrelator } from "./event-correlator.ts"
 
+const PULLED = { type: "Normal", reason: "Pulled", fieldPath: undefined, message: "Pulled image" }
+const written = (sequence: number) => ({ time: 1_780_000_000_000, sequence, count: 1 })
+
 test("the events of an object are remembered while thousands of other objects get events", () => {
-  // given an event about an object, which got a name when it was written
+  // given an event about an object, for which an Event was written
   const events = new EventCorrelator()
-  const correlate = (uid: string, message = "Pulled image", now = 0) =>
-    events.correlate(uid, "Normal", "Pulled", undefined, message, now)
-  correlate("one")!.correlated.suffix = "17a0"
+  const correlate = (uid: string, message = PULLED.message, now = 0) =>
+    events.correlate({ ...PULLED, uid, message }, now)
+  const one = correlate("one")!
+  events.note(one.key, written(7))
   // when there are events about many others in between
-  for (let i = 0; i < 3000; i++) correlate(`other-${i}`)
+  for (let i = 0; i < 3000; i++) events.note(correlate(`other-${i}`)!.key, written(i))
   // then the same event about it is the one that was written, and another is another
-  expect(correlate("one")?.correlated.suffix).toBe("17a0")
-  expect(correlate("one", "Created container")?.correlated.suffix).toBeUndefined()
+  expect(correlate("one")).toEqual(one)
+  expect(events.written(one.key)).toEqual(written(7))
+  expect(events.written(correlate("one", "Created container")!.key)).toBeUndefined()
   // and floods are cut off across that
   for (let i = 0; i < 22; i++) correlate("one", `m${i}`)
   for (let i = 0; i < 200; i++) correlate(`more-${i}`)
   expect(correlate("one")).toBeUndefined()
   expect(correlate("one", "later", 300_000)).toBeDefined()
   // and when there are more than are remembered, the oldest are forgotten
-  for (let i = 0; i < 5000; i++) correlate(`last-${i}`)
-  expect(correlate("one")?.correlated.suffix).toBeUndefined()
+  for (let i = 0; i < 5000; i++) events.note(correlate(`last-${i}`)!.key, written(i))
+  expect(events.written(one.key)).toBeUndefined()
 })
 
-test("the object that was reported last is forgotten last, however early it was reported first", () => {
+test("an event that comes again and again is remembered, however early it came first", () => {
   const events = new EventCorrelator()
-  const correlate = (uid: string) => events.correlate(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.correlated
-  for (const uid of ["cron", "job"]) correlate(uid).suffix = uid
-  for (let i = 0; i < 4000; i++) correlate(`other-${i}`)
-  // when one of the first is reported again
-  correlate("cron")
-  for (let i = 0; i < 1000; i++) correlate(`more-${i}`)
+  const record = (uid: string, sequence: number) => {
+    const { key } = events.correlate({ ...PULLED, uid }, 0)!
+    const known = events.written(key)
+    if (known === undefined) events.note(key, written(sequence))
+    return known
+  }
+  for (const uid of ["cron", "job"]) record(uid, 1)
+  for (let i = 0; i < 4000; i++) record(`other-${i}`, i)
+  // when one of the first comes again
+  record("cron", 2)
+  for (let i = 0; i < 1000; i++) record(`more-${i}`, i)
   // then
-  expect([correlate("cron").suffix, correlate("job").suffix]).toEqual(["cron", undefined])
+  expect([record("cron", 3), record("job", 3)]).toEqual([written(1), undefined])
 })
 
-test("the name of an Event that is written late is remembered, although many others are recorded meanwhile", () => {
-  // given events about many objects, none of which is written yet
+test("events that differ only in their message are combined from the tenth on, until none comes for ten minutes", () => {
+  // given an event, and many of another sort about the same object
   const events = new EventCorrelator()
-  const correlate = (uid: string) => events.correlate(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.correlated
-  const all = Array.from({ length: 150 }, (_, i) => correlate(`pod-${i}`))
-  // when they are written, and those about others too
-  all.forEach((correlated, i) => (correlated.suffix = `${i}`))
-  for (let i = 0; i < 500; i++) correlate(`other-${i}`).suffix = `${i}`
-  // then each is known
-  expect(all.map((_, i) => correlate(`pod-${i}`).suffix)).toEqual(all.map((_, i) => `${i}`))
-})
-
-test("events that differ only in their message are combined from the tenth on, for as long as they follow each other", () => {
-  // given an object with an event that was written, and more of another sort than are written each for itself
-  const events = new EventCorrelator()
-  const correlate = (message: string, now = 0, reason = "Unhealthy", path?: string) =>
-    events.correlate("pod", "Normal", reason, path, message, now)!
-  correlate("pulled", 0, "Pulled", "spec.containers{web}").correlated.suffix = "1"
-  const probes = Array.from({ length: 12 }, (_, i) => correlate(`probe ${i}`))
+  const correlate = (message: string, now: number, reason = "Unhealthy", fieldPath?: string) =>
+    events.correlate({ uid: "pod", type: "Warning", reason, fieldPath, message }, now)!
+  const pulled = correlate("pulled", 0, "Pulled", "spec.containers{web}")
+  const probes = Array.from({ length: 12 }, (_, i) => correlate(`probe ${i}`, 0))
   // then the first have an Event each, and the others share one that tells the latest of them
-  expect(new Set(probes.slice(0, 9).map(({ correlated }) => correlated)).size).toBe(9)
-  expect(new Set(probes.slice(9).map(({ correlated }) => correlated)).size).toBe(1)
+  expect(new Set(probes.slice(0, 9).map(({ key }) => key)).size).toBe(9)
+  expect(new Set(probes.slice(9).map(({ key }) => key)).size).toBe(1)
   expect([probes[8]!.message, probes[11]!.message]).toEqual(["probe 8", "(combined from similar events): probe 11"])
+  expect(correlate("probe 3", 300_000)).toEqual(probes[3]!)
   // and events of another sort, or about another part, are not counted among them
-  expect(correlate("pulled", 0, "Pulled", "spec.containers{web}").correlated.suffix).toBe("1")
-  expect(correlate("pulled", 0, "Pulled").correlated.suffix).toBeUndefined()
-  // and after ten minutes each is written for itself again, with the Event that it had
-  const later = correlate("probe 7", 600_000)
-  expect(later).toEqual({ correlated: probes[7]!.correlated, message: "probe 7" })
-  expect(correlate("probe 20", 600_000).message).toBe("probe 20")
+  expect(correlate("pulled", 0, "Pulled", "spec.containers{web}")).toEqual(pulled)
+  expect(correlate("pulled", 0, "Pulled").key).not.toBe(pulled.key)
+  // and they are combined as long as they follow each other
+  expect(correlate("probe 20", 900_000).message).toBe("(combined from similar events): probe 20")
+  expect(correlate("probe 21", 1_500_001).message).toBe("probe 21")
 })

@@ -1,86 +1,87 @@
-/** Limits for one reporter. Source: client-go tools/record/events_cache.go. */
-const MOST_OBJECTS = 4096
+/**
+ * Decides which events of a reporter become Events of their own: equal events are counted, many events that differ only
+ * in their message are combined into one, and too many events about one object are dropped. Source of the rules and
+ * numbers: client-go tools/record/events_cache.go, which has a cache for each of these as well.
+ */
+import { exactKey } from "../cache/exact-key.ts"
+import { numberOf, RecentRows } from "../cache/recent-rows.ts"
+
+/** The number of objects, of sorts of events, and of events that are remembered. */
+const MOST = 4096
 const MAX_SIMILAR = 10
 const SIMILAR_WINDOW_MS = 600_000
 const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 
-/** An event that may be reported repeatedly. */
-export interface CorrelatedEvent {
+/** An event as the reporter has it. */
+export interface ReportedEvent {
+  /** The uid of the object. */
+  readonly uid: string
   readonly type: string
   readonly reason: string
   readonly fieldPath: string | undefined
-  /** Undefined for the event that replaces others which differ only in their message. */
-  readonly message: string | undefined
-  /** What follows the object's name in the name of the Event that was written for it; undefined before. */
-  suffix: string | undefined
-  count: number
-  /** Start of the time window in which the event was last reported. */
-  window: number
+  readonly message: string
 }
 
-/** The events about one object, and how many more may be written. */
-interface ObjectEvents {
-  tokens: number
-  at: number
-  events: CorrelatedEvent[]
+/** The Event that was written for an event: what its name is made of, and how often it has happened. */
+export interface WrittenEvent {
+  /** When the Event was created, in milliseconds since the epoch, and which one it was. */
+  readonly time: number
+  readonly sequence: number
+  readonly count: number
 }
 
-/**
- * Remembers the events of a reporter about the objects that it has reported last: equal events are counted, many events
- * that differ only in their message are combined into one, and too many events about one object are dropped. Source of
- * the rules: client-go tools/record/events_cache.go.
- */
 export class EventCorrelator {
-  /** By the uid of the object, the latest last. */
-  readonly #objects = new Map<string, ObjectEvents>()
+  /** For each object: how many more events may be written, and when that was. */
+  readonly #objects = new RecentRows(MOST, 2)
+  /** For events that differ only in their message: when the last one was, and the numbers of their messages. */
+  readonly #similar = new RecentRows(MOST, MAX_SIMILAR)
+  /** For each event: see WrittenEvent. */
+  readonly #written = new RecentRows(MOST, 3)
 
-  /** Returns the event to write and its message; undefined when there are too many. */
+  /**
+   * Returns the key of the event, which is the same for events that are to be counted together, and the message to
+   * write; undefined when there are too many.
+   */
   correlate(
-    uid: string,
-    type: string,
-    reason: string,
-    fieldPath: string | undefined,
-    message: string,
+    { uid, type, reason, fieldPath = "", message }: ReportedEvent,
     now: number,
-  ): { readonly correlated: CorrelatedEvent; readonly message: string } | undefined {
-    const about = this.#about(uid, now)
-    about.tokens = Math.min(SPAM_BURST, about.tokens + (now - about.at) / SPAM_REFILL_MS)
-    about.at = now
-    if (about.tokens < 1) return undefined
-    about.tokens--
-    const similar = about.events.filter(
-      (known) => known.reason === reason && known.type === type && known.fieldPath === fieldPath,
-    )
-    const add = (text: string | undefined): CorrelatedEvent => {
-      const added = { type, reason, fieldPath, message: text, suffix: undefined, count: 0, window }
-      about.events.push(added)
-      return added
-    }
-    let single = similar.filter((known) => known.message !== undefined)
-    const latest = single.reduce((newest, known) => Math.max(newest, known.window), -Infinity)
-    const isNewWindow = now - latest >= SIMILAR_WINDOW_MS
-    const window = isNewWindow ? now : latest
-    if (isNewWindow && single.length > MAX_SIMILAR) {
-      const forgotten = new Set(single.slice(0, -MAX_SIMILAR))
-      single = single.slice(-MAX_SIMILAR)
-      about.events = about.events.filter((known) => !forgotten.has(known))
-    }
-    const others = single.filter((known) => known.window === window && known.message !== message).length
-    let mine = single.find((known) => known.message === message)
-    if (mine !== undefined) mine.window = window
-    else if (others < MAX_SIMILAR) mine = add(message)
-    if (mine !== undefined && others + 1 < MAX_SIMILAR) return { correlated: mine, message }
-    const combined = similar.find((known) => known.message === undefined) ?? add(undefined)
-    return { correlated: combined, message: `(combined from similar events): ${message}` }
+  ): { readonly key: number; readonly message: string } | undefined {
+    if (!this.#isWithinRate(numberOf(uid), now)) return undefined
+    const sort = numberOf(exactKey([uid, type, reason, fieldPath]))
+    const key = numberOf(exactKey([uid, type, reason, fieldPath, message]))
+    return this.#isOneOfMany(sort, key, now)
+      ? { key: sort, message: `(combined from similar events): ${message}` }
+      : { key, message }
   }
 
-  #about(uid: string, now: number): ObjectEvents {
-    const known = this.#objects.get(uid)
-    if (known !== undefined) this.#objects.delete(uid)
-    else if (this.#objects.size === MOST_OBJECTS) this.#objects.delete(this.#objects.keys().next().value!)
-    const about = known ?? { tokens: SPAM_BURST, at: now, events: [] }
-    this.#objects.set(uid, about)
-    return about
+  /** Returns what was written for an event; undefined if that is not known. */
+  written(key: number): WrittenEvent | undefined {
+    const row = this.#written.get(key)
+    return row && { time: row[0]!, sequence: row[1]!, count: row[2]! }
+  }
+
+  /** Remembers what was written for an event. */
+  note(key: number, { time, sequence, count }: WrittenEvent): void {
+    ;(this.#written.get(key) ?? this.#written.add(key)).set([time, sequence, count])
+  }
+
+  #isWithinRate(object: number, now: number): boolean {
+    let row = this.#objects.get(object)
+    if (row === undefined) (row = this.#objects.add(object)).set([SPAM_BURST, now])
+    const tokens = Math.min(SPAM_BURST, row[0]! + (now - row[1]!) / SPAM_REFILL_MS)
+    row.set([tokens < 1 ? tokens : tokens - 1, now])
+    return tokens >= 1
+  }
+
+  /** Returns whether too many other events of the sort have come, each within ten minutes of the one before. */
+  #isOneOfMany(sort: number, event: number, now: number): boolean {
+    const row = this.#similar.get(sort) ?? this.#similar.add(sort)
+    if (now - row[0]! > SIMILAR_WINDOW_MS) row.fill(0)
+    row[0] = now
+    const place = row.findIndex((known, i) => i > 0 && (known === event || known === 0))
+    if (place === -1) return true
+    row[place] = event
+    return false
   }
 }

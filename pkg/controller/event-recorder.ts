@@ -5,7 +5,7 @@ import type { Client } from "../client/client.ts"
 import { sleep, timestamp, type Clock } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
-import { EventCorrelator, type CorrelatedEvent } from "./event-correlator.ts"
+import { EventCorrelator, type WrittenEvent } from "./event-correlator.ts"
 
 /** The number of events that may wait to be written. Further ones are dropped, as by upstream's broadcaster. */
 const MAX_WAITING = 1000
@@ -56,29 +56,30 @@ export function createEventRecorder(
   host?: string,
 ): EventRecorder {
   const events = new EventCorrelator()
-  const waiting = new Map<CorrelatedEvent, Waiting>()
+  /** By the key that the correlator gives equal events. */
+  const waiting = new Map<number, Waiting>()
   let writing: Promise<void> | undefined
   let sequence = 0
   const stopping = new AbortController()
 
   /** Writes an event; never rejects. Returns whether it waits for another try. */
-  async function write(correlated: CorrelatedEvent, event: Waiting): Promise<boolean> {
+  async function write(key: number, event: Waiting): Promise<boolean> {
     try {
-      if (correlated.suffix === undefined || !(await raised(correlated, correlated.suffix, event)))
-        await create(correlated, event)
+      const written = events.written(key)
+      if (written === undefined || !(await raised(key, written, event))) await create(key, event)
       return false
     } catch (err) {
       log.debug("Event was not written", { err })
-      return isLater(err) && putBack(correlated, { ...event, failures: event.failures + 1 })
+      return isLater(err) && putBack(key, { ...event, failures: event.failures + 1 })
     }
   }
 
   /** An equal event that came meanwhile counts it. */
-  function putBack(correlated: CorrelatedEvent, event: Waiting): boolean {
+  function putBack(key: number, event: Waiting): boolean {
     if (event.failures >= MOST_TRIES || waiting.size >= MAX_WAITING) return false
-    const newer = waiting.get(correlated)
+    const newer = waiting.get(key)
     waiting.set(
-      correlated,
+      key,
       newer === undefined
         ? event
         : { ...newer, first: event.first, times: newer.times + event.times, failures: event.failures },
@@ -88,8 +89,8 @@ export function createEventRecorder(
 
   /** Raises the count of the Event that was written before. Returns false if that Event has expired. */
   async function raised(
-    correlated: CorrelatedEvent,
-    suffix: string,
+    key: number,
+    written: WrittenEvent,
     {
       about: {
         metadata: { name = "", namespace = "default" },
@@ -99,25 +100,25 @@ export function createEventRecorder(
       times,
     }: Waiting,
   ): Promise<boolean> {
-    const count = correlated.count + times
+    const count = written.count + times
     try {
       const body = { count, message, lastTimestamp: last }
-      await client.patch(Event, { name: `${name}.${suffix}`, namespace }, { type: "merge", body })
+      await client.patch(Event, { name: `${name}.${suffixOf(written)}`, namespace }, { type: "merge", body })
     } catch (err) {
       if (isNotFound(err)) return false
       throw err
     }
-    correlated.count = count
+    events.note(key, { ...written, count })
     return true
   }
 
-  async function create(correlated: CorrelatedEvent, event: Waiting, tries = 1): Promise<void> {
+  async function create(key: number, event: Waiting, tries = 1): Promise<void> {
     const { about, type, reason, message, fieldPath, first, last, times } = event
     const { name = "", namespace = "default", uid, resourceVersion } = about.metadata
-    const suffix = (BigInt(clock.now()) * 1_000_000n + BigInt(sequence++ % 1_000_000)).toString(16)
+    const written = { time: clock.now(), sequence: sequence++ % 1_000_000, count: times }
     try {
       await client.create(Event, {
-        metadata: { name: `${name}.${suffix}`, namespace },
+        metadata: { name: `${name}.${suffixOf(written)}`, namespace },
         involvedObject: {
           kind: about.kind,
           apiVersion: about.apiVersion,
@@ -139,20 +140,19 @@ export function createEventRecorder(
       })
     } catch (err) {
       // Another reporter wrote an Event about the object in the same millisecond, with the same name.
-      if (isAlreadyExists(err) && tries < MOST_NAMES) return create(correlated, event, tries + 1)
+      if (isAlreadyExists(err) && tries < MOST_NAMES) return create(key, event, tries + 1)
       throw err
     }
-    correlated.suffix = suffix
-    correlated.count = times
+    events.note(key, written)
   }
 
   async function writeWaiting(): Promise<void> {
     let waitMs = FIRST_RETRY_MS
     while (waiting.size > 0) {
       const together: Promise<boolean>[] = []
-      for (const [correlated, event] of waiting) {
-        waiting.delete(correlated)
-        if (together.push(write(correlated, event)) === TOGETHER) break
+      for (const [key, event] of waiting) {
+        waiting.delete(key)
+        if (together.push(write(key, event)) === TOGETHER) break
       }
       if (!(await Promise.all(together)).includes(true)) waitMs = FIRST_RETRY_MS
       else if (stopping.signal.aborted) break
@@ -168,12 +168,12 @@ export function createEventRecorder(
     event(about, type, reason, message, fieldPath) {
       if (stopping.signal.aborted || waiting.size >= MAX_WAITING) return
       const uid = about.metadata.uid ?? `${about.kind}/${about.metadata.namespace ?? ""}/${about.metadata.name ?? ""}`
-      const result = events.correlate(uid, type, reason, fieldPath, message, clock.now())
+      const result = events.correlate({ uid, type, reason, fieldPath, message }, clock.now())
       if (result === undefined) return
       const time = timestamp(clock)
-      const equal = waiting.get(result.correlated)
+      const equal = waiting.get(result.key)
       if (equal === undefined)
-        waiting.set(result.correlated, {
+        waiting.set(result.key, {
           about,
           type,
           reason,
@@ -197,6 +197,10 @@ export function createEventRecorder(
     },
   }
 }
+
+/** Returns what follows the object's name in the name of an Event: its time in nanoseconds, as upstream's. */
+const suffixOf = ({ time, sequence }: WrittenEvent): string =>
+  (BigInt(time) * 1_000_000n + BigInt(sequence)).toString(16)
 
 /** Whether the API could not take an event now, and may take it later. */
 const isLater = (err: unknown): boolean => !(err instanceof ApiError) || err.code >= 500
