@@ -26,7 +26,7 @@ const VERSION = ["--version", "-v"]
 
 async function main(argv: readonly string[]): Promise<number> {
   const [first = "help", ...rest] = argv
-  if (first === "kubectl") return (await import("./kubectl.ts")).kubectl(rest)
+  if (first === "kubectl") return (await import("./run-kubectl.ts")).kubectl(rest)
   if (VERSION.includes(first)) return main(["version", ...rest])
   if (HELP.includes(first)) {
     if (first === "help" && rest[0] !== undefined && !rest[0].startsWith("-")) return main([...rest, "--help"])
@@ -40,11 +40,14 @@ async function main(argv: readonly string[]): Promise<number> {
     return argv.length === 0 ? WRONG_USAGE : 0
   }
   if (first === COMPLETE) {
-    const { words, files } = await complete(
-      rest,
-      COMMANDS.map(({ name }) => name),
-      async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default,
-    )
+    const isKubectl = rest[0] === "kubectl" && rest.length > 1
+    const { words, files } = isKubectl
+      ? await (await import("./run-kubectl.ts")).completeKubectl(rest.slice(1))
+      : await complete(
+          rest,
+          COMMANDS.map(({ name }) => name),
+          async (name) => (await COMMANDS.find((entry) => entry.name === name)?.load())?.default,
+        )
     print([...words, ...(files ? [":files"] : [])].map((word) => `${word}\n`).join(""))
     return 0
   }

@@ -17,6 +17,11 @@ export const COMMANDS: readonly Entry[] = [
   { name: "server", summary: "Run a cluster", load: () => import("./server.ts") },
   { name: "agent", summary: "Run a node of a cluster of other machines", load: () => import("./agent.ts") },
   {
+    name: "kubectl",
+    summary: "Run kubectl, for this cluster or any other",
+    load: () => import("./kubectl.ts"),
+  },
+  {
     name: "test-cluster",
     summary: "Run a command beside a cluster in memory",
     load: () => import("./test-cluster.ts"),

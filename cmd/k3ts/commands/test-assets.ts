@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path"
-import { replaceFile } from "../../../pkg/files/files.ts"
 import { defineCommand, type CommandGroup } from "../cli/command.ts"
 import { kubeApiServer } from "../test-assets/api-server.ts"
 import { etcd } from "../test-assets/etcd.ts"
+import { writeScript } from "../own-program.ts"
 import { filePath } from "../cli/values.ts"
 import { UsageError } from "../cli/usage-error.ts"
 
@@ -14,7 +14,7 @@ const make = defineCommand({
   summary: "Make the folder of KUBEBUILDER_ASSETS, and print its path",
   details:
     "KUBEBUILDER_ASSETS=$(k3ts test-assets make ./bin/k3ts) go test ./...\n" +
-    "The folder has etcd and kube-apiserver, which start this program, and kubectl where there is one on the PATH. So a " +
+    "The folder has etcd and kube-apiserver, which start this program, and kubectl: that of the PATH, or this program. So a " +
     "suite on envtest runs unchanged.",
   flags: {},
   positionals: { name: "DIR", min: 1, max: 1 },
@@ -24,9 +24,7 @@ const make = defineCommand({
     const folder = read.value
     mkdirSync(folder, { recursive: true })
     for (const program of PROGRAMS) {
-      const words = [...ownProgram(), "test-assets", program].map(quoted).join(" ")
-      // A suite may be starting the program that is there; and a link to one that others use is replaced.
-      replaceFile(join(folder, program), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 })
+      writeScript(join(folder, program), ["test-assets", program])
     }
     linkKubectl(folder)
     print(`${folder}\n`)
@@ -34,15 +32,7 @@ const make = defineCommand({
   },
 })
 
-/** The words that start this program: its file, or the runtime and the file of the source. */
-function ownProgram(): readonly string[] {
-  const [, main = ""] = process.argv
-  return main.startsWith("/$bunfs/") ? [process.execPath] : [process.execPath, main]
-}
-
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
-
-/** Links the kubectl of the PATH; suites that need none do not miss it. */
+/** Links the kubectl of the PATH; where there is none, this program is kubectl. */
 function linkKubectl(folder: string): void {
   const found = (process.env["PATH"] ?? "")
     .split(delimiter)
@@ -51,9 +41,10 @@ function linkKubectl(folder: string): void {
     .map((one) => join(one, "kubectl"))
     .find(existsSync)
   const link = join(folder, "kubectl")
-  if (found === undefined || existsSync(link)) return
+  if (existsSync(link)) return
   rmSync(link, { force: true })
-  symlinkSync(found, link)
+  if (found === undefined) writeScript(link, ["kubectl"])
+  else symlinkSync(found, link)
 }
 
 const group: CommandGroup = {

@@ -23,6 +23,11 @@ test("test-cluster exits with the command's exit code and leaves nothing behind"
   expect(existsSync(path)).toBe(false)
 })
 
+test("test-cluster puts kubectl on the PATH, for the cluster", () => {
+  const { status, stdout, stderr } = k3ts("--", "sh", "-c", "kubectl get nodes -o name")
+  expect([status, stdout, stderr]).toEqual([0, "node/node-0\n", ""])
+})
+
 test("test-cluster --api-only has no controllers and no nodes, and takes pods without a service account", () => {
   // when a command asks the API, as any client does
   const program = `

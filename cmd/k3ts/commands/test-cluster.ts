@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { constants, tmpdir } from "node:os"
-import { join } from "node:path"
+import { delimiter, join } from "node:path"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger } from "../../../pkg/log/log.ts"
@@ -11,6 +11,7 @@ import type { ClusterOptions } from "../../../components/cluster/testing/options
 import { boolean, value } from "../cli/flags.ts"
 import { reading, word } from "../cli/flag-type.ts"
 import { featureGates } from "../cli/values.ts"
+import { writeScript } from "../own-program.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { defineCommand } from "../cli/command.ts"
 
@@ -34,6 +35,7 @@ export default defineCommand({
   summary: "Run a command with KUBECONFIG set to a cluster in memory, which ends with the command",
   details: [
     "k3ts test-cluster --nodes 3 -- go test ./...",
+    "kubectl on its PATH is this program.",
     "Its nodes are simulated: pods are scheduled, start, become ready and answer logs and exec, but no " +
       "program runs in them. Neither root nor a container runtime is needed.",
     "Without a command it prints the path of the kubeconfig and waits for Ctrl-C. The exit code is the command's.",
@@ -83,9 +85,9 @@ export default defineCommand({
       const cluster = await startCluster(options)
       running = await (flags.control ? controlled : alone)(cluster, folder, options)
       compileAsUsual()
-      const { variables } = running
+      const variables = { ...running.variables, ...withKubectl(folder) }
       if (args.length > 0) return await runCommand(args, variables, stopped)
-      const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`)
+      const lines = Object.entries(running.variables).map(([name, value]) => `${name}=${value}\n`)
       print(flags.control ? lines.join("") : `${variables.KUBECONFIG}\n`)
       return codeOf(await stopped.first)
     } finally {
@@ -94,6 +96,14 @@ export default defineCommand({
     }
   },
 })
+
+/** Puts this program, as kubectl, in front of the PATH. */
+function withKubectl(folder: string): { readonly PATH: string } {
+  const bin = join(folder, "bin")
+  mkdirSync(bin)
+  writeScript(join(bin, "kubectl"), ["kubectl"])
+  return { PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` }
+}
 
 /** A cluster, or several, beside which the command runs. */
 interface Running {

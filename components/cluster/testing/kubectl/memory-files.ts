@@ -33,12 +33,17 @@ export class MemoryFiles implements Files {
     this.#entries.set(at, { data: Buffer.from(data as string), mode: 0o644, modified: this.#clock.now() })
   }
 
-  /** The texts of all files by their paths: those in the working folder by their names. */
-  texts(): Readonly<Record<string, string>> {
+  /** Takes over the files below a folder. */
+  adopt(folder: string, from: MemoryFiles): void {
+    for (const [path, entry] of from.#entries) if (path.startsWith(`${folder}/`)) this.#entries.set(path, entry)
+  }
+
+  /** The texts of all files but those below a folder, by their paths; those in the working folder by their names. */
+  texts(hidden: string): Readonly<Record<string, string>> {
     const inside = `${this.#cwd}/`
     return Object.fromEntries(
       [...this.#entries].flatMap(([path, { data }]) =>
-        data === undefined
+        data === undefined || path.startsWith(`${hidden}/`)
           ? []
           : [[path.startsWith(inside) ? path.slice(inside.length) : path, Buffer.from(data).toString()]],
       ),

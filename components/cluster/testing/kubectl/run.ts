@@ -31,12 +31,17 @@ export interface KubectlResult {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
-  /** All files that are there at the end. */
+  /** All files that are there at the end, but those below ~/.kube. */
   readonly files: Readonly<Record<string, string>>
 }
 
 const HOME = "/home/user"
+const KUBE = `${HOME}/.kube`
 const KUBECONFIG = `${HOME}/.kube/config`
+/** Where kubectl remembers what a server has. */
+const CACHE = `${HOME}/.kube/cache`
+/** The files of the last run on a cluster: the next one needs not ask again what the server has. */
+const LAST_FILES = new WeakMap<object, MemoryFiles>()
 const EDITOR = "editor-of-the-test"
 
 const VERSION: ClientVersion = {
@@ -57,6 +62,9 @@ export async function kubectlOn(
   options: KubectlOptions,
 ): Promise<KubectlResult> {
   const files = new MemoryFiles(clock, HOME)
+  const before = LAST_FILES.get(assembly)
+  if (before !== undefined) files.adopt(CACHE, before)
+  LAST_FILES.set(assembly, files)
   const { adminToken: token } = assembly.apiServer.files!
   files.put(
     KUBECONFIG,
@@ -92,7 +100,7 @@ export async function kubectlOn(
   }
   try {
     const code = await runKubectl(typeof command === "string" ? wordsOf(command) : command, environment)
-    return { code, stdout: stdout.text, stderr: stderr.text, files: files.texts() }
+    return { code, stdout: stdout.text, stderr: stderr.text, files: files.texts(KUBE) }
   } finally {
     options.signal?.removeEventListener("abort", onAbort)
   }

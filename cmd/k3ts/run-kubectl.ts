@@ -1,0 +1,48 @@
+import { hostEnvironment } from "../../pkg/kubectl/environment/host-environment.ts"
+import type { Environment } from "../../pkg/kubectl/environment/environment.ts"
+import { runKubectl } from "../../pkg/kubectl/kubectl.ts"
+import { buildDate, gitCommit, gitTreeState, GIT_VERSION, KUBERNETES_MINOR } from "../../pkg/version/version.ts"
+import type { Completion } from "./cli/complete.ts"
+
+/** The kubeconfig that a server of this machine writes. */
+const SERVER_KUBECONFIG = "/etc/k3ts/k3ts.yaml"
+
+/** Runs kubectl with arguments of this process, and resolves with its exit code. */
+export const kubectl = (args: readonly string[]): Promise<number> => runKubectl(args, environment())
+
+const environment = (): Environment =>
+  hostEnvironment({
+    name: "kubectl",
+    kubeconfigs: [SERVER_KUBECONFIG],
+    version: {
+      ...KUBERNETES_MINOR,
+      gitVersion: GIT_VERSION,
+      gitCommit,
+      gitTreeState,
+      buildDate,
+      goVersion: "",
+      compiler: "bun",
+      platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+    },
+  })
+
+/** Bits of a directive of kubectl's completion: no files may follow. */
+const NO_FILES = 4
+
+/** Proposes words for a command line of kubectl; the last of `words` is being written. */
+export async function completeKubectl(words: readonly string[]): Promise<Completion> {
+  let text = ""
+  const host = environment()
+  const quiet = { ...host.stderr, write: () => Promise.resolve() }
+  const stdout = {
+    ...host.stdout,
+    write(part: string | Uint8Array) {
+      text += typeof part === "string" ? part : new TextDecoder().decode(part)
+      return Promise.resolve()
+    },
+  }
+  await runKubectl(["__completeNoDesc", ...words], { ...host, stdout, stderr: quiet })
+  const lines = text.trimEnd().split("\n")
+  const directive = Number(lines.pop()?.slice(1) ?? "0")
+  return { words: lines, files: (directive & NO_FILES) === 0 }
+}
