@@ -44,6 +44,8 @@ const ALL: readonly CommandEntry[] = [
   entry("logs", "Print the logs for a container in a pod", () =>
     import("./logs/logs.ts").then((file) => file.logsCommand),
   ),
+  entry("exec", "Execute a command in a container", () => import("./exec/exec.ts").then((file) => file.execCommand)),
+  entry("attach", "Attach to a running container", () => import("./exec/attach.ts").then((file) => file.attachCommand)),
   entry("label", "Update the labels on a resource", () =>
     import("./metadata/label.ts").then((file) => file.labelCommand),
   ),

@@ -1,0 +1,158 @@
+import type { Readable, Writable } from "node:stream"
+import { connectRemoteCommand, type RemoteCommandClient } from "../../streaming/remote-command-client.ts"
+import { UpgradeRefused } from "../../streaming/dial.ts"
+import { exitCodeOf } from "../../streaming/status.ts"
+import { ExitError } from "../errors/errors.ts"
+import { StatusError, type Status } from "../errors/status-error.ts"
+import type { Factory } from "../factory/factory.ts"
+import type { InputStream, OutputStream } from "../environment/environment.ts"
+import type { Output } from "../printers/output.ts"
+import { parseJson } from "../rest/json.ts"
+import type { RestRequest } from "../rest/rest-request.ts"
+import type { DialOptions } from "../../streaming/dial.ts"
+
+/** What is joined with the streams of a command in a container. */
+export interface SessionStreams {
+  readonly stdin: AsyncIterable<Uint8Array> | undefined
+  readonly stdout: Output | undefined
+  readonly stderr: Output | undefined
+  /** Where the command has a terminal: the one whose size it follows. */
+  readonly terminal: OutputStream | undefined
+}
+
+/** Returns how to open the connection of an upgrade, with the headers that say who asks. */
+export async function dialOptions(
+  factory: Factory,
+  path: string,
+  query: NonNullable<RestRequest["query"]>,
+): Promise<DialOptions> {
+  const client = await factory.client()
+  const url = client.url({ path, query })
+  const { Accept: _, ...headers } = await client.headersOf({})
+  const tls = await client.tls()
+  const { connect, interrupt } = factory.environment
+  const { proxy } = client.config
+  return {
+    url: url.href,
+    headers: flat(headers),
+    signal: interrupt,
+    connect: () => connect.dial({ url, tls, signal: interrupt, ...(proxy === undefined ? {} : { proxy }) }),
+  }
+}
+
+const flat = (headers: Readonly<Record<string, string | readonly string[]>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]))
+
+/** Says of a refused upgrade what the server says. Source: client-go transport/spdy, httpstream/spdy/roundtripper.go. */
+export function upgradeError(err: unknown): unknown {
+  if (!(err instanceof UpgradeRefused)) return err
+  try {
+    const status = parseJson(err.body) as Status
+    if (status.kind === "Status") return new StatusError({ code: err.status, ...status })
+  } catch {
+    // The answer is a text, such as that of a proxy.
+  }
+  return new Error(`unable to upgrade connection: ${err.body === "" ? "Unknown error" : err.body.trim()}`, {
+    cause: err,
+  })
+}
+
+/**
+ * Runs the command of a request for an upgrade to its end. Source: client-go tools/remotecommand.
+ * @throws ExitError with the command's exit code if that is not 0
+ */
+export async function runSession(
+  factory: Factory,
+  path: string,
+  query: NonNullable<RestRequest["query"]>,
+  streams: SessionStreams,
+): Promise<void> {
+  const tty = streams.terminal !== undefined
+  let client: RemoteCommandClient
+  try {
+    client = await connectRemoteCommand({
+      ...(await dialOptions(factory, path, query)),
+      streams: {
+        stdin: streams.stdin !== undefined,
+        stdout: streams.stdout !== undefined,
+        stderr: streams.stderr !== undefined && !tty,
+        tty,
+      },
+    })
+  } catch (err) {
+    throw upgradeError(err)
+  }
+  const { interrupt } = factory.environment
+  const onInterrupt = () => client.close()
+  interrupt.addEventListener("abort", onInterrupt, { once: true })
+  const stopFollowing = followSize(client, streams.terminal)
+  try {
+    void sendInput(client, streams.stdin)
+    const [status] = await Promise.all([
+      client.status,
+      print(client.stdout, streams.stdout),
+      print(client.stderr, streams.stderr),
+    ])
+    if (interrupt.aborted) throw interrupt.reason
+    const code = exitCodeOf(status)
+    if (code === undefined) throw new Error(status.message ?? "")
+    if (code !== 0) throw new ExitError(`command terminated with exit code ${code}`, code)
+  } finally {
+    stopFollowing()
+    interrupt.removeEventListener("abort", onInterrupt)
+    client.close()
+  }
+}
+
+async function print(from: Readable | undefined, to: Output | undefined): Promise<void> {
+  if (from === undefined || to === undefined) return
+  for await (const part of from as AsyncIterable<Uint8Array>) await to.write(part)
+}
+
+/** Sends the input until it ends, or the command takes no more. */
+async function sendInput({ stdin }: RemoteCommandClient, input: AsyncIterable<Uint8Array> | undefined): Promise<void> {
+  if (stdin === undefined || input === undefined) return
+  stdin.on("error", () => undefined) // the command has ended: its status says how
+  try {
+    for await (const part of input) {
+      if (stdin.destroyed) return
+      if (!stdin.write(part)) await hasRoom(stdin)
+    }
+  } finally {
+    stdin.end()
+  }
+}
+
+/** Resolves when a stream takes more, or none any more. */
+function hasRoom(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done)
+      stream.off("close", done)
+      resolve()
+    }
+    stream.once("drain", done)
+    stream.once("close", done)
+  })
+}
+
+/** Tells the command the size of the terminal, now and at each change. Returns how to stop. */
+function followSize(client: RemoteCommandClient, terminal: OutputStream | undefined): () => void {
+  if (terminal === undefined) return () => undefined
+  const send = () => {
+    const size = terminal.size()
+    if (size !== undefined) client.resize({ width: size.columns, height: size.rows })
+  }
+  send()
+  return terminal.onResize(send)
+}
+
+/** Switches a terminal to raw mode while `run` runs. */
+export async function inRawMode(input: InputStream, run: () => Promise<void>): Promise<void> {
+  input.setRaw(true)
+  try {
+    await run()
+  } finally {
+    input.setRaw(false)
+  }
+}
