@@ -89,7 +89,7 @@ describeOnNode("NetworkPolicies", () => {
     }
     expect((await run("curl", ["-s", "-m", "3", `http://${web}/`])).out.trim()).toBe("web")
     expect(isPodReady(await cluster.client.get(Pod, { namespace: "default", name: "web" }))).toBe(true)
-  }, 20_000)
+  }, 60_000)
 
   test("hold from the first packet of a pod", async () => {
     // given a policy that selects no pod yet, and then pods that connect from their start on
@@ -108,7 +108,7 @@ describeOnNode("NetworkPolicies", () => {
     await remove("caged")
     // They would take half a processor until the end.
     await cluster.kubectl.ok("delete pod caged-from-start free-from-start --grace-period=0 --force")
-  }, 20_000)
+  }, 60_000)
 
   test("let a pod use DNS and nothing else", async () => {
     await policy("names-only", {
@@ -129,7 +129,7 @@ describeOnNode("NetworkPolicies", () => {
     expect(await cluster.kubectl.sh("stranger", "nslookup web.default.svc.cluster.local")).toContain(service)
     expect(await wget("stranger", `${service}`)).toBe("nothing")
     await remove("names-only")
-  }, 20_000)
+  }, 60_000)
 
   test("hold while k3ts is down, and while it starts", async () => {
     // given a forbidden pod that sends requests all the time
@@ -143,7 +143,7 @@ describeOnNode("NetworkPolicies", () => {
     expect(await through("stranger")).toBe(0)
     expect(await wget("friend", web)).toBe("web")
     await cluster.kubectl.sh("stranger", "kill $(cat /tmp/hammer)")
-  }, 40_000)
+  }, 60_000)
 
   test("apply to addresses, which no pod can take from another", async () => {
     // given a pod with all rights over its own network, which takes the address of another pod
@@ -158,11 +158,11 @@ describeOnNode("NetworkPolicies", () => {
     expect((await ping("eth0")).trim()).toBe("answered")
     expect((await ping(web)).trim()).toBe("nothing")
     expect(await wget("friend", web)).toBe("web")
-  }, 20_000)
+  }, 60_000)
 
   test("allow everything once the last policy is deleted, and leave no table", async () => {
     await remove("web")
     expect(await wget("stranger", web)).toBe("web")
     expect(await table()).toBe(false)
-  }, 20_000)
+  }, 60_000)
 })
