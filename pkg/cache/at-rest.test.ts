@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { fullGC } from "bun:jsc"
-import { clearedAtRest, saveMemoryAtRest } from "./at-rest.ts"
+import { clearedAtRest, clearCachesAtRest } from "./at-rest.ts"
 import { RecentTexts } from "./recent-texts.ts"
 import { SharedParts } from "./shared-parts.ts"
 
@@ -13,7 +13,7 @@ test("what the caches remember is forgotten at rest, and they remember again aft
   expect(parts.of({ phase: "Running" }, "web")).toBe(status)
   texts.of("default/web")
   // when
-  saveMemoryAtRest()
+  clearCachesAtRest()
   // then
   expect(known.size).toBe(0)
   const later = parts.of({ phase: "Running" }, "web")
@@ -31,6 +31,6 @@ test("a cache that nobody uses any more is not kept for being cleared", async ()
   await Bun.sleep(0)
   fullGC()
   // then
-  saveMemoryAtRest()
+  clearCachesAtRest()
   expect(cleared.length).toBeLessThan(10)
 })

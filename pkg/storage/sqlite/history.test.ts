@@ -5,7 +5,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { crc32 } from "node:zlib"
 import type { KubeObject } from "../../apimachinery/resource.ts"
-import { saveMemoryAtRest } from "../../cache/at-rest.ts"
 import { VirtualClock } from "../../clock/virtual.ts"
 import { openSqlite } from "../../runtime/sqlite.ts"
 import { SqliteStorage, type SqliteStorageOptions } from "./sqlite.ts"
@@ -200,25 +199,4 @@ test("a store of format 1 is converted with its live objects, and its history co
   const again = open({ file }).store
   expect(again.list("/").map(({ revision }) => revision)).toEqual([6, 4])
   again.close()
-})
-
-test("SQLite's page cache is released when the process comes to rest, until the store is closed", async () => {
-  // given a store that was written to, and what SQLite is told
-  const told: string[] = []
-  const { store, writeMany } = open({
-    openDatabase(path) {
-      const db = openSqlite(path)
-      return { ...db, exec: (sql) => (told.push(sql), db.exec(sql)) }
-    },
-  })
-  const timesGivenBack = () => told.filter((sql) => sql.includes("shrink_memory")).length
-  await writeMany(200, (i) => [`/a/${i}`, "x"])
-  expect(timesGivenBack()).toBe(0)
-  // when
-  saveMemoryAtRest()
-  // then
-  expect(timesGivenBack()).toBe(1)
-  store.close()
-  saveMemoryAtRest()
-  expect(timesGivenBack()).toBe(1)
 })

@@ -3,7 +3,6 @@
  * that Events (live-objects.ts) and history older than `recent` are read from it. format.ts describes the file and how
  * damage is detected; acknowledged.ts describes how a loss of acknowledged writes is detected.
  */
-import { savingAtRest } from "../../cache/at-rest.ts"
 import { FatalError } from "../../failure/fatal-error.ts"
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./opening/acknowledged.ts"
@@ -84,7 +83,6 @@ export class SqliteStorage extends LogStorage {
   #objects: number
   #revisions: number
   readonly #recentLimits: RecentLimits
-  #isClosed = false
   /** Set once the file was found damaged. From then on nothing is written to it. */
   #damage: StorageError | undefined
 
@@ -137,7 +135,6 @@ export class SqliteStorage extends LogStorage {
       db.close()
       throw storageErrorFrom(err, "open", file)
     }
-    savingAtRest(this, (store) => store.#releaseCache())
   }
 
   history(key: string): readonly StorageEvent[] {
@@ -305,17 +302,11 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected closeMedium(): void {
-    this.#isClosed = true
     this.#recentLimits.stop()
     this.#history.stop()
     this.#db.close()
     this.#acknowledged.close()
     forgetHolder(this.#file)
-  }
-
-  /** Gives back the pages of the file that SQLite keeps in memory: some 6 MB after a busy time. */
-  #releaseCache(): void {
-    if (!this.#isClosed) this.#db.exec("PRAGMA shrink_memory")
   }
 
   #fold(): number {
