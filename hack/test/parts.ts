@@ -8,8 +8,8 @@ const ROOMS = ["pkg", "components", "cmd", "hack"]
 const PARTED = ["components", "test/e2e"]
 /** Parts that take long: started first, so that none of them is left to run when all others have ended. */
 const LONGEST = ["test/deno", "test/hunt", "test/conformance"]
-/** Folders with tests that use this machine as a node: they call `describeOnNode`. */
-export const NODE = ["test/e2e", "test/clients"]
+/** Folders with tests that use this machine as a node, by `describeOnNode` or with a containerd on its network. */
+const NODE = ["test/e2e", "test/clients", "components/containerd"]
 /** Compares processes, mounts, interfaces and rules of the machine before and after. */
 const ALONE = ["test/e2e/node/killall.test.ts"]
 
