@@ -58,6 +58,12 @@ const ALL: readonly CommandEntry[] = [
     () => import("./delete/delete.ts").then((file) => file.deleteCommand),
     { suggestFor: ["rm", "remove"] },
   ),
+  entry("wait", "Wait for a specific condition on one or many resources", () =>
+    import("./wait/wait.ts").then((file) => file.waitCommand),
+  ),
+  entry("rollout", "Manage the rollout of a resource", () =>
+    import("./rollout/rollout.ts").then((file) => file.rolloutCommand),
+  ),
   entry("events", "List events", () => import("./events/events.ts").then((file) => file.eventsCommand)),
   entry("top", "Display resource (CPU/memory) usage", () => import("./top/top.ts").then((file) => file.topCommand), {
     suggestFor: ["stats"],

@@ -1,26 +1,23 @@
-import { deepEqual } from "../../apimachinery/json/equal.ts"
 import { fromLabelSelector } from "../../apimachinery/selectors/labels.ts"
-import { parseTime } from "../../apimachinery/scalars/time.ts"
 import type { Deployment } from "../../api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../api/apps/v1/replicaset.ts"
 import { describeReasons } from "./conditions.ts"
-import { listInChunks } from "./describe-client.ts"
-import type { Describer, Describing } from "./describing.ts"
+import type { Describer } from "./describing.ts"
 import { describeEvents, eventsOf } from "./events.ts"
 import { describeAnnotations, describeLabels } from "./metadata.ts"
 import { describePodTemplate } from "./pod-template.ts"
 import { description } from "./prefix-writer.ts"
-import { REPLICA_SETS } from "./replicaset.ts"
+import { replicaSetsOf } from "./replica-sets.ts"
 import { longTime } from "./times.ts"
 
 const DEPLOYMENTS = { group: "apps", version: "v1", resource: "deployments" }
-const HASH_LABEL = "pod-template-hash"
 
 export const describeDeployment: Describer = async (describing, namespace, name) => {
   const deployment = await describing.client.get<Deployment>(DEPLOYMENTS, namespace, name)
   const { metadata, spec, status } = deployment
   const events = await eventsOf(describing, deployment)
-  const { newest, old } = await replicaSetsOf(describing, deployment)
+  // A Deployment is described without its ReplicaSets where they cannot be read.
+  const { newest, old } = await replicaSetsOf(describing, deployment).catch(() => ({ newest: [], old: [] }))
   return description((w) => {
     w.row(0, "Name:", metadata.name ?? "")
     w.row(0, "Namespace:", metadata.namespace ?? "")
@@ -55,40 +52,3 @@ const replicaSetsText = (replicaSets: readonly ReplicaSet[]): string =>
       return `${metadata.name} (${counts} replicas created)`
     })
     .join(", ") || "<none>"
-
-interface ReplicaSets {
-  /** The one with the pod template of the Deployment, if there is one. */
-  readonly newest: readonly ReplicaSet[]
-  readonly old: readonly ReplicaSet[]
-}
-
-/** Returns the ReplicaSets of a Deployment; none where they cannot be read. Source: kubectl pkg/util/deployment. */
-async function replicaSetsOf({ client, chunkSize }: Describing, { metadata, spec }: Deployment): Promise<ReplicaSets> {
-  const { namespace = "", uid } = metadata
-  const labelSelector = fromLabelSelector(spec.selector).toString()
-  const query = labelSelector === "" ? {} : { labelSelector }
-  const all = await listInChunks<ReplicaSet>(client, { path: REPLICA_SETS, namespace, query, limit: chunkSize }).catch(
-    () => [],
-  )
-  const owned = all
-    .filter(({ metadata: { ownerReferences = [] } }) =>
-      ownerReferences.some((owner) => owner.controller === true && owner.uid === uid),
-    )
-    .sort(byAge)
-  const newest = owned.find((replicaSet) => sameTemplate(replicaSet.spec.template, spec.template))
-  return { newest: newest === undefined ? [] : [newest], old: owned.filter((replicaSet) => replicaSet !== newest) }
-}
-
-/** The oldest first, and by name those of the same second. */
-const byAge = (a: ReplicaSet, b: ReplicaSet): number =>
-  createdAt(a) - createdAt(b) || ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1)
-const createdAt = ({ metadata }: ReplicaSet): number =>
-  (metadata.creationTimestamp ? parseTime(metadata.creationTimestamp) : undefined) ?? 0
-
-type Template = ReplicaSet["spec"]["template"]
-const sameTemplate = (a: Template, b: Template): boolean => deepEqual(withoutHash(a), withoutHash(b))
-
-function withoutHash(template: Template): unknown {
-  const { [HASH_LABEL]: _, ...labels } = template?.metadata?.labels ?? {}
-  return { ...template, metadata: { ...template?.metadata, labels } }
-}

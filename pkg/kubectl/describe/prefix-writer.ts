@@ -11,10 +11,10 @@ const INDENT = "  "
  * control a terminal are replaced. Source: kubectl pkg/describe PrefixWriter, cli-runtime pkg/printers/terminal.go.
  */
 export class PrefixWriter {
-  readonly #out: TabWriter
+  readonly #out: Pick<TabWriter, "write" | "flush">
   readonly #base: number
 
-  constructor(out: TabWriter, base = 0) {
+  constructor(out: Pick<TabWriter, "write" | "flush">, base = 0) {
     this.#out = out
     this.#base = base
   }
@@ -53,4 +53,11 @@ export function description(write: (w: PrefixWriter) => void): string {
   write(new PrefixWriter(out))
   out.flush()
   return out.toString()
+}
+
+/** Returns the text that `write` writes, with its tabs. */
+export function unaligned(write: (w: PrefixWriter) => void): string {
+  let written = ""
+  write(new PrefixWriter({ write: (text) => void (written += text), flush: () => undefined }))
+  return written
 }

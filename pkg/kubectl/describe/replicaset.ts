@@ -8,8 +8,7 @@ import { describeEvents, eventsOf } from "./events.ts"
 import { controllerOf, describeAnnotations, describeLabels, selectorText } from "./metadata.ts"
 import { describePodTemplate } from "./pod-template.ts"
 import { description } from "./prefix-writer.ts"
-
-export const REPLICA_SETS = { group: "apps", version: "v1", resource: "replicasets" }
+import { REPLICA_SETS } from "./replica-sets.ts"
 
 export const describeReplicaSet: Describer = async (describing, namespace, name) => {
   const replicaSet = await describing.client.get<ReplicaSet>(REPLICA_SETS, namespace, name)

@@ -22,3 +22,13 @@ const shortName = (ms: number, locale: string): string =>
   new Intl.DateTimeFormat(locale, { timeZoneName: "short" })
     .formatToParts(ms)
     .find(({ type }) => type === "timeZoneName")?.value ?? "UTC"
+
+/** Returns a time in the zone, in whole seconds as Go's time.RFC3339: `2006-01-02T15:04:05+07:00`. */
+export function rfc3339(ms: number, zone: TimeZone): string {
+  const minutes = zone.offset(ms)
+  const text = new Date(Math.floor(ms / 1000) * 1000 + minutes * 60_000).toISOString().slice(0, 19)
+  if (minutes === 0) return `${text}Z`
+  const size = Math.abs(minutes)
+  const two = (number: number) => String(number).padStart(2, "0")
+  return `${text}${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`
+}

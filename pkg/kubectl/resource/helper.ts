@@ -18,6 +18,8 @@ export interface ListOptions {
   readonly resourceVersionMatch?: string
   readonly watch?: boolean
   readonly allowWatchBookmarks?: boolean
+  /** Asks for what there is as events, which a bookmark ends (KEP 3157). */
+  readonly initialEvents?: boolean
   readonly timeoutSeconds?: number
 }
 
@@ -186,7 +188,8 @@ const listQuery = (options: ListOptions): NonNullable<RestRequest["query"]> => (
   limit: (options.limit ?? 0) === 0 ? undefined : String(options.limit),
   continue: orAbsent(options.continue),
   resourceVersion: orAbsent(options.resourceVersion),
-  resourceVersionMatch: orAbsent(options.resourceVersionMatch),
+  resourceVersionMatch: options.initialEvents === true ? "NotOlderThan" : orAbsent(options.resourceVersionMatch),
+  sendInitialEvents: options.initialEvents === true ? "true" : undefined,
   watch: options.watch === true ? "true" : undefined,
   allowWatchBookmarks: options.allowWatchBookmarks === true ? "true" : undefined,
   timeoutSeconds: options.timeoutSeconds === undefined ? undefined : String(options.timeoutSeconds),
