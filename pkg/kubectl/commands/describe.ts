@@ -1,3 +1,4 @@
+import { bytesOf } from "../../go-fmt/go-bytes.ts"
 import { command, type Invocation } from "../command/command.ts"
 import { boolFlag } from "../command/flag.ts"
 import {
@@ -99,7 +100,7 @@ async function run(invocation: Invocation<typeof flags>): Promise<void> {
   for (const info of infos)
     try {
       const text = await describe(describing, info)
-      await out.write(first ? text : `\n\n${text}`)
+      await out.write(bytesOf(first ? text : `\n\n${text}`))
       first = false
     } catch (err) {
       if (messages.has(errorMessage(err))) continue
@@ -148,5 +149,5 @@ async function describeByPrefix(
   })
   const matching = (await result.infos()).filter(({ name }) => name.startsWith(prefix))
   if (matching.length === 0) throw notFound
-  for (const info of matching) await out.write(`${await describe(describing, info)}\n`)
+  for (const info of matching) await out.write(bytesOf(`${await describe(describing, info)}\n`))
 }

@@ -1,5 +1,6 @@
-import { goText } from "../../apimachinery/go/go-text.ts"
 import { isJsonObject } from "../../apimachinery/json/json-value.ts"
+import { goFloat } from "../../go-fmt/go-number.ts"
+import { sprintf } from "../../go-fmt/sprintf.ts"
 import type { ApiObject, ResourcePath } from "./describe-client.ts"
 import type { Describer } from "./describing.ts"
 import { describeEvents, eventsOf } from "./events.ts"
@@ -44,17 +45,9 @@ function describeFields(w: PrefixWriter, level: number, content: object, prefix:
   }
 }
 
-/** Returns a value as Go's `%v` writes it. */
+/** Returns a value as Go's `%v` writes it. A number that is no int64 is a float64. */
 const valueText = (value: unknown): string =>
-  typeof value === "number" && !Number.isInteger(value) ? floatText(value) : goText(value)
-
-/** Returns a number with a fraction as Go's `%v` writes a float64: with an exponent below 0.0001, and from a million on. */
-function floatText(value: number): string {
-  const [digits = "", exponent = "0"] = value.toExponential().split("e")
-  const power = Number(exponent)
-  if (power >= -4 && power < 6) return value.toString()
-  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`
-}
+  sprintf("%v", [typeof value === "number" && Math.abs(value) >= 2 ** 63 ? goFloat(value) : value])
 
 const ACRONYMS: ReadonlySet<string> = new Set(["API", "URL", "UID", "GUID"])
 

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { bytesOf, textOf } from "../../go-fmt/go-bytes.ts"
 import type { LabelSelector, ObjectMeta } from "../../apimachinery/meta.ts"
 import { fromLabelSelector } from "../../apimachinery/selectors/labels.ts"
 import type { PrefixWriter } from "./prefix-writer.ts"
@@ -53,9 +54,9 @@ export function describeAnnotations(w: PrefixWriter, title: string, annotations:
   }
 }
 
-/** Returns the first bytes of a text and `...` where it is longer than `most` bytes. */
+/** Returns the first bytes of a text and `...` where it is longer than `most` bytes; a character may be cut. */
 export const shortened = (text: string, most: number): string =>
-  Buffer.byteLength(text) > most ? `${Buffer.from(text).subarray(0, most).toString()}...` : text
+  Buffer.byteLength(text) > most ? `${textOf(bytesOf(text).subarray(0, most))}...` : text
 
 /** Writes name, labels and annotations, with which most descriptions of objects of the cluster begin. */
 export function describeClusterMetadata(w: PrefixWriter, { name = "", labels, annotations }: ObjectMeta): void {

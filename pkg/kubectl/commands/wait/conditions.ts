@@ -1,15 +1,7 @@
 import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { isJsonObject } from "../../../apimachinery/json/json-value.ts"
 import type { Unstructured } from "../../rest/json.ts"
-
-/** What an object is waited for to be. */
-export type Condition =
-  | { readonly type: "create" | "delete" }
-  | {
-      readonly type: "check"
-      /** Whether the object is as it is waited for. @throws Error where that cannot be said */
-      isMet(object: Unstructured): boolean
-    }
+import type { Condition } from "./condition.ts"
 
 /** Reads the values of `--for`. @throws Error for what is none */
 export async function conditionsOf(texts: readonly string[]): Promise<readonly Condition[]> {

@@ -11,7 +11,8 @@ import { objectEvents } from "../../resource/object-events.ts"
 import { missingResource } from "../../resource/resource-args.ts"
 import type { Result } from "../../resource/result.ts"
 import type { Unstructured } from "../../rest/json.ts"
-import { conditionsOf, type Condition } from "./conditions.ts"
+import type { Condition } from "./condition.ts"
+import { conditionsOf } from "./conditions.ts"
 
 const A_WEEK_MS = 7 * 24 * 3_600_000
 /** How often it is looked whether an object has been created. */
