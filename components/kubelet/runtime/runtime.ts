@@ -79,6 +79,11 @@ export interface RuntimeStreams {
    */
   readonly inputEndsOutput: boolean
   exec(url: string, streams: CommandStreams, containerId: string): Promise<RemoteCommandClient>
+  /**
+   * Returns how many commands run in a container, also of clients that have left; 0 where the runtime does not show
+   * them.
+   */
+  processes(containerId: string): Promise<number>
   attach(url: string, streams: CommandStreams): Promise<RemoteCommandClient>
   /** Each connection may need a URL of its own. */
   portForward(urlOf: () => Promise<string>): Promise<ForwardTarget>

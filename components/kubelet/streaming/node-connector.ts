@@ -14,6 +14,7 @@ import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { RuntimeCache } from "../pleg/runtime-cache.ts"
 import type { RuntimeContainer } from "../model/runtime-pod.ts"
 import { attached } from "./attached.ts"
+import { CommandPlaces } from "./command-places.ts"
 import { withInputApart } from "./input-apart.ts"
 import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
@@ -42,6 +43,7 @@ export function nodeConnector({
   problem,
 }: ConnectorParts): NodeConnector {
   const { runtime, clock } = context
+  const places = new CommandPlaces({ cache, processes: (containerId) => runtime.streams.processes(containerId) })
 
   /** A static pod is known to the API by the uid of its mirror. */
   const podOf = ({ uid, namespace, name }: PodTarget): Pod => {
@@ -157,18 +159,13 @@ export function nodeConnector({
     proxy: kubeletServer({ context, cache, workers, status, volumeUsages, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
-      const containerId = runningOf(podOf(target), container).id
-      const url = await orApiError(
-        runtime.containers.exec({
-          containerId,
-          cmd: command,
-          stdin,
-          stdout,
-          stderr: stderr && !tty,
-          tty,
-        }),
-      )
-      await join(await runtime.streams.exec(url, streams, containerId), accept)
+      const { id: containerId, pod } = runningOf(podOf(target), container)
+      const started = await places.starting(pod.uid, async () => {
+        const wanted = { containerId, cmd: command, stdin, stdout, stderr: stderr && !tty, tty }
+        const url = await orApiError(runtime.containers.exec(wanted))
+        return runtime.streams.exec(url, streams, containerId)
+      })
+      await join(started, accept)
     },
     async attach(target, { container, streams }, accept) {
       const pod = podOf(target)

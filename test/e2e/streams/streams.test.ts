@@ -244,6 +244,26 @@ describeOnNode("the streams of a pod", () => {
     while (!(await isWritten())) await Bun.sleep(20) // the container may write longer than the clients live
   })
 
+  test.skipIf(!IS_WHOLE)(
+    "a pod has a bounded number of commands, those of clients that have left included",
+    async () => {
+      // given a pod in which commands stay
+      await cluster.runPod("crowd", { containers: [{ name: "main", image: BUSYBOX, command: stay() }] })
+      const start = () => startCommand(cluster.server, "WebSocket v5", "crowd", ["sleep", "1000"])
+      // when hundreds are started, whose clients leave
+      let refused = 0
+      for (let i = 0; i < 6; i++)
+        for (const result of await Promise.allSettled(Array.from({ length: 50 }, start)))
+          if (result.status === "fulfilled") result.value.cut()
+          else if (String(result.reason).includes("429")) refused++
+      // then those beyond 256 are refused
+      expect(refused).toBeGreaterThanOrEqual(30)
+      await expect(start()).rejects.toThrow("429")
+      // and other pods have theirs
+      expect((await run("SPDY", "true")).code).toBe(0)
+    },
+  )
+
   test.skipIf(!IS_WHOLE)("a thousand execs leave nothing", async () => {
     await run("SPDY", "true")
     const [descriptors, memory] = [sockets(), cluster.server.residentMb()]

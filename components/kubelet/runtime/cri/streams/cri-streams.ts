@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
 import { madeOnce } from "../../../../../pkg/cache/made-once.ts"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { CriClient } from "../../../../../pkg/cri/client.ts"
@@ -10,10 +12,11 @@ import { withWholeInput } from "./whole-input.ts"
 
 /** The streams of a runtime behind the CRI. */
 export function criStreams(cri: Pick<CriClient, "runtime" | "processExits">, clock: Clock): RuntimeStreams {
+  const stateDir = madeOnce(() => stateDirOf(cri))
   const outputs = new HeldOutputs({
     clock,
     exits: (signal, onActive) => cri.processExits(signal, onActive),
-    stateDir: madeOnce(() => stateDirOf(cri)),
+    stateDir,
   })
   return {
     // As containerd does. Source: pkg/cri/io/container_io.go Attach.
@@ -28,6 +31,13 @@ export function criStreams(cri: Pick<CriClient, "runtime" | "processExits">, clo
         held?.release()
         throw err
       }
+    },
+    async processes(containerId) {
+      const state = await stateDir()
+      if (state === undefined) return 0
+      const names = await readdir(join(state, "containers", containerId, "io")).catch(() => [])
+      // Each process has a folder, and one is of the container itself.
+      return Math.max(0, names.length - 1)
     },
     attach: (url, streams) => connectRemoteCommand({ url, streams }),
     portForward: (urlOf) => forwardEach(async () => connectPortForward({ url: await urlOf() })),

@@ -40,6 +40,11 @@ export class SimulatedStreams implements RuntimeStreams {
     return this.attach(url)
   }
 
+  /** A simulated command ends at once. */
+  processes(): Promise<number> {
+    return Promise.resolve(0)
+  }
+
   async attach(url: string): Promise<RemoteCommandClient> {
     const what = this.#take(url)
     if (what.kind === "ports") throw new CriError("InvalidArgument", "Exec", `${url} is for ports`)
