@@ -19,7 +19,7 @@ const testFiles = (): readonly string[] =>
   PARTS.flatMap((part) =>
     readdirSync(join(root, part), { recursive: true, encoding: "utf8" }).map((name) => join(part, name)),
   ).filter((path) => path.endsWith(".test.ts") && !OF_BUN.includes(path))
-const MINUTES_3 = 180_000
+const MINUTES_5 = 300_000
 
 if (!existsSync(deno))
   console.error(`SKIPPED: ${deno} is missing, so nothing shows that k3ts/testing runs under Deno: npm install`)
@@ -43,7 +43,7 @@ test.skipIf(!existsSync(deno))(
       cwd: root,
       encoding: "utf8",
       env: { ...process.env, NO_COLOR: "1" },
-      timeout: MINUTES_3,
+      timeout: MINUTES_5,
     })
     rmSync(folder, { recursive: true })
     // then
@@ -51,5 +51,5 @@ test.skipIf(!existsSync(deno))(
     expect(status).toBe(0)
     expect(stdout).toMatch(/\d+ passed .*\| 0 failed/)
   },
-  MINUTES_3,
+  MINUTES_5,
 )
