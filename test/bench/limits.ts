@@ -164,9 +164,11 @@ if (process.env["BARE_TLS"] !== undefined) {
       for (const socket of open) socket.write(body)
     })
   } else {
-    createServer(certificate, (_req, res) => {
+    const server = createServer(certificate, (_req, res) => {
       res.writeHead(200, { "content-type": "application/json", "content-length": body.length })
       res.end(body)
-    }).listen(port, "127.0.0.1", listening)
+    })
+    server.keepAliveTimeout = 60_000 // other servers are measured between its requests
+    server.listen(port, "127.0.0.1", listening)
   }
 }
