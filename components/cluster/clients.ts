@@ -5,6 +5,7 @@ import type { Informers } from "../../pkg/client/informer.ts"
 import { createInformers, type InformersOptions } from "../../pkg/client/informers.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import { pushAll } from "../../pkg/lists/push-all.ts"
 
 /** What all parts of the program share: time, randomness, the log and background work. */
 export type Tools = Omit<ComponentContext, "client" | "informers">
@@ -78,7 +79,9 @@ export class Clients {
 
   /** Returns the kinds, by plural, whose first list an informer still waits for. */
   pendingInformers(): readonly string[] {
-    return [...this.#live.keys()].flatMap((informers) => informers.pending())
+    const pending: string[] = []
+    for (const informers of this.#live.keys()) pushAll(pending, informers.pending())
+    return pending
   }
 }
 

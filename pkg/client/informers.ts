@@ -38,6 +38,8 @@ export interface RetryingInformers extends Informers {
   retryNow(): void
 }
 
+const NONE: readonly string[] = []
+
 export function createInformers(options: InformersOptions): RetryingInformers {
   const informers = new Map<Resource, RunningInformer<KubeObject>>()
   /** Those that had not synced when they were last looked at. Each probe of /readyz looks at all that are left. */
@@ -63,6 +65,7 @@ export function createInformers(options: InformersOptions): RetryingInformers {
       await Promise.all([...informers.values()].map((informer) => informer.whenSynced()))
     },
     pending() {
+      if (unsynced.size === 0) return NONE
       for (const informer of unsynced) if (informer.synced) unsynced.delete(informer)
       return Array.from(unsynced, ({ resource }) => resource.plural)
     },

@@ -3,8 +3,8 @@ import { Registry, type Value } from "../metrics/registry.ts"
 /** The metrics of `/metrics/slis`: the results of the health checks, recorded at each request to a health endpoint. */
 export interface HealthSlis {
   readonly registry: Registry
-  /** `endpoint` is healthz, livez or readyz. */
-  observe(endpoint: string, name: string, isWell: boolean): void
+  /** Returns what records the result of a check at an endpoint: healthz, livez or readyz. */
+  at(endpoint: string): (name: string, isWell: boolean) => void
 }
 
 /**
@@ -32,24 +32,23 @@ export function createHealthSlis(startedAt: number): HealthSlis {
     "[ALPHA] Start time of the process since unix epoch in seconds.",
     () => startedAt / 1000,
   )
-  // A request to a health endpoint counts dozens of checks, so their series are found without joining labels.
+  // A request to a health endpoint records dozens of checks, so their series are found without joining labels.
   const known = new Map<string, Map<string, CheckSeries>>()
-  function seriesOf(endpoint: string, name: string): CheckSeries {
-    let ofEndpoint = known.get(endpoint)
-    if (ofEndpoint === undefined) known.set(endpoint, (ofEndpoint = new Map<string, CheckSeries>()))
-    let series = ofEndpoint.get(name)
-    if (series === undefined) ofEndpoint.set(name, (series = { last: last.with(name, endpoint) }))
-    return series
-  }
   return {
     registry,
-    observe(endpoint, name, isWell) {
-      const series = seriesOf(endpoint, name)
-      series.last.set(isWell ? 1 : 0)
-      const count = isWell
-        ? (series.success ??= total.with(name, "success", endpoint))
-        : (series.error ??= total.with(name, "error", endpoint))
-      count.inc()
+    at(endpoint) {
+      let ofEndpoint = known.get(endpoint)
+      if (ofEndpoint === undefined) known.set(endpoint, (ofEndpoint = new Map<string, CheckSeries>()))
+      const byName = ofEndpoint
+      return (name, isWell) => {
+        let series = byName.get(name)
+        if (series === undefined) byName.set(name, (series = { last: last.with(name, endpoint) }))
+        series.last.set(isWell ? 1 : 0)
+        const count = isWell
+          ? (series.success ??= total.with(name, "success", endpoint))
+          : (series.error ??= total.with(name, "error", endpoint))
+        count.inc()
+      }
     },
   }
 }

@@ -104,7 +104,7 @@ export class Health {
             excluded: query.all("exclude"),
             verbose: query.get("verbose") !== undefined,
             mayKnow: ({ name }) => mayAsk(`/${endpoint}/${name}`),
-            observe: (name, isWell) => this.slis.observe(endpoint, name, isWell),
+            observe: this.slis.at(endpoint),
           })
     exchange.sendText(status, text)
     return true

@@ -130,7 +130,7 @@ function health({ pathname, searchParams }: URL, problem: () => string | undefin
           excluded: searchParams.getAll("exclude"),
           verbose: searchParams.has("verbose"),
           mayKnow: () => true,
-          observe: (one, isWell) => slis.observe("healthz", one, isWell),
+          observe: slis.at("healthz"),
         })
   return text(report.status, report.text)
 }
