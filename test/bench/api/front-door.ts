@@ -40,9 +40,9 @@ const BARE = "a bare TLS server"
 const GET = "GET by the administrator's token"
 
 /**
- * What a request costs beside a bare TLS server of the same runtime, whoever sends it. All servers run at once, and each
- * row does a little of its work in turn, so what else the machine does meets all of them. Processor time is the figure
- * to trust while the machine is shared.
+ * What a request costs beside a bare TLS server of the same runtime, whoever sends it. All servers run at once, and
+ * each row does a little of its work in turn, so what else the machine does meets all of them. Processor time is the
+ * figure to trust while the machine is shared.
  */
 export const frontDoor: Benchmark = {
   name: "front-door",
