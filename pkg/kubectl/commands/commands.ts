@@ -46,6 +46,9 @@ const ALL: readonly CommandEntry[] = [
   ),
   entry("exec", "Execute a command in a container", () => import("./exec/exec.ts").then((file) => file.execCommand)),
   entry("attach", "Attach to a running container", () => import("./exec/attach.ts").then((file) => file.attachCommand)),
+  entry("port-forward", "Forward one or more local ports to a pod", () =>
+    import("./port-forward/port-forward.ts").then((file) => file.portForwardCommand),
+  ),
   entry("label", "Update the labels on a resource", () =>
     import("./metadata/label.ts").then((file) => file.labelCommand),
   ),

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock/clock.ts"
 import type { Random } from "../../clock/random.ts"
 import type { Connect } from "./connect.ts"
 import type { Files } from "./files.ts"
+import type { Listen } from "./listen.ts"
 import type { Programs } from "./programs.ts"
 import type { TimeZone } from "./time-zone.ts"
 
@@ -31,6 +32,8 @@ export interface Environment {
   readonly programs: Programs
   /** Sends one request and gives the head of its answer. */
   readonly connect: Connect
+  /** Opens ports, for `port-forward` and `proxy`; undefined where there are none. */
+  readonly listen?: Listen
   /**
    * Aborts at the user's Ctrl-C, with an `Interrupted` as its reason. A run that never asks for it is ended by Ctrl-C at
    * once, as a program without a handler is.

@@ -5,6 +5,7 @@ import { realClock } from "../../clock/real.ts"
 import { Interrupted, type ClientVersion, type Environment } from "./environment.ts"
 import { hostConnect } from "./host-connect.ts"
 import { hostFiles } from "./host-files.ts"
+import { hostListen } from "./host-listen.ts"
 import { hostPrograms } from "./host-programs.ts"
 import { hostZone } from "./time-zone.ts"
 import { hostInput, hostOutput } from "./host-streams.ts"
@@ -35,6 +36,7 @@ export function hostEnvironment(options: {
     random: systemRandom,
     programs: hostPrograms,
     connect: hostConnect,
+    listen: hostListen,
     get interrupt() {
       return (interrupt ??= interruptSignal())
     },
