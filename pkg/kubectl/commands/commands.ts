@@ -72,6 +72,9 @@ const ALL: readonly CommandEntry[] = [
     suggestFor: ["stats"],
   }),
   entry("config", "Modify kubeconfig files", () => import("./config/config.ts").then((file) => file.configCommand)),
+  entry("explain", "Get documentation for a resource", () =>
+    import("./explain.ts").then((file) => file.explainCommand),
+  ),
   entry("version", "Print the versions of client and server", () =>
     import("./version.ts").then((file) => file.versionCommand),
   ),

@@ -3,6 +3,7 @@ import { DISCOVERY_TIMEOUT_MS } from "./discovery.ts"
 import { parseJson, type Unstructured } from "./json.ts"
 import type { RestClient } from "./rest-client.ts"
 import type { GroupVersionKind } from "./rest-mapper.ts"
+import type { SwaggerDocument } from "../explain/explain-v2.ts"
 import type { OpenApiSchema } from "../patch/openapi-meta.ts"
 
 /** The document of one version of a group, as far as kubectl reads it. */
@@ -26,7 +27,7 @@ export class GroupVersionNotFound extends Error {
   override readonly name = "GroupVersionNotFound"
 }
 
-/** The documents of a server in version 3 of OpenAPI. Source: client-go openapi3/root.go. */
+/** The OpenAPI documents of a server. Source: client-go openapi3/root.go. */
 export class OpenApi {
   readonly #client: RestClient
   #paths: Promise<Readonly<Record<string, string>>> | undefined
@@ -44,9 +45,24 @@ export class OpenApi {
     return document
   }
 
+  /** The addresses of the documents by `api/v1` or `apis/<group>/<version>`. */
+  paths(): Promise<Readonly<Record<string, string>>> {
+    return (this.#paths ??= this.#readPaths())
+  }
+
+  /** The one document of version 2 of OpenAPI, which has all kinds. */
+  async swagger(): Promise<SwaggerDocument> {
+    const { body } = await this.#client.bytes({
+      method: "GET",
+      path: "/openapi/v2",
+      accept: "application/json",
+      timeoutMs: DISCOVERY_TIMEOUT_MS,
+    })
+    return parseJson(new TextDecoder().decode(body)) as SwaggerDocument
+  }
+
   async #read(path: string): Promise<OpenApiDocument> {
-    this.#paths ??= this.#readPaths()
-    const paths = await this.#paths
+    const paths = await this.paths()
     if (!Object.hasOwn(paths, path))
       throw new GroupVersionNotFound(`GroupVersion (${path}) not found as OpenAPI V3 path`)
     const { body } = await this.#client.bytes({

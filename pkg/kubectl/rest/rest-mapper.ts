@@ -50,6 +50,11 @@ export class RestMapper {
     return (await this.#first(wanted)).resource
   }
 
+  /** The resources that a name may mean, the preferred one first. @throws NoResourceMatchError */
+  async resourcesFor(wanted: PartialResource): Promise<readonly GroupVersionResource[]> {
+    return (await this.#matching(wanted)).map(({ resource }) => resource)
+  }
+
   /** The kinds that a resource may be of, the preferred one first. @throws NoResourceMatchError */
   async kindsFor(wanted: PartialResource): Promise<readonly GroupVersionKind[]> {
     return (await this.#matching(wanted)).map(({ kind }) => kind)
