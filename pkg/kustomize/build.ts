@@ -37,7 +37,7 @@ const NO_HELM: HelmOptions = { enabled: false, command: "helm", apiVersions: [],
 export async function buildKustomization(path: string, options: BuildOptions): Promise<ResourceMap> {
   const { files, remote = {}, allowsOutside = false, order = "unspecified" } = options
   const { warn = () => {}, log = () => {} } = options
-  const loader = await FileLoader.at({ files, remote, allowsOutside }, path)
+  const loader = await FileLoader.at({ files, remote, allowsOutside, log }, path)
   try {
     const helm = { ...NO_HELM, ...options.helm }
     const target = await Target.load(loader, { schemas: new Schemas(), helm, warn, log })

@@ -75,4 +75,4 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 }
 
-const statusText = (status: number): string => STATUS_TEXTS[status] ?? ""
+export const statusText = (status: number): string => STATUS_TEXTS[status] ?? ""

@@ -1,6 +1,7 @@
 import { errorMessage } from "../../errors/error-message.ts"
 import { parseYaml } from "../../yaml/yaml.ts"
 import type { FieldSpec } from "../config/field-spec.ts"
+import type { HelmChart } from "../generators/helm-arguments.ts"
 import { decode } from "../go/decode.ts"
 import { KUSTOMIZATION } from "./shapes.ts"
 
@@ -137,8 +138,8 @@ export interface Kustomization {
   readonly bases?: readonly string[]
   readonly configMapGenerator?: readonly GeneratorArgs[]
   readonly secretGenerator?: readonly SecretArgs[]
-  readonly helmGlobals?: Readonly<Record<string, unknown>>
-  readonly helmCharts?: readonly Readonly<Record<string, unknown>>[]
+  readonly helmGlobals?: Pick<HelmChart, "chartHome" | "configHome">
+  readonly helmCharts?: readonly HelmChart[]
   readonly helmChartInflationGenerator?: readonly Readonly<Record<string, unknown>>[]
   readonly generatorOptions?: GeneratorOptions
   readonly configurations?: readonly string[]
@@ -206,7 +207,7 @@ function withEnvs<T extends GeneratorArgs>(args: T): T {
   return env === undefined || env === "" ? args : ({ ...rest, envs: [...(args.envs ?? []), env] } as unknown as T)
 }
 
-const chartOf = (old: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+const chartOf = (old: Readonly<Record<string, unknown>>): HelmChart =>
   defined({
     name: old["chartName"],
     version: old["chartVersion"],
@@ -215,7 +216,7 @@ const chartOf = (old: Readonly<Record<string, unknown>>): Readonly<Record<string
     valuesInline: old["valuesLocal"],
     valuesMerge: old["valuesMerge"],
     releaseName: old["releaseName"],
-  }) as Readonly<Record<string, unknown>>
+  }) as HelmChart
 
 /** Checks kind and version, and that there is anything else. `root` is the folder of the file. @throws Error */
 export function checkKustomization(kustomization: Kustomization, root: string): void {

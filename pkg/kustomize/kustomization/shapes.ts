@@ -94,8 +94,8 @@ const GENERATOR_ARGS = struct(
 export const CONFIG_MAP_ARGS = struct("ConfigMapArgs", embedded("GeneratorArgs", GENERATOR_ARGS))
 export const SECRET_ARGS = struct("SecretArgs", embedded("GeneratorArgs", GENERATOR_ARGS), fields({ type: "string" }))
 
-const HELM_GLOBALS = struct("HelmGlobals", fields({ chartHome: "string", configHome: "string" }))
-const HELM_CHART = struct(
+export const HELM_GLOBALS = struct("HelmGlobals", fields({ chartHome: "string", configHome: "string" }))
+export const HELM_CHART = struct(
   "HelmChart",
   fields({
     name: "string",

@@ -2,7 +2,7 @@ import { errorMessage } from "../../errors/error-message.ts"
 import { confirmFolder, placeOf, type KustomizeFiles } from "./files.ts"
 import { cloneRepository } from "./git-clone.ts"
 import { isAbsolutePath, isInside, joinPath } from "./paths.ts"
-import type { RemoteAccess } from "./remote.ts"
+import type { HelmProgram, RemoteAccess } from "./remote.ts"
 import { RepoSpec } from "./repo-spec.ts"
 
 /** What loaders of one build share. */
@@ -11,6 +11,19 @@ export interface LoaderContext {
   readonly remote: RemoteAccess
   /** Whether files outside the folder of a kustomization may be read. */
   readonly allowsOutside: boolean
+  /** Gets lines of a log. */
+  readonly log: (message: string) => void
+}
+
+const FORCED_PROTOCOL =
+  "Warning: Forcing the git protocol using the 'git::' URL prefix is not supported. Kustomize currently strips this " +
+  "invalid prefix, but will stop doing so in a future release. Please remove the 'git::' prefix from your configuration."
+
+/** Returns the repository that an address means; undefined when it means none. */
+function repositoryAt(address: string, { log }: LoaderContext): RepoSpec | undefined {
+  if (/^git::/i.test(address)) log(FORCED_PROTOCOL)
+  const spec = RepoSpec.parse(address)
+  return spec instanceof RepoSpec ? spec : undefined
 }
 
 /** A server answered with an error. */
@@ -38,16 +51,16 @@ export class FileLoader {
 
   /** Returns the loader of the kustomization at a path or in a repository. */
   static async at(context: LoaderContext, target: string): Promise<FileLoader> {
-    const spec = RepoSpec.parse(target)
-    if (spec instanceof RepoSpec) return FileLoader.#cloned(context, spec, undefined)
+    const spec = repositoryAt(target, context)
+    if (spec !== undefined) return FileLoader.#cloned(context, spec, undefined)
     return new FileLoader(context, await buildFolder(context.files, target))
   }
 
   /** Returns the loader of a kustomization that this one refers to. */
   async child(path: string): Promise<FileLoader> {
     if (path === "") throw new Error("new root cannot be empty")
-    const spec = RepoSpec.parse(path)
-    if (spec instanceof RepoSpec) {
+    const spec = repositoryAt(path, this.#context)
+    if (spec !== undefined) {
       this.#refuseRepositoryCycle(spec)
       return FileLoader.#cloned(this.#context, spec, this)
     }
@@ -133,6 +146,14 @@ export class FileLoader {
     if (status >= 200 && status <= 299) return body
     if (RepoSpec.parse(url) instanceof RepoSpec) throw new Error("URL is a git repository")
     throw new HttpError(`HTTP Error: status code ${status} (${statusText})`)
+  }
+
+  async isFolder(path: string): Promise<boolean> {
+    return (await this.#context.files.kindOf(path)) === "folder"
+  }
+
+  get helmProgram(): HelmProgram | undefined {
+    return this.#context.remote.helm
   }
 
   /** Removes what was cloned. */

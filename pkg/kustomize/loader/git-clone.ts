@@ -9,12 +9,13 @@ export class TimeoutError extends Error {}
  * @throws Error with git's output
  */
 export async function cloneRepository(git: GitProgram | undefined, spec: RepoSpec): Promise<string> {
-  if (git?.path === undefined)
+  const path = await git?.find()
+  if (git === undefined || path === undefined)
     throw new Error(`no 'git' program on path: exec: "git": executable file not found in $PATH`)
   const folder = await git.makeFolder()
   const run = async (...args: readonly string[]) => {
-    const { output, failure, timedOut } = await git.run(args, { folder, timeout: spec.timeout })
-    const command = `${git.path} ${args.join(" ")}`
+    const { output, failure, timedOut } = await git.run(path, args, { folder, timeout: spec.timeout })
+    const command = `${path} ${args.join(" ")}`
     if (timedOut) throw new TimeoutError(`hit ${durationText(spec.timeout)} timeout running '${command}'`)
     if (failure !== undefined) throw new Error(`failed to run '${command}': ${output}: ${failure}`)
   }

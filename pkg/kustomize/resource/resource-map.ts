@@ -181,6 +181,11 @@ export class ResourceMap {
     }
   }
 
+  /** Returns the objects that are in no namespace. */
+  get clusterScoped(): readonly Resource[] {
+    return this.#resources.filter((resource) => resource.currentId.isClusterScoped)
+  }
+
   copy(): ResourceMap {
     const map = new ResourceMap()
     map.reset(this.#resources.map((resource) => resource.copy()))

@@ -223,9 +223,13 @@ export class Resource {
     setNamespace(this.#present(), namespace)
   }
 
+  toValue(): unknown {
+    return toValue(this.node)
+  }
+
   /** Returns the object as YAML, as it is in the output. */
   toYaml(): string {
-    return writeYaml(toValue(this.node))
+    return writeYaml(this.toValue())
   }
 }
 

@@ -69,8 +69,8 @@ export async function builtInGenerators(
     made.push(await configured("SecretGenerator", config, () => secretGenerator(config, context)))
   }
   for (const chart of kustomization.helmCharts ?? []) {
-    const namespace = chart["namespace"] || kustomization.namespace || context.outerNamespace
-    const config = { ...kustomization.helmGlobals, ...chart, ...(namespace ? { namespace } : {}) }
+    const namespace = chart.namespace || kustomization.namespace || context.outerNamespace
+    const config = { ...kustomization.helmGlobals, ...chart, ...(namespace === "" ? {} : { namespace }) }
     made.push(await configured("HelmChartInflationGenerator", config, () => helmGenerator(config, context)))
   }
   return made

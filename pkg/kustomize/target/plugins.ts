@@ -4,6 +4,7 @@ import { parseYaml } from "../../yaml/yaml.ts"
 import type { FieldSpec } from "../config/field-spec.ts"
 import { fieldSpecOf } from "../config/read-config.ts"
 import { configMapGenerator, secretGenerator } from "../generators/generator.ts"
+import type { HelmChart } from "../generators/helm-arguments.ts"
 import { helmGenerator } from "../generators/helm.ts"
 import { IAM_POLICY, iamPolicyGenerator, type IamPolicyConfig } from "../generators/iam-policy.ts"
 import { decode, fields, type Shape, type StructShape } from "../go/decode.ts"
@@ -92,8 +93,8 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   },
   HashTransformer: { shape: plugin({}), make: () => HASH_TRANSFORMER },
   HelmChartInflationGenerator: {
-    shape: plugin({}),
-    make: (config, context) => helmGenerator(config as Readonly<Record<string, unknown>>, context),
+    shape: plugin({}, shapes.HELM_GLOBALS.fields, shapes.HELM_CHART.fields),
+    make: (config, context) => helmGenerator(config as HelmChart, context),
   },
   IAMPolicyGenerator: {
     shape: IAM_POLICY,
