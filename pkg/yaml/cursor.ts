@@ -23,10 +23,13 @@ export class YamlError extends Error {
   override readonly name = "YamlError"
   /** Where the fault was found; undefined when it is not in one place. */
   readonly mark: Mark | undefined
+  /** The line that go.yaml.in/yaml/v3 names, where the construct with the fault begins; undefined: the message's. */
+  readonly contextLine: number | undefined
 
-  constructor(message: string, mark?: Mark) {
+  constructor(message: string, mark?: Mark, contextLine?: number) {
     super(message)
     this.mark = mark
+    this.contextLine = contextLine
   }
 
   /** What is wrong, without the place. */
@@ -55,6 +58,8 @@ export class Cursor {
    * Whether a key without `?` may begin here: at the beginning of a line, after `- ` and `? `, but not after `key: `.
    */
   keyAllowed = true
+  /** The line where the scalar that is being read begins. */
+  scalarLine: number | undefined
   #lineStart = 0
 
   constructor(text: string) {
@@ -131,8 +136,9 @@ export class Cursor {
   }
 
   /** Returns the error for invalid characters here. */
-  error(problem: string, line = this.line): YamlError {
-    return new YamlError(`yaml: ${line === 0 ? "" : `line ${line + 1}: `}${problem}`)
+  error(problem: string, line = this.line, context = this.scalarLine): YamlError {
+    const contextLine = context === undefined || context === 0 ? undefined : context + 1
+    return new YamlError(`yaml: ${line === 0 ? "" : `line ${line + 1}: `}${problem}`, undefined, contextLine)
   }
 }
 
@@ -142,5 +148,5 @@ export class Cursor {
  */
 export function structureError(problem: string, line: number, whole = 0): YamlError {
   const shown = line === 0 ? whole : line
-  return new YamlError(`yaml: ${shown === 0 ? "" : `line ${shown}: `}${problem}`)
+  return new YamlError(`yaml: ${shown === 0 ? "" : `line ${shown}: `}${problem}`, undefined, whole || line || undefined)
 }

@@ -186,13 +186,13 @@ export class Parser extends NodeReader {
     const cursor = this.cursor
     const start = cursor.mark
     const properties = this.properties()
-    if (cursor.line > start.line) throw cursor.error("could not find expected ':'", cursor.nextLine)
+    if (cursor.line > start.line) throw cursor.error("could not find expected ':'", cursor.nextLine, start.line)
     if (!this.isInline()) throw this.unexpected("did not find expected key", line)
     const key = this.inlineNode(column, properties, start.line)
     if (!cursor.keyAllowed) cursor.skipBlanks()
     if (cursor.line === start.line && this.isSign(COLON) && cursor.at - start.at <= LONGEST_KEY) return key
     cursor.skipToToken()
-    throw cursor.error("could not find expected ':'", cursor.nextLine)
+    throw cursor.error("could not find expected ':'", cursor.nextLine, start.line)
   }
 
   /** Reads the value after the `:` at the cursor; null when there is none, after `? key`. */

@@ -36,6 +36,7 @@ function folded(first: string, more: string): string {
  */
 export function plainScalar(cursor: Cursor, indent: number): string {
   const { text } = cursor
+  cursor.scalarLine = cursor.line
   let value = ""
   let between = ""
   for (;;) {
@@ -60,6 +61,7 @@ export function plainScalar(cursor: Cursor, indent: number): string {
     cursor.keyAllowed = true
     if (cursor.flow === 0 && cursor.column <= indent) break
   }
+  cursor.scalarLine = undefined
   return value
 }
 
@@ -111,6 +113,7 @@ export function quotedScalar(cursor: Cursor): string {
   const { text } = cursor
   const single = cursor.code() === APOSTROPHE
   const closing = single ? APOSTROPHE : QUOTE
+  cursor.scalarLine = cursor.line
   cursor.at++
   let value = ""
   for (;;) {
@@ -124,7 +127,10 @@ export function quotedScalar(cursor: Cursor): string {
     if (isEnd(code)) throw cursor.error("found unexpected end of stream")
     if (code === closing) {
       cursor.at++
-      if (!single || cursor.code() !== APOSTROPHE) return value
+      if (!single || cursor.code() !== APOSTROPHE) {
+        cursor.scalarLine = undefined
+        return value
+      }
       cursor.at++
       value += "'"
     } else if (code === BACKSLASH) {
@@ -195,6 +201,7 @@ function escaped(cursor: Cursor): string {
 export function blockScalar(cursor: Cursor, indent: number): string {
   const { text } = cursor
   const folds = cursor.code() === GREATER_THAN
+  cursor.scalarLine = cursor.line
   cursor.at++
   const { chomping, increment } = blockHeader(cursor)
   const block = new BlockLines(cursor, increment > 0 ? Math.max(indent, 0) + increment : 0, indent)
@@ -213,6 +220,7 @@ export function blockScalar(cursor: Cursor, indent: number): string {
     wasIndented = isIndented
     breaks = block.takeEmptyLines()
   }
+  cursor.scalarLine = undefined
   if (chomping !== "strip") value += last
   return chomping === "keep" ? value + breaks : value
 }

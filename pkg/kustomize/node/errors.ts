@@ -23,6 +23,15 @@ export function withPrefix<T>(prefix: string, run: () => T): T {
   }
 }
 
+/** Runs a function. What it throws is thrown with a prefix that is worked out only then. */
+export function withPrefixOf<T>(prefix: () => string, run: () => T): T {
+  try {
+    return run()
+  } catch (err) {
+    throw prefixed(prefix(), err)
+  }
+}
+
 /** Waits for a function. What it throws is thrown with `prefix` before its message. */
 export async function withPrefixAsync<T>(prefix: string, run: () => Promise<T>): Promise<T> {
   try {

@@ -16,7 +16,10 @@ export function readNode(text: string): YamlNode | undefined {
   try {
     return new NodeParser(text).document() as YamlNode
   } catch (err) {
-    throw err instanceof RangeError ? new YamlError("yaml: exceeded max depth of 10000") : err
+    if (err instanceof RangeError) throw new YamlError("yaml: exceeded max depth of 10000")
+    throw err instanceof YamlError && err.contextLine !== undefined
+      ? new YamlError(`yaml: line ${err.contextLine}: ${err.problem}`)
+      : err
   }
 }
 
@@ -32,7 +35,13 @@ const STYLES: Readonly<Record<ScalarStyle, number>> = {
 }
 const LONG_PREFIX = "tag:yaml.org,2002:"
 
+/** A `<<` key that merges what is no map. */
+export class MergeKeyError extends Error {}
+
 class NodeParser extends Parser {
+  /** The nodes that stand for aliases. */
+  readonly #copies = new WeakSet<YamlNode>()
+
   protected override valueOf(
     { text, style }: { readonly text: string; readonly style: ScalarStyle },
     tag: string | undefined,
@@ -48,7 +57,9 @@ class NodeParser extends Parser {
 
   /** Each alias gets nodes of its own, so that a change of one changes no other. */
   protected override aliased(name: string): unknown {
-    return (super.aliased(name) as YamlNode).copy()
+    const copy = (super.aliased(name) as YamlNode).copy()
+    this.#copies.add(copy)
+    return copy
   }
 
   protected override anchored<T>(properties: Properties, read: () => T): T {
@@ -70,7 +81,7 @@ class NodeParser extends Parser {
   }
 
   protected override newMap(inBrackets: boolean): MapSink {
-    return new MapOfNodes(inBrackets)
+    return new MapOfNodes(inBrackets, this.#copies)
   }
 }
 
@@ -80,7 +91,10 @@ class MapOfNodes implements MapSink {
   readonly #map: YamlNode
   #merged: YamlNode | undefined
 
-  constructor(inBrackets: boolean) {
+  readonly #aliases: WeakSet<YamlNode>
+
+  constructor(inBrackets: boolean, aliases: WeakSet<YamlNode>) {
+    this.#aliases = aliases
     this.#map = new YamlNode("map", { tag: Tag.map, style: inBrackets ? Style.flow : Style.plain })
   }
 
@@ -89,7 +103,7 @@ class MapOfNodes implements MapSink {
     const map = this.#map
     if (this.#merged === undefined) return map
     const own = new Set(map.content.filter((_, i) => i % 2 === 0).map((key) => key.value))
-    for (const merged of mapsToMerge(this.#merged))
+    for (const merged of mapsToMerge(this.#merged, this.#aliases))
       for (let i = 0; i + 1 < merged.content.length; i += 2) {
         const key = merged.content[i]!
         if (!own.has(key.value)) setEntry(map, key.copy(), merged.content[i + 1]!.copy())
@@ -102,17 +116,18 @@ class MapOfNodes implements MapSink {
     key.line = line + 1
     if (!merges) this.#map.content.push(key, node)
     else if (this.#merged === undefined) this.#merged = node
-    else throw new YamlError("duplicate merge key")
+    else throw new MergeKeyError("duplicate merge key")
   }
 }
 
 /** Returns the maps that a `<<` key merges, the one that overrides the others last. */
-function mapsToMerge(value: YamlNode): readonly YamlNode[] {
+function mapsToMerge(value: YamlNode, aliases: WeakSet<YamlNode>): readonly YamlNode[] {
   if (value.kind === "map") return [value]
-  if (value.kind === "scalar") throw new YamlError("map merge requires map or sequence of maps as the value")
+  if (aliases.has(value)) throw new MergeKeyError("invalid map merge: received alias for a non-map value")
+  if (value.kind === "scalar") throw new MergeKeyError("map merge requires map or sequence of maps as the value")
   return value.content.toReversed().flatMap((item) => {
-    if (item.kind === "list") throw new YamlError("invalid map merge: received a nested sequence")
-    return mapsToMerge(item)
+    if (item.kind === "list") throw new MergeKeyError("invalid map merge: received a nested sequence")
+    return mapsToMerge(item, aliases)
   })
 }
 

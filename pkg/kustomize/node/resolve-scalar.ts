@@ -1,5 +1,5 @@
 import { exactInteger, type ExactNumber } from "../../apimachinery/json/exact-number.ts"
-import { Tag } from "./yaml-node.ts"
+import { Style, Tag, type YamlNode } from "./yaml-node.ts"
 import { timestampOf } from "./timestamp.ts"
 
 /** The type and the value of a scalar. Times are values as text in the form of RFC 3339. */
@@ -77,4 +77,13 @@ export function resolveTagged(tag: string, text: string): Resolved {
     default:
       return { tag, value: text }
   }
+}
+
+const QUOTED = Style.single | Style.double | Style.literal | Style.folded
+
+/** Returns what a scalar is, by its tag, its style and its text. */
+export function resolved({ tag, value, style }: YamlNode): Resolved {
+  if (tag !== Tag.none) return resolveTagged(tag, value)
+  const isText = (style & QUOTED) !== 0 || value.includes("\n")
+  return isText ? { tag: Tag.text, value } : resolvePlain(value)
 }

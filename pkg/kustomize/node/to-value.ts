@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
-import { resolvePlain, resolveTagged, type Resolved } from "./resolve-scalar.ts"
+import { floatSyntax } from "./go-syntax.ts"
+import { resolved } from "./resolve-scalar.ts"
 import { readNode } from "./read-nodes.ts"
 import { Style, Tag, type YamlNode } from "./yaml-node.ts"
 import { writeNode } from "./write-node.ts"
@@ -13,28 +14,29 @@ import { writeNode } from "./write-node.ts"
 export function toValue(node: YamlNode | undefined): unknown {
   if (node === undefined) return null
   refuseDuplicates(node)
-  return node.kind === "map" ? mapValue(node, true) : valueOf(node)
+  return node.kind === "map"
+    ? mapValue(node, { isTop: true, inBrackets: (node.style & Style.flow) !== 0 })
+    : valueOf(node, false)
 }
 
-function valueOf(node: YamlNode): unknown {
-  if (node.kind === "scalar") return scalarValue(node)
+function valueOf(node: YamlNode, inBrackets: boolean): unknown {
+  if (node.kind === "scalar") return inBrackets && becomesText(node) ? node.value : scalarValue(node)
   if (node.tag === Tag.null) return null
-  return node.kind === "list" ? node.content.map(valueOf) : mapValue(node, false)
+  const brackets = inBrackets || (node.style & Style.flow) !== 0
+  return node.kind === "list"
+    ? node.content.map((item) => valueOf(item, brackets))
+    : mapValue(node, { isTop: false, inBrackets: brackets })
 }
 
-/** Returns the type and the value of a scalar. */
-export function resolved(node: YamlNode): Resolved {
-  const quoted = (node.style & (Style.single | Style.double | Style.literal | Style.folded)) !== 0
-  if (node.tag === Tag.none)
-    return quoted || node.value.includes("\n") ? { tag: Tag.text, value: node.value } : resolvePlain(node.value)
-  return resolveTagged(node.tag, node.value)
-}
+/** Between brackets a scalar that is empty, or has a colon, would be written in quotes. */
+const becomesText = ({ value, style }: YamlNode): boolean =>
+  (style & Style.tagged) === 0 && (value === "" || value.includes(":"))
 
 function scalarValue(node: YamlNode): unknown {
   const { tag, value } = resolved(node)
   if (tag !== Tag.binary) {
     if (typeof value === "number" && !Number.isFinite(value))
-      throw new Error(`json: unsupported value: ${Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"}`)
+      throw new Error(`json: unsupported value: ${floatSyntax(value)}`)
     return value
   }
   if (!BASE64.test(node.value)) throw new Error("yaml: !!binary value contains invalid base64 data")
@@ -43,14 +45,17 @@ function scalarValue(node: YamlNode): unknown {
 
 const BASE64 = /^(?:[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*)$/
 
-function mapValue(map: YamlNode, isTop: boolean): Record<string, unknown> {
+function mapValue(
+  map: YamlNode,
+  { isTop, inBrackets }: { readonly isTop: boolean; readonly inBrackets: boolean },
+): Record<string, unknown> {
   const value: Record<string, unknown> = {}
   for (let i = 0; i + 1 < map.content.length; i += 2) {
     const key = map.content[i]!
     if (!isTop && (key.kind !== "scalar" || resolved(key).tag !== Tag.text))
       throw new Error("json: unsupported type: map[interface {}]interface {}")
     if (isTop && resolved(key).tag === Tag.null) continue
-    define(value, key.value, valueOf(map.content[i + 1]!))
+    define(value, key.value, valueOf(map.content[i + 1]!, inBrackets))
   }
   return value
 }
@@ -62,7 +67,8 @@ function define(object: Record<string, unknown>, key: string, value: unknown): v
   else object[key] = value
 }
 
-function refuseDuplicates(node: YamlNode): void {
+/** @throws Error when a key occurs twice in a map */
+export function refuseDuplicates(node: YamlNode): void {
   if (!hasDuplicates(node)) return
   // The lines that are named are those of the node as it would be written now.
   const problems: string[] = []

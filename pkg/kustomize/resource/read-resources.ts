@@ -3,7 +3,7 @@ import { errorMessage } from "../../errors/error-message.ts"
 import { goType } from "../../apimachinery/go/go-text.ts"
 import { fieldOf } from "../node/fields.ts"
 import { fromValue } from "../node/from-value.ts"
-import { readNode } from "../node/read-nodes.ts"
+import { MergeKeyError, readNode } from "../node/read-nodes.ts"
 import { toValue } from "../node/to-value.ts"
 import { isEmpty, isNull, textOf, type YamlNode } from "../node/yaml-node.ts"
 import type { Schemas } from "../schema/schemas.ts"
@@ -52,6 +52,7 @@ function readDocument(text: string): YamlNode | undefined {
   try {
     return readNode(text)
   } catch (err) {
+    if (err instanceof MergeKeyError) throw err
     throw new Error(`MalformedYAMLError: ${errorMessage(err)}`, { cause: err })
   }
 }

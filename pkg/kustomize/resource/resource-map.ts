@@ -1,5 +1,5 @@
 import { fieldOf, items as itemsOf } from "../node/fields.ts"
-import { withPrefix } from "../node/errors.ts"
+import { withPrefixOf } from "../node/errors.ts"
 import * as annotation from "./annotations.ts"
 import type { Origin } from "./origin.ts"
 import { originText, originsOf } from "./origin.ts"
@@ -200,7 +200,12 @@ export class ResourceMap {
 
   toYaml(): string {
     return this.#resources
-      .map((resource) => withPrefix("map[string]interface {}(nil)", () => resource.toYaml()))
+      .map((resource) =>
+        withPrefixOf(
+          () => resource.goSyntax(),
+          () => resource.toYaml(),
+        ),
+      )
       .join("---\n")
   }
 }

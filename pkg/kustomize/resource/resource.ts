@@ -2,7 +2,8 @@ import { writeYaml } from "../../yaml/write.ts"
 import { isEmpty, Style, textScalar, YamlNode } from "../node/yaml-node.ts"
 import { setField, clearField, fieldOf, get } from "../node/fields.ts"
 import { lookupCreate } from "../node/lookup.ts"
-import { toValue } from "../node/to-value.ts"
+import { goSyntaxOf } from "../node/go-syntax.ts"
+import { refuseDuplicates, toValue } from "../node/to-value.ts"
 import { mergePatch } from "../merge/merge-patch.ts"
 import type { Schemas } from "../schema/schemas.ts"
 import * as annotation from "./annotations.ts"
@@ -221,6 +222,18 @@ export class Resource {
     if (!changesKind) this.setKind(kind)
     if (!changesName) this.setName(name)
     setNamespace(this.#present(), namespace)
+  }
+
+  /** Returns the object as Go's `%#v` shows it, for errors. */
+  goSyntax(): string {
+    const nothing = "map[string]interface {}(nil)"
+    try {
+      if (this.node === undefined) return nothing
+      refuseDuplicates(this.node)
+      return goSyntaxOf(this.node)
+    } catch {
+      return nothing
+    }
   }
 
   toValue(): unknown {
