@@ -11,7 +11,7 @@ const RESTRICTORS = ["LoadRestrictionsRootOnly", "LoadRestrictionsNone"]
 /** Source: sigs.k8s.io/kustomize/kustomize/v5 commands/build. */
 export const kustomizeCommand = command({
   use: "kustomize DIR",
-  short: "Build a kustomization target from a directory or URL",
+  short: "Build a kustomization from a folder or an address",
   long:
     "Build the objects of a kustomization, and print them. DIR is a folder with a 'kustomization.yaml', or the address " +
     "of a git repository with the folder's path in it. Without DIR it is the working folder.",

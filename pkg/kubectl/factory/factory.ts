@@ -130,7 +130,7 @@ export class Factory {
         discovery: () => this.discovery(),
         kustomize: async (path) => {
           const { buildKustomization } = await import("./kustomization.ts")
-          return buildKustomization(this.environment, path, { order: "legacy" })
+          return buildKustomization(this.environment, path)
         },
       },
       options,
