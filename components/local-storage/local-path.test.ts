@@ -25,7 +25,7 @@ beforeEach(() => {
   removed.length = 0
   lacking = undefined
 })
-const maker = localPath("here", folders, quota)
+const maker = localPath("here", folders, quota, { begin: async () => undefined, end: async () => undefined })
 const request = (spec: object = {}, annotations: Record<string, string> = {}) => ({
   name: "pvc-1",
   claim: {

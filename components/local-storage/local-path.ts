@@ -10,6 +10,7 @@ import {
 } from "../../pkg/provisioner/volume-maker.ts"
 import type { Folders } from "./folders.ts"
 import type { ProjectQuota } from "./project-quota.ts"
+import { folderOf, type Unfinished } from "./unfinished.ts"
 
 const HOSTNAME = "kubernetes.io/hostname"
 /** On a claim: whether its volume is of the kind `local` or `hostPath`. On a class: that of claims which do not say. */
@@ -25,6 +26,7 @@ export const localPath = (
   nodeName: string,
   folders: Pick<Folders, "create" | "createDisk" | "remove">,
   quota: ProjectQuota,
+  unfinished: Pick<Unfinished, "begin" | "end">,
 ): VolumeMaker => ({
   name: LOCAL_PATH,
   serves: (provisioner) => provisioner === LOCAL_PATH,
@@ -32,8 +34,9 @@ export const localPath = (
   async make(request) {
     const refused = refusal(request)
     if (refused !== undefined) throw new Error(refused)
-    const { namespace, name } = request.claim.metadata
-    const folder = `${request.name}_${namespace}_${name}`
+    const folder = folderOf(request.name, request.claim.metadata)
+    // Where folders are to outlive their volumes, none is ever taken for one that was not finished.
+    if (request.storageClass.reclaimPolicy === "Delete") await unfinished.begin(folder)
     if (request.claim.spec.volumeMode === "Block") {
       const size = bytesOf(request.claim.spec.resources.requests?.["storage"])
       return madeVolume(request, await folders.createDisk(folder, size), nodeName)
@@ -44,6 +47,7 @@ export const localPath = (
     const made = madeVolume(request, path, nodeName)
     return lacking === undefined ? made : { ...made, sizeNotEnforced: lacking }
   },
+  finished: ({ name, claim }) => unfinished.end(folderOf(name, claim.metadata)),
   async resize(volume, size) {
     if (isBlock(volume)) {
       await folders.createDisk(basename(dirname(pathOf(volume))), bytesOf(size))

@@ -10,6 +10,7 @@ import { resizer } from "../../pkg/provisioner/resizer.ts"
 import { FOLDER_MODE, Folders } from "./folders.ts"
 import { projectQuota } from "./project-quota.ts"
 import { localPath } from "./local-path.ts"
+import { removeUnfinished, Unfinished } from "./unfinished.ts"
 
 export interface LocalStorageConfig {
   readonly nodeName: string
@@ -26,7 +27,11 @@ export function createLocalStorage(context: ComponentContext, { nodeName, root }
     async start() {
       await mkdir(root, { recursive: true, mode: FOLDER_MODE })
       await makeShared(root)
-      const maker = localPath(nodeName, new Folders(root), projectQuota(root, { mounts: mountPoints, run }))
+      const folders = new Folders(root)
+      const unfinished = new Unfinished(root)
+      const log = context.log.child({ component: "local-storage" })
+      await removeUnfinished(root, { unfinished, folders, client: context.client, log })
+      const maker = localPath(nodeName, folders, projectQuota(root, { mounts: mountPoints, run }), unfinished)
       running = await Promise.all([
         startController(provisioner("local-path-provisioner", maker), context),
         startController(reclaimer("local-path-reclaimer", maker), context),

@@ -22,6 +22,7 @@ test("nothing is left of the storage of a claim that is deleted while its volume
       await made.promise
       return { spec: { hostPath: { path: "/storage/x", type: "" as const } } }
     },
+    finished: async () => void done.push("finished"),
     remove: async () => void done.push("removed"),
   }
   const context = cluster.contextFor("maker", ["system:masters"])
@@ -47,7 +48,7 @@ test("nothing is left of the storage of a claim that is deleted while its volume
   made.resolve()
   await cluster.advance("1m")
   // then it is removed, more than once at most
-  expect([...new Set(done)]).toEqual(["making", "removed"])
+  expect([...new Set(done)]).toEqual(["making", "finished", "removed"])
   expect((await client.list(PersistentVolume)).items).toEqual([])
   await Promise.all(running.map((each) => each.stop()))
 })

@@ -94,9 +94,10 @@ async function provision(
         ...made.spec,
       },
     })
+    await maker.finished?.({ claim, name })
   } catch (err) {
     // Another maker for the same class has created the volume first.
-    if (isAlreadyExists(err)) return
+    if (isAlreadyExists(err)) return maker.finished?.({ claim, name })
     const reason = errorMessage(err)
     const about = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}`
     events.event(claim, "Warning", "ProvisioningFailed", `${about}: ${reason}`)

@@ -38,6 +38,8 @@ export interface VolumeMaker {
    * @throws Error whose message says why it cannot be created
    */
   make(request: VolumeRequest): Promise<MadeVolume>
+  /** Called when the API has the volume, after `make`. */
+  finished?(request: Pick<VolumeRequest, "claim" | "name">): Promise<void>
   /**
    * Enlarges the storage to `size`; absent if sizes are not enforced, so that nothing has to be done. Returns whether
    * the node that has the volume must do something too before its pods see the new size.
