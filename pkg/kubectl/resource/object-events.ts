@@ -3,13 +3,26 @@ import type { Environment } from "../environment/environment.ts"
 import { StatusError, type Status } from "../errors/status-error.ts"
 import type { Unstructured } from "../rest/json.ts"
 import type { WatchEvent } from "../rest/watch-events.ts"
-import type { Info } from "./info.ts"
+import type { Helper } from "./helper.ts"
 
 /** What has become of an object, as an informer tells it. */
 export type ObjectEvent =
   /** The state at the beginning is known; undefined when there is no such object. */
   | { readonly type: "SYNCED"; readonly object: Unstructured | undefined }
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: Unstructured }
+
+/** Where the object is, and how the server is asked for it: an Info. */
+interface Watched {
+  readonly helper: Pick<Helper, "list" | "watch">
+  readonly namespace: string
+  readonly name: string
+}
+
+interface Following {
+  readonly environment: Pick<Environment, "clock" | "random">
+  /** Ends the following; its reason is thrown. */
+  readonly signal: AbortSignal
+}
 
 /** The wait before another attempt after an error, in milliseconds. Source: client-go tools/cache/reflector.go. */
 const AGAIN_MS = 1000
@@ -23,8 +36,8 @@ const INITIAL_END = "k8s.io/initial-events-end"
  * client-go tools/watch.
  */
 export async function* objectEvents(
-  info: Info,
-  { environment, signal }: { readonly environment: Environment; readonly signal: AbortSignal },
+  info: Watched,
+  { environment, signal }: Following,
 ): AsyncGenerator<ObjectEvent, void, undefined> {
   let known: Unstructured | undefined
   let isSynced = false
@@ -59,10 +72,8 @@ export async function* objectEvents(
   }
 }
 
-interface Watching {
-  readonly info: Info
-  readonly environment: Environment
-  readonly signal: AbortSignal
+interface Watching extends Following {
+  readonly info: Watched
   asksForInitialEvents: boolean
 }
 

@@ -199,6 +199,10 @@ export class RestClient {
     const response = await this.stream(request)
     try {
       yield* watchEvents(response.body)
+    } catch (err) {
+      // The connection says only that it was given up, not why.
+      if (request.signal?.aborted === true) throw request.signal.reason
+      throw err
     } finally {
       response.cancel()
     }
