@@ -174,7 +174,6 @@ class ForcedReplacement {
     await deleteObjects(new Result({ visitor: inOrder(infos.map(single)), sources: [] }), {
       environment,
       out,
-      errOut,
       warnings: factory.warnings,
       propagation: await propagationOf(values.cascade, errOut),
       // Without a time to end, data could be lost: a second is the least.

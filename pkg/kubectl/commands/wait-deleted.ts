@@ -1,17 +1,12 @@
-import { sleep } from "../../clock/clock.ts"
-import { isNotFound, isResourceExpired, StatusError } from "../errors/status-error.ts"
+import { isNotFound } from "../errors/status-error.ts"
 import type { Environment } from "../environment/environment.ts"
-import type { Output } from "../printers/output.ts"
 import type { Info } from "../resource/info.ts"
+import { objectEvents } from "../resource/object-events.ts"
 import type { Unstructured } from "../rest/json.ts"
-
-/** The wait before another attempt when a watch has ended, in milliseconds. */
-const AGAIN_MS = 1000
 
 /** What a wait for the end of an object needs. */
 export interface WaitDeletedOptions {
   readonly environment: Environment
-  readonly errOut: Output
   /** The object that is to go; another one of the same name counts as its end. Undefined: any of the name. */
   readonly uid?: string | undefined
   readonly timeoutMs: number
@@ -50,30 +45,10 @@ async function getOrGone(info: Info): Promise<Unstructured | undefined> {
   }
 }
 
-/** Lists and watches the object until it is deleted. */
-async function untilGone(info: Info, options: WaitDeletedOptions, signal: AbortSignal): Promise<void> {
-  const { environment, errOut, uid } = options
-  const fieldSelector = `metadata.name=${info.name}`
-  for (;;) {
-    const list = await info.helper.list(info.namespace, { fieldSelector })
-    const [item] = (list["items"] ?? []) as readonly Unstructured[]
-    if (item === undefined || (uid !== undefined && item.metadata?.uid !== uid)) return
-    try {
-      const events = info.helper.watch(
-        info.namespace,
-        { fieldSelector, resourceVersion: list.metadata?.resourceVersion ?? "" },
-        signal,
-      )
-      for await (const { type, object } of events) {
-        if (type === "DELETED") return
-        if (type !== "ERROR") continue
-        const { message } = new StatusError(object as object)
-        await errOut.write(`error: An error occurred while waiting for the object to be deleted: ${message}`)
-      }
-    } catch (err) {
-      if (signal.aborted) throw signal.reason
-      if (!isResourceExpired(err) && err instanceof StatusError) throw err
-    }
-    await sleep(environment.clock, AGAIN_MS, signal)
+/** Resolves when the object is deleted, or is no longer the one with this UID. */
+async function untilGone(info: Info, { environment, uid }: WaitDeletedOptions, signal: AbortSignal): Promise<void> {
+  for await (const { type, object } of objectEvents(info, { environment, signal })) {
+    if (type === "DELETED") return
+    if (type === "SYNCED" && (object === undefined || (uid !== undefined && object.metadata?.uid !== uid))) return
   }
 }

@@ -15,7 +15,6 @@ const WEEK_MS = 7 * 24 * 3_600_000
 export interface DeletionOptions {
   readonly environment: Environment
   readonly out: Output
-  readonly errOut: Output
   readonly warnings: Warnings
   readonly propagation: Propagation
   /** In seconds; negative: as the object says. */
@@ -74,12 +73,12 @@ export async function deleteObjects(result: Result, options: DeletionOptions): P
 /** Waits for all objects together: the time is that of the command. */
 async function waitAll(
   deleted: readonly { readonly info: Info; readonly uid: string | undefined }[],
-  { environment, errOut, timeoutMs }: DeletionOptions,
+  { environment, timeoutMs }: DeletionOptions,
 ): Promise<void> {
   const { clock } = environment
   const end = clock.monotonic() + (timeoutMs === 0 ? WEEK_MS : timeoutMs)
   for (const { info, uid } of deleted)
-    await waitDeleted(info, { environment, errOut, uid, timeoutMs: Math.max(1, end - clock.monotonic()) })
+    await waitDeleted(info, { environment, uid, timeoutMs: Math.max(1, end - clock.monotonic()) })
 }
 
 /** The kind and its group, as messages about objects have them: `deployment.apps`. */

@@ -100,7 +100,6 @@ kubectl delete pods --all --interactive`,
     await deleteObjects(result, {
       environment,
       out,
-      errOut,
       warnings: factory.warnings,
       propagation,
       gracePeriod,
