@@ -111,6 +111,12 @@ function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeO
   return encodeProtobuf(schema, object, { apiVersion, kind })
 }
 
+/** The kind of an object that a subresource answers with, which may be another one than that of the resource. */
+function kindOf({ apiVersion, kind }: KubeObject, resource: Resource, { scheme }: EncodeOptions): Resource {
+  const isOwn = kind === resource.kind && apiVersion === resource.apiVersion
+  return isOwn ? resource : (scheme.of(apiVersion, kind) ?? resource)
+}
+
 const listOf = (resource: Resource, metadata: ListMeta, items: readonly Stored[]): ListToEncode<Stored> => ({
   head: { kind: `${resource.kind}List`, apiVersion: resource.apiVersion, metadata },
   field: "items",
@@ -154,7 +160,7 @@ function encodeTransformed(
       }
       const { object } = result
       const metadata: ListMeta = { resourceVersion: object.metadata.resourceVersion }
-      return text(tableOf(resource, [object], { ...tableOptions, metadata }))
+      return text(tableOf(kindOf(object, resource, options), [object], { ...tableOptions, metadata }))
     }
     case "PartialObjectMetadata": {
       if (result.kind === "list")

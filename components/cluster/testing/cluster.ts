@@ -212,8 +212,9 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   kubectl(command: string | readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
     return this.called(async () => {
       const { kubectlOn } = await import("./kubectl/run.ts")
-      const line = [command].flat().join(" ")
-      return this.#parts.driver.ended(() => `kubectl ${line}`, kubectlOn(this.#parts, command, options), true)
+      const result = await kubectlOn(this.#parts, command, options)
+      await this.#settle()
+      return result
     })
   }
 

@@ -1,9 +1,9 @@
 import type { ReadStream, WriteStream } from "node:tty"
 import { BrokenPipe, type InputStream, type OutputStream } from "./environment.ts"
-import { errorCode } from "./files.ts"
+import { errorCode, goPathError } from "./files.ts"
 
-/** An output of the process. */
-export function hostOutput(stream: NodeJS.WriteStream): OutputStream {
+/** An output of the process; `name` is its name in errors: `/dev/stdout`. */
+export function hostOutput(stream: NodeJS.WriteStream, name: string): OutputStream {
   const terminal = stream as Partial<WriteStream>
   stream.on("error", () => undefined)
   return {
@@ -18,7 +18,11 @@ export function hostOutput(stream: NodeJS.WriteStream): OutputStream {
         : new Promise((resolve, reject) => {
             stream.write(text, (err) => {
               if (err === null || err === undefined) return resolve()
-              reject(errorCode(err) === "EPIPE" ? new BrokenPipe(err.message, { cause: err }) : err)
+              reject(
+                errorCode(err) === "EPIPE"
+                  ? new BrokenPipe(err.message, { cause: err })
+                  : goPathError("write", name, err),
+              )
             })
           }),
     onResize(changed) {

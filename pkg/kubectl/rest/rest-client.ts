@@ -136,7 +136,7 @@ export class RestClient {
     const timer =
       timeoutMs === undefined
         ? undefined
-        : clock.setTimeout(() => controller.abort(new Error("context deadline exceeded")), timeoutMs)
+        : clock.setTimeout(() => controller.abort(new Error("context deadline exceeded")), timeoutMs, "watchdog")
     const signal =
       request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
     const finish = this.#parts.log.begin(method, url, headers, body)
@@ -200,9 +200,9 @@ export class RestClient {
     try {
       yield* watchEvents(response.body)
     } catch (err) {
-      // The connection says only that it was given up, not why.
+      // A connection that breaks ends the watch, as upstream's does. Source: client-go watch/streamwatcher.go.
       if (request.signal?.aborted === true) throw request.signal.reason
-      throw err
+      if (err instanceof SyntaxError) throw err
     } finally {
       response.cancel()
     }

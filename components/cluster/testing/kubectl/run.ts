@@ -7,6 +7,7 @@ import { runKubectl } from "../../../../pkg/kubectl/kubectl.ts"
 import { kubeconfigYaml } from "../../../../pkg/pki/kubeconfig.ts"
 import { buildDate, gitCommit, gitTreeState, GIT_VERSION, KUBERNETES_MINOR } from "../../../../pkg/version/version.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
+import { Waits } from "./driven-environment.ts"
 import { inProcessConnect } from "./in-process-http.ts"
 import { MemoryFiles } from "./memory-files.ts"
 import { wordsOf } from "./words.ts"
@@ -57,10 +58,12 @@ const VERSION: ClientVersion = {
 
 /** Runs kubectl as the administrator of the cluster: in this process, without sockets, on the cluster's clock. */
 export async function kubectlOn(
-  { assembly, clock, random }: Pick<ClusterParts, "assembly" | "clock" | "random">,
+  { assembly, clock, driver, random }: Pick<ClusterParts, "assembly" | "clock" | "driver" | "random">,
   command: string | readonly string[],
   options: KubectlOptions,
 ): Promise<KubectlResult> {
+  const words = typeof command === "string" ? wordsOf(command) : command
+  const waits = new Waits(driver, words.join(" "))
   const files = new MemoryFiles(clock, HOME)
   const before = LAST_FILES.get(assembly)
   if (before !== undefined) files.adopt(CACHE, before)
@@ -88,18 +91,19 @@ export async function kubectlOn(
     cwd: HOME,
     home: HOME,
     kubeconfigs: [KUBECONFIG],
-    clock,
+    clock: waits.clock(clock),
     zone: UTC,
     random,
     programs: {
       run: (program) => runProgram(program, files, options),
       find: (name) => Promise.resolve(name === EDITOR ? name : undefined),
     },
-    connect: inProcessConnect(() => assembly.apiServer.server),
+    connect: waits.connect(inProcessConnect(() => assembly.apiServer.server)),
     interrupt: interrupt.signal,
   }
   try {
-    const code = await runKubectl(typeof command === "string" ? wordsOf(command) : command, environment)
+    const code = await runKubectl(words, environment)
+    if (waits.failure !== undefined) throw waits.failure
     return { code, stdout: stdout.text, stderr: stderr.text, files: files.texts(KUBE) }
   } finally {
     options.signal?.removeEventListener("abort", onAbort)

@@ -22,6 +22,10 @@ export const Scale = defineResource(
     scope: "Namespaced",
     verbs: [],
     doc: "The wanted and the present size of a workload.",
+    columns: [
+      { name: "Desired", type: "integer", doc: "Number of desired pods.", value: ({ spec }) => spec.replicas ?? 0 },
+      { name: "Available", type: "integer", doc: "Number of pods.", value: ({ status }) => status.replicas },
+    ],
   },
   {
     spec: f.message(2, ScaleSpec, "The wanted size.").always(),

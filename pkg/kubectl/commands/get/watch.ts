@@ -1,5 +1,4 @@
 import { isNotFound } from "../../errors/status-error.ts"
-import { StatusError, type Status } from "../../errors/status-error.ts"
 import { watchEventObject } from "../../printers/printer.ts"
 import { isTable } from "../../printers/table.ts"
 import { newTabWriter } from "../../printers/tab-writer.ts"
@@ -35,7 +34,6 @@ export async function watchObjects(invocation: GetInvocation, options: BuilderOp
   }
   const object = await result.object()
   const isItems = isList(object)
-  const isWhole = isItems || isTableOfList(object, infos.length > 1)
   const table = newTabWriter(out)
   const print = async (type: string, printed: Unstructured, isShown: boolean): Promise<void> => {
     const shown = isShown ? printed : withoutRows(printed)
@@ -51,20 +49,15 @@ export async function watchObjects(invocation: GetInvocation, options: BuilderOp
     }
   await table.flush()
   // The watch of one object begins with the object itself, which has been printed.
-  isShown = isWhole
-  const events = await result.watch(isWhole ? (object.metadata?.resourceVersion ?? "") : "0", environment.interrupt)
+  isShown = isItems
+  const events = await result.watch(isItems ? (object.metadata?.resourceVersion ?? "") : "0", environment.interrupt)
   for await (const { type, object: changedObject } of events) {
     if (type === "BOOKMARK") continue
-    if (type === "ERROR") throw new StatusError(changedObject as Status)
     await print(type, changedObject, isShown)
     await table.flush()
     isShown = true
   }
 }
-
-/** A table of one object has no version of its own. */
-const isTableOfList = (object: Unstructured, several: boolean): boolean =>
-  several || (isTable(object) && (object.metadata?.resourceVersion ?? "") !== "" && object.rows?.length !== 1)
 
 /** A table that is not printed still tells its columns. */
 const withoutRows = (object: Unstructured): Unstructured | undefined =>
