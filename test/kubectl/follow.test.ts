@@ -170,6 +170,20 @@ describe("kubectl wait", () => {
   })
 
   test.each([
+    { wait: "--for=condition=Ready=maybe", code: 1 },
+    { wait: "--for=create deployment/none", code: 130 },
+  ])("ends at Ctrl-C without a message when it waits $wait", async ({ wait, code }) => {
+    // given something that does not come, for which is waited
+    const end = new AbortController()
+    const waiting = cluster.kubectl(`wait deployment/web ${wait}`, { signal: end.signal })
+    await cluster.advance("2s")
+
+    // when the user presses Ctrl-C, then the command ends
+    end.abort()
+    expect(await waiting).toMatchObject({ code, stdout: "", stderr: "" })
+  })
+
+  test.each([
     { wait: "--for=jsonpath={.spec.replicas}=2", code: 0, stdout: "deployment.apps/web condition met\n", stderr: "" },
     { wait: "--for=jsonpath=.status.observedGeneration", code: 0, stdout: "deployment.apps/web condition met\n" },
     {

@@ -1,4 +1,4 @@
-import { TabWriter } from "../tabs/tab-writer.ts"
+import { TabWriter } from "./tab-writer.ts"
 
 /** What a cell of a description shows. Numbers and booleans are written as Go's `%v` writes them. */
 export type Cell = string | number | bigint | boolean

@@ -3,6 +3,7 @@ import { sleep } from "../../../clock/clock.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, durationFlag, stringArrayFlag, stringFlag } from "../../command/flag.ts"
 import { allNamespacesFlag, filenameFlags, filenameOptions } from "../../command/shared-flags.ts"
+import { SilentExit } from "../../errors/errors.ts"
 import { isNotFound, StatusError } from "../../errors/status-error.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import type { BuilderOptions } from "../../resource/builder.ts"
@@ -17,6 +18,8 @@ import { conditionsOf } from "./conditions.ts"
 const A_WEEK_MS = 7 * 24 * 3_600_000
 /** How often it is looked whether an object has been created. */
 const CREATED_MS = 500
+/** The exit code of a program that SIGINT has ended: 128 and the number of the signal. */
+const BY_INTERRUPT = 130
 const TIMED_OUT = "timed out waiting for the condition"
 
 const files = filenameFlags("identifying the resource.")
@@ -163,8 +166,13 @@ async function waitCreated(invocation: WaitInvocation, signal: AbortSignal, time
     }
     if (found) return
     if (timeoutMs === 0) throw new TimedOut()
-    await sleep(invocation.environment.clock, CREATED_MS, signal)
-    signal.throwIfAborted()
+    const { clock, interrupt } = invocation.environment
+    try {
+      await sleep(clock, CREATED_MS, signal)
+    } catch (err) {
+      // Upstream does not catch the signal here, so that it ends the program.
+      throw interrupt.aborted ? new SilentExit(BY_INTERRUPT) : err
+    }
   }
 }
 
