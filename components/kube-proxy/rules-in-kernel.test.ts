@@ -6,10 +6,18 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn } from "../../pkg/netfilter/host.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
+import { realClock } from "../../pkg/clock/real.ts"
+import { silent } from "../../pkg/log/log.ts"
+import { IptablesWriter, type IptablesWriterConfig } from "./iptables/writer.ts"
 import { cleanUp } from "./mode.ts"
+import { NftablesWriter, type NftablesWriterConfig } from "./nftables/writer.ts"
+import { samplePort } from "./service-port.fixtures.ts"
+import type { ServicePort } from "./service-ports.ts"
 import { createKubeProxy } from "./proxier.ts"
 import { withService } from "./proxier.fixtures.ts"
-import { PROXY_MODES } from "./rule-writer.ts"
+import { PROXY_MODES, type RuleWriter } from "./rule-writer.ts"
+
+type WriterOptions = NftablesWriterConfig & IptablesWriterConfig
 
 const NETNS = `k3ts-proxy-test-${process.pid}`
 const able =
@@ -178,4 +186,33 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     },
     60_000,
   )
+
+  test.each([
+    ["nftables", (options: WriterOptions) => new NftablesWriter(options)],
+    ["iptables", (options: WriterOptions) => new IptablesWriter(options)],
+  ] as const)("is told by the kernel which Services it would take, which changes nothing: %s", async (_mode, make) => {
+    // given a writer that has written a Service
+    const own = { nodePortCidrs: [], ownAddresses: [], ownPorts: [], clusterCidr: "10.42.0.0/16" }
+    const context = { host, clock: realClock, log: silent, metrics: new Registry() }
+    const writer: RuleWriter = make({ ...own, ...context, family: "IPv4" })
+    const serviceCidrs = ["10.43.0.0/16"]
+    const port = samplePort()
+    const changes = new Map([["default/web", { before: [], after: [port] }]])
+    await writer.write({ ports: () => [port], changes, serviceCidrs })
+    const rules = async () =>
+      [await host.run("nft", ["list", "ruleset"]), await host.run("iptables-save", [])].join("\n")
+    const before = (await rules()).replace(/^#.*$/gm, "")
+    // when it is asked about others
+    const isTaken = (ports: readonly ServicePort[]) => writer.accepts(new Map([["default/other", ports]]), serviceCidrs)
+    const answers = [
+      await isTaken([]),
+      await isTaken([port]),
+      await isTaken([samplePort({ clusterIp: "10.43.0.77" })]),
+      await isTaken([port, samplePort({ clusterIp: "300.1.1.1" })]),
+    ]
+    // then
+    expect(answers).toEqual([true, true, true, false])
+    expect((await rules()).replace(/^#.*$/gm, "")).toBe(before)
+    await cleanUp(host)
+  })
 })
