@@ -246,4 +246,43 @@ describe("kubectl describe and events", () => {
       /Normal {3}ScalingReplicaSet {3}Deployment\/web {3}Scaled up replica set web-\w+ from 0 to 2$/,
     )
   })
+
+  test("events as JSON have the fields of Go's struct in its order", async () => {
+    // given an event, when it is printed as JSON
+    const { stdout } = await cluster.kubectl("events --for deployment/web -o json")
+
+    // then also the fields that are not set are there
+    const list = JSON.parse(stdout) as { readonly items: readonly object[] }
+    expect(Object.keys(list)).toEqual(["kind", "apiVersion", "metadata", "items"])
+    expect(Object.keys(list.items[0]!)).toEqual([
+      "kind",
+      "apiVersion",
+      "metadata",
+      "involvedObject",
+      "reason",
+      "message",
+      "source",
+      "firstTimestamp",
+      "lastTimestamp",
+      "count",
+      "type",
+      "eventTime",
+      "reportingComponent",
+      "reportingInstance",
+    ])
+  })
+
+  test("top shows what nodes use of what they have", async () => {
+    // given a node whose programs use nothing, when its usage is shown
+    await cluster.advance("2m")
+    const { stdout, stderr } = await cluster.kubectl("top node")
+
+    // then it is in upstream's table
+    expect(stderr).toBe("")
+    expect(stdout.split("\n")).toEqual([
+      "NAME     CPU(cores)   CPU(%)   MEMORY(bytes)   MEMORY(%)   ",
+      "node-0   0m           0%       0Mi             0%          ",
+      "",
+    ])
+  })
 })
