@@ -25,7 +25,8 @@ export function byNaturalOrder(a: string, b: string): number {
   // A zero is part of a number only after another digit: `10` comes after `2`, but `00` before `1`.
   const led = (x === "0" || y === "0") && isInNumber(left, at) ? "1" : ""
   const [m, n] = [led + digitsFrom(left, at), led + digitsFrom(right, at)]
-  const [numberX, numberY] = [BigInt(m), BigInt(n)]
+  // Numbers beyond 64 bits wrap around in Go.
+  const [numberX, numberY] = [BigInt.asIntN(64, BigInt(m)), BigInt.asIntN(64, BigInt(n))]
   if (numberX !== numberY) return numberX < numberY ? -1 : 1
   return m.length - n.length || byCode(x, y)
 }

@@ -28,15 +28,18 @@ export function plainValue(text: string): unknown {
 
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
 const INTEGER = /^([-+]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)$/
+const STRAY_UNDERSCORE = /(?<![0-9])_|_(?![0-9])/
 /** More digits than any 64-bit integer has, in any base. */
 const MOST_DIGITS = 70
 const [LEAST_INT64, MOST_UINT64] = [-(2n ** 63n), 2n ** 64n - 1n]
 
 /** Returns a number as Go's ParseInt (base 0) and ParseFloat read it; undefined for other text. */
 function numberOf(text: string): unknown {
-  const plain = text.startsWith(".") ? text : text.replaceAll("_", "")
+  // Behind a point, Go's ParseFloat reads the underscores, which must stand between digits.
+  const plain = text.startsWith(".") && STRAY_UNDERSCORE.test(text) ? text : text.replaceAll("_", "")
   if (plain.length <= MOST_DIGITS) {
-    const [, sign, digits = ""] = INTEGER.exec(plain) ?? []
+    // A sign can stand behind the prefix of a binary number, too.
+    const [, sign, digits = ""] = INTEGER.exec(plain.replace(/^0b([-+])(?=[01]+$)/, "$10b")) ?? []
     if (digits !== "") {
       const value = integerOf(digits) * (sign === "-" ? -1n : 1n)
       if (value >= LEAST_INT64 && value <= MOST_UINT64) return exactInteger(value)

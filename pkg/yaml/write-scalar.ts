@@ -23,8 +23,9 @@ export const isSimpleKey = (key: string): boolean => !BREAK.test(key) && Buffer.
  * Writes text, a number, true, false or null (also for undefined). Further lines begin at `indent`; a key has none.
  * Source of the behaviour: go.yaml.in/yaml/v2 encode.go and emitterc.go (yaml_emitter_select_scalar_style).
  */
-export function writeScalar(out: LineWriter, value: unknown, indent: number, isKey = false): void {
-  if (typeof value !== "string") return out.put(signOf(value))
+export function writeScalar(out: LineWriter, given: unknown, indent: number, isKey = false): void {
+  if (typeof given !== "string") return out.put(signOf(given))
+  const value = given.includes("\x85") ? folded(given) : given
   const block = value.includes("\n")
   const fitsBlock = !value.endsWith(" ") && !SPACE_AT_END_OF_LINE.test(value) && !SPECIAL.test(value)
   if (block && fitsBlock && !isKey) return writeLiteral(out, value, indent)
@@ -35,10 +36,28 @@ export function writeScalar(out: LineWriter, value: unknown, indent: number, isK
   return fitsQuotes ? writeSingleQuoted(out, value, indent, isKey) : writeDoubleQuoted(out, value, indent, isKey)
 }
 
+/**
+ * Returns a text as it comes out of sigs.k8s.io/yaml, which writes JSON and reads that as YAML: U+0085, which JSON does
+ * not escape, is a line break there, and becomes a space.
+ */
+const folded = (text: string): string =>
+  text.replaceAll(/ *\x85[ \x85]*/g, (run) => "\n".repeat(run.split("\x85").length - 2) || " ")
+
 function signOf(value: unknown): string {
-  if (value instanceof ExactNumber) return /^-?[0-9]+$/.test(value.text) ? value.text : floatText(Number(value.text))
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : floatText(value)
+  if (value instanceof ExactNumber && /^-?[0-9]+$/.test(value.text) && isInt64(BigInt(value.text))) return value.text
+  if (typeof value === "number" || value instanceof ExactNumber)
+    return numberText(typeof value === "number" ? value : Number(value.text))
   return typeof value === "bigint" || typeof value === "boolean" ? String(value) : "null"
+}
+
+const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value
+
+/** Returns a number in the form that JSON gives it, and floats as YAML then writes them. */
+function numberText(value: number): string {
+  const json = String(value)
+  if (!/^-?[0-9]+$/.test(json)) return floatText(value)
+  const integer = BigInt(json)
+  return isInt64(integer) || BigInt.asUintN(64, integer) === integer ? json : floatText(value)
 }
 
 /** Returns a float in Go's format %g. */
@@ -130,11 +149,18 @@ const ESCAPES: Readonly<Record<string, string>> = {
 function escaped(sign: string): string {
   const known = ESCAPES[sign]
   if (known !== undefined) return `\\${known}`
-  if (!SPECIAL.test(sign)) return sign
+  return SPECIAL.test(sign) ? codeOf(sign) : sign
+}
+
+function codeOf(sign: string): string {
   const code = sign.codePointAt(0)!
   const hex = (digits: number) => code.toString(16).toUpperCase().padStart(digits, "0")
   return code <= 0xff ? `\\x${hex(2)}` : code <= 0xffff ? `\\u${hex(4)}` : `\\U${hex(8)}`
 }
+
+const BYTE_ORDER_MARK = "\ufeff"
+const escapedAlways = (sign: string): string =>
+  sign === "\u00a0" ? "\\_" : ESCAPES[sign] === undefined ? codeOf(sign) : escaped(sign)
 
 const ESCAPED = new RegExp(String.raw`["\\\n\u2028\u2029]|${SPECIAL.source}`, "gu")
 
@@ -143,6 +169,8 @@ export const escapedText = (text: string): string => text.replace(ESCAPED, escap
 
 function writeDoubleQuoted(out: LineWriter, text: string, indent: number, isKey: boolean): void {
   const put = (from: number, to: number) => out.put(escapedText(text.slice(from, to)))
+  // go-yaml finds the byte order mark at the start of a text again at each of its characters.
+  if (text.startsWith(BYTE_ORDER_MARK)) return out.put(`"${Array.from(text, escapedAlways).join("")}"`)
   out.put('"')
   let from = 0
   for (let i = isKey ? -1 : text.indexOf(" ", 1); i > 0 && i < text.length - 1; i = text.indexOf(" ", i + 1)) {

@@ -32,6 +32,29 @@ describe("a value is written as", () => {
       value: [0.5, -1.25, 1234567.5, 0.00001, 1e21],
       text: "- 0.5\n- -1.25\n- 1.2345675e+06\n- 1e-05\n- 1e+21\n",
     },
+    {
+      what: "numbers in the form that JSON gives them first",
+      value: ["1e15", "1.0", "-0.0", "9223372036854775808", "18446744073709551615", "1e20"].map(
+        (text) => new ExactNumber(text),
+      ),
+      text: "- 1000000000000000\n- 1\n- 0\n- 9223372036854776000\n- 1.8446744073709552e+19\n- 1e+20\n",
+    },
+    {
+      what: "a next-line character as JSON read as YAML has it",
+      value: ["a \x85 b", "\x85\x85"],
+      text: "- a b\n- |2+\n\n",
+    },
+    { what: "a byte order mark first", value: "\ufeffa\u00a0é\n", text: String.raw`"\uFEFF\x61\_\xE9\n"` + "\n" },
+    {
+      what: "text that Go reads as a number",
+      value: [".5_0", "._5", "0b-1", "0b_1"],
+      text: `- ".5_0"\n- ._5\n- "0b-1"\n- "0b_1"\n`,
+    },
+    {
+      what: "keys whose numbers wrap around in 64 bits",
+      value: { "+": 2, "123456789012345678901234567890<": 1 },
+      text: "123456789012345678901234567890<: 1\n+: 2\n",
+    },
     { what: "raw JSON", value: { a: RawJson.from(`{"z": [1], "b": "yes"}`) }, text: `a:\n  b: "yes"\n  z:\n  - 1\n` },
     {
       what: "keys with numbers sorted by the numbers' value, letters last",
