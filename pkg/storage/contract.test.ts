@@ -138,6 +138,7 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     expect(page("/x/y/p/b/", undefined, 1)).toEqual([["/x/y/p/b/1"], 1])
     expect(page("/x/y/p/b/", "/x/y/p/b/2", 1)).toEqual([[], 0])
     expect(page("/x/y/q/", undefined, 5)).toEqual([[], 0])
+    expect(page("/x/y/p/", undefined, 0)).toEqual([[], 5])
     store.close()
   })
 

@@ -98,7 +98,8 @@ export class SqliteLiveObjects implements LiveObjects {
     if (!this.#isOnDisk(prefix)) return inMemory
     const onDisk = this.#listed(prefix, after, limit)
     // Two counts, because comparing each key with the end of the prefix takes three times as long as counting it.
-    const further = onDisk.length < limit ? 0 : this.#after(onDisk.at(-1)!.key) - this.#after(endOf(prefix))
+    const last = onDisk.at(-1)?.key ?? after ?? prefix
+    const further = onDisk.length < limit ? 0 : this.#after(last) - this.#after(endOf(prefix))
     return firstOf(inOrder(inMemory.items, onDisk), limit, inMemory.remaining + further)
   }
 

@@ -229,6 +229,7 @@ describe("a store in a file", () => {
     expect(names).toEqual(Array.from({ length: 60 }, (_, i) => `${i}`))
     expect(left).toEqual([53, 46, 39, 32, 25, 18, 11, 4, 0])
     expect(store.list(prefix).map((stored) => stored.object.metadata.name)).toEqual(names)
+    expect(store.page(prefix, undefined, 0)).toEqual({ items: [], remaining: 60 })
     expect(store.image().objects).toHaveLength(60)
     store.close()
   })
