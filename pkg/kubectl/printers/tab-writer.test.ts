@@ -32,4 +32,13 @@ describe("TabWriter", () => {
   test("counts characters, not bytes or units of UTF-16", async () => {
     expect(await laidOut(["héllo wörld 😀\tx\nn\ty\n"])).toBe("héllo wörld 😀   x\nn               y\n")
   })
+
+  test("takes a vertical tab for a tab, and a form feed for the end of all columns", async () => {
+    expect(await laidOut(["a\vb\n"])).toBe("a     b\n")
+    expect(await laidOut(["long-name\tb\f", "a\tb\n"], false)).toBe("long-name   b\na     b\n")
+  })
+
+  test("does not fill up the cell before a tab that ends the text", async () => {
+    expect(await laidOut(["a\tb\t"])).toBe("a     b")
+  })
 })

@@ -29,23 +29,25 @@ export class TabWriter implements Output {
 
   async write(text: string | Uint8Array): Promise<void> {
     this.#text += typeof text === "string" ? text : new TextDecoder().decode(text)
-    const lines = this.#text.split("\n")
+    const ends: readonly string[] = this.#text.match(/[\n\f]/g) ?? []
+    const lines = this.#text.split(/[\n\f]/)
     this.#text = lines.pop()!
-    for (const line of lines) {
-      const cells = line.split("\t")
+    for (const [i, line] of lines.entries()) {
+      const cells = cellsOf(line)
       this.#lines.push(cells)
-      // A line without columns ends all columns above it.
-      if (cells.length === 1) await this.#print("\n")
+      // A line without columns ends all columns above it, and so does a form feed.
+      if (cells.length === 1 || ends[i] === "\f") await this.#print("\n")
     }
   }
 
   /** Prints what is there, as if the text ended. */
   async flush(): Promise<void> {
-    if (this.#text !== "") {
-      this.#lines.push(this.#text.split("\t"))
-      this.#text = ""
-      await this.#print("")
-    } else await this.#print("\n")
+    if (this.#text === "") return this.#print("\n")
+    const cells = cellsOf(this.#text)
+    // A tab at the end of the text begins no cell.
+    this.#lines.push(cells.length > 1 && cells.at(-1) === "" ? cells.slice(0, -1) : cells)
+    this.#text = ""
+    await this.#print("")
   }
 
   forgetWidths(): void {
@@ -81,6 +83,9 @@ export class TabWriter implements Output {
     }
   }
 }
+
+/** A vertical tab ends a cell, too. */
+const cellsOf = (line: string): Line => line.split(/[\t\v]/)
 
 /** The characters of a text, as Go counts runes. */
 function widthOf(text: string): number {
