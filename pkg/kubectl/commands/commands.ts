@@ -90,6 +90,9 @@ const ALL: readonly CommandEntry[] = [
   entry("plugin", "List plugins, which are further commands", () =>
     import("./plugin.ts").then((file) => file.pluginCommand),
   ),
+  entry("diff", "Diff the live version against a would-be applied version", () =>
+    import("./diff/diff.ts").then((file) => file.diffCommand),
+  ),
   entry("kustomize", "Build a kustomization from a folder or an address", () =>
     import("./kustomize.ts").then((file) => file.kustomizeCommand),
   ),

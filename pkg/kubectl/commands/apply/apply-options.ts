@@ -11,7 +11,8 @@ export interface ApplyOptions {
   readonly out: Output
   readonly errOut: Output
   readonly dryRun: DryRun
-  readonly fieldValidation: FieldValidation
+  /** Empty: the server decides. */
+  readonly fieldValidation: FieldValidation | ""
   readonly fieldManager: string
   readonly propagation: Propagation
   /** In seconds; negative: as the object says. */
@@ -22,6 +23,8 @@ export interface ApplyOptions {
   readonly overwrite: boolean
   readonly openApiPatch: boolean
   readonly subresource: string
+  /** Whether a patch is only for the version that was read. */
+  readonly locks?: boolean
   /** How long a forced deletion may take, in milliseconds. */
   readonly timeoutMs: number
   /** Whether objects are printed in the end, all together, instead of a line for each. */

@@ -251,7 +251,7 @@ class Apply {
     const { flags: values, factory } = this.#invocation
     const { namespace, explicit } = await factory.namespace()
     if (explicit) this.#namespaces.add(namespace)
-    const validate = await factory.validator(this.#options.fieldValidation)
+    const validate = await factory.validator(fieldValidationOf(values.validate))
     const result = await factory.build({
       files: filenameOptions(values),
       namespace,

@@ -138,10 +138,16 @@ async function publishedMeta(
   return schema === undefined ? "unknown" : openApiMeta(schema, document.components?.schemas ?? {})
 }
 
+/** Returns a patch that the server refuses when the object has changed meanwhile. */
+function locked(patch: object, { loaded }: Info): string {
+  const { metadata, ...rest } = patch as Unstructured
+  return goJson({ ...rest, metadata: { ...metadata, resourceVersion: loaded.metadata?.resourceVersion } })
+}
+
 async function sent(info: Info, { type, body, patch }: MadePatch, options: ApplyOptions): Promise<Unstructured> {
-  const { dryRun, fieldManager, fieldValidation } = options
+  const { dryRun, fieldManager, fieldValidation, locks = false } = options
   if (dryRun === "client") return locally(info, type, patch)
-  return info.helper.patch(info.namespace, info.name, type, body, {
+  return info.helper.patch(info.namespace, info.name, type, locks ? locked(patch, info) : body, {
     fieldManager,
     fieldValidation,
     serverDryRun: dryRun === "server",

@@ -67,13 +67,31 @@ export interface Visited {
  * Removes the objects that were applied before, match the selector, and are not among those of this apply. Source:
  * kubectl pkg/cmd/apply/prune.go.
  */
-export async function pruneAll(
+export const pruneAll = (
   options: ApplyOptions,
   resources: readonly PruneResource[],
   labelSelector: string,
-  { uids, namespaces }: Visited,
-): Promise<void> {
-  const { factory } = options
+  visited: Visited,
+): Promise<void> =>
+  visitPruned({ factory: options.factory, resources, labelSelector, visited }, (mapping, namespace, object) =>
+    removePruned(options, mapping, namespace, object),
+  )
+
+/** Where objects are looked for that are no longer applied. */
+export interface PruneScope {
+  readonly factory: Factory
+  /** None: those that are looked at by default. */
+  readonly resources: readonly PruneResource[]
+  readonly labelSelector: string
+  readonly visited: Visited
+}
+
+/** What is done with an object that is no longer applied. */
+type VisitPruned = (mapping: RestMapping, namespace: string, object: Unstructured) => Promise<void>
+
+/** Visits the objects that were applied before, match the selector, and are not among those of this run. */
+export async function visitPruned(scope: PruneScope, visit: VisitPruned): Promise<void> {
+  const { factory, resources, visited } = scope
   const restMapper = await factory.restMapper()
   const { namespace } = await factory.namespace()
   if (resources.length === 0 && namespace !== "")
@@ -92,28 +110,26 @@ export async function pruneAll(
       })
     }
   const inNamespaces = mappings.filter((mapping) => mapping.namespaced)
-  for (const place of namespaces)
+  for (const place of visited.namespaces)
     for (const mapping of inNamespaces)
-      await prune(options, mapping, place, labelSelector, uids, "error pruning namespaced object")
+      await visitKind(scope, mapping, { namespace: place, failure: "error pruning namespaced object" }, visit)
   for (const mapping of mappings)
     if (!mapping.namespaced)
-      await prune(options, mapping, "", labelSelector, uids, "error pruning nonNamespaced object")
+      await visitKind(scope, mapping, { namespace: "", failure: "error pruning nonNamespaced object" }, visit)
 }
 
-async function prune(
-  options: ApplyOptions,
+async function visitKind(
+  { factory, labelSelector, visited }: PruneScope,
   mapping: RestMapping,
-  namespace: string,
-  labelSelector: string,
-  uids: ReadonlySet<string>,
-  failure: string,
+  { namespace, failure }: { readonly namespace: string; readonly failure: string },
+  visit: VisitPruned,
 ): Promise<void> {
   try {
-    const helper = await helperOf(options.factory, mapping)
+    const helper = await helperOf(factory, mapping)
     const list = await helper.list(namespace, { labelSelector })
     for (const object of (list["items"] ?? []) as readonly Unstructured[])
-      if (lastApplied(object) !== undefined && !uids.has(object.metadata?.uid ?? ""))
-        await removePruned(options, mapping, namespace, object)
+      if (lastApplied(object) !== undefined && !visited.uids.has(object.metadata?.uid ?? ""))
+        await visit(mapping, namespace, object)
   } catch (err) {
     throw new Error(`${failure} ${gvkText(mapping.kind)}: ${errorMessage(err)}`, { cause: err })
   }

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await startCluster({ nodes: 0 })
+})
+afterAll(() => cluster.stop())
+
+const object = (kind: string, data: object): string =>
+  JSON.stringify({ apiVersion: "v1", kind, metadata: { name: "c" }, data })
+
+/** Stands for the program: it says how it was called, and that there are differences. */
+const program = (name: string, args: readonly string[]) => ({
+  code: 1,
+  stdout: `${name} ${args.map((arg) => arg.replace(/\d+$/, "N")).join(" ")}\n`,
+})
+
+test("kubectl diff gives two folders to the program of a variable, and ends with its code", async () => {
+  // Given an object that is there, and a program with arguments
+  await cluster.kubectl("apply -f -", { stdin: object("ConfigMap", { a: "1" }) })
+
+  // When another version is compared
+  const options = { stdin: object("ConfigMap", { a: "2" }), program, env: { KUBECTL_EXTERNAL_DIFF: "mydiff -x a;b" } }
+  const { code, stdout, stderr } = await cluster.kubectl("diff -f -", options)
+
+  // Then arguments that could be commands of a shell are left out, and the object stays as it is
+  expect(stderr).toBe("")
+  expect(stdout).toBe("mydiff /tmp/LIVE-N /tmp/MERGED-N -x\n")
+  expect(code).toBe(1)
+  expect((await cluster.kubectl("get cm c -o jsonpath={.data.a}")).stdout).toBe("1")
+})
+
+test("kubectl diff ends with 2 when something is wrong", async () => {
+  // Given no program
+  // When objects are compared
+  const { code, stderr } = await cluster.kubectl("diff -f -", { stdin: object("ConfigMap", { a: "2" }) })
+
+  // Then it says so
+  expect(stderr).toBe('error: failed to run "diff": exec: "diff": executable file not found in $PATH\n')
+  expect(code).toBe(2)
+})
