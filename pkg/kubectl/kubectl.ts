@@ -5,6 +5,7 @@
 import { uuid } from "../clock/random.ts"
 import { command, nameOf, type Command, type Invocation } from "./command/command.ts"
 import { findCommand, unknownCommand, withoutFlags, type Found } from "./command/find.ts"
+import type { Flag } from "./command/flag.ts"
 import { globalFlags, type GlobalFlags, type GlobalValues } from "./command/global-flags.ts"
 import { flagsText, helpOf } from "./command/help.ts"
 import { parseFlags, type ParsedFlags } from "./command/parse.ts"
@@ -94,7 +95,7 @@ class Run {
   /** The global flags of a command line that may not be complete. */
   #globalsOf(found: Found): GlobalValues {
     try {
-      return this.#parse(found).values as GlobalValues
+      return this.#globalValues(found, this.#parse(found))
     } catch {
       return parseFlags([], this.#globals).values as GlobalValues
     }
@@ -141,9 +142,18 @@ class Run {
     }
   }
 
+  /** The values of the global flags; one that the command has a flag of the same name for was not meant. */
+  #globalValues({ command: called }: Found, parsed: ParsedFlags): GlobalValues {
+    const values: Record<string, unknown> = {}
+    for (const [name, flag] of Object.entries<Flag>(this.#globals))
+      values[name] = Object.hasOwn(called.flags, name) ? flag.default : parsed.values[name]
+    // Each value is that of the flag of its name, so they have the types of the flags.
+    return values as unknown as GlobalValues
+  }
+
   async #call(found: Found, parsed: ParsedFlags): Promise<void> {
     const environment = this.#environment
-    const globals = parsed.values as GlobalValues
+    const globals = this.#globalValues(found, parsed)
     const path = found.names.join(" ")
     const { factory, errOut, warnings, log } = this.#factory(globals, path)
     const invocation: Invocation = {
