@@ -6,11 +6,14 @@ export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 /** Returns what was applied last, as JSON; undefined when nothing was. Source: kubectl pkg/util/apply.go. */
 export const lastApplied = ({ metadata }: Unstructured): string | undefined => metadata?.annotations?.[LAST_APPLIED]
 
-/** Returns the object as it is kept in the annotation: without the annotation, with a line end. */
-export function configurationText(object: Unstructured): string {
+/** Returns the object without the annotation. */
+export function unannotated(object: Unstructured): Unstructured {
   const { [LAST_APPLIED]: _, ...annotations } = object.metadata?.annotations ?? {}
-  return `${goJson({ ...object, metadata: { ...object.metadata, annotations } })}\n`
+  return { ...object, metadata: { ...object.metadata, annotations } }
 }
+
+/** Returns the object as it is kept in the annotation: without the annotation, with a line end. */
+export const configurationText = (object: Unstructured): string => `${goJson(unannotated(object))}\n`
 
 /** Returns the object with itself in the annotation. */
 export function annotated(object: Unstructured): Unstructured {

@@ -31,12 +31,24 @@ test("kubectl diff gives two folders to the program of a variable, and ends with
   expect((await cluster.kubectl("get cm c -o jsonpath={.data.a}")).stdout).toBe("1")
 })
 
+test("kubectl diff ends with 0 when the program finds no difference", async () => {
+  // Given an object that was applied, and a program that finds both versions equal
+  const stdin = object("Secret", { k: "dg==" })
+  await cluster.kubectl("apply -f -", { stdin })
+
+  // When the same is compared
+  const { code } = await cluster.kubectl("diff -f -", { stdin, program: () => ({ code: 0 }) })
+
+  // Then the code is that of the program
+  expect(code).toBe(0)
+})
+
 test("kubectl diff ends with 2 when something is wrong", async () => {
   // Given no program
   // When objects are compared
   const { code, stderr } = await cluster.kubectl("diff -f -", { stdin: object("ConfigMap", { a: "2" }) })
 
   // Then it says so
-  expect(stderr).toBe('error: failed to run "diff": exec: "diff": executable file not found in $PATH\n')
+  expect(stderr).toBe('error: failed to run "diff": executable file not found in $PATH\n')
   expect(code).toBe(2)
 })

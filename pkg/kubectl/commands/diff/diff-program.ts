@@ -30,11 +30,7 @@ export async function runDiff(
     await errOut.write(result.stderr)
   } catch (err) {
     if (errorCode(err) !== "ENOENT") throw err
-    throw failed(
-      command.includes("/")
-        ? `fork/exec ${command}: no such file or directory`
-        : `exec: ${JSON.stringify(command)}: executable file not found in $PATH`,
-    )
+    throw failed("executable file not found in $PATH")
   }
   if (code === 1) throw new SilentExit(1)
   if (code !== 0) throw failed(`exit status ${code}`)

@@ -5,7 +5,7 @@ import { fieldManagerFlag, filenameFlags, filenameOptions, selectorFlag } from "
 import { ExitError, SilentExit } from "../../errors/errors.ts"
 import { reportOf } from "../../errors/report.ts"
 import { isConflict, isNotFound } from "../../errors/status-error.ts"
-import { annotated } from "../../last-applied.ts"
+import { unannotated } from "../../last-applied.ts"
 import type { Info } from "../../resource/info.ts"
 import { requireFiles } from "../../resource/resource-args.ts"
 import { goJson, type Unstructured } from "../../rest/json.ts"
@@ -193,7 +193,7 @@ class Diff {
       printsObjects: true,
       printer: () => Promise.reject(new Error("diff prints no objects")),
     }
-    return (await patchCurrent(info, annotated(local), options)).object
+    return (await patchCurrent(info, unannotated(local), options)).object
   }
 
   async #write(info: Info, live: Unstructured | undefined, merged: Unstructured): Promise<void> {
