@@ -32,6 +32,9 @@ export const EMPTY_CONFIG: TransformerConfig = {
 
 /** Returns both together. @throws Error when they disagree */
 export function mergeConfigs(a: TransformerConfig, b: TransformerConfig): TransformerConfig {
+  // Most kustomizations bring no configuration, so that both are the default.
+  if (b === EMPTY_CONFIG || a === b) return a
+  if (a === EMPTY_CONFIG) return b
   const specs = (field: Exclude<keyof TransformerConfig, "nameReference">, name: string) =>
     sortedByKind(withPrefix(`failed to merge ${name} fieldSpec`, () => mergeSpecs(a[field], b[field])))
   return {
