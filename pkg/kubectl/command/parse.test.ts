@@ -33,7 +33,23 @@ describe("parseFlags", () => {
     expect(parsed.args).toEqual(args)
   })
 
+  test.each([
+    { argv: ["-h"], help: true },
+    { argv: ["-wh", "pods"], help: true },
+    { argv: ["--help", "-w"], help: true },
+    { argv: ["--help=false"], help: false },
+    { argv: ["-h=false"], help: false },
+    { argv: ["--", "--help"], help: false },
+  ])("sees in $argv whether help is asked for", ({ argv, help }) => {
+    expect(parseFlags(argv, flags).help).toBe(help)
+  })
+
   test.each<{ argv: string[]; message: string }>([
+    { argv: ["--help", "--foo"], message: "unknown flag: --foo" },
+    {
+      argv: ["--help=x"],
+      message: `invalid argument "x" for "-h, --help" flag: strconv.ParseBool: parsing "x": invalid syntax`,
+    },
     { argv: ["--foo"], message: "unknown flag: --foo" },
     { argv: ["-wz"], message: "unknown shorthand flag: 'z' in -z" },
     { argv: ["--output"], message: "flag needs an argument: --output" },

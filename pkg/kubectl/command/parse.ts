@@ -1,5 +1,5 @@
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
-import type { Flag, Flags } from "./flag.ts"
+import { boolFlag, type Flag, type Flags } from "./flag.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
 /** A command line, read by the flags of a command. */
@@ -18,12 +18,16 @@ export interface ParsedFlags {
 /** Flags in kubectl's form: `_` is `-`. */
 export const normalize = (name: string): string => name.replaceAll("_", "-")
 
+/** Every command has it. */
+const HELP = boolFlag(false, "", { shorthand: "h" })
+
 /** Reads a command line. Source of the behaviour: github.com/spf13/pflag flag.go. @throws Error in pflag's words */
 export function parseFlags(
   argv: readonly string[],
-  flags: Flags,
+  declared: Flags,
   { interspersed = true }: { readonly interspersed?: boolean } = {},
 ): ParsedFlags {
+  const flags: Flags = { help: HELP, ...declared }
   const values: Record<string, unknown> = Object.fromEntries(
     Object.entries(flags).map(([name, flag]) => [name, flag.default]),
   )
@@ -36,7 +40,6 @@ export function parseFlags(
   const args: string[] = []
   const notices: string[] = []
   let argsBeforeDash = -1
-  let help = false
   const rest = [...argv]
 
   const set = (name: string, text: string): void => {
@@ -59,13 +62,7 @@ export function parseFlags(
     const at = body.indexOf("=")
     const written = at === -1 ? body : body.slice(0, at)
     const name = normalize(written)
-    if (!Object.hasOwn(flags, name)) {
-      if (name === "help") {
-        help = true
-        return
-      }
-      throw new Error(`unknown flag: --${written}`)
-    }
+    if (!Object.hasOwn(flags, name)) throw new Error(`unknown flag: --${written}`)
     const flag = flags[name]!
     if (at !== -1) return set(name, body.slice(at + 1))
     if (flag.noOptionDefault !== undefined && flag.noOptionDefault !== "") return set(name, flag.noOptionDefault)
@@ -78,13 +75,7 @@ export function parseFlags(
     while (letters !== "") {
       const letter = letters[0]!
       const name = shorthands.get(letter)
-      if (name === undefined) {
-        if (letter === "h") {
-          help = true
-          return
-        }
-        throw new Error(`unknown shorthand flag: ${quoteRune(letter)} in -${letters}`)
-      }
+      if (name === undefined) throw new Error(`unknown shorthand flag: ${quoteRune(letter)} in -${letters}`)
       const flag = flags[name]!
       if (letters.length > 2 && letters[1] === "=") return set(name, letters.slice(2))
       if (flag.noOptionDefault !== undefined && flag.noOptionDefault !== "") {
@@ -98,7 +89,7 @@ export function parseFlags(
       return set(name, next)
     }
   }
-  while (rest.length > 0 && !help) {
+  while (rest.length > 0) {
     const arg = rest.shift()!
     if (!arg.startsWith("-") || arg === "-") {
       args.push(arg)
@@ -113,7 +104,7 @@ export function parseFlags(
     } else if (arg.startsWith("--")) long(arg)
     else short(arg)
   }
-  return { values, changed, args, argsBeforeDash, help, notices }
+  return { values, changed, args, argsBeforeDash, help: values["help"] === true, notices }
 }
 
 const quoteRune = (letter: string): string => `'${letter}'`
