@@ -16,6 +16,7 @@
 #   INSTALL_K3TS_FORCE_RESTART     true: restart the service although nothing has changed
 #   INSTALL_K3TS_BIN_DIR           folder of programs; default /usr/local/bin
 #   INSTALL_K3TS_BIN_DIR_READ_ONLY true: write nothing to that folder
+#   INSTALL_K3TS_SYMLINK           skip: make no link kubectl; force: replace one; default: where there is no kubectl
 #   INSTALL_K3TS_SYSTEMD_DIR       folder of the unit and its variables; default /etc/systemd/system
 #   INSTALL_K3TS_EXEC              flags of the service, separated by spaces; before those of the command line
 #   INSTALL_K3TS_NAME              the service is called k3ts-NAME; default k3ts
@@ -57,6 +58,10 @@ set_names() {
     *[!A-Za-z0-9_.-]*) fatal "INSTALL_K3TS_NAME: \"$INSTALL_K3TS_NAME\" may have letters, digits and _.- only" ;;
   esac
   case "$version" in *[!A-Za-z0-9.+~-]*) fatal "INSTALL_K3TS_VERSION: \"$version\" is no version" ;; esac
+  case "${INSTALL_K3TS_SYMLINK:-}" in
+    "" | skip | force) ;;
+    *) fatal "INSTALL_K3TS_SYMLINK: \"$INSTALL_K3TS_SYMLINK\" is neither skip nor force" ;;
+  esac
   case "${INSTALL_K3TS_TYPE:-}" in *[!a-z-]*) fatal "INSTALL_K3TS_TYPE: \"$INSTALL_K3TS_TYPE\" is no type of a service" ;; esac
   for folder in "$bin_dir" "$systemd_dir"; do
     case "$folder" in
@@ -219,6 +224,22 @@ bring_executable() {
   info "Installing $executable from ${folder:-$url}"
   $sudo mkdir -p "$bin_dir"
   install_executable
+}
+
+# The executable is kubectl too, by that name. A kubectl that is no link is never replaced.
+link_kubectl() {
+  link=$bin_dir/kubectl
+  case "${INSTALL_K3TS_SYMLINK:-}" in
+    skip) return ;;
+    force) ;;
+    *) if command -v kubectl >/dev/null || [ -e "$link" ]; then return; fi ;;
+  esac
+  if [ -e "$link" ] && [ ! -L "$link" ]; then
+    warn "$link is another kubectl and stays"
+    return
+  fi
+  info "$link is kubectl"
+  $sudo ln -sfn k3ts "$link"
 }
 
 # ---- what k3ts needs -------------------------------------------------------------------------------------------------
@@ -458,7 +479,10 @@ rmdir /etc/k3ts 2>/dev/null || true
 for other in $others; do
   if [ -e "\$other" ]; then kept=yes; fi
 done
-if [ -z "\${kept:-}" ] && [ -w $bin_dir ]; then rm -f $executable; fi
+if [ -z "\${kept:-}" ] && [ -w $bin_dir ]; then
+  if [ "\$(readlink $bin_dir/kubectl)" = k3ts ]; then rm -f $bin_dir/kubectl; fi
+  rm -f $executable
+fi
 rm -f $killall $uninstall
 REST
   } | write_file "$uninstall" 755
@@ -508,6 +532,7 @@ main() {
   bring_executable
   install_packages
   if ! is_true "${INSTALL_K3TS_BIN_DIR_READ_ONLY:-}"; then
+    link_kubectl
     write_killall "$@"
     write_uninstall "$@"
     info "Run $uninstall to remove k3ts and its data, and $killall to stop all its pods"

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -65,6 +66,7 @@ function machine(): Machine {
           INSTALL_K3TS_SYSTEMD_DIR: units!,
           INSTALL_K3TS_SKIP_PACKAGES: "true",
           INSTALL_K3TS_SKIP_START: "true",
+          INSTALL_K3TS_SYMLINK: "skip",
           ...env,
         },
       })
@@ -83,6 +85,15 @@ function publish(folder: string, content: string): void {
   const digest = createHash("sha256").update(content).digest("hex")
   for (const name of NAMES) writeFileSync(join(folder, name), content)
   writeFileSync(join(folder, "SHA256SUMS"), NAMES.map((name) => `${digest}  ${name}\n`).join(""))
+}
+
+/** Makes a folder with all programs of this machine but some. */
+function toolsWithout(...without: readonly string[]): string {
+  const tools = mkdtempSync(join(scratch, "tools-"))
+  for (const folder of ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+    for (const name of readdirSync(folder))
+      if (!without.includes(name) && !existsSync(join(tools, name))) symlinkSync(join(folder, name), join(tools, name))
+  return tools
 }
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
@@ -260,11 +271,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
   test("follows no redirects with wget, which could lead to a URL without TLS, unless the digest is given", async () => {
     // given a machine without curl, whose wget notes how it is called
     const { bin, install } = machine()
-    const tools = mkdtempSync(join(scratch, "tools-"))
-    for (const folder of ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
-      for (const name of readdirSync(folder))
-        if (!["curl", "wget"].includes(name) && !existsSync(join(tools, name)))
-          symlinkSync(join(folder, name), join(tools, name))
+    const tools = toolsWithout("curl", "wget")
     writeFileSync(join(tools, "wget"), `#!/bin/sh\necho "$*" >>${tools}/asked\nexit 8\n`, { mode: 0o755 })
     const env = { PATH: `${join(bin, "../tools")}:${tools}`, INSTALL_K3TS_URL: "https://127.0.0.1:1" }
     // when
@@ -306,6 +313,36 @@ describe.skipIf(!isRoot)("install.sh", () => {
     await install()
     expect(readFileSync(other, "utf8")).toBe("of another program")
     expect(readFileSync(join(bin, "k3ts"), "utf8")).toBe(EXECUTABLE)
+  })
+
+  test.each([
+    { title: "where there is no kubectl", has: false, symlink: "", wants: "k3ts" },
+    { title: "not where there is one", has: true, symlink: "", wants: undefined },
+    { title: "beside one where that is asked for", has: true, symlink: "force", wants: "k3ts" },
+    { title: "not where none is wanted", has: false, symlink: "skip", wants: undefined },
+  ])("links kubectl to the executable $title, and the removal removes it", async ({ has, symlink, wants }) => {
+    // given
+    const { bin, install } = machine()
+    const tools = toolsWithout("kubectl")
+    if (has) writeFileSync(join(tools, "kubectl"), "#!/bin/sh\n", { mode: 0o755 })
+    const env = { PATH: `${join(bin, "../tools")}:${tools}` }
+    const link = () => (readdirSync(bin).includes("kubectl") ? readlinkSync(join(bin, "kubectl")) : undefined)
+    // when
+    await install({ ...env, INSTALL_K3TS_SYMLINK: symlink })
+    // then
+    expect(link()).toBe(wants)
+    expect(spawnSync(join(bin, "k3ts-uninstall.sh"), { env }).status).toBe(0)
+    expect(link()).toBeUndefined()
+  })
+
+  test("replaces and removes no kubectl that it did not make", async () => {
+    const { bin, install } = machine()
+    writeFileSync(join(bin, "kubectl"), "of another program")
+    const env = { PATH: `${join(bin, "../tools")}:${process.env["PATH"]}` }
+    const { output } = await install({ ...env, INSTALL_K3TS_SYMLINK: "force" })
+    spawnSync(join(bin, "k3ts-uninstall.sh"), { env })
+    expect(output).toContain("is another kubectl and stays")
+    expect(readdirSync(bin)).toEqual(["kubectl"])
   })
 
   test("reports that a second run has changed nothing", async () => {
