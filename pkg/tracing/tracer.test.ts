@@ -57,6 +57,18 @@ describe("tracing", () => {
     expect(named("Pull").failure).toBe("no such image")
   })
 
+  test("the caller gets the promise of the work itself, so that tracing changes the order of nothing", async () => {
+    // given
+    const { tracing, named } = tracer()
+    const work = Promise.resolve(1)
+    // when
+    const outcome = endingWith(tracing, tracing.root("Pull"), () => work)
+    // then
+    expect(outcome).toBe(work)
+    await work
+    expect(named("Pull").endTime).toBeDefined()
+  })
+
   test("a span that starts after the end of another is not its child", () => {
     // given
     const { tracing } = tracer()

@@ -122,7 +122,7 @@ export const testing: Benchmark = {
 export const largest: Benchmark = {
   name: "largest",
   async *run(): AsyncIterable<Figure> {
-    yield* sizes(LARGEST, measured("largest"), { peak: 4500 })
+    yield* sizes(LARGEST, measured("largest"), { peak: 4096 })
   },
 }
 
