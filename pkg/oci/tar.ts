@@ -34,6 +34,47 @@ const TYPE_FLAG = { file: "0", link: "1", symlink: "2", directory: "5" } as cons
 const DEFAULT_MODE = { file: 0o644, link: 0o644, symlink: 0o777, directory: 0o755 } as const
 const encoder = new TextEncoder()
 
+/** The two empty blocks at the end of an archive. */
+export const TAR_END: Uint8Array = new Uint8Array(2 * BLOCK)
+
+/** What is written before the data of an entry. */
+export interface TarHeader {
+  readonly type: keyof typeof TYPE_FLAG
+  readonly path: string
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+  /** Of the data, in bytes. */
+  readonly size: number
+  /** Of a link; otherwise empty. */
+  readonly target: string
+  /** The names of user and group, which some readers prefer to their numbers. */
+  readonly user?: string
+  readonly group?: string
+}
+
+const MOST_SIZE = 8 ** 11 - 1
+const MOST_ID = 8 ** 7 - 1
+
+/** Returns the blocks before the data of an entry. */
+export function tarHeader({ type, path, mode, uid, gid, size, target, user = "", group = "" }: TarHeader): Uint8Array {
+  const long = paxRecords({
+    path: byteLength(path) > 100 ? path : "",
+    linkpath: byteLength(target) > 100 ? target : "",
+    size: size > MOST_SIZE ? String(size) : "",
+    uid: uid > MOST_ID ? String(uid) : "",
+    gid: gid > MOST_ID ? String(gid) : "",
+  })
+  const fields = { mode, uid: Math.min(uid, MOST_ID), gid: Math.min(gid, MOST_ID), user, group }
+  const own = header({ ...fields, name: path, size: Math.min(size, MOST_SIZE), flag: TYPE_FLAG[type], target })
+  if (long.length === 0) return own
+  const pax = { name: "PaxHeaders/long-name", mode: 0o644, uid: 0, gid: 0, size: long.length, flag: "x", target: "" }
+  return concat([header({ ...pax, user: "", group: "" }), padded(long), own])
+}
+
+/** Returns what fills the last block of data of this many bytes. */
+export const tarPadding = (size: number): Uint8Array => new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK)
+
 /**
  * Returns the archive of `entries` in the given order, ended by two empty blocks.
  * @throws RangeError for an unusable path
@@ -45,30 +86,20 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array {
     const target = "target" in entry ? entry.target : ""
     const data = entry.type === "file" ? entry.data : new Uint8Array(0)
 
-    const long = paxRecords({
-      path: byteLength(path) > 100 ? path : "",
-      linkpath: byteLength(target) > 100 ? target : "",
-    })
-    if (long.length > 0) {
-      blocks.push(
-        header({ name: "PaxHeaders/long-name", mode: 0o644, uid: 0, gid: 0, size: long.length, flag: "x", target: "" }),
-        padded(long),
-      )
-    }
     blocks.push(
-      header({
-        name: path,
+      tarHeader({
+        path,
         mode: ("mode" in entry ? entry.mode : undefined) ?? DEFAULT_MODE[entry.type],
         uid: ("uid" in entry ? entry.uid : undefined) ?? 0,
         gid: ("gid" in entry ? entry.gid : undefined) ?? 0,
         size: data.length,
-        flag: TYPE_FLAG[entry.type],
+        type: entry.type,
         target,
       }),
       padded(data),
     )
   }
-  blocks.push(new Uint8Array(2 * BLOCK))
+  blocks.push(TAR_END)
   return concat(blocks)
 }
 
@@ -103,9 +134,11 @@ interface Header {
   readonly size: number
   readonly flag: string
   readonly target: string
+  readonly user: string
+  readonly group: string
 }
 
-function header({ name, mode, uid, gid, size, flag, target }: Header): Uint8Array {
+function header({ name, mode, uid, gid, size, flag, target, user, group }: Header): Uint8Array {
   const block = new Uint8Array(BLOCK)
   // A name that is too long for its field is in the pax record before. The start of it is kept for readers that do not
   // know pax.
@@ -124,6 +157,8 @@ function header({ name, mode, uid, gid, size, flag, target }: Header): Uint8Arra
   put(157, 100, target)
   put(257, 6, "ustar\0")
   put(263, 2, "00")
+  put(265, 31, user)
+  put(297, 31, group)
   const sum = block.reduce((total, byte) => total + byte, 0)
   put(148, 8, `${sum.toString(8).padStart(6, "0")}\0 `)
   return block
@@ -143,8 +178,7 @@ function paxRecords(values: Readonly<Record<string, string>>): Uint8Array {
 }
 
 function padded(data: Uint8Array): Uint8Array {
-  const rest = data.length % BLOCK
-  return rest === 0 ? data : concat([data, new Uint8Array(BLOCK - rest)])
+  return concat([data, tarPadding(data.length)])
 }
 
 function byteLength(text: string): number {

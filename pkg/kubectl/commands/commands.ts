@@ -49,6 +49,9 @@ const ALL: readonly CommandEntry[] = [
   entry("port-forward", "Forward one or more local ports to a pod", () =>
     import("./port-forward/port-forward.ts").then((file) => file.portForwardCommand),
   ),
+  entry("cp", "Copy files and folders to and from containers", () =>
+    import("./cp/cp.ts").then((file) => file.cpCommand),
+  ),
   entry("label", "Update the labels on a resource", () =>
     import("./metadata/label.ts").then((file) => file.labelCommand),
   ),

@@ -37,6 +37,9 @@ export interface FileStat {
   /** In bytes. */
   readonly size: number
   readonly mode: number
+  /** The numbers of its user and its group. */
+  readonly uid: number
+  readonly gid: number
   /** Milliseconds since the epoch. */
   readonly modified: number
 }
@@ -56,10 +59,15 @@ const MESSAGES: Readonly<Record<string, string>> = {
 export const errorCode = (err: unknown): string | undefined => (err as NodeJS.ErrnoException | undefined)?.code
 
 /** Returns the error in Go's words: `open /a: no such file or directory`. Reading a folder is an error of `read`. */
-export function goPathError(operation: string, path: string, err: unknown): Error {
+export function goPathError(
+  operation: string,
+  path: string,
+  err: unknown,
+  { writing = false }: { readonly writing?: boolean } = {},
+): Error {
   const code = errorCode(err)
   const message = code === undefined ? undefined : MESSAGES[code]
   if (message === undefined) return err instanceof Error ? err : new Error(String(err))
-  const verb = code === "EISDIR" && operation === "open" ? "read" : operation
+  const verb = code === "EISDIR" && operation === "open" && !writing ? "read" : operation
   return Object.assign(new Error(`${verb} ${path}: ${message}`, { cause: err }), { code })
 }

@@ -51,6 +51,8 @@ export const hostFiles: Files = {
       isSymbolicLink: found.isSymbolicLink(),
       size: found.size,
       mode: found.mode,
+      uid: found.uid,
+      gid: found.gid,
       modified: found.mtimeMs,
     }
   },

@@ -97,6 +97,8 @@ export class MemoryFiles implements Files {
       isSymbolicLink: target !== undefined,
       size: data?.length ?? 0,
       mode,
+      uid: 0,
+      gid: 0,
       modified,
     })
   }
