@@ -158,7 +158,7 @@ async function generate<F extends Flags>(
 }
 
 /** Keeps an object in its annotation in the order of its fields. Source: kubectl pkg/util/apply.go. */
-function annotated(object: Unstructured): Unstructured {
+export function annotated(object: Unstructured): Unstructured {
   const { ownerReferences, annotations, ...metadata } = object.metadata ?? {}
   const all = { ...annotations, [LAST_APPLIED]: `${goJson(object, { sorted: false })}\n` }
   return {

@@ -115,7 +115,7 @@ function addLine(bytes: Uint8Array, { path, index, factory, add }: Line): void {
 const VARIABLE = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 
 /** kubectl's rule is stricter than the server's. @throws Error */
-function checkVariable(name: string): void {
+export function checkVariable(name: string): void {
   const problems: string[] = []
   if (!new RegExp(`^${VARIABLE}$`).test(name))
     problems.push(
