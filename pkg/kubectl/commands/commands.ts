@@ -26,6 +26,11 @@ const ALL: readonly CommandEntry[] = [
   entry("create", "Create a resource from a file or from the input", () =>
     import("./create/create.ts").then((file) => file.createCommand),
   ),
+  entry(
+    "expose",
+    "Take a replication controller, service, deployment or pod and expose it as a new Kubernetes service",
+    () => import("./expose/expose.ts").then((file) => file.exposeCommand),
+  ),
   entry("run", "Run a particular image on the cluster", () => import("./run/run.ts").then((file) => file.runCommand)),
   entry("patch", "Update fields of a resource", () => import("./patch.ts").then((file) => file.patchCommand)),
   entry("replace", "Replace a resource by a file or the input", () =>

@@ -21,12 +21,13 @@ const BY_VALUE: Readonly<Record<string, readonly string[]>> = {
   CronJobSpec: ["jobTemplate"],
   PersistentVolumeClaim: ["metadata", "spec", "status"],
   PersistentVolumeClaimSpec: ["resources"],
+  ServicePort: ["targetPort"],
   ServiceStatus: ["loadBalancer"],
 }
 
 /**
- * Returns an object as kubectl prints one that it has read into a Go struct: fields in the order of declaration, unknown
- * and empty ones left out, but for structs by value. Objects of other kinds stay as they are.
+ * Returns an object as kubectl prints one that it has read into a Go struct: fields in the order of declaration,
+ * unknown and empty ones left out, but for structs by value. Objects of other kinds stay as they are.
  */
 export async function typedForm(object: Unstructured): Promise<Unstructured> {
   const { kind = "", apiVersion = "" } = object
@@ -41,16 +42,18 @@ function formOf(
   byValue = BY_VALUE[message.name.split(".").at(-1)!] ?? [],
 ): Record<string, unknown> {
   const fields = Object.entries(message.fields).flatMap(([name, { spec }]): (readonly [string, unknown])[] => {
-    const value = fieldOf(spec, values[name] ?? (byValue.includes(name) ? {} : undefined))
+    const given = values[name] ?? undefined
+    const zero = spec.type.kind === "intOrString" ? 0 : {}
+    const value = byValue.includes(name) ? valueOf(spec.type, given ?? zero) : fieldOf(spec, given)
     return value === undefined ? [] : [[name, value]]
   })
   return Object.fromEntries(fields)
 }
 
 /** Undefined for a field that is left out. */
-function fieldOf({ type, pointer = false, printZero = false, orNull = false }: FieldSpec, value: unknown): unknown {
-  if (value !== undefined && value !== null && (pointer || printZero || !isEmpty(type, value)))
-    return valueOf(type, value)
+function fieldOf(spec: FieldSpec, value: unknown): unknown {
+  const { type, pointer = false, printZero = false, orNull = false } = spec
+  if (value !== undefined && (pointer || printZero || !isEmpty(type, value))) return valueOf(type, value)
   if (orNull) return null
   return printZero ? basicZeroOf(type) : undefined
 }
