@@ -76,6 +76,10 @@ const ALL: readonly CommandEntry[] = [
   entry("rollout", "Manage the rollout of a resource", () =>
     import("./rollout/rollout.ts").then((file) => file.rolloutCommand),
   ),
+  entry("edit", "Edit a resource on the server", () => import("./edit/edit.ts").then((file) => file.editCommand)),
+  entry("certificate", "Modify certificate resources", () =>
+    import("./certificate/certificate.ts").then((file) => file.certificateCommand),
+  ),
   entry("auth", "Inspect authorization", () => import("./auth/auth.ts").then((file) => file.authCommand)),
   entry("events", "List events", () => import("./events/events.ts").then((file) => file.eventsCommand)),
   entry("top", "Display resource (CPU/memory) usage", () => import("./top/top.ts").then((file) => file.topCommand), {

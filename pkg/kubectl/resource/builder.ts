@@ -62,6 +62,8 @@ export interface BuilderOptions {
   readonly defaultType?: string
   readonly names?: readonly string[]
   readonly files?: FilenameOptions
+  /** A text of objects, and what it is called in messages. */
+  readonly stream?: { readonly text: string; readonly source: string }
   readonly namespace?: string
   /** Objects without a namespace are in the namespace above. */
   readonly defaultNamespace?: boolean
@@ -155,7 +157,12 @@ class Builder {
     if (kustomize !== "" && recursive) this.#errors.push(new Error("the -k flag can't be used with -f or -R"))
     if (this.#errors.length > 0) return
     const { environment } = this.#parts
-    const { validate } = this.#options
+    const { validate, stream } = this.#options
+    if (stream !== undefined) {
+      const read = () => Promise.resolve(new TextEncoder().encode(stream.text))
+      this.#isStream = true
+      this.#paths.push(textVisitor(read, stream.source, this.#mapper, validate))
+    }
     for (const name of filenames)
       if (name === "-") this.#readStdin()
       else if (name.startsWith("http://") || name.startsWith("https://")) {
