@@ -58,6 +58,9 @@ const ALL: readonly CommandEntry[] = [
   entry("cp", "Copy files and folders to and from containers", () =>
     import("./cp/cp.ts").then((file) => file.cpCommand),
   ),
+  entry("debug", "Create debugging sessions for troubleshooting workloads and nodes", () =>
+    import("./debug/debug.ts").then((file) => file.debugCommand),
+  ),
   entry("label", "Update the labels on a resource", () =>
     import("./metadata/label.ts").then((file) => file.labelCommand),
   ),

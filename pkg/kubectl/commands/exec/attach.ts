@@ -82,7 +82,10 @@ export async function attach(
     environment,
     out,
     errOut,
-  }: Pick<Invocation<ReturnType<typeof sessionFlags>>, "flags" | "environment" | "out" | "errOut">,
+  }: Pick<
+    Invocation<Pick<ReturnType<typeof sessionFlags>, "stdin" | "quiet">>,
+    "flags" | "environment" | "out" | "errOut"
+  >,
   {
     factory,
     pod,
