@@ -110,4 +110,23 @@ describe("kubectl edit", () => {
     expect(ran.stdout).toBe("deployment.apps/web edited\n")
     expect(Object.keys(ran.files)).toEqual([])
   })
+
+  test("lets the user edit what is created, and what was applied last", async () => {
+    // given
+    const files = { "cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {a: x}\n" }
+    const replacing = (what: string, by: string) => ({ files, editor: (text: string) => text.replace(what, by) })
+    // when
+    const created = await c.kubectl("create -f cm.yaml --edit --save-config", replacing("a: x", "a: w"))
+    const edited = await c.kubectl("apply edit-last-applied cm new", replacing("a: w", "a: z"))
+    // then
+    expect([created.stdout, created.stderr]).toEqual(["configmap/new created\n", ""])
+    expect([edited.stdout, edited.stderr]).toEqual(["configmap/new edited\n", ""])
+    const { stdout } = await c.kubectl("get cm new -o json")
+    const { data, metadata } = JSON.parse(stdout) as { data: object; metadata: { annotations: object } }
+    expect(data).toEqual({ a: "w" })
+    expect(metadata.annotations).toEqual({
+      "kubectl.kubernetes.io/last-applied-configuration":
+        '{"apiVersion":"v1","data":{"a":"z"},"kind":"ConfigMap","metadata":{"annotations":{},"name":"new","namespace":"default"}}\n',
+    })
+  })
 })

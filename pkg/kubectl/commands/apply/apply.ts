@@ -97,6 +97,11 @@ kubectl apply --prune -f manifest.yaml --all --prune-allowlist=core/v1/ConfigMap
   flags,
   commands: [
     {
+      name: "edit-last-applied",
+      short: "Edit what was applied last to a resource",
+      load: () => import("./edit-last-applied.ts").then((file) => file.editLastAppliedCommand),
+    },
+    {
       name: "view-last-applied",
       short: "View the configuration that was applied last",
       load: () => import("./view-last-applied.ts").then((file) => file.viewLastAppliedCommand),

@@ -12,10 +12,10 @@ import {
   withDryRun,
 } from "../../command/shared-flags.ts"
 import { withSource } from "../../errors/source.ts"
-import { keptAnnotated } from "../../last-applied.ts"
+import { annotated, keptAnnotated } from "../../last-applied.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import { requireFiles } from "../../resource/resource-args.ts"
-import { withoutVersion } from "../../rest/json.ts"
+import { withoutVersion, type Unstructured } from "../../rest/json.ts"
 import { checkRaw, rawRequest } from "../../rest/raw.ts"
 import { recorded, recordFlag } from "../record.ts"
 import { GENERATORS } from "./generators.ts"
@@ -24,6 +24,8 @@ const flags = {
   ...recordFlag(),
   ...filenameFlags("to create resources from"),
   ...validateFlag(),
+  edit: boolFlag(false, "Edit the objects before they are created"),
+  "windows-line-endings": boolFlag(false, "Edit with the line ends of Windows. Only together with --edit."),
   "save-config": boolFlag(
     false,
     "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
@@ -52,6 +54,9 @@ kubectl create -f ./pod.json
 
 # Create the pod that the JSON of the input describes
 cat pod.json | kubectl create -f -
+
+# Edit what registry.yaml describes as JSON, then create it
+kubectl create -f registry.yaml --edit -o json
 `,
   flags,
   commands: GENERATORS,
@@ -66,6 +71,7 @@ cat pod.json | kubectl create -f -
     })
     requireFiles(filenameOptions(values))
     if (values.raw !== "") return createRaw(invocation)
+    if (values.edit) return createEdited(invocation)
     const { namespace, explicit } = await factory.namespace()
     const validate = await factory.validator(fieldValidation)
     const result = await factory.build({
@@ -101,7 +107,38 @@ cat pod.json | kubectl create -f -
   },
 })
 
+/** Lets the user edit each object, and creates it. Source: RunEditOnCreate. */
+async function createEdited(invocation: CreateInvocation): Promise<void> {
+  const { flags: values, factory } = invocation
+  const { EditSession } = await import("../edit/edit-session.ts")
+  const { editPrinter, streamsOf } = await import("../edit/edit.ts")
+  const { namespace, explicit } = await factory.namespace()
+  const result = await factory.build({
+    files: filenameOptions(values),
+    namespace,
+    defaultNamespace: true,
+    enforceNamespace: explicit,
+    continueOnError: true,
+    flatten: true,
+  })
+  const parts = {
+    ...streamsOf(invocation),
+    mode: "create" as const,
+    fieldManager: "kubectl-create",
+    fieldValidation: fieldValidationOf(values.validate),
+    subresource: "",
+    namespace,
+    outputPatch: false,
+    windowsLineEndings: values["windows-line-endings"],
+    output: values.output,
+    annotate: (object: Unstructured) => recorded(values["save-config"] ? annotated(object) : object, invocation),
+    print: editPrinter(invocation),
+  }
+  await result.visit((info) => new EditSession(parts, [info]).run())
+}
+
 async function createRaw({ flags: values, factory, out }: CreateInvocation): Promise<void> {
+  if (values.edit) throw new Error("--raw and --edit are mutually exclusive")
   if (values.filename.length !== 1) throw new Error("--raw can only use a single local file or stdin")
   const filename = values.filename[0]!
   if (/^https?:\/\//.test(filename)) throw new Error("--raw cannot read from a url")

@@ -73,7 +73,7 @@ export async function sendEdited(
 
 /** Returns the patch that keeps an object in its annotation. */
 function lastAppliedPatch(object: Unstructured): string {
-  const annotations = { ...object.metadata?.annotations, [LAST_APPLIED]: goJson(object) }
+  const annotations = { ...object.metadata?.annotations, [LAST_APPLIED]: `${goJson(object)}\n` }
   const after = { ...object, metadata: { ...object.metadata, annotations } }
   return goJson(mergeDiff(object as Record<string, unknown>, after))
 }
