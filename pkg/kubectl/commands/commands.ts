@@ -32,6 +32,7 @@ const ALL: readonly CommandEntry[] = [
     () => import("./expose/expose.ts").then((file) => file.exposeCommand),
   ),
   entry("run", "Run a particular image on the cluster", () => import("./run/run.ts").then((file) => file.runCommand)),
+  entry("set", "Set specific features on objects", () => import("./set/set.ts").then((file) => file.setCommand)),
   entry("patch", "Update fields of a resource", () => import("./patch.ts").then((file) => file.patchCommand)),
   entry("replace", "Replace a resource by a file or the input", () =>
     import("./replace.ts").then((file) => file.replaceCommand),
