@@ -40,6 +40,9 @@ const ALL: readonly CommandEntry[] = [
   entry("scale", "Set a new size for a deployment, replica set, or replication controller", () =>
     import("./scale/scale.ts").then((file) => file.scaleCommand),
   ),
+  entry("autoscale", "Auto-scale a deployment, replica set, stateful set, or replication controller", () =>
+    import("./autoscale/autoscale.ts").then((file) => file.autoscaleCommand),
+  ),
   entry("cordon", "Mark node as unschedulable", () => import("./drain/cordon.ts").then((file) => file.cordonCommand)),
   entry("uncordon", "Mark node as schedulable", () => import("./drain/cordon.ts").then((file) => file.uncordonCommand)),
   entry("drain", "Drain node in preparation for maintenance", () =>
