@@ -1,3 +1,5 @@
+import { trimRight } from "../apimachinery/go/go-text.ts"
+
 /** Decimal digits of a number without leading zeros, and how many of them stand before the point. */
 interface Decimal {
   readonly digits: string
@@ -88,7 +90,7 @@ function exactDecimal(size: number): Decimal {
   if (mantissa === 0n) return { digits: "", point: 0 }
   const text = exponent >= 0 ? String(mantissa << BigInt(exponent)) : String(mantissa * 5n ** BigInt(-exponent))
   const point = exponent >= 0 ? text.length : text.length + exponent
-  return { digits: text.replace(/0+$/, ""), point }
+  return { digits: trimRight(text, "0"), point }
 }
 
 /** Rounds to so many digits, a half to the even digit. */
@@ -105,7 +107,7 @@ function rounded({ digits, point }: Decimal, count: number): Decimal {
 }
 
 function trimmed(digits: string, point: number): Decimal {
-  const kept = digits.replace(/0+$/, "")
+  const kept = trimRight(digits, "0")
   return kept === "" ? { digits: "", point: 0 } : { digits: kept, point }
 }
 
@@ -137,7 +139,7 @@ function hexadecimal(size: number, precision: number): string {
   }
   const digits = mantissa.toString(16).padStart(16, "0")
   const fraction =
-    precision < 0 ? digits.slice(1).replace(/0+$/, "") : digits.slice(1).padEnd(precision, "0").slice(0, precision)
+    precision < 0 ? trimRight(digits.slice(1), "0") : digits.slice(1).padEnd(precision, "0").slice(0, precision)
   const power = `${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`
   return `0x${digits[0]}${fraction === "" ? "" : `.${fraction}`}p${power}`
 }

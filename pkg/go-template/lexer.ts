@@ -1,3 +1,4 @@
+import { trimRight } from "../apimachinery/go/go-text.ts"
 import { isPrintable, quoted } from "../go-fmt/quote.ts"
 
 /** The kinds of tokens. Keywords have a kind of their own each. */
@@ -61,7 +62,7 @@ export function shownToken({ kind, text }: Token): string {
 const LEFT = "{{"
 const RIGHT = "}}"
 const SPACE_AT_START = /^[ \t\r\n]*/
-const SPACE_AT_END = /[ \t\r\n]*$/
+const SPACE = " \t\r\n"
 
 /** Splits the text of a template into tokens. Source: Go text/template/parse/lex.go. */
 export class Lexer {
@@ -101,7 +102,7 @@ export class Lexer {
       const inner = open + LEFT.length
       const isTrimmed = this.#matches(/-[ \t\r\n]/y, inner)
       const before = this.text.slice(this.#at, open)
-      const kept = isTrimmed ? before.replace(SPACE_AT_END, "") : before
+      const kept = isTrimmed ? trimRight(before, SPACE) : before
       if (kept !== "") {
         const token = this.#token("text", this.#at + kept.length)
         this.#at = open

@@ -61,7 +61,7 @@ function integerOf(text: string): bigint | undefined {
   return sign === "-" ? -size : size
 }
 
-const DECIMAL = /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/
+const DECIMAL = /^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/
 const HEXADECIMAL = /^([-+]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([-+]?[0-9]+)$/
 
 function floatOf(text: string): number | undefined {

@@ -106,7 +106,7 @@ class Parser {
       const value = BigInt(text.replace("+", ""))
       if (BigInt.asIntN(64, value) === value) return { kind: "constant", value: goInt(value) }
     }
-    if (/^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(text) && Number.isFinite(Number(text)))
+    if (/^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/.test(text) && Number.isFinite(Number(text)))
       return { kind: "constant", value: goFloat(Number(text)) }
     return fail(`cannot parse number ${text}`)
   }

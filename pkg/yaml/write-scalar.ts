@@ -41,7 +41,7 @@ export function writeScalar(out: LineWriter, given: unknown, indent: number, isK
  * not escape, is a line break there, and becomes a space.
  */
 const folded = (text: string): string =>
-  text.replaceAll(/ *\x85[ \x85]*/g, (run) => "\n".repeat(run.split("\x85").length - 2) || " ")
+  text.replaceAll(/[ \x85]+/g, (run) => (run.includes("\x85") ? "\n".repeat(run.split("\x85").length - 2) || " " : run))
 
 function signOf(value: unknown): string {
   if (value instanceof ExactNumber && /^-?[0-9]+$/.test(value.text) && isInt64(BigInt(value.text))) return value.text

@@ -63,3 +63,20 @@ export function goType(value: unknown): string {
 
 const byKey = (value: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] =>
   Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+
+/** Returns a text without those of the characters that it starts with. Source: Go strings.TrimLeft. */
+export function trimLeft(text: string, characters: string): string {
+  let start = 0
+  while (start < text.length && characters.includes(text[start]!)) start++
+  return text.slice(start)
+}
+
+/**
+ * Returns a text without those of the characters that it ends with. (An expression such as `/0+$/` begins anew at each
+ * character of a run that is not the last, which takes time by the square of its length.) Source: Go strings.TrimRight.
+ */
+export function trimRight(text: string, characters: string): string {
+  let end = text.length
+  while (end > 0 && characters.includes(text[end - 1]!)) end--
+  return text.slice(0, end)
+}

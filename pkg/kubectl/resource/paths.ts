@@ -62,7 +62,7 @@ async function glob(files: Files, pattern: string): Promise<readonly string[]> {
 /** Source: Go path/filepath.Match. */
 function patternOf(segment: string): RegExp {
   const parts = segment.replaceAll(
-    /\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|[*?]|[.+^${}()|]/g,
+    /\\(.)|\[(\^?)(\[?(?:\\.|[^\]\\[])+|\[)\]|[*?]|[.+^${}()|]/g,
     (match, escaped: string | undefined, not: string | undefined, set: string | undefined) => {
       if (escaped !== undefined) return escaped.replace(/[.*+?^${}()|[\]\\]/, "\\$&")
       if (set !== undefined) return `[${not}${set}]`

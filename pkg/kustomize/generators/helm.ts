@@ -121,7 +121,7 @@ class HelmRun {
 }
 
 function checkVersion(output: string): void {
-  const version = /v?\d+(?:\.\d+)+/.exec(output)?.[0].replace(/^v/, "")
+  const version = /v?(?<!\d)\d+(?:\.\d+)+/.exec(output)?.[0].replace(/^v/, "")
   if (version === undefined) throw new Error(`cannot find version string in ${output}`)
   if (!/^[34]\./.test(version)) throw new Error(`this plugin requires helm V3 or V4 but got v${version}`)
 }

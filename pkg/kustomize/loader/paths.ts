@@ -1,3 +1,4 @@
+import { trimRight } from "../../apimachinery/go/go-text.ts"
 /** Paths with slashes. Source: Go's path/filepath. */
 
 /** Returns the shortest equal path: without `.`, `..` and repeated slashes. */
@@ -24,7 +25,7 @@ export const isAbsolutePath = (path: string): boolean => path.startsWith("/")
 
 /** Returns the last part of a path. */
 export const baseName = (path: string): string => {
-  const parts = path.replace(/\/+$/, "").split("/")
+  const parts = trimRight(path, "/").split("/")
   return path === "" ? "." : parts.at(-1) || "/"
 }
 

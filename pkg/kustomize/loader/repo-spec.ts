@@ -128,7 +128,7 @@ function timeoutOf(text: string): number {
   if (/^\+?\d+$/.test(text)) return Number(text) > 0 ? Number(text) : DEFAULT_TIMEOUT
   if (!/^\+?(?:\d+(?:\.\d*)?(?:h|ms|m|s|us|µs|ns))+$/.test(text)) return DEFAULT_TIMEOUT
   let seconds = 0
-  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d*)?)(h|ms|m|s|us|µs|ns)/g))
+  for (const [, number, unit] of text.matchAll(/(?<!\d)(\d+(?:\.\d*)?)(h|ms|m|s|us|µs|ns)/g))
     seconds += Number(number) * UNITS[unit!]!
   return seconds > 0 ? seconds : DEFAULT_TIMEOUT
 }

@@ -1,3 +1,5 @@
+import { trimRight } from "../../apimachinery/go/go-text.ts"
+
 const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})$/
 const ZONED = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})([.,]\d+)?(Z|[+-]\d\d:\d\d)$/
 const SPACED = /^(\d{4})-(\d{1,2})-(\d{1,2}) (\d{1,2}):(\d{1,2}):(\d{1,2})([.,]\d+)?$/
@@ -13,7 +15,7 @@ export function timestampOf(text: string): string | undefined {
   if (!isDay(Number(year), Number(month), Number(day))) return undefined
   if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
   const pad = (number: string) => number.padStart(2, "0")
-  const digits = fraction.slice(1, 10).replace(/0+$/, "")
+  const digits = trimRight(fraction.slice(1, 10), "0")
   const offset = /^[+-]00:00$/.test(zone) ? "Z" : zone
   return `${year}-${pad(month!)}-${pad(day!)}T${pad(hours)}:${pad(minutes)}:${pad(seconds)}${digits === "" ? "" : `.${digits}`}${offset}`
 }

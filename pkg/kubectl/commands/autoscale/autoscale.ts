@@ -190,7 +190,7 @@ function targetOf(given: string, resource: "cpu" | "memory"): object {
       throw new Error(`invalid percentage value: ${percent}`)
     return { type: "Utilization", averageUtilization: Number(percent) }
   }
-  const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text)
+  const isNumber = /^[+-]?(\d+(?:\.\d*)?|\.\d+)$/.test(text)
   const quantity = canonicalQuantity(isNumber ? `${Number(text)}${resource === "cpu" ? "m" : "Mi"}` : text)
   if (quantity === undefined) throw new Error(`invalid resource ${resource} value: ${text}`)
   return { type: "AverageValue", averageValue: quantity }

@@ -1,3 +1,5 @@
+import { trimRight } from "../../../apimachinery/go/go-text.ts"
+
 /** Paths as text, as Go's packages path and path/filepath take them. */
 
 /** Returns the shortest path that means the same: without `.`, and `..` only at its start. */
@@ -14,7 +16,7 @@ export const folderOf = (path: string): string => clean(path.slice(0, path.lastI
 
 export function baseOf(path: string): string {
   if (path === "") return "."
-  const bare = path.replace(/\/+$/, "")
+  const bare = trimRight(path, "/")
   return bare === "" ? "/" : bare.slice(bare.lastIndexOf("/") + 1)
 }
 

@@ -1,7 +1,10 @@
+import { trimLeft, trimRight } from "../../../apimachinery/go/go-text.ts"
 import { sprintf } from "../../../go-fmt/sprintf.ts"
 import { JsonPath } from "../../../jsonpath/jsonpath.ts"
 import { relaxedJsonPath } from "../../../jsonpath/relaxed.ts"
 import type { Condition } from "./condition.ts"
+
+const QUOTES = `'"`
 
 /**
  * Reads `{.status.phase}=Running`, or a JSONPath alone, which must then have a value. Source: kubectl
@@ -14,7 +17,7 @@ export function jsonPathCondition(text: string): Condition {
       "jsonpath wait format must be --for=jsonpath='{.status.readyReplicas}'=3 or --for=jsonpath='{.status.readyReplicas}'",
     )
   const template = relaxedJsonPath(expression)
-  const wanted = value?.replaceAll(/^['"]+|['"]+$/g, "")
+  const wanted = value === undefined ? undefined : trimRight(trimLeft(value, QUOTES), QUOTES)
   if (wanted === "")
     throw new Error(
       "jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3",
