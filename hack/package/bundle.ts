@@ -17,9 +17,10 @@ export interface Identity {
 const fewerCommands: BunPlugin = {
   name: "commands of the package",
   setup(builder) {
-    builder.onResolve({ filter: /\/commands\/commands\.ts$/ }, ({ importer }) => ({
-      path: join(importer, "../commands/package-commands.ts"),
-    }))
+    // kubectl has a file of this name too.
+    builder.onResolve({ filter: /\/commands\/commands\.ts$/ }, ({ importer }) =>
+      importer.includes("/cmd/k3ts/") ? { path: join(importer, "../commands/package-commands.ts") } : undefined,
+    )
   },
 }
 
