@@ -1,4 +1,5 @@
-import type { ReadStream, WriteStream } from "node:tty"
+import type { WriteStream } from "node:tty"
+import { makeRaw } from "../../runtime/raw-terminal.ts"
 import { BrokenPipe, type InputStream, type OutputStream } from "./environment.ts"
 import { errorCode, goPathError } from "./files.ts"
 
@@ -33,13 +34,16 @@ export function hostOutput(stream: NodeJS.WriteStream, name: string): OutputStre
 }
 
 /** The input of the process. */
-export function hostInput(stream: NodeJS.ReadStream): InputStream {
+export function hostInput(stream: NodeJS.ReadStream & { readonly fd: number }): InputStream {
   return {
     get isTerminal() {
       return stream.isTTY === true
     },
     setRaw(raw) {
-      if (stream.isTTY === true) (stream as ReadStream).setRawMode(raw)
+      if (stream.isTTY !== true) return
+      // The runtime knows the mode from before, which it also restores when the process ends.
+      stream.setRawMode(raw)
+      if (raw) makeRaw(stream.fd)
     },
     [Symbol.asyncIterator]: () => (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator](),
   }
