@@ -9,6 +9,7 @@ import type { Driver } from "../time/driver.ts"
 export class Waits {
   readonly #driver: Driver
   readonly #what: string
+  #waiting = 0
   /** The error of a wait that took too long, which no error of a connection may hide. */
   failure: unknown
 
@@ -17,15 +18,33 @@ export class Waits {
     this.#what = `kubectl ${command}`
   }
 
+  /** Whether kubectl runs its own code, and waits for nothing. */
+  get isRunning(): boolean {
+    return this.#waiting === 0
+  }
+
+  /** Returns the result of code of the test, which may move time itself. */
+  async codeOfTest<T>(work: () => Promise<T>): Promise<T> {
+    this.#waiting++
+    try {
+      return await work()
+    } finally {
+      this.#waiting--
+    }
+  }
+
   /** With `quick`, what takes long takes real time, as a server does that loads code for its first answer. */
   async #during<T>(work: Promise<T>, quick = false): Promise<T> {
     let isDone = false
+    this.#waiting++
     const watched = work.finally(() => (isDone = true))
     try {
       return await this.#driver.ended(() => this.#what, watched, quick)
     } catch (err) {
       if (!isDone) this.failure ??= err
       throw err
+    } finally {
+      this.#waiting--
     }
   }
 

@@ -64,6 +64,7 @@ export async function kubectlOn(
 ): Promise<KubectlResult> {
   const words = typeof command === "string" ? wordsOf(command) : command
   const waits = new Waits(driver, words.join(" "))
+  const ended = driver.runsBeside(() => waits.isRunning)
   const files = new MemoryFiles(clock, HOME)
   const before = LAST_FILES.get(assembly)
   if (before !== undefined) files.adopt(CACHE, before)
@@ -95,7 +96,7 @@ export async function kubectlOn(
     zone: UTC,
     random,
     programs: {
-      run: (program) => runProgram(program, files, options),
+      run: (program) => waits.codeOfTest(() => runProgram(program, files, options)),
       find: (name) => Promise.resolve(name === EDITOR ? name : undefined),
     },
     connect: waits.connect(inProcessConnect(() => assembly.apiServer.server)),
@@ -106,6 +107,7 @@ export async function kubectlOn(
     if (waits.failure !== undefined) throw waits.failure
     return { code, stdout: stdout.text, stderr: stderr.text, files: files.texts(KUBE) }
   } finally {
+    ended()
     options.signal?.removeEventListener("abort", onAbort)
   }
 }

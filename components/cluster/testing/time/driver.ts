@@ -53,6 +53,8 @@ interface Waiting {
 export class Driver {
   readonly #options: DriverOptions
   readonly #waiting = new Set<Waiting>()
+  /** Whether programs that run beside the test run their own code now: see `runsBeside`. */
+  readonly #beside = new Set<() => boolean>()
   #pumping = false
   #exact = 0
   #unreported: Error | undefined
@@ -142,7 +144,9 @@ export class Driver {
     if (virtual === undefined) return undefined
     if (this.#moving++ === 0) this.#still = Promise.withResolvers<void>()
     try {
+      await this.#othersAtRest(virtual)
       const done = await work(virtual)
+      await this.#othersAtRest(virtual)
       const untold = this.#unreported
       this.#unreported = undefined
       if (untold !== undefined) throw untold
@@ -152,6 +156,26 @@ export class Driver {
     } finally {
       this.#options.moved()
       if (--this.#moving === 0) this.#still.resolve()
+    }
+  }
+
+  /**
+   * Has time that the test moves wait for a program that runs beside it, as long as that runs its own code: loads it,
+   * or prints. Returns a function that ends this.
+   */
+  runsBeside(isRunning: () => boolean): () => void {
+    this.#beside.add(isRunning)
+    return () => void this.#beside.delete(isRunning)
+  }
+
+  /** Waits until programs beside the test wait for something too, and no answer comes to them at this instant. */
+  async #othersAtRest(clock: VirtualClock): Promise<void> {
+    const atRest = () => [...this.#beside].every((isRunning) => !isRunning())
+    const until = realClock.monotonic() + OWN_CODE_MS
+    while (this.#beside.size > 0 && realClock.monotonic() < until) {
+      await this.#outerWorld(OWN_CODE_MS, atRest)
+      await clock.settle()
+      if (atRest()) return
     }
   }
 
