@@ -114,9 +114,9 @@ missing_packages() {
   has_command conntrack || echo conntrack
   has_command ip || echo iproute2
   has_static_busybox || echo busybox-static
-  # Any kubectl will do. Debian's package would also clash with one that another package put in /usr/bin.
-  has_command kubectl || echo kubernetes-client
   if [ "$with_test" = yes ]; then
+    # Any kubectl will do. Debian's package would also clash with one that another package put in /usr/bin.
+    has_command kubectl || echo kubernetes-client
     has_command docker-registry || echo docker-registry
     has_command curl || echo curl
     has_command etcd || echo etcd-server

@@ -28,7 +28,7 @@ const DEPENDS = [
   "nftables",
 ]
 /** Modules are loaded by kmod, registries are reached with certificates, and clusters are used with kubectl. */
-const RECOMMENDS = ["ca-certificates", "kmod", "kubectl | kubernetes-client"]
+const RECOMMENDS = ["ca-certificates", "kmod"]
 /** Quota enforces the sizes of local volumes. */
 const SUGGESTS = ["quota"]
 

@@ -1,23 +1,30 @@
 /** The first application of the README, with the commands that a new user types. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describeOnNode, serviceRules, startCluster, type Cluster } from "../../harness/cluster.ts"
-import { run } from "../../harness/kubectl.ts"
+import { run, type Kubectl } from "../../harness/kubectl.ts"
+import { EXECUTABLE } from "../../harness/server.ts"
 
 const MANIFEST = join(import.meta.dirname, "../../../manifests/examples/web.yaml")
 
 describeOnNode("the walk-through", () => {
   let cluster: Cluster
+  /** That of the executable, as on a machine that has no other. */
+  let kubectl: Kubectl
   const files = mkdtempSync(join(tmpdir(), "k3ts-walk-"))
-  beforeAll(async () => void (cluster = await startCluster()))
+  beforeAll(async () => {
+    cluster = await startCluster()
+    const link = join(files, "kubectl")
+    symlinkSync(EXECUTABLE, link)
+    kubectl = cluster.kubectlOf(link)
+  })
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]()
     rmSync(files, { recursive: true, force: true })
   })
-  const ok = (args: string | readonly string[], options?: Parameters<Cluster["kubectl"]["ok"]>[1]) =>
-    cluster.kubectl.ok(args, options)
+  const ok = (args: string | readonly string[], options?: Parameters<Kubectl["ok"]>[1]) => kubectl.ok(args, options)
   const curl = async (url: string) => (await run("curl", ["-sS", "-m", "5", url])).out
   const firstPod = () => ok("get pods -l app=web -o jsonpath={.items[0].metadata.name}")
 
@@ -45,29 +52,27 @@ describeOnNode("the walk-through", () => {
   test("runs commands with input, at a terminal, and returns their exit codes", async () => {
     const names = (await ok("get pods -l app=web -o jsonpath={.items[*].metadata.name}")).split(" ")
     expect(names.map((name) => `sh ${name}\n`)).toContain(
-      await cluster.kubectl.sh("deploy/web", "echo $0 $(cat /etc/hostname)"),
+      await kubectl.sh("deploy/web", "echo $0 $(cat /etc/hostname)"),
     )
     expect(await ok("exec -i deploy/web -- wc -c", { input: "12345" })).toBe("5\n")
-    expect(await cluster.kubectl.run(["exec", "deploy/web", "--", "sh", "-c", "echo sorry >&2; exit 7"])).toEqual({
+    expect(await kubectl.run(["exec", "deploy/web", "--", "sh", "-c", "echo sorry >&2; exit 7"])).toEqual({
       code: 7,
       out: "",
       err: "sorry\ncommand terminated with exit code 7\n",
     })
-    const terminal = await cluster.kubectl.run(
+    const terminal = await kubectl.run(
       ["exec", "-it", "deploy/web", "--", "sh", "-c", "tty; sleep 0.3; stty size; exit 3"],
       { terminal: true, input: "" },
     )
     expect(terminal.out).toContain("/dev/pts/0\r\n")
     expect(terminal.out).toContain("24 80\r\n")
     expect(terminal.code).toBe(3)
-    expect((await cluster.kubectl.run(["exec", "deploy/web", "--", "nonsense"])).err).toContain(
-      "executable file not found",
-    )
+    expect((await kubectl.run(["exec", "deploy/web", "--", "nonsense"])).err).toContain("executable file not found")
   })
 
   test("forwards ports of pods, Deployments and Services", async () => {
     for (const target of [`pod/${await firstPod()}`, "deploy/web", "svc/web"]) {
-      await using forward = await cluster.kubectl.portForward(target, 80)
+      await using forward = await kubectl.portForward(target, 80)
       expect(await Promise.all([1, 2, 3].map(() => curl(`http://127.0.0.1:${forward.port}`)))).toEqual(
         Array.from({ length: 3 }, () => "<h1>Hello from k3ts</h1>\n"),
       )
@@ -119,7 +124,7 @@ describeOnNode("the walk-through", () => {
 
   test("deletes the objects of the manifest, and everything that they own", async () => {
     expect(await ok(["delete", "-f", MANIFEST])).toContain('deployment.apps "web" deleted')
-    await cluster.kubectl.gone("pod", "app=web")
+    await kubectl.gone("pod", "app=web")
     expect(await ok("get all -l app=web -o name")).toBe("")
     while ((await serviceRules()).includes("default/web")) await Bun.sleep(20)
   })
