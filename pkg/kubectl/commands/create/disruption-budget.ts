@@ -1,7 +1,6 @@
-import { errorMessage } from "../../../errors/error-message.ts"
-import { parseLabelSelector, type LabelOperator } from "../../../apimachinery/selectors/labels.ts"
 import { stringFlag } from "../../command/flag.ts"
-import { filled, generator, metadataOf } from "./generator.ts"
+import { labelSelectorOf } from "../../resource/label-selector.ts"
+import { generator, metadataOf } from "./generator.ts"
 
 /** Source: kubectl pkg/cmd/create/create_pdb.go. */
 export const createPodDisruptionBudgetCommand = generator({
@@ -52,34 +51,3 @@ function checkFlags(selector: string, least: string, most: string): void {
 /** Reads a number of 32 bits as one, and everything else as text. Source: apimachinery pkg/util/intstr (Parse). */
 export const intOrString = (text: string): number | string =>
   /^[+-]?\d+$/.test(text) && Math.abs(Number(text)) < 2 ** 31 ? Number(text) : text
-
-const OPERATORS: Readonly<Partial<Record<LabelOperator, string>>> = {
-  in: "In",
-  notin: "NotIn",
-  exists: "Exists",
-  "!": "DoesNotExist",
-}
-
-/** Source: apimachinery pkg/apis/meta/v1/helpers.go (ParseToLabelSelector). */
-function labelSelectorOf(text: string): object {
-  const labels: Record<string, string> = {}
-  const expressions: object[] = []
-  for (const { key, operator, values } of requirementsOf(text)) {
-    if (operator === "=" || operator === "==") {
-      labels[key] = values[0] ?? ""
-      continue
-    }
-    const name = OPERATORS[operator]
-    if (name === undefined) throw new Error(`"${operator}" is not a valid label selector operator`)
-    expressions.push({ key, operator: name, ...filled("values", values) })
-  }
-  return { ...filled("matchLabels", labels), ...filled("matchExpressions", expressions) }
-}
-
-function requirementsOf(text: string) {
-  try {
-    return parseLabelSelector(text).requirements
-  } catch (err) {
-    throw new Error(`couldn't parse the selector string "${text}": ${errorMessage(err)}`, { cause: err })
-  }
-}

@@ -3,6 +3,7 @@ import { defaultSubCommand } from "../../command/default-sub-command.ts"
 import { setEnvCommand } from "./env.ts"
 import { setImageCommand } from "./image.ts"
 import { setResourcesCommand } from "./resources.ts"
+import { setSelectorCommand } from "./selector.ts"
 import { setServiceAccountCommand } from "./serviceaccount.ts"
 import { setSubjectCommand } from "./subject.ts"
 
@@ -15,6 +16,13 @@ export const setCommand = command({
 Configure application resources.
 
  These commands change resources that are there already.`,
-  commands: [setImageCommand, setResourcesCommand, setSubjectCommand, setServiceAccountCommand, setEnvCommand],
+  commands: [
+    setImageCommand,
+    setResourcesCommand,
+    setSelectorCommand,
+    setSubjectCommand,
+    setServiceAccountCommand,
+    setEnvCommand,
+  ],
   run: defaultSubCommand("errOut"),
 })
