@@ -159,6 +159,7 @@ class Run {
     const invocation: Invocation = {
       flags: parsed.values,
       changed: (flag) => parsed.changed.has(flag),
+      given: parsed.given,
       args: parsed.args,
       argsBeforeDash: parsed.argsBeforeDash,
       globals,

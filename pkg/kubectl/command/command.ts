@@ -9,6 +9,8 @@ export interface Invocation<F = Flags> {
   readonly flags: FlagValues<F>
   /** Whether the command line sets the flag. */
   changed(flag: keyof F & string): boolean
+  /** The flags of the command line with their texts, in its order. */
+  readonly given: readonly (readonly [name: string, text: string])[]
   /** The arguments that are no flags. */
   readonly args: readonly string[]
   /** The number of arguments before `--`; -1 when there is no `--`. */

@@ -7,6 +7,8 @@ export interface ParsedFlags {
   /** A value for each flag: that of the command line, or the default. */
   readonly values: Readonly<Record<string, unknown>>
   readonly changed: ReadonlySet<string>
+  /** The flags with their texts, in the order of the command line. */
+  readonly given: readonly (readonly [name: string, text: string])[]
   readonly args: readonly string[]
   readonly argsBeforeDash: number
   /** Whether help was asked for. */
@@ -37,6 +39,7 @@ export function parseFlags(
     ),
   )
   const changed = new Set<string>()
+  const given: (readonly [string, string])[] = []
   const args: string[] = []
   const notices: string[] = []
   let argsBeforeDash = -1
@@ -54,6 +57,7 @@ export function parseFlags(
       })
     }
     changed.add(name)
+    given.push([name, text])
     if (flag.deprecated !== undefined) notices.push(`Flag --${name} has been deprecated, ${flag.deprecated}\n`)
   }
   const long = (arg: string): void => {
@@ -104,7 +108,7 @@ export function parseFlags(
     } else if (arg.startsWith("--")) long(arg)
     else short(arg)
   }
-  return { values, changed, args, argsBeforeDash, help: values["help"] === true, notices }
+  return { values, changed, given, args, argsBeforeDash, help: values["help"] === true, notices }
 }
 
 const quoteRune = (letter: string): string => `'${letter}'`

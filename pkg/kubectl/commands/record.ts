@@ -12,17 +12,13 @@ export const recordFlag = () => ({
 const CHANGE_CAUSE = "kubernetes.io/change-cause"
 
 /** Returns the command line as the annotation has it: words, arguments, then flags with their values. */
-function changeCause({ path, args, flags, changed }: Invocation): string {
-  const set = Object.entries(flags)
-    .filter(([name]) => changed(name))
-    .flatMap(([name, value]) => [value].flat().map((one) => `--${name}=${String(one)}`))
-  return [path, ...args, ...set].join(" ")
-}
+const changeCause = ({ path, args, given }: Pick<Invocation, "path" | "args" | "given">): string =>
+  [path, ...args, ...given.map(([name, text]) => `--${name}=${text}`)].join(" ")
 
 /** Returns the object with the command in its annotation, if the command line asks for that. */
 export function recorded(object: Unstructured, invocation: Invocation<ReturnType<typeof recordFlag>>): Unstructured {
   if (!invocation.flags.record) return object
-  const cause = changeCause(invocation as unknown as Invocation)
+  const cause = changeCause(invocation)
   const annotations = { ...object.metadata?.annotations, [CHANGE_CAUSE]: cause }
   return { ...object, metadata: { ...object.metadata, annotations } }
 }
