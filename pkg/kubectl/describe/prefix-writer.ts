@@ -1,7 +1,13 @@
-import { TabWriter } from "./tab-writer.ts"
+import { TabAligner } from "../printers/tab-aligner.ts"
 
 /** What a cell of a description shows. Numbers and booleans are written as Go's `%v` writes them. */
 export type Cell = string | number | bigint | boolean
+
+/** Where a description is written. */
+interface Target {
+  write(text: string): void
+  flush(): void
+}
 
 /** Two spaces for each level of indentation. */
 const INDENT = "  "
@@ -11,10 +17,10 @@ const INDENT = "  "
  * control a terminal are replaced. Source: kubectl pkg/describe PrefixWriter, cli-runtime pkg/printers/terminal.go.
  */
 export class PrefixWriter {
-  readonly #out: Pick<TabWriter, "write" | "flush">
+  readonly #out: Target
   readonly #base: number
 
-  constructor(out: Pick<TabWriter, "write" | "flush">, base = 0) {
+  constructor(out: Target, base = 0) {
     this.#out = out
     this.#base = base
   }
@@ -49,10 +55,15 @@ const withoutControls = (text: string): string => text.replaceAll("\x1b", "^[").
 
 /** Returns the description that `write` writes. Columns are two spaces apart. */
 export function description(write: (w: PrefixWriter) => void): string {
-  const out = new TabWriter({ minWidth: 0, padding: 2 })
-  write(new PrefixWriter(out))
-  out.flush()
-  return out.toString()
+  const aligner = new TabAligner({ minWidth: 0, padding: 2 })
+  const written: string[] = []
+  write(
+    new PrefixWriter({
+      write: (text) => void written.push(aligner.push(text)),
+      flush: () => void written.push(aligner.flush()),
+    }),
+  )
+  return written.join("") + aligner.flush()
 }
 
 /** Returns the text that `write` writes, with its tabs. */

@@ -1,12 +1,10 @@
 import { expect, test } from "bun:test"
-import { TabWriter } from "./tab-writer.ts"
+import { TabAligner } from "./tab-aligner.ts"
 
 /** Returns the aligned text, with `.` for each space. */
 function aligned(text: string, minWidth = 0): string[] {
-  const out = new TabWriter({ minWidth, padding: 2 })
-  out.write(text)
-  out.flush()
-  return out.toString().replaceAll(" ", ".").split("\n")
+  const out = new TabAligner({ minWidth, padding: 2 })
+  return (out.push(text) + out.flush()).replaceAll(" ", ".").split("\n")
 }
 
 // Source of the expectations: Go's text/tabwriter, and its tests.
@@ -18,24 +16,21 @@ test.each([
   { title: "spaces after a cell that a tab ends", text: "a \t\nbc\t\n", wants: ["a...", "bc..", ""] },
   { title: "text without an end of line", text: "a\tb", wants: ["a..b"] },
   { title: "characters beyond the first plane as one each", text: "😀\tb\nab\tc\n", wants: ["😀...b", "ab..c", ""] },
-])("a tab writer writes $title", ({ text, wants }) => {
+])("a tab aligner writes $title", ({ text, wants }) => {
   // given text with tabs, when it is written, then it is aligned
   expect(aligned(text)).toEqual(wants.map((line) => line.replaceAll(" ", ".")))
 })
 
-test("a tab writer has columns of a least width", () => {
+test("a tab aligner has columns of a least width", () => {
   // given a least width, when short cells are written, then the column has it
   expect(aligned("a\tb\n", 6)).toEqual(["a.....b", ""])
 })
 
 test("text after a flush is aligned by itself", () => {
   // given a wide column that was flushed
-  const out = new TabWriter({ minWidth: 0, padding: 1 })
-  out.write("wide column\tx\n")
-  out.flush()
+  const out = new TabAligner({ minWidth: 0, padding: 1 })
+  const before = out.push("wide column\tx\n") + out.flush()
 
   // when more is written, then it does not have the width of the column before
-  out.write("a\tb\n")
-  out.flush()
-  expect(out.toString()).toBe("wide column x\na b\n")
+  expect(before + out.push("a\tb\n") + out.flush()).toBe("wide column x\na b\n")
 })
