@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Event } from "../../pkg/api/core/v1/event/event.ts"
@@ -5,16 +6,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
-import {
-  ADDRESS,
-  fakeServer,
-  freePort,
-  shown,
-  startDns,
-  type Decoded,
-  type FakeServer,
-  type RunningDns,
-} from "./dns.fixtures.ts"
+import { ADDRESS, fakeServer, shown, startDns, type Decoded, type FakeServer, type RunningDns } from "./dns.fixtures.ts"
 
 /** The responses of the upstream server, which is outside the cluster. */
 const OUTSIDE: Readonly<Record<string, string>> = { "api.example": "192.0.2.1", "mail.corp.example": "192.0.2.2" }

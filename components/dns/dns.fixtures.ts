@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { createSocket } from "node:dgram"
 import { connect, createServer, type AddressInfo } from "node:net"
 import { decode, encode, type Answer, type DecodedPacket, type Packet, type RecordType } from "dns-packet"
@@ -11,16 +12,6 @@ export const ADDRESS = "127.0.0.1"
 
 /** A decoded message. The types of dns-packet leave `rcode` out, which `decode` returns. */
 export type Decoded = DecodedPacket & { readonly rcode: string }
-
-/** Returns a port that is free for UDP, and most likely for TCP too. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const socket = createSocket("udp4")
-    socket.bind(0, ADDRESS, () => {
-      const { port } = socket.address()
-      socket.close(() => resolve(port))
-    })
-  })
 
 /** Returns a query. `size` is the UDP size that the client announces with EDNS; without it the query has no EDNS. */
 export const query = (name: string, type: RecordType, size?: number): Packet => ({

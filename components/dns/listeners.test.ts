@@ -1,10 +1,11 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { expect, test } from "bun:test"
 import { createSocket } from "node:dgram"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import { createLogger } from "../../pkg/log/log.ts"
-import { ADDRESS, freePort } from "./dns.fixtures.ts"
+import { ADDRESS } from "./dns.fixtures.ts"
 import { openListeners } from "./listeners.ts"
 import { frame } from "./wire/frames.ts"
 

@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { sleep } from "../../pkg/clock/clock.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
@@ -5,7 +6,6 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
-import { freePort } from "./health/free-port.fixtures.ts"
 import type { ProxyHealthReport } from "./health/proxy-health.ts"
 import { withService } from "./proxier.fixtures.ts"
 

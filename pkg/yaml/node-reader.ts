@@ -25,7 +25,7 @@ import { Aliases } from "./aliases.ts"
 import { MapBuilder } from "./map-builder.ts"
 
 /** The deepest nesting. Go's YAML and JSON decoders refuse more. */
-const MOST_LEVELS = 10_000
+export const MOST_LEVELS = 10_000
 /** The longest key without `?`, in characters. Source: YAML 1.2, 7.4.2. */
 export const LONGEST_KEY = 1024
 

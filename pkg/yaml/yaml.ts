@@ -1,3 +1,4 @@
+import { MOST_LEVELS } from "./node-reader.ts"
 import { Parser } from "./parser.ts"
 import { YamlError, type Mark } from "./cursor.ts"
 
@@ -34,7 +35,7 @@ function documentOf(parser: Parser): unknown {
   } catch (err) {
     if (err instanceof YamlError) throw new YamlError(err.message, parser.mark)
     // The nesting was too deep for the stack.
-    throw err instanceof RangeError ? new YamlError("yaml: exceeded max depth", parser.mark) : err
+    throw err instanceof RangeError ? new YamlError(`yaml: exceeded max depth of ${MOST_LEVELS}`, parser.mark) : err
   }
 }
 

@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { Agent } from "node:https"
@@ -7,7 +8,7 @@ import { connect as connectTls } from "node:tls"
 import { WebSocket } from "ws"
 import { openClusterPki, type AuthorityName } from "../../pkg/pki/cluster-pki.ts"
 import { connectRemoteCommand } from "../../pkg/streaming/remote-command-client.ts"
-import { freePort, send, startServer, type TestServer } from "../harness/server.ts"
+import { send, startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, type IdentityName, makeIdentities } from "./identities.ts"
 
 /** The node that serves the kubelet's own API. It is not one of the identities' nodes. */

@@ -1,10 +1,11 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { EXECUTABLE, freePort, startServer } from "../harness/server.ts"
+import { EXECUTABLE, startServer } from "../harness/server.ts"
 
 /** Damages to a file while no server runs. */
 const harms: Readonly<Record<string, (path: string) => void>> = {

@@ -1,11 +1,12 @@
 /** A start that is refused leaves the data directory as it was: whoever mends the flag goes on as if nothing had been. */
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { freePort, k3ts, startServer } from "../cli/k3ts.ts"
+import { k3ts, startServer } from "../cli/k3ts.ts"
 import { hasEtcd } from "../harness/etcd.ts"
 
 const base = mkdtempSync(join(tmpdir(), "k3ts-refused-"))

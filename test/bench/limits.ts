@@ -1,10 +1,10 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { Database } from "bun:sqlite"
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
-import { freePort } from "../harness/server.ts"
 import { median } from "./figure.ts"
 import { load } from "./load.ts"
 

@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,7 +8,7 @@ import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
-import { freePort, k3ts, startServer } from "./k3ts.ts"
+import { k3ts, startServer } from "./k3ts.ts"
 
 const CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -1,8 +1,8 @@
 /** Running dist/k3ts, as a user does. Servers run without a node, on ports and folders of their own. */
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { request } from "node:https"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -166,15 +166,5 @@ function call(
     )
     req.on("error", reject)
     req.end(body)
-  })
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
   })
 }

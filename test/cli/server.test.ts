@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -10,7 +11,7 @@ import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { freePort, k3ts, startServer } from "./k3ts.ts"
+import { k3ts, startServer } from "./k3ts.ts"
 
 const CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 const configMap = (name: string, value: string) =>

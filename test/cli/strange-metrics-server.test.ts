@@ -1,10 +1,11 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { Agent, createServer, request } from "node:https"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
-import { freePort, startServer, type TestServer } from "../harness/server.ts"
+import { startServer, type TestServer } from "../harness/server.ts"
 
 const NODE = "measured"
 const RBAC = "/apis/rbac.authorization.k8s.io/v1"

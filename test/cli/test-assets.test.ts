@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn, type ChildProcess } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
@@ -5,7 +6,7 @@ import { get, request } from "node:https"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { createCa, issueCertificate } from "../../pkg/pki/certificate.ts"
-import { freePort, k3ts } from "./k3ts.ts"
+import { k3ts } from "./k3ts.ts"
 
 const DAY_MS = 86_400_000
 const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) }

@@ -1,3 +1,4 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { expect, test } from "bun:test"
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,7 +15,7 @@ import {
 } from "../harness/applied-trace.ts"
 import { startOtlpReceiver } from "../harness/otlp-receiver.ts"
 import { tracePicture } from "../harness/trace-picture.ts"
-import { freePort, k3ts, startServer } from "./k3ts.ts"
+import { k3ts, startServer } from "./k3ts.ts"
 
 test("the way from one apply to a ready pod is one trace in a collector, with every phase in it", async () => {
   // given a collector, and a server with a simulated node that is told of it as any program of OpenTelemetry

@@ -1,11 +1,11 @@
 /** An etcd of its own for a test: /usr/bin/etcd with its data in a folder that is removed at the end. */
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { freePort } from "./server.ts"
 
 /** Whether etcd and etcdctl are installed. `hack/setup.sh --test` brings them. */
 export const hasEtcd = ["etcd", "etcdctl"].every((program) => spawnSync(program, ["--version"]).error === undefined)

@@ -1,4 +1,5 @@
 /** A PostgreSQL server of its own for a test: Debian's, with its data in a folder that is removed at the end. */
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -13,7 +14,6 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { freePort } from "./server.ts"
 
 interface Account {
   readonly uid?: number

@@ -1,4 +1,5 @@
 /** A real registry of images, and how an image comes into it. */
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { expect } from "bun:test"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -9,7 +10,6 @@ import { join } from "node:path"
 import { busyboxImage } from "../../hack/images/images.ts"
 import { buildImageArchive } from "../../pkg/oci/archive.ts"
 import type { ImageSource } from "../../pkg/oci/image.ts"
-import { freePort } from "./server.ts"
 
 export const hasRegistry = spawnSync("sh", ["-c", "command -v docker-registry"]).status === 0
 if (!hasRegistry) console.warn("!!! SKIPPED: pulling from a registry: needs docker-registry (hack/setup.sh --test)")

@@ -1,8 +1,8 @@
+import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import type { IncomingHttpHeaders } from "node:http"
 import { Agent, request } from "node:https"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onCutOff } from "./abandoned.ts"
@@ -286,16 +286,5 @@ export function send(
     })
     req.on("error", reject)
     req.end(body)
-  })
-}
-
-/** A port of loopback that nobody listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
   })
 }

@@ -91,15 +91,6 @@ const isToldOf = (
 
 export type Served = Awaited<ReturnType<typeof servingGateways>>
 
-/** Returns a port that was free at the time of the call. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 type InputOf<R> = R extends Resource<infer _T, infer I> ? I : never
 type GatewaySpec = InputOf<typeof Gateway>["spec"]
 type RouteSpec = InputOf<typeof HTTPRoute>["spec"]

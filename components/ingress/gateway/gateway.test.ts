@@ -1,3 +1,4 @@
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
@@ -8,7 +9,7 @@ import { GatewayClass } from "../../../pkg/gateway-api/gatewayclass.ts"
 import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { BUNDLE_VERSION, MANAGED_BY, MANAGER, WRITTEN_BY } from "../../../pkg/gateway-api/k3ts-class.ts"
 import type { Filter } from "./routes/filters.ts"
-import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
+import { gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
 
 const to = (name: string, more: object = {}) => ({ backendRefs: [{ name, port: 80, ...more }] })
 const http = (port: number) => ({ name: "http", port, protocol: "HTTP" })

@@ -1,3 +1,4 @@
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import { networkInterfaces } from "node:os"
@@ -5,7 +6,6 @@ import { once } from "node:events"
 import type { Informers } from "../../../pkg/client/informer.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
-import { freePort } from "./free-port.fixtures.ts"
 import { HealthCheckPorts } from "./health-check-ports.ts"
 import { sampleEndpoint, samplePort } from "../service-port.fixtures.ts"
 

@@ -1,3 +1,4 @@
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -6,7 +7,6 @@ import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { Registry } from "../../../pkg/metrics/registry.ts"
-import { freePort } from "./free-port.fixtures.ts"
 import { loopbackServing, openLocalServers } from "./local-servers.ts"
 import { ProxyHealth, type ProxiedNode } from "./proxy-health.ts"
 

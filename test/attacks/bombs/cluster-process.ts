@@ -1,10 +1,11 @@
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { spawn, type ChildProcess } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { Agent } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onCutOff } from "../../harness/abandoned.ts"
-import { freePort, send, type Answer } from "../../harness/server.ts"
+import { send, type Answer } from "../../harness/server.ts"
 import type { Asked, Measured, Told } from "./turns.ts"
 
 const START_LIMIT_MS = 60_000

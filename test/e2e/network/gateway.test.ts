@@ -1,4 +1,5 @@
 /** Gateways on ports of the node, with real pods as backends. */
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
@@ -6,7 +7,6 @@ import { GatewayClass } from "../../../pkg/gateway-api/gatewayclass.ts"
 import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { describeOnNode, startCluster, stay, WEB, type Cluster } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
-import { freePort } from "../../harness/server.ts"
 
 describeOnNode("Gateways", () => {
   let cluster: Cluster

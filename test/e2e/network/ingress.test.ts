@@ -1,4 +1,5 @@
 /** Ingresses on the ports of the node, with real pods as backends. */
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { connect } from "node:net"
@@ -9,7 +10,6 @@ import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 import { describeOnNode, startCluster, stay, WEB, type Cluster } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
-import { freePort } from "../../harness/server.ts"
 
 describeOnNode("Ingresses", () => {
   let cluster: Cluster

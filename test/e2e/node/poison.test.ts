@@ -1,4 +1,5 @@
 /** Objects that end the process of a node are set aside, and everything else is served. */
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, expect, test } from "bun:test"
 import { createSocket } from "node:dgram"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -10,7 +11,7 @@ import { NOTHING_RECORDED } from "../../../pkg/quarantine/record.ts"
 import { buildPoisoned } from "../../bad-days/poisoned-server.fixtures.ts"
 import { describeOnNode, serviceRules } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
-import { freePort, startServer, uninstallArgs, EXECUTABLE, type TestServer } from "../../harness/server.ts"
+import { startServer, uninstallArgs, EXECUTABLE, type TestServer } from "../../harness/server.ts"
 
 const IN_DEFAULT = (group: string, plural: string) => `/${group}/namespaces/default/${plural}`
 const SERVICES = IN_DEFAULT("api/v1", "services")

@@ -1,4 +1,5 @@
 /** Images: pulls from a registry on this machine, imports of archives, and all ways in which a pull fails. */
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,7 +13,7 @@ import { buildImageArchive } from "../../../pkg/oci/archive.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, type Cluster } from "../../harness/cluster.ts"
 import { run } from "../../harness/kubectl.ts"
 import { hasRegistry, push, startRegistry, type Login } from "../../harness/registry.ts"
-import { EXECUTABLE, freePort } from "../../harness/server.ts"
+import { EXECUTABLE } from "../../harness/server.ts"
 
 describeOnNode("images", () => {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-images-"))

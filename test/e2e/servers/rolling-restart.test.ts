@@ -1,3 +1,4 @@
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { createHttpsTransport } from "../../../pkg/client/https.ts"
@@ -5,7 +6,7 @@ import { loadKubeconfig } from "../../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
 import { AlternatingClient } from "../../harness/alternating-client.ts"
 import { hasEtcd, startEtcd } from "../../harness/etcd.ts"
-import { freePort, startServer, type TestServer } from "../../harness/server.ts"
+import { startServer, type TestServer } from "../../harness/server.ts"
 
 const WORKERS = 6
 /** The number of requests before, between and after the restarts, besides those during them. */

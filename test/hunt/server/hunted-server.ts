@@ -1,3 +1,4 @@
+import { freePort } from "../../../pkg/runtime/free-port.fixtures.ts"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -5,7 +6,7 @@ import { createHttpsTransport, type HttpsTransport } from "../../../pkg/client/h
 import { newClient } from "../../../pkg/client/new-client.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import { loadKubeconfig } from "../../../pkg/client/kubeconfig.ts"
-import { freePort, startServer, type TestServer } from "../../harness/server.ts"
+import { startServer, type TestServer } from "../../harness/server.ts"
 
 /** A server with a simulated node that is killed and started again on its data, at the same address. */
 export class HuntedServer implements AsyncDisposable {
