@@ -1,4 +1,5 @@
 import type { FilenameOptions } from "../resource/resource-args.ts"
+import type { Warnings } from "../rest/warnings.ts"
 import { boolFlag, int64Flag, stringFlag, stringSliceFlag, type FlagValues } from "./flag.ts"
 
 /** `-f`, `-k` and `-R`. Source of the flags of this file: kubectl pkg/cmd/util/helpers.go. */
@@ -59,11 +60,11 @@ export const allNamespacesFlag = (usage: string) => ({
 /** What `--dry-run` asks for. */
 export type DryRun = "none" | "client" | "server"
 
-/** @throws Error for a value that there is not. `warn` is told of values of old versions. */
-export function dryRunOf(value: string, warn: (message: string) => void): DryRun {
+/** @throws Error for a value that there is not. Warns of values of old versions. */
+export function dryRunOf(value: string, warnings: Pick<Warnings, "print">): DryRun {
   if (value === "none" || value === "client" || value === "server") return value
   if (value === "unchanged") {
-    warn("--dry-run is deprecated and can be replaced with --dry-run=client.")
+    warnings.print("--dry-run is deprecated and can be replaced with --dry-run=client.")
     return "client"
   }
   const old = ["1", "t", "T", "true", "TRUE", "True"].includes(value)
@@ -72,7 +73,7 @@ export function dryRunOf(value: string, warn: (message: string) => void): DryRun
       ? "none"
       : undefined
   if (old === undefined) throw new Error(`Invalid dry-run value (${value}). Must be "none", "server", or "client".`)
-  warn(`--dry-run=${value} is deprecated (boolean value) and can be replaced with --dry-run=${old}.`)
+  warnings.print(`--dry-run=${value} is deprecated (boolean value) and can be replaced with --dry-run=${old}.`)
   return old
 }
 

@@ -77,7 +77,7 @@ kubectl patch deployment nginx-deployment --subresource='scale' --type='merge' -
   flags,
   async run(invocation) {
     const { flags: values, args, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
     check(invocation, dryRun)
     const type = TYPES[(values.type === "" ? "strategic" : values.type).toLowerCase()]!
     const patch = await patchOf(invocation)
@@ -101,10 +101,7 @@ kubectl patch deployment nginx-deployment --subresource='scale' --type='merge' -
       const before = info.loaded
       const after = isLocal ? await locally(before, type, patch) : await sent(info, type, patch, dryRun, invocation)
       const operation = deepEqual(before, after) ? "patched (no change)" : "patched"
-      const printer = await printerOf(values, operation, {
-        outputIsSet: values.output !== "",
-        readFile: (path) => factory.readFile(path),
-      })
+      const printer = await printerOf(values, operation, factory)
       await printer.print(after, out)
     })
     if (count === 0) throw new Error("no objects passed to patch")

@@ -74,11 +74,8 @@ kubectl replace --force -f ./pod.json`,
   flags,
   async run(invocation) {
     const { flags: values, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
-    const printer = await printerOf(values, withDryRun("replaced", dryRun), {
-      outputIsSet: values.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const printer = await printerOf(values, withDryRun("replaced", dryRun), factory)
     requireFiles(filenameOptions(values))
     check(invocation, dryRun)
     if (values.raw !== "")

@@ -30,7 +30,8 @@ export const noPrinter = (format: string, formats: readonly string[]): Error =>
  * @throws Error for a format that there is not
  */
 export async function printerOf(values: PrintValues, operation: string, parts: PrinterParts): Promise<ResourcePrinter> {
-  const format = values.template !== "" && !parts.outputIsSet ? "go-template" : values.output
+  const { outputIsSet = values.output !== "" } = parts
+  const format = values.template !== "" && !outputIsSet ? "go-template" : values.output
   const printer =
     jsonYamlPrinter(format, values) ??
     nameFlagPrinter(format, operation) ??

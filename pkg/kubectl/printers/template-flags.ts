@@ -29,6 +29,6 @@ export type TemplateValues = FlagValues<typeof templateFlags>
 /** What makes printers: files of templates are read from it. */
 export interface PrinterParts {
   readFile(path: string): Promise<Uint8Array>
-  /** Whether the command line has `--output`. */
-  readonly outputIsSet: boolean
+  /** Whether the command line has `--output`; it has where the format is not empty, for commands whose default is. */
+  readonly outputIsSet?: boolean
 }

@@ -4,7 +4,7 @@ import { Buffer, isUtf8 } from "node:buffer"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import type { GeneratorArgs } from "../kustomization/kustomization.ts"
 import type { FileLoader } from "../loader/file-loader.ts"
-import { baseName } from "../loader/paths.ts"
+import { baseName } from "../../apimachinery/go/go-path.ts"
 import { withPrefix, withPrefixAsync } from "../node/errors.ts"
 import type { Data } from "../resource/data-map.ts"
 

@@ -1,7 +1,8 @@
 import { errorMessage } from "../../errors/error-message.ts"
 import { confirmFolder, placeOf, type KustomizeFiles } from "./files.ts"
 import { cloneRepository } from "./git-clone.ts"
-import { isAbsolutePath, isInside, joinPath } from "./paths.ts"
+import { joinPath } from "../../apimachinery/go/go-path.ts"
+import { isAbsolutePath, isInside } from "./paths.ts"
 import type { HelmProgram, RemoteAccess } from "./remote.ts"
 import { RepoSpec } from "./repo-spec.ts"
 

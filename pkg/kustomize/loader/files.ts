@@ -1,4 +1,5 @@
-import { cleanPath, folderOf, isAbsolutePath, joinPath } from "./paths.ts"
+import { cleanPath, folderOf, joinPath } from "../../apimachinery/go/go-path.ts"
+import { isAbsolutePath } from "./paths.ts"
 
 /** Where a build reads its files: the machine's disk, or what a test gives. Paths are absolute. */
 export interface KustomizeFiles {

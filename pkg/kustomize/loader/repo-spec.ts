@@ -1,4 +1,5 @@
-import { cleanPath, isAbsolutePath } from "./paths.ts"
+import { cleanPath } from "../../apimachinery/go/go-path.ts"
+import { isAbsolutePath } from "./paths.ts"
 
 /** Seconds after which a clone is given up. */
 const DEFAULT_TIMEOUT = 27

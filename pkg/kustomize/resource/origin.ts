@@ -1,6 +1,6 @@
 import { parseYaml } from "../../yaml/yaml.ts"
 import { RepoSpec } from "../loader/repo-spec.ts"
-import { joinPath } from "../loader/paths.ts"
+import { joinPath } from "../../apimachinery/go/go-path.ts"
 import { textScalar, YamlNode } from "../node/yaml-node.ts"
 import { scalarNodeOf } from "../node/from-value.ts"
 import { writeNode } from "../node/write-node.ts"

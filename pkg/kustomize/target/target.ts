@@ -17,7 +17,7 @@ import {
 } from "../kustomization/kustomization.ts"
 import { HttpError, type FileLoader } from "../loader/file-loader.ts"
 import { TimeoutError } from "../loader/git-clone.ts"
-import { joinPath } from "../loader/paths.ts"
+import { joinPath } from "../../apimachinery/go/go-path.ts"
 import { causeOf, prefixed, withPrefix, withPrefixAsync } from "../node/errors.ts"
 import * as annotation from "../resource/annotations.ts"
 import { checkMetadata } from "../resource/metadata.ts"

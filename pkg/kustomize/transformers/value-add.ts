@@ -1,5 +1,5 @@
 import { pushAll } from "../../lists/push-all.ts"
-import { baseName } from "../loader/paths.ts"
+import { baseName } from "../../apimachinery/go/go-path.ts"
 import type { FileLoader } from "../loader/file-loader.ts"
 import { parseYaml } from "../../yaml/yaml.ts"
 import { decode, fields } from "../go/decode.ts"

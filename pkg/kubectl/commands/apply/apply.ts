@@ -115,7 +115,7 @@ kubectl apply --prune -f manifest.yaml --all --prune-allowlist=core/v1/ConfigMap
   async run(invocation) {
     const { flags: values, args, factory, usageError, environment } = invocation
     if (args.length > 0) throw usageError(`Unexpected args: [${args.join(" ")}]`)
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
     requireFiles(filenameOptions(values))
     const options = await optionsOf(invocation, dryRun)
     const parentText = applySetOf(invocation)
@@ -149,7 +149,6 @@ async function optionsOf(
   { flags: values, changed, factory, out, errOut }: ApplyInvocation,
   dryRun: DryRun,
 ): Promise<ApplyOptions> {
-  const printerParts = { outputIsSet: values.output !== "", readFile: (path: string) => factory.readFile(path) }
   const managed = changed("field-manager")
   return {
     factory,
@@ -167,7 +166,7 @@ async function optionsOf(
     subresource: values.subresource,
     timeoutMs: values.timeout,
     printsObjects: values.output !== "" && values.output !== "name",
-    printer: (operation) => printerOf(values, withDryRun(operation, dryRun), printerParts),
+    printer: (operation) => printerOf(values, withDryRun(operation, dryRun), factory),
   }
 }
 

@@ -31,11 +31,8 @@ kubectl apply set-last-applied -f deploy.yaml --create-annotation=true`,
     filename: stringSliceFlag([], "The file, folder or address of files with the configurations", { shorthand: "f" }),
   },
   async run({ flags, factory, out }) {
-    const dryRun = dryRunOf(flags["dry-run"], (message) => factory.warnings.print(message))
-    const printer = await printerOf(flags, withDryRun("configured", dryRun), {
-      outputIsSet: flags.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const dryRun = dryRunOf(flags["dry-run"], factory.warnings)
+    const printer = await printerOf(flags, withDryRun("configured", dryRun), factory)
     const { namespace, explicit } = await factory.namespace()
     const result = await factory.build({
       files: { filenames: flags.filename, kustomize: "", recursive: false },

@@ -72,7 +72,7 @@ kubectl autoscale deployment bar --min=3 --max=6 --cpu=500m --memory=200Mi`,
   async run(invocation) {
     const { flags: values, args, changed, factory } = invocation
     if (!changed("max")) throw new Error('required flag(s) "max" not set')
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
     const { namespace, explicit } = await factory.namespace()
     const { max, min, cpu, memory } = values
     if (max < 1) throw new Error(`--max=MAXPODS is required and must be at least 1, max: ${max}`)
@@ -144,10 +144,7 @@ async function make(invocation: AutoscaleInvocation, info: Info, version: "v1" |
     invocation,
   )
   const object = await typedForm(made)
-  const printer = await printerOf(values, withDryRun(dryRun === "client" ? "created" : "autoscaled", dryRun), {
-    outputIsSet: values.output !== "",
-    readFile: (path) => factory.readFile(path),
-  })
+  const printer = await printerOf(values, withDryRun(dryRun === "client" ? "created" : "autoscaled", dryRun), factory)
   if (dryRun === "client") return printer.print(object, out)
   const helper = new Helper(await factory.client(), {
     resource: { group: "autoscaling", version, resource: "horizontalpodautoscalers" },

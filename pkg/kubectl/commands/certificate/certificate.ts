@@ -60,10 +60,7 @@ kubectl certificate ${verb} csr-sqgzp`,
 
 async function decide(invocation: DecisionInvocation, operation: string, decision: Decision): Promise<void> {
   const { flags: values, args, factory, out } = invocation
-  const printer = await printerOf(values, operation, {
-    outputIsSet: values.output !== "",
-    readFile: (path) => factory.readFile(path),
-  })
+  const printer = await printerOf(values, operation, factory)
   await factory.rest()
   if (args.length === 0 && values.filename.length === 0 && values.kustomize === "")
     throw new Error("one or more CSRs must be specified as <name> or -f <filename>")

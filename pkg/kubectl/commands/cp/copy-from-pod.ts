@@ -2,7 +2,8 @@ import { PassThrough } from "node:stream"
 import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { goPathError, type Files } from "../../environment/files.ts"
 import type { Output } from "../../printers/output.ts"
-import { clean, folderOf, isWithin, joined, remotePath, withoutShortcuts } from "./paths.ts"
+import { cleanPath, folderOf, joinPath } from "../../../apimachinery/go/go-path.ts"
+import { isWithin, remotePath, withoutShortcuts } from "./paths.ts"
 import { runInPod, type Copy } from "./run-in-pod.ts"
 import { readTar, type ReadEntry } from "./tar-reader.ts"
 
@@ -17,12 +18,12 @@ export interface CopyFromPod extends Copy {
 export async function copyFromPod(copy: CopyFromPod): Promise<void> {
   const { source, target, errOut } = copy
   const { files } = copy.factory.environment
-  const prefix = withoutShortcuts(remotePath(clean(remotePath(source.path.replace(/^[/\\]+/, "")))))
+  const prefix = withoutShortcuts(remotePath(cleanPath(remotePath(source.path.replace(/^[/\\]+/, "")))))
   const bytes = archiveOf(copy)
   let isWarned = false
   for await (const entry of readTar(bytes)) {
     if (!entry.name.startsWith(prefix)) throw new Error("tar contents corrupted")
-    const path = joined(target.path, remotePath(entry.name.slice(prefix.length)))
+    const path = joinPath(target.path, remotePath(entry.name.slice(prefix.length)))
     if (!isWithin(target.path, path)) {
       await errOut.write(`warning: file ${goQuoted(path)} is outside target destination, skipping\n`)
       continue

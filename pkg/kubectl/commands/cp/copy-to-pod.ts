@@ -1,5 +1,6 @@
 import type { Output } from "../../printers/output.ts"
-import { baseOf, folderOf, joined, remotePath } from "./paths.ts"
+import { baseName, folderOf, joinPath } from "../../../apimachinery/go/go-path.ts"
+import { remotePath } from "./paths.ts"
 import { runInPod, type Copy } from "./run-in-pod.ts"
 import { tarOf } from "./tar-of.ts"
 
@@ -13,13 +14,13 @@ export async function copyToPod(copy: Copy & { readonly preserve: boolean }): Pr
   const { factory, source, target, preserve, out, errOut } = copy
   const { files } = factory.environment
   if ((await files.stat(source.path)) === undefined) throw new Error(`${source.path} doesn't exist in local filesystem`)
-  const path = (await isFolder(copy)) ? remotePath(joined(target.path, baseOf(source.path))) : target.path
+  const path = (await isFolder(copy)) ? remotePath(joinPath(target.path, baseName(source.path))) : target.path
   const unpack = preserve ? ["tar", "-xmf", "-"] : ["tar", "--no-same-permissions", "--no-same-owner", "-xmf", "-"]
   let failure: { readonly error: unknown } | undefined
   /** Ends the input where a file cannot be read, so that tar ends too. */
   async function* archive(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      yield* tarOf(files, source.path, baseOf(path))
+      yield* tarOf(files, source.path, baseName(path))
     } catch (error) {
       failure = { error }
     }

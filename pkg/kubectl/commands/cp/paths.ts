@@ -1,29 +1,6 @@
-import { trimRight } from "../../../apimachinery/go/go-text.ts"
+import { cleanPath } from "../../../apimachinery/go/go-path.ts"
 
-/** Paths as text, as Go's packages path and path/filepath take them. */
-
-/** Returns the shortest path that means the same: without `.`, and `..` only at its start. */
-export function clean(path: string): string {
-  const isAbsolute = path.startsWith("/")
-  const parts: string[] = []
-  for (const part of path.split("/"))
-    if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop()
-    else if (part !== "" && part !== "." && !(part === ".." && isAbsolute)) parts.push(part)
-  return isAbsolute ? `/${parts.join("/")}` : parts.length === 0 ? "." : parts.join("/")
-}
-
-export const folderOf = (path: string): string => clean(path.slice(0, path.lastIndexOf("/") + 1))
-
-export function baseOf(path: string): string {
-  if (path === "") return "."
-  const bare = trimRight(path, "/")
-  return bare === "" ? "/" : bare.slice(bare.lastIndexOf("/") + 1)
-}
-
-export function joined(...parts: readonly string[]): string {
-  const filled = parts.filter((part) => part !== "")
-  return filled.length === 0 ? "" : clean(filled.join("/"))
-}
+/** Paths on both sides of a copy, as text. */
 
 /** Takes one slash off the end. */
 export const withoutTrailingSlash = (path: string): string =>
@@ -40,7 +17,7 @@ export function withoutShortcuts(path: string): string {
 
 /** Whether a path is a folder itself or in it. Both are looked at as texts: links are not followed. */
 export function isWithin(folder: string, path: string): boolean {
-  const [base, target] = [clean(folder), clean(path)]
+  const [base, target] = [cleanPath(folder), cleanPath(path)]
   if (base === target) return true
   if (base.startsWith("/") !== target.startsWith("/")) return false
   const partsOf = (text: string) => text.split("/").filter((part) => part !== "" && part !== ".")

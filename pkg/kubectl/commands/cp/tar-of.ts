@@ -1,7 +1,7 @@
 import { TAR_END, tarHeader, tarPadding } from "../../../oci/tar.ts"
 import { goPathError, type Files } from "../../environment/files.ts"
 import { expandPattern } from "../../resource/paths.ts"
-import { clean, joined } from "./paths.ts"
+import { cleanPath, joinPath } from "../../../apimachinery/go/go-path.ts"
 
 const SPECIAL_BITS = 0o7777
 const TYPE_BITS = 0o170000
@@ -18,7 +18,7 @@ interface Context {
 /** Returns the archive of a file or a folder under another name. Folders are in it only where they are empty. */
 export async function* tarOf(files: Files, source: string, name: string): AsyncGenerator<Uint8Array, void, undefined> {
   const context = { files, users: await namesIn(files, "/etc/passwd"), groups: await namesIn(files, "/etc/group") }
-  yield* entriesOf(context, clean(source), name)
+  yield* entriesOf(context, cleanPath(source), name)
   yield TAR_END
 }
 
@@ -39,7 +39,7 @@ async function* entriesOf(context: Context, source: string, name: string): Async
     if (stat.isDirectory) {
       const names = await readFolder(files, path)
       if (names.length === 0) yield tarHeader({ ...fields, type: "directory", path: `${name}/`, size: 0, target: "" })
-      for (const each of names) yield* entriesOf(context, joined(source, each), joined(name, each))
+      for (const each of names) yield* entriesOf(context, joinPath(source, each), joinPath(name, each))
       return
     }
     if (stat.isSymbolicLink) {

@@ -63,12 +63,9 @@ kubectl create -f registry.yaml --edit -o json
   async run(invocation) {
     const { flags: values, args, factory, out, usageError } = invocation
     if (args.length > 0) throw usageError(`Unexpected args: [${args.join(" ")}]`)
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
     const fieldValidation = fieldValidationOf(values.validate)
-    const printer = await printerOf(values, withDryRun("created", dryRun), {
-      outputIsSet: values.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const printer = await printerOf(values, withDryRun("created", dryRun), factory)
     requireFiles(filenameOptions(values))
     if (values.raw !== "") return createRaw(invocation)
     if (values.edit) return createEdited(invocation)

@@ -118,12 +118,9 @@ async function generate<F extends Flags>(
   const { factory, args, out } = invocation
   const values = invocation.flags as FlagValues<CommonFlags>
   await factory.rest()
-  const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
   const { namespace, explicit } = await factory.namespace()
-  const printer = await printerOf(values, withDryRun("created", dryRun), {
-    outputIsSet: values.output !== "",
-    readFile: (path) => factory.readFile(path),
-  })
+  const printer = await printerOf(values, withDryRun("created", dryRun), factory)
   const fieldValidation = fieldValidationOf(values.validate)
   const { apiVersion, kind, resource, clusterScoped = false } = definition
   const fields = await definition.make({

@@ -59,10 +59,7 @@ kubectl create token myapp --bound-object-kind Secret --bound-object-name mysecr
     const { flags: values, factory, environment, out } = invocation
     const name = nameOfArguments(invocation)
     const { namespace } = await factory.namespace()
-    const printer = await printerOf(values, "created", {
-      outputIsSet: values.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const printer = await printerOf(values, "created", factory)
     checkFlags(name, namespace, values)
     checkName(name)
     const request = {

@@ -12,7 +12,7 @@ export const nodeFlags = () => ({ ...selectorFlag(), ...dryRunFlag() })
 export type NodeInvocation = Invocation<ReturnType<typeof nodeFlags>>
 
 export const dryRunOfNodes = ({ flags, factory }: NodeInvocation): DryRun =>
-  dryRunOf(flags["dry-run"], (message) => factory.warnings.print(message))
+  dryRunOf(flags["dry-run"], factory.warnings)
 
 /** Finds the nodes that the command line names. Source: kubectl pkg/cmd/drain/drain.go (Complete). */
 export async function nodesOf(

@@ -103,10 +103,7 @@ export const streamsOf = ({
 export const editPrinter =
   ({ flags: values, factory, out }: Invocation<ReturnType<typeof printFlags>>) =>
   async (operation: string, object: Parameters<EditSessionPrinter["print"]>[0]): Promise<void> => {
-    const printer = await printerOf(values, operation, {
-      outputIsSet: values.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const printer = await printerOf(values, operation, factory)
     await printer.print(object, out)
   }
 

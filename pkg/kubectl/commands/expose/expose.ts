@@ -103,11 +103,8 @@ interface Settled {
 
 async function run(invocation: ExposeInvocation): Promise<void> {
   const { flags: values, args, factory, out } = invocation
-  const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
-  const printer = await printerOf(values, withDryRun("exposed", dryRun), {
-    outputIsSet: values.output !== "",
-    readFile: (path) => factory.readFile(path),
-  })
+  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+  const printer = await printerOf(values, withDryRun("exposed", dryRun), factory)
   const { namespace, explicit } = await factory.namespace()
   const result = await factory.build({
     args,

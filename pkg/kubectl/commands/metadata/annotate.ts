@@ -42,11 +42,8 @@ kubectl annotate pods foo description-`,
   flags: metadataFlags("annotations", "kubectl-annotate"),
   async run(invocation) {
     const { flags: values, args, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
-    const printer = await printerOf(values, withDryRun("annotated", dryRun), {
-      outputIsSet: values.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const printer = await printerOf(values, withDryRun("annotated", dryRun), factory)
     const { resources, pairs } = resourcesAndPairs(args, "annotation")
     const changes = parsePairs(pairs, "annotation")
     if (values.list && values.output !== "") throw new Error("--list and --output may not be specified together")

@@ -43,7 +43,7 @@ kubectl label pods foo bar-`,
   flags: metadataFlags("labels", "kubectl-label"),
   async run(invocation) {
     const { flags: values, args, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
     const { resources, pairs } = resourcesAndPairs(args, "label")
     const changes = parseLabels(pairs)
     if (values.list && values.output !== "") throw new Error("--list and --output may not be specified together")
@@ -63,10 +63,7 @@ kubectl label pods foo bar-`,
       if (!isLocal && (added || removed)) await sendChange(info, before, after, values["field-manager"], dryRun)
       if (values.list) return printList(invocation, result, info, "labels", after)
       const operation = added && removed ? "modified" : added ? "labeled" : removed ? "unlabeled" : "not labeled"
-      const printer = await printerOf(values, withDryRun(operation, dryRun), {
-        outputIsSet: values.output !== "",
-        readFile: (path) => factory.readFile(path),
-      })
+      const printer = await printerOf(values, withDryRun(operation, dryRun), factory)
       await printer.print(after, out)
     })
   },

@@ -106,13 +106,10 @@ interface Created {
 async function run(invocation: RunInvocation): Promise<void> {
   const { flags: values, args, changed, factory, out, errOut } = invocation
   if (!changed("image")) throw new Error('required flag(s) "image" not set')
-  const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
   await factory.rest()
   const attaches = !changed("attach") && values.stdin ? true : values.attach
-  const printer = await printerOf(values, withDryRun("created", dryRun), {
-    outputIsSet: values.output !== "",
-    readFile: (path) => factory.readFile(path),
-  })
+  const printer = await printerOf(values, withDryRun("created", dryRun), factory)
   const propagation = await propagationOf(values.cascade, errOut)
   check(invocation, attaches, dryRun)
   const [name = "", ...words] = args

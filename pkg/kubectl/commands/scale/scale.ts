@@ -57,11 +57,8 @@ kubectl scale --replicas=3 statefulset/web`,
   async run(invocation) {
     const { flags: values, args, changed, factory, environment, out } = invocation
     if (!changed("replicas")) throw new Error('required flag(s) "replicas" not set')
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
-    const printer = await printerOf(values, withDryRun("scaled", dryRun), {
-      outputIsSet: values.output !== "",
-      readFile: (path) => factory.readFile(path),
-    })
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const printer = await printerOf(values, withDryRun("scaled", dryRun), factory)
     if (values.replicas < 0)
       throw new Error("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")
     const current = values["current-replicas"]

@@ -10,10 +10,7 @@ export async function begin(
   values: SetValues,
   done: string,
 ): Promise<{ readonly dryRun: DryRun; readonly printer: ResourcePrinter }> {
-  const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
-  const printer = await printerOf(values, withDryRun(done, dryRun), {
-    outputIsSet: values.output !== "",
-    readFile: (path) => factory.readFile(path),
-  })
+  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+  const printer = await printerOf(values, withDryRun(done, dryRun), factory)
   return { dryRun, printer }
 }

@@ -62,7 +62,7 @@ kubectl taint nodes foo bar:NoSchedule`,
   flags,
   async run(invocation) {
     const { flags: values, factory, out, usageError } = invocation
-    const dryRun = dryRunOf(values["dry-run"], (message) => factory.warnings.print(message))
+    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
     const fieldValidation = fieldValidationOf(values.validate)
     const { resources, taints } = sorted(invocation.args)
     if (resources.length === 0) throw new Error("one or more resources must be specified as <resource> <name>")
@@ -78,10 +78,7 @@ kubectl taint nodes foo bar:NoSchedule`,
     await result.visit(async (info) => {
       const node: TaintedNode = info.loaded
       const after = changedTaints(info.name, node.spec?.taints ?? [], changes, values.overwrite)
-      const printer = await printerOf(values, after.operation, {
-        outputIsSet: values.output !== "",
-        readFile: (path) => factory.readFile(path),
-      })
+      const printer = await printerOf(values, after.operation, factory)
       if (dryRun === "client") return printer.print({ ...node, spec: { ...node.spec, taints: after.taints } }, out)
       const list = after.taints.length === 0 ? null : after.taints
       const body = goJson({ spec: { taints: list } })
