@@ -80,3 +80,10 @@ export function trimRight(text: string, characters: string): string {
   while (end > 0 && characters.includes(text[end - 1]!)) end--
   return text.slice(0, end)
 }
+
+/** Reads a port as strconv.ParseUint reads 16 bits. `what` begins its message. @throws Error in Go's words */
+export function parseUint16(text: string, what = ""): number {
+  const problem = !/^\d+$/.test(text) ? "invalid syntax" : Number(text) > 65_535 ? "value out of range" : undefined
+  if (problem === undefined) return Number(text)
+  throw new Error(`${what}strconv.ParseUint: parsing ${goQuoted(text)}: ${problem}`)
+}

@@ -1,5 +1,5 @@
 import type { Factory } from "../factory/factory.ts"
-import { mappingFor } from "../resource/builder.ts"
+import { mappingFor } from "../resource/mapping-for.ts"
 import { Helper } from "../resource/helper.ts"
 import { parseGroupVersion, type Unstructured } from "../rest/json.ts"
 

@@ -2,14 +2,9 @@ import { Buffer } from "node:buffer"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { parseLabelSelector, type LabelMatcher } from "../../apimachinery/selectors/labels.ts"
 import { Aggregate } from "../errors/aggregate.ts"
-import { isNoMatch } from "../errors/errors.ts"
-import type { Environment } from "../environment/environment.ts"
 import { goPathError } from "../environment/files.ts"
-import type { Discovery } from "../rest/discovery.ts"
 import { parseGroupVersion } from "../rest/json.ts"
-import type { RestClient } from "../rest/rest-client.ts"
-import { parseResourceArg, type RestMapper, type RestMapping } from "../rest/rest-mapper.ts"
-import type { RequestTransform } from "./helper.ts"
+import type { RestMapping } from "../rest/rest-mapper.ts"
 import { Info } from "./info.ts"
 import { ObjectMapper } from "./mapper.ts"
 import { expandPattern, filesAt, FILE_EXTENSIONS } from "./paths.ts"
@@ -19,12 +14,13 @@ import {
   perResource,
   splitTypeName,
   unique,
-  type FilenameOptions,
   type ResourceTuple,
 } from "./resource-args.ts"
+import type { BuilderOptions, BuilderParts } from "./builder-options.ts"
+import { mappingFor } from "./mapping-for.ts"
 import { Result } from "./result.ts"
 import { Selector } from "./selector.ts"
-import { fileVisitor, textVisitor, urlVisitor, type ContentValidator } from "./stream-visitor.ts"
+import { fileVisitor, textVisitor, urlVisitor } from "./stream-visitor.ts"
 import {
   continuing,
   decorated,
@@ -41,56 +37,6 @@ import {
   type Visit,
   type Visitor,
 } from "./visitor.ts"
-
-/** What a builder asks for when it needs a server. */
-export interface BuilderParts {
-  readonly environment: Environment
-  readonly client: () => Promise<RestClient>
-  readonly restMapper: () => Promise<RestMapper>
-  readonly discovery: () => Promise<Discovery>
-  /** Builds a kustomization, as YAML. */
-  readonly kustomize: (path: string) => Promise<string>
-}
-
-/** What to visit, and how. Source of names and defaults: cli-runtime pkg/resource/builder.go. */
-export interface BuilderOptions {
-  /** The arguments: types and names. */
-  readonly args?: readonly string[]
-  /** Whether a type alone means all of its objects. */
-  readonly allowEmptySelector?: boolean
-  /** A type for names that have none, as `kubectl exec web` means a pod. */
-  readonly defaultType?: string
-  readonly names?: readonly string[]
-  readonly files?: FilenameOptions
-  /** A text of objects, and what it is called in messages. */
-  readonly stream?: { readonly text: string; readonly source: string }
-  readonly namespace?: string
-  /** Objects without a namespace are in the namespace above. */
-  readonly defaultNamespace?: boolean
-  /** Objects of other namespaces are an error. */
-  readonly enforceNamespace?: boolean
-  readonly allNamespaces?: boolean
-  readonly labelSelector?: string
-  readonly fieldSelector?: string
-  /** All objects of the types, as `--all` means. */
-  readonly selectAll?: boolean
-  readonly subresource?: string
-  /** How many objects a page of a list has. */
-  readonly chunkSize?: number
-  readonly singleResourceType?: boolean
-  readonly continueOnError?: boolean
-  readonly flatten?: boolean
-  /** Objects of files are read from the server. */
-  readonly latest?: boolean
-  /** Whether objects that are only named are read from the server. */
-  readonly requireObject?: boolean
-  /** Asks the server for nothing. */
-  readonly local?: boolean
-  readonly transform?: RequestTransform
-  readonly validate?: ContentValidator
-  /** Whether another part of the command reads the input. */
-  readonly stdinInUse?: boolean
-}
 
 /** Finds what a command line names. @throws Aggregate with all that is wrong with it, before anything is visited */
 export async function build(parts: BuilderParts, options: BuilderOptions): Promise<Result> {
@@ -401,31 +347,6 @@ class Builder {
 
   async #mappingFor(type: string): Promise<RestMapping> {
     return mappingFor(await this.#parts.restMapper(), type)
-  }
-}
-
-/** The resource that a word of the command line means: a resource, or a kind. @throws Error that names the resource */
-export async function mappingFor(mapper: RestMapper, type: string): Promise<RestMapping> {
-  const { full, partial } = parseResourceArg(type)
-  for (const wanted of full === undefined ? [partial] : [full, partial])
-    try {
-      const { group, kind, version } = await mapper.kindFor(wanted)
-      return await mapper.restMapping(group, kind, version)
-    } catch {
-      // It may be a kind, or the same error comes again below.
-    }
-  try {
-    const { group, resource, version } = full ?? partial
-    if (resource !== "") return await mapper.restMapping(group, resource, version)
-  } catch {
-    // As above.
-  }
-  try {
-    return await mapper.restMapping(partial.group, partial.resource)
-  } catch (err) {
-    if (isNoMatch(err))
-      throw new Error(`the server doesn't have a resource type ${goQuoted(partial.resource)}`, { cause: err })
-    throw err
   }
 }
 

@@ -1,4 +1,4 @@
-import { goQuoted } from "../../../apimachinery/go/go-text.ts"
+import { parseUint16 } from "../../../apimachinery/go/go-text.ts"
 import { isDNS1123Subdomain, isPortName, isPortNumber, oneProblem } from "../../../apimachinery/validation/names.ts"
 import { command, type Command } from "../../command/command.ts"
 import { defaultSubCommand } from "../../command/default-sub-command.ts"
@@ -121,17 +121,10 @@ function service(parts: {
 
 function portsIn(text: string): { readonly port: number; readonly targetPort: number | string } {
   const [first = "", second] = text.split(":")
-  const port = uint16(first)
+  const port = parseUint16(first)
   if (second === undefined) return { port, targetPort: port }
   const number = /^[+-]?\d+$/.test(second) ? Number(second) : undefined
   const problem = number === undefined ? isPortName(second) : isPortNumber(number)
   if (problem !== undefined) throw new Error(oneProblem(problem, ","))
   return { port, targetPort: number ?? second }
-}
-
-/** @throws Error in the words of strconv.ParseUint */
-function uint16(text: string): number {
-  const problem = !/^\d+$/.test(text) ? "invalid syntax" : Number(text) > 65_535 ? "value out of range" : undefined
-  if (problem !== undefined) throw new Error(`strconv.ParseUint: parsing ${goQuoted(text)}: ${problem}`)
-  return Number(text)
 }

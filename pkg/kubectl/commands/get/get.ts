@@ -1,7 +1,7 @@
 import { command, nameOf } from "../../command/command.ts"
 import { filenameOptions } from "../../command/shared-flags.ts"
 import { isNotFound } from "../../errors/status-error.ts"
-import type { BuilderOptions } from "../../resource/builder.ts"
+import type { BuilderOptions } from "../../resource/builder-options.ts"
 import type { RequestTransform } from "../../resource/helper.ts"
 import { GET_FORMATS, getFlags, type GetInvocation, type GetValues } from "./get-flags.ts"
 import { isHumanReadable } from "./get-printer.ts"

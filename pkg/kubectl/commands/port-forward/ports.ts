@@ -1,4 +1,4 @@
-import { goQuoted } from "../../../apimachinery/go/go-text.ts"
+import { parseUint16 } from "../../../apimachinery/go/go-text.ts"
 import type { Pod } from "../../polymorphic/pod.ts"
 import type { Unstructured } from "../../rest/json.ts"
 
@@ -97,8 +97,4 @@ export const parsePorts = (texts: readonly string[]): readonly ForwardedPort[] =
     return { local, remote }
   })
 
-function portIn(text: string, which: string): number {
-  const problem = !/^\d+$/.test(text) ? "invalid syntax" : Number(text) > 65_535 ? "value out of range" : undefined
-  if (problem === undefined) return Number(text)
-  throw new Error(`error parsing ${which} port '${text}': strconv.ParseUint: parsing ${goQuoted(text)}: ${problem}`)
-}
+const portIn = (text: string, which: string): number => parseUint16(text, `error parsing ${which} port '${text}': `)

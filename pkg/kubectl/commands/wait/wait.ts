@@ -6,7 +6,7 @@ import { allNamespacesFlag, filenameFlags, filenameOptions } from "../../command
 import { SilentExit } from "../../errors/errors.ts"
 import { isNotFound, StatusError } from "../../errors/status-error.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
-import type { BuilderOptions } from "../../resource/builder.ts"
+import type { BuilderOptions } from "../../resource/builder-options.ts"
 import type { Info } from "../../resource/info.ts"
 import { objectEvents } from "../../resource/object-events.ts"
 import { missingResource } from "../../resource/resource-args.ts"
