@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { spawn, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
   chmodSync,
-  cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -17,8 +15,8 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { EXECUTABLE, NAMES, newMachine, SCRIPT, toolsWithout, type Machine } from "./install.fixtures.ts"
 
-const script = join(import.meta.dirname, "install.sh")
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.warn("SKIPPED: the tests of install.sh need root, for the owner of what it writes")
 
@@ -26,76 +24,7 @@ let scratch: string
 beforeAll(() => void (scratch = mkdtempSync(join(tmpdir(), "k3ts-install-"))))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-const NAMES = ["k3ts-linux-amd64", "k3ts-linux-arm64"]
-const EXECUTABLE = '#!/bin/sh\n[ "$1" = version ] && echo "k3ts 1.2.3 (0123456789ab)" || echo "k3ts $*"\n'
-
-interface Machine {
-  readonly bin: string
-  readonly units: string
-  readonly release: string
-  /** The arguments with which systemctl was called. */
-  calls(): string
-  install(
-    env?: Record<string, string>,
-    args?: readonly string[],
-    input?: string,
-  ): Promise<{ readonly code: number | null; readonly output: string }>
-}
-
-/** Creates folders that stand for those of a machine, and a release whose executable is a script. */
-function machine(): Machine {
-  const root = mkdtempSync(join(scratch, "machine-"))
-  const [bin, units, release, tools] = ["bin", "units", "release", "tools"].map((name) => join(root, name))
-  for (const folder of [bin!, units!, release!, tools!]) mkdirSync(folder)
-  writeFileSync(join(tools!, "systemctl"), `#!/bin/sh\necho "$*" >>${root}/calls\n`)
-  chmodSync(join(tools!, "systemctl"), 0o755)
-  publish(release!, EXECUTABLE)
-  cpSync(script, join(release!, "install.sh"))
-  return {
-    bin: bin!,
-    units: units!,
-    release: release!,
-    calls: () => (existsSync(join(root, "calls")) ? readFileSync(join(root, "calls"), "utf8") : ""),
-    // Not at once: the server of a test answers in this process.
-    install(env = {}, args = [], input = undefined) {
-      const child = spawn("sh", [...(input === undefined ? [join(release!, "install.sh")] : ["-s", "-"]), ...args], {
-        cwd: release!,
-        env: {
-          PATH: `${tools}:${process.env["PATH"] ?? ""}`,
-          INSTALL_K3TS_BIN_DIR: bin!,
-          INSTALL_K3TS_SYSTEMD_DIR: units!,
-          INSTALL_K3TS_SKIP_PACKAGES: "true",
-          INSTALL_K3TS_SKIP_START: "true",
-          INSTALL_K3TS_SYMLINK: "skip",
-          ...env,
-        },
-      })
-      const output: Buffer[] = []
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => output.push(bytes))
-      child.stdin.on("error", () => undefined) // a script that ends early does not read the rest
-      child.stdin.end(input ?? "")
-      return new Promise((resolve) =>
-        child.on("close", (code) => resolve({ code, output: Buffer.concat(output).toString() })),
-      )
-    },
-  }
-}
-
-function publish(folder: string, content: string): void {
-  const digest = createHash("sha256").update(content).digest("hex")
-  for (const name of NAMES) writeFileSync(join(folder, name), content)
-  writeFileSync(join(folder, "SHA256SUMS"), NAMES.map((name) => `${digest}  ${name}\n`).join(""))
-}
-
-/** Makes a folder with all programs of this machine but some. */
-function toolsWithout(...without: readonly string[]): string {
-  const tools = mkdtempSync(join(scratch, "tools-"))
-  for (const folder of ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
-    for (const name of readdirSync(folder))
-      if (!without.includes(name) && !existsSync(join(tools, name))) symlinkSync(join(folder, name), join(tools, name))
-  return tools
-}
-
+const machine = () => newMachine(scratch)
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 describe.skipIf(!isRoot)("install.sh", () => {
@@ -228,7 +157,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
 
   test("reads nothing from the current folder when it is piped into sh", async () => {
     const { bin, install } = machine()
-    const { code, output } = await install({}, [], readFileSync(script, "utf8"))
+    const { code, output } = await install({}, [], readFileSync(SCRIPT, "utf8"))
     expect(code).toBe(1)
     expect(output).toContain("nothing says where k3ts is")
     expect(readdirSync(bin)).toEqual([])
@@ -236,7 +165,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
 
   test.each([0.2, 0.5, 0.8, 0.99])("does nothing when only %d of it arrived through a pipe", async (part) => {
     const { bin, units, release, install } = machine()
-    const text = readFileSync(script, "utf8")
+    const text = readFileSync(SCRIPT, "utf8")
     await install({ INSTALL_K3TS_ARTIFACTS: release }, [], text.slice(0, Math.floor((text.length - 12) * part)))
     expect([...readdirSync(bin), ...readdirSync(units)]).toEqual([])
   })
@@ -271,7 +200,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
   test("follows no redirects with wget, which could lead to a URL without TLS, unless the digest is given", async () => {
     // given a machine without curl, whose wget notes how it is called
     const { bin, install } = machine()
-    const tools = toolsWithout("curl", "wget")
+    const tools = toolsWithout(scratch, "curl", "wget")
     writeFileSync(join(tools, "wget"), `#!/bin/sh\necho "$*" >>${tools}/asked\nexit 8\n`, { mode: 0o755 })
     const env = { PATH: `${join(bin, "../tools")}:${tools}`, INSTALL_K3TS_URL: "https://127.0.0.1:1" }
     // when
@@ -285,7 +214,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
   test("reloads systemd although the service is not enabled", async () => {
     // given a machine that systemd runs
     const { bin, release, install, calls } = machine()
-    writeFileSync(join(release, "install.sh"), readFileSync(script, "utf8").replaceAll("/run/systemd/system", bin))
+    writeFileSync(join(release, "install.sh"), readFileSync(SCRIPT, "utf8").replaceAll("/run/systemd/system", bin))
     // when
     await install({ INSTALL_K3TS_SKIP_ENABLE: "true" })
     // then
@@ -294,7 +223,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
 
   test("prevents the start of services by a policy-rc.d that is valid only during the installation, even if that is killed", () => {
     // given a policy of a shell that goes on
-    const functions = readFileSync(script, "utf8").replace(/^main "\$@"\n/m, "")
+    const functions = readFileSync(SCRIPT, "utf8").replace(/^main "\$@"\n/m, "")
     const policy = join(mkdtempSync(join(scratch, "policy-")), "policy-rc.d")
     const run = `${functions}\nwrite_policy >${policy}; chmod 755 ${policy}\n${policy}; echo $?`
     const { stdout } = spawnSync("sh", ["-c", run.replace("set -efu", "")], { encoding: "utf8" })
@@ -323,7 +252,7 @@ describe.skipIf(!isRoot)("install.sh", () => {
   ])("links kubectl to the executable $title, and the removal removes it", async ({ has, symlink, wants }) => {
     // given
     const { bin, install } = machine()
-    const tools = toolsWithout("kubectl")
+    const tools = toolsWithout(scratch, "kubectl")
     if (has) writeFileSync(join(tools, "kubectl"), "#!/bin/sh\n", { mode: 0o755 })
     const env = { PATH: `${join(bin, "../tools")}:${tools}` }
     const link = () => (readdirSync(bin).includes("kubectl") ? readlinkSync(join(bin, "kubectl")) : undefined)

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { LICENSES } from "../licenses.ts"
@@ -99,4 +109,34 @@ test("a removal asks k3ts for the folders of its data, with the service's enviro
   // then
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
   expect(readFileSync(join(machine, "var/lib/k3ts/.purge"), "utf8")).toBe("/srv/my data|one\n")
+})
+
+test("an installation links kubectl where there is none, and a removal removes that link and no other", () => {
+  // given the scripts of a machine whose root is a folder, with programs that do nothing
+  const machine = join(scratch, "links")
+  for (const folder of ["etc/default", "usr/bin", "var/lib"]) mkdirSync(join(machine, folder), { recursive: true })
+  for (const name of ["k3ts", "deb-systemd-helper"])
+    writeFileSync(join(machine, "usr/bin", name), "#!/bin/sh\n", { mode: 0o755 })
+  for (const name of ["ln", "rm", "readlink", "mkdir"]) symlinkSync(Bun.which(name)!, join(machine, "usr/bin", name))
+  const link = join(machine, "usr/bin/kubectl")
+  const run = (name: string, ...args: readonly string[]) =>
+    spawnSync("/bin/sh", ["-s", ...args], {
+      input: readFileSync(join(import.meta.dirname, name), "utf8")
+        .replace("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "")
+        .replaceAll(/\/(?=(?:etc|usr|var|run)\/)/g, `${machine}/`),
+      env: { PATH: join(machine, "usr/bin") },
+      encoding: "utf8",
+    }).status
+  // when, then
+  expect(run("postinst", "configure")).toBe(0)
+  expect(readlinkSync(link)).toBe("k3ts")
+  expect(run("prerm", "upgrade")).toBe(0)
+  expect(readlinkSync(link)).toBe("k3ts")
+  expect(run("prerm", "remove")).toBe(0)
+  expect(existsSync(link)).toBe(false)
+  // and given a kubectl of another package
+  writeFileSync(link, "#!/bin/sh\n", { mode: 0o755 })
+  expect(run("postinst", "configure")).toBe(0)
+  expect(run("prerm", "remove")).toBe(0)
+  expect(readFileSync(link, "utf8")).toBe("#!/bin/sh\n")
 })
