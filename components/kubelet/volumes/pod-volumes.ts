@@ -1,26 +1,21 @@
-import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { FewByKey } from "../../../pkg/cache/few-by-key.ts"
-import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
-import { TurnGate } from "../../../pkg/clock/turn-gate.ts"
+import type { Timer } from "../../../pkg/clock/clock.ts"
+import { settleFew, type Pace } from "../../../pkg/flow/settle-few.ts"
 import type { KubeletContext } from "../context.ts"
 import type { CsiVolumes } from "./csi/csi-volumes.ts"
 import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
-import { nodeAmounts } from "../downwardapi/resource-fields.ts"
 import { MountMessage, NotAttached, VolumeError } from "../model/start-error.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
-import type { ContentSources } from "./contents.ts"
-import { decodedSecrets } from "./decoded-secrets.ts"
+import { ApiVolumeWriter, type WrittenPod } from "./api-volume-writer.ts"
 import { JITTER, VolumeExpansionCheck } from "./volume-expansion-check.ts"
 import { mountVolume } from "./mount-volume.ts"
-import { ownershipFor } from "./ownership.ts"
-import { isLarge, VolumeBytes, MAX_PAYLOAD_BYTES, PayloadBudget } from "../runtime/payload-budget.ts"
 import type { PathUsers } from "./path-users.ts"
 import { keyOf, neededBy, type Need } from "./needed-objects.ts"
 import type { Reference } from "./references.ts"
@@ -45,11 +40,12 @@ export interface PodVolumesParts {
 /**
  * The volumes of one pod, from its first mount on.
  * Invariants: the objects to which the pod refers are watched from the first mount to `stop`, so that no change between
- * a failed mount and the next is missed; the files of a volume are written by one call at a time.
+ * a failed mount and the next is missed.
  */
-export class PodVolumes implements ObjectUser, TokenHolder {
+export class PodVolumes implements ObjectUser, TokenHolder, WrittenPod {
   readonly #parts: PodVolumesParts
-  #pod: Pod
+  /** As it is now. */
+  pod: Pod
   /** What was needed at the first mount. */
   readonly #needs: readonly Need[]
   readonly #uses = new FewByKey<ObjectUse<ConfigMap | Secret>>(({ about }) => about)
@@ -68,24 +64,19 @@ export class PodVolumes implements ObjectUser, TokenHolder {
    * their pod may be running since before a restart.
    */
   #tried = false
-  /** Undefined while nothing is being written, as in most pods at most times. */
-  #writing: Promise<unknown> | undefined
-  /**
-   * The part of the current write that touches files. What comes before may wait for an API server that does not
-   * respond.
-   */
-  #atFiles: Promise<unknown> | undefined
+  readonly #writer: ApiVolumeWriter
   /** When the first token of each volume that has some must be renewed. */
   #renewals: Renewal[] = []
-  /** Exists once a volume is large, which in most pods none is. */
-  #bytes: VolumeBytes | undefined
   /** The last reported error of each volume that could not be updated, so that each error is reported once. */
   #reported: Map<string, string> | undefined
-  #stopped = false
+
+  /** Whether `stop` was called. */
+  isStopped = false
 
   constructor(parts: PodVolumesParts, pod: Pod) {
     this.#parts = parts
-    this.#pod = pod
+    this.pod = pod
+    this.#writer = new ApiVolumeWriter(parts, this)
     this.#syncedAt = parts.context.clock.monotonic()
     this.#needs = neededBy(pod)
     for (const { reference } of this.#needs) this.#uses.set(this.#follow(reference))
@@ -94,7 +85,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   #follow(reference: Reference): ObjectUse<ConfigMap | Secret> {
     const { objects } = this.#parts
     const { kind, name } = reference
-    const namespace = this.#pod.metadata.namespace ?? ""
+    const namespace = this.pod.metadata.namespace ?? ""
     return kind === "ConfigMap"
       ? objects.use(ConfigMap, namespace, name, this, keyOf(reference))
       : objects.use(Secret, namespace, name, this, keyOf(reference))
@@ -115,11 +106,11 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   }
 
   get #uid(): string {
-    return this.#pod.metadata.uid!
+    return this.pod.metadata.uid!
   }
 
   get #isReady(): boolean {
-    return this.#tried && (this.#pod.spec.volumes ?? []).every(({ name }) => this.#isMounted(name))
+    return this.#tried && (this.pod.spec.volumes ?? []).every(({ name }) => this.#isMounted(name))
   }
 
   #isMounted(volume: string): boolean {
@@ -138,13 +129,12 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
     const missing = (pod.spec.volumes ?? []).filter(({ name }) => !this.#isMounted(name))
-    const results = await this.#mountAll(missing, async (volume) =>
-      this.#mounted.set(
-        contentsIn(volume) !== undefined
-          ? await this.#write(volume)
-          : await mountVolume({ ...this.#parts, pod, volume, signal }),
-      ),
-    )
+    const mountOne = async (volume: Volume) => {
+      const isWritten = contentsIn(volume) !== undefined
+      const mounted = isWritten ? this.#writer.write(volume) : mountVolume({ ...this.#parts, pod, volume, signal })
+      this.#mounted.set(await mounted)
+    }
+    const results = await settleFew(missing, mountOne, MOUNTS, this.#parts.context.clock)
     this.#tried = true
     if (this.mounted.some(({ grow }) => grow !== undefined))
       (this.#sizeCheck ??= new VolumeExpansionCheck(this.#parts.context, () => this.mounted)).start()
@@ -168,33 +158,13 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     return new Map(this.mounted.map((mounted) => [mounted.name, mounted]))
   }
 
-  /** Mounts some at once, since each that has begun takes a kilobyte. The results are in the order of the volumes. */
-  async #mountAll(
-    volumes: readonly Volume[],
-    mount: (volume: Volume) => Promise<void>,
-  ): Promise<readonly PromiseSettledResult<void>[]> {
-    const gate = new TurnGate(this.#parts.context.clock, MOUNTS_OF_TURN)
-    const results: PromiseSettledResult<void>[] = []
-    let next = 0
-    const work = async (): Promise<void> => {
-      while (next < volumes.length) {
-        const i = next++
-        const turn = gate.pass()
-        if (turn !== undefined) await turn
-        results[i] = await mount(volumes[i]!).then(DONE, (reason: unknown) => ({ status: "rejected", reason }))
-      }
-    }
-    await Promise.all(Array.from({ length: Math.min(volumes.length, MOST_AT_ONCE) }, work))
-    return results
-  }
-
   /**
    * Called with a new state of the pod: updates files that show its labels, annotations or resources if these changed.
    */
   podChanged(pod: Pod): void {
-    const old = this.#pod
+    const old = this.pod
     if (pod === old) return
-    this.#pod = pod
+    this.pod = pod
     const fromPod = (pod.spec.volumes ?? []).filter((volume) => contentsIn(volume)?.fromPod === true)
     if (fromPod.length === 0) return
     const sources = ({ metadata: { labels, annotations }, spec: { containers, resources } }: Pod) => [
@@ -228,7 +198,7 @@ export class PodVolumes implements ObjectUser, TokenHolder {
       random,
     } = this.#parts.context
     if (syncFrequencyMs === 0) return this.#schedule()
-    if (this.#nextSync !== undefined || this.#stopped) return
+    if (this.#nextSync !== undefined || this.isStopped) return
     const period = syncFrequencyMs * (1 + JITTER * random.next())
     const since = clock.monotonic() - this.#syncedAt
     // If the last synchronization was longer ago than the period, later ones had no timer here; any moment of the
@@ -239,21 +209,21 @@ export class PodVolumes implements ObjectUser, TokenHolder {
 
   /** Stops the watches; resolves when no file is being written. Files remain. */
   async stop(): Promise<void> {
-    this.#stopped = true
+    this.isStopped = true
     this.#nextSync?.cancel()
     this.#sizeCheck?.stop()
     for (const object of this.#uses.items) object.release()
-    await this.#atFiles?.catch(() => undefined)
+    await this.#writer.filesAtRest()
   }
 
   /** Writes stale volumes at the end of the turn, so that several changes in one turn are one update. */
   #schedule(): void {
-    if (this.#scheduled || this.#stopped || !this.#tried || this.#stale === undefined) return
+    if (this.#scheduled || this.isStopped || !this.#tried || this.#stale === undefined) return
     this.#scheduled = true
     const { clock, spawn } = this.#parts.context
     clock.afterTurn(() => {
       this.#scheduled = false
-      if (!this.#stopped) spawn("volume update", () => this.#update())
+      if (!this.isStopped) spawn("volume update", () => this.#update())
     })
   }
 
@@ -261,14 +231,14 @@ export class PodVolumes implements ObjectUser, TokenHolder {
     const { events, log, clock } = this.#parts.context
     const stale = this.#stale ?? NONE
     this.#stale = undefined
-    for (const volume of this.#pod.spec.volumes ?? []) {
-      if (!stale.has(volume.name) || this.#stopped) continue
+    for (const volume of this.pod.spec.volumes ?? []) {
+      if (!stale.has(volume.name) || this.isStopped) continue
       try {
-        this.#mounted.set(await this.#write(volume))
+        this.#mounted.set(await this.#writer.write(volume))
         this.#reported?.delete(volume.name)
       } catch (err) {
         if (contentsIn(volume)?.hasToken === true && !this.#renewals.some((renewal) => renewal.volume === volume.name))
-          this.#renewAt(volume.name, clock.monotonic() + TOKEN_RETRY_MS)
+          this.renewAt(volume.name, clock.monotonic() + TOKEN_RETRY_MS)
         // The caller of `mount` reports the error of a volume that was never mounted.
         if (!this.#isMounted(volume.name)) continue
         const message = failedMount(volume.name, err)
@@ -279,12 +249,12 @@ export class PodVolumes implements ObjectUser, TokenHolder {
         log[(await this.#lacksObject(volume)) ? "debug" : "warn"](
           "Failed to update a volume; its files stay as they were",
           {
-            pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`,
+            pod: `${this.pod.metadata.namespace ?? ""}/${this.pod.metadata.name ?? ""}`,
             volume: volume.name,
             err,
           },
         )
-        events.event(this.#pod, "Warning", "FailedMount", message)
+        events.event(this.pod, "Warning", "FailedMount", message)
       }
     }
   }
@@ -292,99 +262,32 @@ export class PodVolumes implements ObjectUser, TokenHolder {
   /** Whether an object to which the volume refers is known not to exist. */
   async #lacksObject(volume: Volume): Promise<boolean> {
     const found = await Promise.allSettled(
-      (contentsIn(volume)?.references ?? []).map(async (reference) => this.#read(reference)),
+      (contentsIn(volume)?.references ?? []).map(async (reference) => this.readObject(reference)),
     )
     return found.some((result) => result.status === "fulfilled" && result.value === undefined)
   }
 
-  async #read(reference: Reference): Promise<ConfigMap | Secret | undefined> {
+  async readObject(reference: Reference): Promise<ConfigMap | Secret | undefined> {
     return this.#uses.get(keyOf(reference))?.read()
   }
 
-  /**
-   * Updates the files of a volume. Writes run one after the other, since two concurrent writers of a folder would
-   * remove each other's files.
-   */
-  #write(volume: Volume): Promise<MountedVolume> {
-    const written = (this.#writing ?? Promise.resolve()).then(() => this.#writeNow(volume))
-    const ended = written
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#writing === ended) this.#writing = undefined
-      })
-    this.#writing = ended
-    return written
-  }
-
-  async #writeNow(volume: Volume): Promise<MountedVolume> {
-    const {
-      context: { runtime, clock },
-    } = this.#parts
-    const pod = this.#pod
-    this.#stale?.delete(volume.name)
+  /** Called by the writer. */
+  writing(volume: string): void {
+    this.#stale?.delete(volume)
     if (this.#stale?.size === 0) this.#stale = undefined
-    const contents = contentsIn(volume)
-    if (contents === undefined) throw new Error(`volume "${volume.name}" takes nothing from the API`)
-    const budget = new PayloadBudget(MAX_PAYLOAD_BYTES - (this.#bytes?.beside(volume.name) ?? 0))
-    const payload = await contents.files(this.#sources(volume, budget))
-    if (isLarge(budget.taken)) this.#bytes ??= new VolumeBytes()
-    this.#bytes?.note(volume.name, budget.taken)
-    const folder = await this.#folder(volume)
-    if (!this.#stopped) {
-      const stamp = timestamp(clock).slice(0, 19).replaceAll(/[-T:]/g, "_")
-      const atFiles = runtime.volumes.writePayload({ folder, payload, ownership: ownershipFor(pod, true), stamp })
-      this.#atFiles = atFiles
-      await atFiles
-      if (this.#atFiles === atFiles) this.#atFiles = undefined
-    }
-    return { name: volume.name, hostPath: folder, readOnly: true, selinuxRelabel: true, measured: "files" }
-  }
-
-  async #folder({ name, secret, configMap, projected }: Volume): Promise<string> {
-    const { config, runtime } = this.#parts.context
-    const kind =
-      secret !== undefined
-        ? "secret"
-        : configMap !== undefined
-          ? "configmap"
-          : projected !== undefined
-            ? "projected"
-            : "downward-api"
-    return join(await runtime.volumes.memoryFolder(config.root), this.#uid, `kubernetes.io~${kind}`, name)
-  }
-
-  #sources(volume: Volume, budget: PayloadBudget): ContentSources {
-    const { context, tokens } = this.#parts
-    const pod = this.#pod
-    const read = async <T>(reference: Reference): Promise<T | undefined> =>
-      (await this.#read(reference)) as T | undefined
-    if (contentsIn(volume)?.hasToken === true)
-      this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume.name)
-    return {
-      pod,
-      hostIps: context.config.nodeIps,
-      configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
-      secret: decodedSecrets((name) => read<Secret>({ kind: "Secret", name })),
-      budget,
-      node: () => nodeAmounts(context),
-      token: async (audience, expirationSeconds) => {
-        const { status, renewAt } = await tokens.get({ pod, audience, expirationSeconds })
-        this.#renewAt(volume.name, renewAt)
-        return status
-      },
-    }
+    this.#renewals = this.#renewals.filter((renewal) => renewal.volume !== volume)
   }
 
   /** A volume is written as a whole when the first of its tokens, of which it may have any number, must be renewed. */
-  #renewAt(volume: string, at: number): void {
+  renewAt(volume: string, at: number): void {
     const known = this.#renewals.find((renewal) => renewal.volume === volume)
     if (known === undefined) this.#renewals.push({ volume, at })
     else known.at = Math.min(known.at, at)
-    if (!this.#stopped) this.#parts.renewals.arm(at)
+    if (!this.isStopped) this.#parts.renewals.arm(at)
   }
 
   get nextRenewal(): number {
-    return this.#stopped ? Infinity : smallest(this.#renewals.map(({ at }) => at))
+    return this.isStopped ? Infinity : smallest(this.#renewals.map(({ at }) => at))
   }
 
   renewDue(now: number): void {
@@ -400,10 +303,8 @@ interface Renewal {
   at: number
 }
 
-/** So many mounts of a pod begin in one turn of the event loop: an object of 1.5 MB can have 100,000 volumes. */
-const MOUNTS_OF_TURN = 100
-const MOST_AT_ONCE = 100
-const DONE = (): PromiseSettledResult<void> => ({ status: "fulfilled", value: undefined })
+/** An object of 1.5 MB can have 100,000 volumes, and each mount that has begun takes a kilobyte. */
+const MOUNTS: Pace = { atOnce: 100, inTurn: 100 }
 
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000
