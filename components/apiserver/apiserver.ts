@@ -7,9 +7,7 @@ import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apima
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
-import { KnownIssuers } from "../../pkg/jwt/known-issuers.ts"
-import { createLegacyTokenVerifier } from "../../pkg/jwt/legacy-token.ts"
-import { createTokenIssuer, createTokenVerifier, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
+import { createTokenIssuer, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { Listener } from "../../pkg/runtime/http/listen.ts"
@@ -21,15 +19,10 @@ import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { auditedBeside } from "./audit/audited-beside.ts"
 import { auditIds } from "./http/audit-id.ts"
-import { createAuthenticator } from "./authentication/authenticator.ts"
-import { nodeMembers, onMembershipEnd } from "./authentication/node-members.ts"
-import { certificateMeaning } from "./authentication/certificate-meaning.ts"
-import { keepLastUsed } from "./authentication/last-used.ts"
+import { assembledAuthenticator } from "./authentication/assembled-authenticator.ts"
+import { onMembershipEnd } from "./authentication/node-members.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
-import { createBootstrapTokens, validBootstrapToken } from "./authentication/bootstrap-token.ts"
-import { createLegacyTokens } from "./authentication/legacy-token.ts"
-import { createServiceAccountTokens } from "./authentication/service-account.ts"
-import { createStaticTokens } from "./authentication/static-token.ts"
+import { validBootstrapToken } from "./authentication/bootstrap-token.ts"
 import { Objects } from "./cacher/objects.ts"
 import { connectAdmission } from "./endpoints/connect-admission.ts"
 import { createConnections } from "./endpoints/connect.ts"
@@ -175,29 +168,17 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const keys = opened.verifyingKeys ?? [opened.signingKey]
     const issuers = config.issuers ?? [DEFAULT_ISSUER]
     const [issuer = DEFAULT_ISSUER] = issuers
-    const knownIssuers = new KnownIssuers()
     const objects = new Objects(storage)
-    const { anonymous } = config
-    const authenticator = createAuthenticator({
-      ...(anonymous === undefined ? {} : { mayBeAnonymous: () => anonymous }),
+    const authenticator = assembledAuthenticator({
+      files: opened,
+      keys,
+      issuers,
+      anonymous: config.anonymous,
+      objects,
+      clock,
+      log,
+      client: () => ownClient,
       expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
-      meaningOf: certificateMeaning(opened, () => clock.now()),
-      isMember: nodeMembers({ objects, now: () => clock.now() }),
-      now: () => clock.now(),
-      tokens: [
-        createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
-        createBootstrapTokens({ objects, now: () => clock.now() }),
-        createLegacyTokens({
-          verifier: createLegacyTokenVerifier({ keys, apiAudiences: issuers, known: knownIssuers }),
-          objects,
-          used: keepLastUsed({ client: () => ownClient, clock, log }),
-        }),
-        createServiceAccountTokens({
-          verifier: createTokenVerifier({ keys, issuers, known: knownIssuers, clock }),
-          objects,
-          now: () => clock.now(),
-        }),
-      ],
     })
     const plane = await startApiCore({
       storage,
