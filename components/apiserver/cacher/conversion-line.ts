@@ -1,11 +1,7 @@
-import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ShowsAtOnce, View } from "./view.ts"
 import { isPending } from "../call/maybe-promise.ts"
 
-/** First delay after a failed conversion; it doubles up to the longest. Source: client-go tools/cache/reflector.go. */
-const FIRST_WAIT_MS = 800
-const LONGEST_WAIT_MS = 30_000
 /** Most deliveries that wait for conversions. When there are more, the watches end and clients list again. */
 const MOST_WAITING = 1000
 
@@ -15,22 +11,21 @@ interface Delivery {
 }
 
 /**
- * Delivers events in order to the watchers of one part of a resource that a webhook converts. While conversions fail
- * the watches stay open without events; the missed events follow when the webhook works again, as upstream, where the
- * watch cache of the version is refilled behind open watches.
+ * Delivers events in order to the watchers of one part of a resource that a webhook converts. When a conversion fails
+ * nothing more is delivered: the watches end, and clients list again, as upstream, where the watch cache of the version
+ * is then filled anew.
  */
 export class ConversionLine {
   readonly #view: View
-  readonly #clock: Clock
+  readonly #failed: (err: unknown) => void
   readonly #overflow: () => void
   readonly #waiting: Delivery[] = []
-  #retry: Timer | undefined
   #isClosed = false
 
-  /** `overflow` ends the watches when too many deliveries wait. */
-  constructor(view: View, clock: Clock, overflow: () => void) {
+  /** Both functions must end the watches: `failed` after a failed conversion, `overflow` if too many deliveries wait. */
+  constructor(view: View, failed: (err: unknown) => void, overflow: () => void) {
     this.#view = view
-    this.#clock = clock
+    this.#failed = failed
     this.#overflow = overflow
   }
 
@@ -44,39 +39,36 @@ export class ConversionLine {
       const all = this.#view.allShown(stored)
       if (!isPending(all)) return deliver(lookUp(stored, all))
       this.#waiting.push({ stored, deliver })
-      this.#after(all, FIRST_WAIT_MS)
+      this.#after(all)
     } else if (this.#waiting.length < MOST_WAITING) this.#waiting.push({ stored, deliver })
     else this.#overflow()
   }
 
   close(): void {
     this.#isClosed = true
-    this.#retry?.cancel()
     this.#waiting.length = 0
   }
 
-  /** Makes the first delivery once its objects are converted; tries again after `waitMs` when the conversion fails. */
-  #after(shown: Promise<readonly Stored[]>, waitMs: number): void {
+  /** Makes the first delivery once its objects are converted. */
+  #after(shown: Promise<readonly Stored[]>): void {
     shown.then(
       (all) => {
         if (this.#isClosed) return
         const { stored, deliver } = this.#waiting[0]!
         deliver(lookUp(stored, all))
         this.#waiting.shift()
-        this.#next(FIRST_WAIT_MS)
+        this.#next()
       },
-      () => {
-        if (this.#isClosed) return
-        this.#retry = this.#clock.setTimeout(() => this.#next(Math.min(waitMs * 2, LONGEST_WAIT_MS)), waitMs)
+      (err: unknown) => {
+        if (!this.#isClosed) this.#failed(err)
       },
     )
   }
 
-  /** `waitMs` is the delay before the next attempt should the conversion fail. */
-  #next(waitMs: number): void {
+  #next(): void {
     for (let next = this.#waiting[0]; next !== undefined && !this.#isClosed; next = this.#waiting[0]) {
       const all = this.#view.allShown(next.stored)
-      if (isPending(all)) return this.#after(all, waitMs)
+      if (isPending(all)) return this.#after(all)
       next.deliver(lookUp(next.stored, all))
       this.#waiting.shift()
     }

@@ -21,6 +21,7 @@ import { BookmarkRounds } from "./bookmark-rounds.ts"
 import type { ClientHistory } from "./client-history.ts"
 import { bookmark, firstFrames, isNothing, SharedFrames, storedIn, type Missed } from "./event-frames.ts"
 import { WatchBatch, type WatchFrame } from "../call/frame.ts"
+import { Readiness } from "./readiness.ts"
 import type { Selection } from "./selection.ts"
 import { ConversionLine } from "./conversion-line.ts"
 import { storagePrefix, viewOf, type ShowsAtOnce } from "./view.ts"
@@ -88,6 +89,9 @@ export class WatchHub {
   readonly #bookmarks: BookmarkRounds<Watcher>
   /** The conversion lines of groups whose objects a webhook converts. */
   readonly #lines = new Map<WatchGroup<Watcher>, ConversionLine>()
+  /** The watches that wait for a webhook to convert what they begin with. */
+  readonly #beginning = new Set<Watcher>()
+  readonly readiness: Readiness
   #closed = false
 
   constructor({ storage, clock, log, history }: WatchHubOptions) {
@@ -95,6 +99,7 @@ export class WatchHub {
     this.#clock = clock
     this.#log = log
     this.#history = history
+    this.readiness = new Readiness(clock, log)
     this.#bookmarks = new BookmarkRounds(clock, (watchers) => this.#sendBookmarks(watchers))
     this.#unsubscribe = storage.subscribe((events) => this.#dispatch(events))
   }
@@ -104,13 +109,18 @@ export class WatchHub {
     return this.#watchers.counts()
   }
 
-  /** @throws ApiError ServiceUnavailable while the server stops */
+  /**
+   * @throws ApiError ServiceUnavailable while the server stops; TooManyRequests when a webhook has just failed to
+   * convert the objects
+   */
   watch(request: WatchRequest, sink: WatchSink): Watch {
     if (this.#closed)
       throw new ApiError("ServiceUnavailable", "the API server is shutting down", { retryAfterSeconds: 1 })
     const { resource, namespace } = request
     const view = viewOf(resource)
     const prefix = storagePrefix(resource, namespace)
+    const refusal = this.readiness.refusal(resource, prefix)
+    if (refusal !== undefined) throw refusal
     const watcher = new Watcher(request, sink, this.#storage.revision, this)
     const missed = this.#missed(watcher, prefix)
     if (missed instanceof ApiError) {
@@ -130,6 +140,7 @@ export class WatchHub {
    */
   endOf(resource: Resource): void {
     const view = viewOf(resource)
+    this.readiness.forget(resource, view.prefix)
     for (const group of [...(this.#watchers.of(view.prefix) ?? [])])
       if (group.view === view) for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
   }
@@ -162,10 +173,20 @@ export class WatchHub {
 
   /** As `#begin`, once a webhook has converted the objects. */
   #beginConverted(watcher: Watcher, missed: Missed, group: WatchGroup<Watcher>): void {
-    const { sentRevision } = watcher
-    this.#lineOf(group).add(storedIn(missed), (shown) => {
+    const { sentRevision, sink } = watcher
+    const { resource } = watcher.request
+    // After a failure all objects must be shown again before anybody follows them.
+    const again = this.readiness.isFailing(resource, group.prefix) ? this.#storage.list(group.prefix) : []
+    let isOpen = false
+    this.#beginning.add(watcher)
+    this.#lineOf(group, resource).add([...storedIn(missed), ...again], (shown) => {
+      isOpen = true
+      this.#beginning.delete(watcher)
+      this.readiness.succeeded(resource, group.prefix)
       if (group.watchers.has(watcher)) this.#begin(watcher, missed, shown, sentRevision)
+      sink.opened?.()
     })
+    if (!isOpen && this.#beginning.has(watcher)) sink.wait?.()
   }
 
   /** Returns what a new watch begins with: the present objects, or the events since its revision. */
@@ -183,14 +204,22 @@ export class WatchHub {
     }
   }
 
-  #lineOf(group: WatchGroup<Watcher>): ConversionLine {
+  #lineOf(group: WatchGroup<Watcher>, resource: Resource): ConversionLine {
     let line = this.#lines.get(group)
     if (line === undefined)
       this.#lines.set(
         group,
-        (line = new ConversionLine(group.view, this.#clock, () => {
-          for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
-        })),
+        (line = new ConversionLine(
+          group.view,
+          (err) => {
+            const refusal = this.readiness.failed(resource, group.prefix, err)
+            for (const watcher of [...group.watchers])
+              this.#end(watcher, this.#beginning.has(watcher) ? refusal : undefined)
+          },
+          () => {
+            for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
+          },
+        )),
       )
     return line
   }
@@ -239,13 +268,15 @@ export class WatchHub {
     // them with the events that it missed.
     const present = [...watchers]
     const hasSelections = present.some(({ selection }) => selection !== undefined)
-    this.#lineOf(group).add(hasSelections ? storedIn({ events: seen }) : seen.map(({ stored }) => stored), (shown) =>
-      this.#deliver(
-        seen,
-        present.filter((watcher) => watchers.has(watcher)),
-        revision,
-        shown,
-      ),
+    this.#lineOf(group, present[0]!.request.resource).add(
+      hasSelections ? storedIn({ events: seen }) : seen.map(({ stored }) => stored),
+      (shown) =>
+        this.#deliver(
+          seen,
+          present.filter((watcher) => watchers.has(watcher)),
+          revision,
+          shown,
+        ),
     )
   }
 
@@ -292,6 +323,7 @@ export class WatchHub {
   remove(watcher: Watcher): boolean {
     if (watcher.group === undefined || !this.#watchers.remove(watcher.group, watcher)) return false
     watcher.timer?.cancel()
+    this.#beginning.delete(watcher)
     if (watcher.group.watchers.size === 0) {
       this.#lines.get(watcher.group)?.close()
       this.#lines.delete(watcher.group)

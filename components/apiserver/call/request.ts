@@ -118,6 +118,12 @@ export interface WatchSink {
    * closed then. The batch is shared.
    */
   send(batch: WatchBatch): boolean
+  /**
+   * Called while the watch begins, when it may still be refused: the objects have to be converted first. `opened` or
+   * `end` follows.
+   */
+  wait?(): void
+  opened?(): void
   /** Called once when the watch ends for any reason except `close`: timeout (no error), too slow (no error), 410. */
   end(error: ApiError | undefined): void
 }

@@ -308,11 +308,13 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
         clock: options.clock,
       }),
     )
-  const stream = new WatchStream(exchange, encoder, { events, clock: options.clock })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const stream = new WatchStream(exchange, encoder, { events, clock: options.clock, refuse: reject })
   // Refusals are thrown here, while a response with their code can still be sent.
   const watch = options.pipeline.watch(watched(request, options.watchSeconds), stream)
   stream.begin()
-  return new Promise((done) => tie(watch, exchange.res, done))
+  tie(watch, exchange.res, resolve)
+  return promise
 }
 
 /**

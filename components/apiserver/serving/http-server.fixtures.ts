@@ -2,7 +2,7 @@ import { request } from "node:https"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
-import { silent } from "../../../pkg/log/log.ts"
+import { silent, type Logger } from "../../../pkg/log/log.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { ApiServerConfig } from "../apiserver-config.ts"
 import { createApiServer } from "../apiserver.ts"
@@ -38,10 +38,10 @@ export const cm = (name: string, more: object = {}) => ({
 /**
  * An API server that listens on loopback, in memory and on the real clock, in whose default namespace pods can be made.
  */
-export async function startHttpServer(config: Partial<ApiServerConfig> = {}, tracing?: Tracing) {
+export async function startHttpServer(config: Partial<ApiServerConfig> = {}, tracing?: Tracing, log: Logger = silent) {
   const nodes = new NodeConnectors()
   const server = createApiServer(
-    { clock: realClock, random: systemRandom, log: silent, tracing },
+    { clock: realClock, random: systemRandom, log, tracing },
     {
       listen: { host: "127.0.0.1", port: 0 },
       serviceCidrs: ["10.43.0.0/16"],

@@ -1,3 +1,4 @@
+import type { PacedLog } from "../../../../pkg/log/paced-log.ts"
 import {
   ApiError,
   badRequest,
@@ -24,8 +25,8 @@ export interface WebhookCallOptions {
   readonly random: Random
   readonly metrics: WebhookMetrics
   readonly tracing?: Tracing | undefined
-  /** Logs that a webhook failed and that the request continues because of failurePolicy Ignore. */
-  warn(message: string, fields: Readonly<Record<string, unknown>>): void
+  /** Tells which webhooks fail. */
+  readonly failures: PacedLog
 }
 
 /** The key of the audit annotation for a webhook that failed and was ignored. */
@@ -79,13 +80,14 @@ export async function callWebhook(
     const message = `failed calling webhook ${JSON.stringify(name)}: ${err.message}`
     const ignored = failurePolicy === "Ignore"
     observe(!ignored, err.code)
+    const told = ignored ? "A webhook failed and was ignored" : "A webhook failed, and requests with it"
+    options.failures.warn(`${configuration}/${name}`, told, { webhook: name, configuration, error: err.message })
     if (!ignored) {
       metrics.refused({ name, type, operation: attributes.operation, why: "calling_webhook_error", code: err.code })
       throw new ApiError("InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
     }
     metrics.failedOpen(name, type)
     attributes.annotate?.(`${FAILED_OPEN[type]}/round_${place.round}_index_${place.index}`, name)
-    options.warn("A webhook failed and was ignored", { webhook: name, configuration, error: err.message })
     return []
   }
 }

@@ -7,6 +7,7 @@ import { applyJsonPatch } from "../../../../pkg/apimachinery/patch/json.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
+import { PacedLog } from "../../../../pkg/log/paced-log.ts"
 import type { Tracing } from "../../../../pkg/tracing/tracing.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { Operation } from "../../webhooks/review.ts"
@@ -207,7 +208,7 @@ const callOptions = (
   clock,
   random,
   tracing,
-  warn: (message, fields) => log.warn(message, fields),
+  failures: new PacedLog(clock, log),
 })
 
 const internalError = (why: string): ApiError =>

@@ -343,3 +343,23 @@ describe("a definition whose conversion webhook is gone is deleted with its obje
     expect(asked).toEqual([])
   })
 })
+
+test("lists and watches are refused as by a server whose watch cache is being filled while the webhook fails", async () => {
+  // given
+  await call("POST", DEFINITIONS, definition("quxes", "Qux"))
+  await call("POST", path("v1", "", "quxes"), { ...foo("v1", "a"), kind: "Qux" })
+  const all = path("v2", "", "quxes")
+  reply = () => {
+    throw new Error("connection refused")
+  }
+  // when
+  const queries = ["", "?limit=5&labelSelector=a%3Db", "?watch=1", "?watch=1&resourceVersion=1", "?resourceVersion=0"]
+  const answers = await Promise.all(queries.map((query) => call("GET", all + query)))
+  // then
+  const why = `conversion webhook for ${GROUP}/v1, Kind=Qux failed: connection refused`
+  const refusal = [429, `storage is (re)initializing: failed to list ${GROUP}/v2, Kind=Qux: ${why}`]
+  expect(answers.map(told)).toEqual(queries.map(() => refusal))
+  expect(answers.map(({ headers }) => headers["retry-after"])).toEqual(queries.map(() => "1"))
+  // and a page, which upstream reads from etcd, tells the failure itself, as does an object
+  for (const to of [`${all}?limit=5`, path("v2", "a", "quxes")]) expect(told(await call("GET", to))).toEqual([500, why])
+})

@@ -50,7 +50,11 @@ function opened() {
     includeObject: "None",
     now: () => 0,
   })
-  const stream = new WatchStream(exchange, encoder, { events, clock: { afterTurn: (run) => void turns.push(run) } })
+  const stream = new WatchStream(exchange, encoder, {
+    events,
+    clock: { afterTurn: (run) => void turns.push(run) },
+    refuse: fail,
+  })
   const lines = () =>
     res.text
       .split("\n")

@@ -16,6 +16,8 @@ interface WatchStreamContext {
   /** Counts the events that are sent. */
   readonly events: Value
   readonly clock: Pick<Clock, "afterTurn">
+  /** Answers with the error, while the head of the response has not been sent. */
+  refuse(error: ApiError): void
 }
 
 /**
@@ -37,17 +39,30 @@ export class WatchStream implements WatchSink {
   private first: InitialEvents | undefined
   /** The error with which the watch has to end once `first` is written; null for none. */
   private ending: ApiError | null | undefined
-  constructor(exchange: Exchange, encoder: FrameEncoder, { events, clock }: WatchStreamContext) {
+  /** The watch may still be refused. */
+  private isWaiting = false
+  private readonly refuse: WatchStreamContext["refuse"]
+  constructor(exchange: Exchange, encoder: FrameEncoder, { events, clock, refuse }: WatchStreamContext) {
     this.exchange = exchange
     this.encoder = encoder
     this.events = events
     this.clock = clock
+    this.refuse = refuse
+  }
+
+  wait(): void {
+    this.isWaiting = true
+  }
+
+  opened(): void {
+    this.isWaiting = false
+    this.begin()
   }
 
   /** Sends the head of the response at once, so that the client knows that the watch is open. */
   begin(): void {
     const { res } = this.exchange
-    if (res.headersSent || res.destroyed) return
+    if (this.isWaiting || res.headersSent || res.destroyed) return
     res.writeHead(200, this.exchange.headers(this.encoder.contentType))
     // An empty write makes Node send the head.
     res.write("")
@@ -79,7 +94,7 @@ export class WatchStream implements WatchSink {
   }
 
   private write(batch: WatchBatch): boolean {
-    this.chunks ??= this.opened()
+    this.chunks ??= this.openedSocket()
     const { chunks, encoder } = this
     if (chunks === undefined && this.isOver()) return false
     this.events.inc(batch.frames.length)
@@ -101,13 +116,16 @@ export class WatchStream implements WatchSink {
     return res.writableLength
   }
 
-  private opened(): DirectSocket | undefined {
+  private openedSocket(): DirectSocket | undefined {
     const { req, res } = this.exchange
+    this.isWaiting = false
     this.begin()
     return chunkedBody(req, res)
   }
 
   end(error: ApiError | undefined): void {
+    if (this.isWaiting && error !== undefined) return this.refuse(error)
+    this.isWaiting = false
     this.begin()
     this.ending = error ?? null
     if (this.first === undefined) this.finish(error)

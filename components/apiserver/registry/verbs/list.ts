@@ -7,11 +7,11 @@ import { checkListOptions, checkNotFuture, versionOfList } from "../../cacher/re
 import { selectionOf, type Selection } from "../../cacher/selection.ts"
 import { listAt, pageAt } from "../../cacher/snapshot.ts"
 import { ShownObject, storageKey, storagePrefix, viewOf, type ShowsAtOnce } from "../../cacher/view.ts"
-import type { ApiRequest, ApiResult } from "../../call/request.ts"
+import type { ApiRequest, ApiResult, RequestOptions } from "../../call/request.ts"
 import type { RegistryContext } from "../context.ts"
 import { decodeToken, encodeToken, type ListPosition } from "../continue-token.ts"
 import { nextTurn } from "../../../../pkg/clock/next-turn.ts"
-import { whenReady } from "../../call/maybe-promise.ts"
+import { isPending, whenReady } from "../../call/maybe-promise.ts"
 
 /**
  * GET of a collection: all of it, or a chunk and a token for the rest. All chunks show the collection at the revision
@@ -44,7 +44,35 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
     return foundInSteps(items, view.atOnce, selection, context.clock).then(answer)
   const matching = (objects: readonly Stored[]) =>
     selection.everything ? objects : objects.filter(({ object }) => selection.matches(object))
+  if (view.atOnce === undefined && isFromCache(options, selection))
+    return convertedList(context, request, items, (shown) => answer(matching(shown)))
   return whenReady(view.allShown(items), (shown) => answer(matching(shown)))
+}
+
+/**
+ * Whether upstream answers a list from its watch cache even while it cannot be filled, which is with 429. Others are
+ * read from etcd. Source: cacher/delegator.go GetList, shouldDelegateListOnNotReadyCache.
+ */
+const isFromCache = (options: RequestOptions, { everything }: Selection): boolean =>
+  !(everything && (options.limit ?? 0) > 0) &&
+  options.resourceVersionMatch !== "Exact" &&
+  (options.continue ?? "") === ""
+
+/** Returns a list whose objects a webhook converts; refuses it with 429 while that fails. */
+function convertedList(
+  { hub }: RegistryContext,
+  { resource, namespace }: ApiRequest,
+  items: readonly Stored[],
+  answer: (shown: readonly Stored[]) => ApiResult,
+): ApiResult | Promise<ApiResult> {
+  const prefix = storagePrefix(resource, namespace)
+  const refusal = hub.readiness.refusal(resource, prefix)
+  if (refusal !== undefined) throw refusal
+  const shown = viewOf(resource).allShown(items)
+  if (!isPending(shown)) return answer(shown)
+  return shown.then(answer, (err: unknown) => {
+    throw hub.readiness.failed(resource, prefix, err)
+  })
 }
 
 /** The objects that are converted and compared with selectors in one turn: some milliseconds of work. */

@@ -142,6 +142,8 @@ export class RequestRules {
     try {
       inner = pipeline.watch(request, {
         send: (frames) => sink.send(frames),
+        wait: () => sink.wait?.(),
+        opened: () => sink.opened?.(),
         end: (error) => {
           if (this.#watches.delete(open)) sink.end(error)
         },
