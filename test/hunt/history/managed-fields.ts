@@ -14,12 +14,14 @@ interface Manager {
 
 /**
  * Paths that the API server leaves behind, as upstream's does: bindings and evictions replace a condition,
- * and clear the nominated node, without tracking it, and what was applied as an empty text is not stored.
+ * and clear the nominated node, without tracking it, and what was applied as an empty text or an empty map is not
+ * stored.
  */
 const UNTRACKED = [
   /\/f:conditions\/k:\{"type":"(PodScheduled|DisruptionTarget)"\}\//,
   /\/f:nominatedNodeName$/,
   /\/f:storageClassName$/,
+  /^\/f:spec\/f:selector$/,
 ]
 
 /**
@@ -45,13 +47,17 @@ export const managesWhatIsThere: WriteInvariant = ({ type, object, previous }) =
   ]
 }
 
-/** Returns the paths below a value that lead to nothing. */
+/**
+ * Returns the paths of a set below a value that lead to nothing. A path with others below it is in the set itself only
+ * where it has the element `.`.
+ */
 export function missing(value: unknown, tree: FieldTree, path: string): readonly string[] {
   return Object.entries(tree).flatMap(([element, below]) => {
     if (element === ".") return []
     const here = `${path}/${element}`
     const next = at(value, element)
-    return next === undefined ? [here] : missing(next, below, here)
+    const isMember = Object.hasOwn(below, ".") || Object.keys(below).length === 0
+    return [...(next === undefined && isMember ? [here] : []), ...missing(next, below, here)]
   })
 }
 
