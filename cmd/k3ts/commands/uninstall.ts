@@ -6,8 +6,9 @@ import {
   DEVICE_PLUGINS_SOCKET,
 } from "../../../components/kubelet/devicemanager/plugin-socket.ts"
 import { POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET } from "../../../components/kubelet/podresources/pod-resources.ts"
+import { linksIn, removeLink } from "../../../components/kubelet/runtime/cri/files/links.ts"
 import { socketAnswers } from "../../../components/kubelet/runtime/cri/socket-answers.ts"
-import { kubeletFolders } from "../../../components/kubelet/model/config.ts"
+import { CONTAINER_LOGS, kubeletFolders, POD_LOGS } from "../../../components/kubelet/model/config.ts"
 import { removeUnmounted } from "../../../components/containerd/tear-down.ts"
 import { Attempts } from "../../../pkg/process/attempts.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -60,6 +61,7 @@ export default defineCommand({
       await attempts.try(socket, async () => {
         if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
       })
+    await attempts.try(CONTAINER_LOGS, () => removeLinks(logs))
     for (const path of [...folders, ...logs]) await attempts.try(path, () => removeUnmounted(path))
     for (const folder of new Set([dirname(kubeconfig), dirname(config), ...SHARED_FOLDERS])) removeIfEmpty(folder)
     const removed = folders.filter((path) => !existsSync(path))
@@ -76,14 +78,12 @@ const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false
 const looksLikeOurs = (dataDir: string): boolean =>
   existsSync(join(dataDir, "server")) || existsSync(join(dataDir, "agent"))
 
-const POD_LOGS = "/var/log/pods"
-
 /** Sockets that the kubelet serves for programs of the node. */
 const SOCKETS = [join(DEVICE_PLUGINS_FOLDER, DEVICE_PLUGINS_SOCKET), join(POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET)]
 
 /** Folders that a node, the shims of containerd and CNI plugins make, and that other programs may use too. */
 const SHARED_FOLDERS = [
-  ...["/run/k3ts/cni", "/run/k3ts", POD_LOGS, "/var/log/containers"],
+  ...["/run/k3ts/cni", "/run/k3ts", POD_LOGS, CONTAINER_LOGS],
   ...[DEVICE_PLUGINS_FOLDER, POD_RESOURCES_FOLDER, dirname(DEVICE_PLUGINS_FOLDER)],
   ...["/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni"],
 ]
@@ -97,6 +97,12 @@ function podLogs(dataDir: string): string[] {
         .filter((name) => uids.some((uid) => name.endsWith(`_${uid}`)))
         .map((name) => join(POD_LOGS, name))
     : []
+}
+
+/** Removes the links to logs in these folders; those of other kubelets stay. */
+async function removeLinks(logs: readonly string[]): Promise<void> {
+  for (const [name, target] of await linksIn(CONTAINER_LOGS))
+    if (logs.some((folder) => target.startsWith(`${folder}/`))) await removeLink(CONTAINER_LOGS, name, target)
 }
 
 async function confirmed(question: string): Promise<boolean> {

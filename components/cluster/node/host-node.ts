@@ -25,7 +25,7 @@ import { createLocalStorage } from "../../local-storage/local-storage.ts"
 import { DEVICE_PLUGINS_FOLDER } from "../../kubelet/devicemanager/plugin-socket.ts"
 import { POD_RESOURCES_FOLDER } from "../../kubelet/podresources/pod-resources.ts"
 import { createKubelet } from "../../kubelet/kubelet.ts"
-import { kubeletFolders } from "../../kubelet/model/config.ts"
+import { CONTAINER_LOGS, kubeletFolders, POD_LOGS } from "../../kubelet/model/config.ts"
 import type { KubeletTuning } from "../../kubelet/model/tuning.ts"
 import { criRuntime } from "../../kubelet/runtime/cri/cri-runtime.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "../clients.ts"
@@ -148,7 +148,8 @@ export function hostNode(
           ...(addresses === undefined ? {} : { addresses }),
           externalIps: config.externalIps,
           ...kubeletFolders(config.dataDir),
-          podLogs: "/var/log/pods",
+          podLogs: POD_LOGS,
+          containerLogs: CONTAINER_LOGS,
           devicePlugins: DEVICE_PLUGINS_FOLDER,
           podResources: POD_RESOURCES_FOLDER,
           clusterDns: dns?.addresses ?? [],

@@ -18,6 +18,7 @@ import { hostNetworkHostsFile, hostsFile } from "../sandbox/hosts-file.ts"
 import { podHostname } from "../sandbox/hostname.ts"
 import { runHook } from "./hooks.ts"
 import type { ImageManager } from "../images/image-manager.ts"
+import { linkLog } from "../logs/container-links.ts"
 import { identityOf } from "../model/pod-identity.ts"
 import { readNotes } from "../model/labels.ts"
 import type { ContainerStart } from "../model/containers.ts"
@@ -184,6 +185,7 @@ async function tryStart(
   const run = await cache.refreshContainer(id, sandbox.id)
   if (run === undefined)
     throw new StartError("RunContainerError", `container ${container.name} was removed right after its start`)
+  await linkLog(context, run)
   const postStart = container.lifecycle?.postStart
   if (postStart !== undefined) {
     try {

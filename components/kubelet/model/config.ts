@@ -16,6 +16,11 @@ export interface KubeletConfig {
    * Folder of the container logs, with a folder `<namespace>_<name>_<uid>` for each pod. Upstream uses /var/log/pods.
    */
   readonly podLogs: string
+  /**
+   * Folder of links to the logs of containers, where log collectors look by default; absent for none. Upstream uses
+   * /var/log/containers.
+   */
+  readonly containerLogs?: string
   /** Folder of the manifests of static pods. */
   readonly staticPods: string
   /** Folder of the sockets of device plugins; absent for none. */
@@ -38,6 +43,10 @@ export interface KubeletConfig {
   readonly syncFrequencyMs: number
   readonly tuning?: Partial<KubeletTuning>
 }
+
+/** The folders of logs on a machine, which log collectors know. */
+export const POD_LOGS = "/var/log/pods"
+export const CONTAINER_LOGS = "/var/log/containers"
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go MaxPods. */
 export const MAX_PODS = 110

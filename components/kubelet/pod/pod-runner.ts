@@ -4,6 +4,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { Backoff } from "../model/backoff.ts"
 import { killContainer, killPod } from "./ending/kill.ts"
+import { unlinkLog } from "../logs/container-links.ts"
 import { containerHash } from "../model/labels.ts"
 import type { PodPlan } from "./plan.ts"
 import type { ContainerStart } from "../model/containers.ts"
@@ -180,6 +181,7 @@ export class PodRunner {
         await killContainer(context, cache, { pod, run, graceSeconds: 0, message: "killing", podIp, signal })
       await context.runtime.containers.removeContainer(run.id)
       cache.forget(run.id)
+      await unlinkLog(context, run)
       this.#failures?.delete(run.name)
       if (isCause) (this.#causes ??= new Map()).set(run.name, run.finishedAt)
       else this.#causes?.delete(run.name)

@@ -3,6 +3,7 @@ import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { clearOrphans } from "./ending/garbage.ts"
+import { repairLinks, unlinkLogsOfPod } from "../logs/container-links.ts"
 import { isMirrorPod } from "../model/labels.ts"
 import { killPod } from "./ending/kill.ts"
 import { identityOf } from "../model/pod-identity.ts"
@@ -94,13 +95,11 @@ export class PodWorkers {
     this.#held = undefined
     for (const worker of held) worker.wake()
     for (const runtime of cache.all()) this.#runtimeChanged(runtime.identity.uid)
-    this.#parts.context.spawn("remains of pods", () =>
-      clearOrphans(
-        this.#parts.context,
-        this.#parts.volumes,
-        (uid) => this.#workers.has(uid) || cache.get(uid) !== undefined,
-      ),
-    )
+    const { context, volumes } = this.#parts
+    context.spawn("remains of pods", async () => {
+      await clearOrphans(context, volumes, (uid) => this.#workers.has(uid) || cache.get(uid) !== undefined)
+      await repairLinks(context, () => cache.all().flatMap(({ containers }) => containers))
+    })
   }
 
   /** Ends the workers and leaves all pods running. */
@@ -209,6 +208,7 @@ export class PodWorkers {
           cache.forget(id)
         }
       }
+      await unlinkLogsOfPod(context, identity)
       await volumes.unmount(identity)
     } catch (err) {
       context.log.warn("Failed to end a pod that is not in the API", { uid, err })

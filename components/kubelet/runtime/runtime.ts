@@ -119,6 +119,15 @@ export interface PodFiles {
   watchFolder?(path: string, changed: () => void): () => void
   /** Removes files, or folders with all that is in them; those that do not exist are skipped. */
   remove(path: string): Promise<void>
+  /** Returns the links in a folder: name → target. Neither they nor a link in the folder's place are followed. */
+  links(folder: string): Promise<ReadonlyMap<string, string>>
+  /**
+   * Makes a link, and its folder. Returns what has the name already, where that is not the same link: the target of
+   * another, or `no link`. Neither is a link in the folder's place followed.
+   */
+  link(folder: string, name: string, target: string): Promise<string | undefined>
+  /** Removes a link that has this target; anything else of this name stays. */
+  unlink(folder: string, name: string, target: string): Promise<void>
 }
 
 /** The limits of a cgroup above those of containers; what is left out stays as it is. */

@@ -103,6 +103,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       nodeIps: ["10.0.0.1"],
       root,
       podLogs: join(folder, "pods"),
+      containerLogs: join(folder, "containers"),
       staticPods: join(folder, "data/agent/pod-manifests"),
       devicePlugins: join(folder, "device-plugins"),
       podResources: join(folder, "pod-resources"),

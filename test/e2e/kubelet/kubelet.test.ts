@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -136,10 +136,19 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     ])
     const before = await node.pod("stays", isPodReady)
     await node.pod("goes", isPodReady)
-    // when the kubelet stops, one pod is deleted, and the kubelet starts again
+    // and the links by which collectors find their logs
+    const links = join(node.folder, "containers")
+    const [link] = readdirSync(links).filter((name) => name.startsWith("stays_"))
+    expect(link).toBe(`stays_default_c-${before.status.containerStatuses![0]!.containerID!.split("//")[1]}.log`)
+    expect(readlinkSync(join(links, link!))).toBe(
+      join(node.folder, `pods/default_stays_${before.metadata.uid}/c/0.log`),
+    )
+    // when the kubelet stops, one pod is deleted, a link is lost, one of a lost log left, and the kubelet starts again
     const began = performance.now()
     await node.stopKubelet()
     expect(performance.now() - began).toBeLessThan(1000)
+    rmSync(join(links, link!))
+    symlinkSync(join(node.folder, "pods/default_old_u1/c/0.log"), join(links, "old_default_c-1.log"))
     await node.cluster.client.delete(Pod, { name: "goes", namespace: "default" }, { gracePeriodSeconds: 0 })
     await node.startKubelet()
     // then the other pod keeps running unchanged
@@ -150,8 +159,13 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     const after = await node.cluster.get(Pod, "stays")
     expect(after.status.containerStatuses![0]!.containerID).toBe(before.status.containerStatuses![0]!.containerID)
     expect(isPodReady(after)).toBe(true)
+    // and only its log has a link
+    const linked = () => readdirSync(links).filter((name) => !name.startsWith("order_") && !name.startsWith("web_"))
+    await node.cluster.eventually(async () => linked().join(" ") === link)
     await node.cluster.client.delete(Pod, { name: "stays", namespace: "default" })
     await node.gone("stays")
+    // and so it is removed with the pod
+    await node.cluster.eventually(async () => linked().length === 0)
   }, 30_000)
 
   test("runs static pods from manifest files on the node, and shows them in the API", async () => {

@@ -1,5 +1,6 @@
 import type { KubeletContext } from "../../context.ts"
 import { removePodCgroups } from "../resources/pod-cgroups.ts"
+import { unlinkLog, unlinkLogsOfPod } from "../../logs/container-links.ts"
 import { podFolder, podLogFolder } from "../../model/pod-paths.ts"
 import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
 import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../../model/runtime-pod.ts"
@@ -33,11 +34,14 @@ export function hasRemains(pod: RuntimePod): boolean {
 }
 
 /** Removes remains, including their logs. Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go. */
-export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCache, pod: RuntimePod): Promise<void> {
+export async function clearRemains(context: KubeletContext, cache: RuntimeCache, pod: RuntimePod): Promise<void> {
+  const { runtime } = context
   const { containers, sandboxes } = remains(pod)
-  for (const { id, logPath } of containers) {
+  for (const run of containers) {
+    const { id, logPath } = run
     await runtime.containers.removeContainer(id)
     cache.forget(id)
+    await unlinkLog(context, run)
     if (logPath !== "") await runtime.files.remove(logPath)
   }
   for (const { id } of sandboxes) {
@@ -48,10 +52,11 @@ export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCa
 
 /** Removes everything on the node of a pod that has ended, except its volumes. */
 export async function clearAll(
-  { runtime, config }: KubeletContext,
+  context: KubeletContext,
   cache: RuntimeCache,
   { identity, sandboxes, containers }: RuntimePod,
 ): Promise<void> {
+  const { runtime, config } = context
   for (const { id } of sandboxes) {
     await runtime.containers.removePodSandbox(id)
     cache.forget(id)
@@ -67,6 +72,7 @@ export async function clearAll(
   await Promise.all([
     runtime.files.remove(podFolder(config, identity.uid)),
     runtime.files.remove(podLogFolder(config, identity)),
+    unlinkLogsOfPod(context, identity),
   ])
 }
 
@@ -75,10 +81,11 @@ export async function clearAll(
  * of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs.
  */
 export async function clearOrphans(
-  { runtime, config, log }: KubeletContext,
+  context: KubeletContext,
   volumes: VolumeManager,
   isKnown: (uid: string) => boolean,
 ): Promise<void> {
+  const { runtime, config, log } = context
   const { files } = runtime
   const found = await Promise.allSettled([volumes.podsOnDisk(), files.list(join(config.root, "pods"))])
   const onDisk = new Set(found.flatMap((result) => (result.status === "fulfilled" ? result.value : [])))

@@ -7,6 +7,7 @@ import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import { watchFolder } from "../../../../../pkg/process/watch-folder.ts"
 import type { PodFiles } from "../../runtime.ts"
+import { linksIn, makeLink, removeLink } from "./links.ts"
 import { openFile } from "./open-file.ts"
 import { openRegular } from "./regular-file.ts"
 import { unlessMissing } from "../volumes/missing.ts"
@@ -47,6 +48,9 @@ export const hostFiles = (clock: Clock): PodFiles => ({
   },
   watchFolder: (path, changed) => watchFolder(path, () => changed(), { clock, mode: 0o755 }),
   remove: (path) => rm(path, { recursive: true, force: true }),
+  links: linksIn,
+  link: makeLink,
+  unlink: removeLink,
 })
 
 /** A pod with the folder of logs can put anything in the place of both files: neither is followed to another place. */

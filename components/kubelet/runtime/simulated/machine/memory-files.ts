@@ -106,6 +106,24 @@ export class MemoryFiles implements PodFiles {
     this.#remove(path)
   }
 
+  /** A link is a file whose text is its target. */
+  async links(folder: string): Promise<ReadonlyMap<string, string>> {
+    const entries = (await this.list(folder)).map((name) => [name, this.get(`${folder}/${name}`)] as const)
+    return new Map(entries.filter((entry): entry is [string, string] => entry[1] !== undefined))
+  }
+
+  async link(folder: string, name: string, target: string): Promise<string | undefined> {
+    const path = `${folder}/${name}`
+    if (!this.has(path)) this.put(path, target)
+    const found = this.get(path) ?? "no link"
+    return found === target ? undefined : found
+  }
+
+  async unlink(folder: string, name: string, target: string): Promise<void> {
+    const path = `${folder}/${name}`
+    if (this.get(path) === target) this.#remove(path)
+  }
+
   get(path: string): string | undefined {
     const found = this.#find(path)
     return found === undefined || isFolder(found) ? undefined : textOf(found)
