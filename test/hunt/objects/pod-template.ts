@@ -22,7 +22,7 @@ export function template(
   const image = pick(random, images)
   return {
     metadata: { labels: { ...labelsOf(name), tier: pick(random, TIERS) } },
-    spec: {
+    spec: peaceful({
       restartPolicy,
       ...(chance(random, 0.3)
         ? { terminationGracePeriodSeconds: pick(random, graceless ? [0, 1, 5, 60] : [1, 5, 60]) }
@@ -67,8 +67,20 @@ export function template(
           ? [{ name: "side", image: pick(random, ["app", "slowstop"]) }]
           : []),
       ],
-    },
+    }),
   }
+}
+
+/**
+ * Takes the priority from pods that keep others off their node. Such a pod would end pods of a DaemonSet with the same
+ * labels for ever: the new pod of the DaemonSet takes the node while the scheduler backs off from the urgent one, since
+ * the plugin InterPodAffinity does not look at pods that are only nominated to a node where no pod has anti-affinity.
+ * Source of the behaviour: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go PreFilter.
+ */
+function peaceful<T extends { priorityClassName?: string; affinity?: { podAntiAffinity?: object } }>(spec: T): T {
+  if (!("requiredDuringSchedulingIgnoredDuringExecution" in (spec.affinity?.podAntiAffinity ?? {}))) return spec
+  const { priorityClassName: _priority, ...rest } = spec
+  return rest as T
 }
 
 /** Returns probes of every kind that a container of the image `web` may have. */
