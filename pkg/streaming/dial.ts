@@ -25,6 +25,8 @@ export interface DialOptions {
 
 export interface Upgraded {
   readonly socket: Duplex
+  /** The head of the response, as it came. */
+  readonly answer: Buffer
   /** The bytes after the head of the response. */
   readonly head: Buffer
   readonly protocol: string
@@ -88,7 +90,11 @@ function connectTo({ url, socketPath, tls }: DialOptions): Socket {
   return socket
 }
 
-function readAnswer(socket: Duplex, oldest: string): Promise<Upgraded> {
+/**
+ * Reads the answer to a request for an upgrade. `oldest` is the protocol of a server that names none. Rejects with
+ * UpgradeRefused, or with the socket's error.
+ */
+export function readAnswer(socket: Duplex, oldest: string): Promise<Upgraded> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0)
     let answer: { status: number; headers: Map<string, string>; bodyAt: number } | undefined
@@ -122,6 +128,7 @@ function readAnswer(socket: Duplex, oldest: string): Promise<Upgraded> {
         finish(() =>
           resolve({
             socket,
+            answer: bytes.subarray(0, bodyAt),
             head: bytes.subarray(bodyAt),
             protocol: headers.get("x-stream-protocol-version") ?? oldest,
           }),

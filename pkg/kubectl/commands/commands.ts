@@ -83,6 +83,9 @@ const ALL: readonly CommandEntry[] = [
   entry("rollout", "Manage the rollout of a resource", () =>
     import("./rollout/rollout.ts").then((file) => file.rolloutCommand),
   ),
+  entry("proxy", "Run a proxy to the Kubernetes API server", () =>
+    import("./proxy/proxy.ts").then((file) => file.proxyCommand),
+  ),
   entry("edit", "Edit a resource on the server", () => import("./edit/edit.ts").then((file) => file.editCommand)),
   entry("certificate", "Modify certificate resources", () =>
     import("./certificate/certificate.ts").then((file) => file.certificateCommand),

@@ -17,6 +17,8 @@ export interface HttpRequest {
   /** Names in the form in which they are sent. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string | Uint8Array
+  /** A body that is sent as it comes, instead of `body`. */
+  readonly parts?: AsyncIterable<Uint8Array>
   readonly tls: TlsOptions
   /** The proxy to connect through: `http:`, `https:` or `socks5:`. */
   readonly proxy?: URL

@@ -4,6 +4,7 @@ import type { Connect } from "./connect.ts"
 import type { Files } from "./files.ts"
 import type { Listen } from "./listen.ts"
 import type { Programs } from "./programs.ts"
+import type { ServeHttp } from "./serve-http.ts"
 import type { TimeZone } from "./time-zone.ts"
 
 /** Everything that one run of kubectl may use; it reads nothing from globals. */
@@ -32,8 +33,10 @@ export interface Environment {
   readonly programs: Programs
   /** Sends one request and gives the head of its answer. */
   readonly connect: Connect
-  /** Opens ports, for `port-forward` and `proxy`; undefined where there are none. */
+  /** Opens ports, for `port-forward`; undefined where there are none. */
   readonly listen?: Listen
+  /** Serves HTTP, for `proxy`; undefined where nothing can be served. */
+  readonly serveHttp?: ServeHttp
   /**
    * Aborts at the user's Ctrl-C, with an `Interrupted` as its reason. A run that never asks for it is ended by Ctrl-C at
    * once, as a program without a handler is.

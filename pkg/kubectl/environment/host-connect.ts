@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { Agent, request as httpsRequest } from "node:https"
 import { connect as connectTcp } from "node:net"
 import { connect as connectTls } from "node:tls"
+import { passOn } from "../../runtime/http/pass-on.ts"
 import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
 import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
 import { dialError } from "./dial-error.ts"
@@ -74,7 +75,8 @@ async function sendOver(call: HttpRequest): Promise<HttpResponse> {
       incoming.on("error", () => undefined)
       resolve(responseOf(incoming))
     })
-    request.end(body)
+    if (call.parts === undefined) request.end(body)
+    else void passOn(call.parts, request).catch((err: unknown) => request.destroy(err as Error))
   })
 }
 

@@ -37,6 +37,10 @@ export function hostEnvironment(options: {
     programs: hostPrograms,
     connect: hostConnect,
     listen: hostListen,
+    serveHttp: async (place, handler) => {
+      const { hostServeHttp } = await import("./host-serve-http.ts")
+      return hostServeHttp(place, handler)
+    },
     get interrupt() {
       return (interrupt ??= interruptSignal())
     },

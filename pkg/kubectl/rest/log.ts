@@ -37,6 +37,17 @@ export class Log {
     this.#print("E", place, `"Unhandled Error" err=${JSON.stringify(message)}`)
   }
 
+  /** Logs what goes wrong, in its own words. */
+  plainError(place: string, message: string): void {
+    this.#print("E", place, message)
+  }
+
+  /** Logs why the run ends. Resolves when that is written. */
+  fatal(message: string, place: string): Promise<void> {
+    this.#print("F", place, message)
+    return this.flushed()
+  }
+
   /** What logs requests; nothing below level 6. */
   requests(): RequestLog {
     return this.level < 6

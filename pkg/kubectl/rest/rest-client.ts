@@ -3,7 +3,7 @@ import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { formatDuration } from "../../apimachinery/scalars/time.ts"
 import { sleep } from "../../clock/clock.ts"
 import type { RestConfig } from "../config/rest-config.ts"
-import type { HttpResponse } from "../environment/connect.ts"
+import type { HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
 import { UrlError } from "../errors/errors.ts"
 import { StatusError } from "../errors/status-error.ts"
@@ -160,6 +160,42 @@ export class RestClient {
     } finally {
       timer?.cancel()
     }
+  }
+
+  /**
+   * Sends a request of somebody else with the credentials of the configuration, and returns whatever is answered.
+   * Its own headers go before those that say who sends it. Source: kubectl pkg/proxy/proxy_server.go.
+   */
+  async forward({
+    headers,
+    ...request
+  }: Pick<HttpRequest, "method" | "url" | "parts" | "signal"> & {
+    readonly headers: Readonly<Record<string, string | readonly string[]>>
+  }): Promise<HttpResponse> {
+    const { proxy } = this.config
+    const sent = await this.headersOfForwarded(headers)
+    const finish = this.#parts.log.begin(request.method, request.url, sent, undefined)
+    const response = await this.#environment.connect.send({
+      ...request,
+      headers: sent,
+      tls: await this.tls(),
+      ...(proxy === undefined ? {} : { proxy }),
+    })
+    finish(response)
+    return response
+  }
+
+  /** The headers of somebody's request, and of those that say who sends it the ones that it does not have. */
+  async headersOfForwarded(
+    headers: Readonly<Record<string, string | readonly string[]>>,
+  ): Promise<Record<string, string | readonly string[]>> {
+    const { Accept: _, "Accept-Encoding": __, ...own } = await this.headersOf({})
+    const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+    const isImpersonated = names.has("impersonate-user")
+    const added = Object.entries(own).filter(
+      ([name]) => !names.has(name.toLowerCase()) && !(isImpersonated && name.startsWith("Impersonate-")),
+    )
+    return { ...headers, ...Object.fromEntries(added) }
   }
 
   /** Sends a request and returns the bytes of the answer. @throws StatusError, UrlError */
