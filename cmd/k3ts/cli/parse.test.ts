@@ -252,7 +252,8 @@ describe("an error about the command line names the argument and what to do", ()
     [
       ["--kubelet-arg", "constructor=1"],
       'invalid value "constructor=1" for --kubelet-arg: must be one of max-pods, pod-max-pids, pods-per-core, ' +
-        "sync-frequency, node-status-update-frequency, container-log-max-size, container-log-max-files, eviction-hard, eviction-soft, " +
+        "sync-frequency, node-status-update-frequency, container-log-max-size, container-log-max-files, root-dir, " +
+        "eviction-hard, eviction-soft, " +
         "eviction-soft-grace-period, eviction-max-pod-grace-period, eviction-pressure-transition-period, " +
         "kube-reserved, system-reserved, " +
         "image-gc-high-threshold, image-gc-low-threshold, serialize-image-pulls, max-parallel-image-pulls; other " +

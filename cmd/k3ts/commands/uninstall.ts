@@ -8,7 +8,8 @@ import {
 import { POD_RESOURCES_FOLDER, POD_RESOURCES_SOCKET } from "../../../components/kubelet/podresources/pod-resources.ts"
 import { linksIn, removeLink } from "../../../components/kubelet/runtime/cri/files/links.ts"
 import { socketAnswers } from "../../../components/kubelet/runtime/cri/socket-answers.ts"
-import { CONTAINER_LOGS, kubeletFolders, POD_LOGS } from "../../../components/kubelet/model/config.ts"
+import { kubeletRoots, madeInKubeletRoot } from "../../../components/cluster/node/kubelet-root.ts"
+import { CONTAINER_LOGS, POD_LOGS } from "../../../components/kubelet/model/config.ts"
 import { removeUnmounted } from "../../../components/containerd/tear-down.ts"
 import { Attempts } from "../../../pkg/process/attempts.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -38,8 +39,9 @@ export default defineCommand({
         `${dataDir} has neither a folder "server" nor "agent": it is no data directory of k3ts, so nothing was removed`,
       )
     const logs = podLogs(dataDir)
+    const outside = madeInKubeletRoot(dataDir)
     if (flags["dry-run"]) {
-      print([...folders, ...logs].map((path) => `${path}\n`).join(""))
+      print([...folders, ...outside.own, ...logs].map((path) => `${path}\n`).join(""))
       return 0
     }
     if (
@@ -62,8 +64,9 @@ export default defineCommand({
         if (!(await socketAnswers(socket))) rmSync(socket, { force: true })
       })
     await attempts.try(CONTAINER_LOGS, () => removeLinks(logs))
-    for (const path of [...folders, ...logs]) await attempts.try(path, () => removeUnmounted(path))
-    for (const folder of new Set([dirname(kubeconfig), dirname(config), ...SHARED_FOLDERS])) removeIfEmpty(folder)
+    for (const path of [...outside.own, ...folders, ...logs]) await attempts.try(path, () => removeUnmounted(path))
+    for (const folder of new Set([dirname(kubeconfig), dirname(config), ...outside.shared, ...SHARED_FOLDERS]))
+      removeIfEmpty(folder)
     const removed = folders.filter((path) => !existsSync(path))
     print(`Removed ${removed.join(", ") || (folders.length === 0 ? "nothing: there was no data" : "nothing")}\n`)
     const left = [...stays, ...attempts.faults]
@@ -90,8 +93,9 @@ const SHARED_FOLDERS = [
 
 /** Returns the log folders of our pods, `<namespace>_<name>_<uid>`. */
 function podLogs(dataDir: string): string[] {
-  const pods = join(kubeletFolders(dataDir).root, "pods")
-  const uids = existsSync(pods) ? readdirSync(pods) : []
+  const uids = kubeletRoots(dataDir)
+    .map((root) => join(root, "pods"))
+    .flatMap((pods) => (existsSync(pods) ? readdirSync(pods) : []))
   return existsSync(POD_LOGS)
     ? readdirSync(POD_LOGS)
         .filter((name) => uids.some((uid) => name.endsWith(`_${uid}`)))

@@ -1,3 +1,4 @@
+import { normalize } from "node:path"
 import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/model/config.ts"
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
@@ -10,6 +11,7 @@ export interface KubeletSettings {
   readonly maxPods: number
   readonly syncFrequencyMs: number
   readonly tuning: KubeletTuning
+  readonly kubeletRoot?: string
 }
 
 /** A setting as it was given. */
@@ -20,6 +22,7 @@ export interface GivenSetting
   readonly maxPods?: number
   readonly podsPerCore?: number
   readonly syncFrequencyMs?: number
+  readonly kubeletRoot?: string
 }
 
 /** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
@@ -52,6 +55,10 @@ const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
     form: "COUNT of at least 2, as in container-log-max-files=10",
     read: (given) =>
       counted(given, (containerLogMaxFiles) => (containerLogMaxFiles < 2 ? undefined : { containerLogMaxFiles })),
+  },
+  "root-dir": {
+    form: "FOLDER, as in root-dir=/var/lib/kubelet",
+    read: (given) => (/^\/[^,]/.test(given) ? { kubeletRoot: normalize(given).replace(/\/$/, "") } : undefined),
   },
   ...EVICTION_SETTINGS,
   ...IMAGE_SETTINGS,
@@ -140,10 +147,12 @@ export function kubeletSettings(given: readonly GivenSetting[], cpus: number): K
     containerLogMaxBytes = DEFAULT_TUNING.containerLogMaxBytes,
     containerLogMaxFiles = DEFAULT_TUNING.containerLogMaxFiles,
     podMaxPids = DEFAULT_TUNING.podMaxPids,
+    kubeletRoot,
   } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   return {
     maxPods: Math.min(maxPods, podsPerCore * cpus),
     syncFrequencyMs,
+    ...(kubeletRoot === undefined ? {} : { kubeletRoot }),
     tuning: { measureMs, containerLogMaxBytes, containerLogMaxFiles, podMaxPids, ...joinedTuning(given) },
   }
 }

@@ -2,6 +2,7 @@
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { HostNodeConfig } from "../../../components/cluster/node/host-node.ts"
+import { USUAL_KUBELET_ROOT } from "../../../components/cluster/node/kubelet-root.ts"
 import type { NodeContainerdConfig } from "../../../components/cluster/node/node-containerd.ts"
 import type { LoneSimulatedNodeConfig } from "../../../components/cluster/node/simulated-node.ts"
 import { readRegistries } from "../../../components/containerd/registries/read-registries.ts"
@@ -13,7 +14,7 @@ import { kubeletSettings } from "./kubelet-args.ts"
 import type { ClusterNetwork } from "./network.ts"
 import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { PRIMARY_ADDRESSES } from "./proxy-flags.ts"
-import type { NodeFlags, ServerFlags } from "./server-flags.ts"
+import { DATA_DIR, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 
@@ -81,6 +82,8 @@ export async function hostNodeConfig(flags: NodeInClusterFlags, network: Cluster
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
+    // Other data directories are on disks that were chosen for what pods write, or are those of a second node.
+    ...(flags["data-dir"] === DATA_DIR ? { kubeletRoot: USUAL_KUBELET_ROOT } : {}),
     ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
   }
 }

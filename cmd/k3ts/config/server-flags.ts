@@ -41,8 +41,9 @@ export const configFlag = () =>
     placeholder: "FILE",
     path: true,
   })
+export const DATA_DIR = "/var/lib/k3ts"
 export const dataDirFlag = () =>
-  value(v.filePath.default("/var/lib/k3ts"), "Folder of the store, certificates, tokens, images and containers", {
+  value(v.filePath.default(DATA_DIR), "Folder of the store, certificates, tokens, images and containers", {
     short: "d",
     placeholder: "DIR",
     path: true,

@@ -18,8 +18,9 @@ import { detectCgroupDriver } from "../../../components/containerd/host.ts"
 import { containerdPaths } from "../../../components/containerd/paths.ts"
 import { Attempts } from "../../../pkg/process/attempts.ts"
 import { endShared } from "../../../pkg/process/make-shared.ts"
+import { unlinkUsualSockets } from "../../../components/containerd/usual-sockets.ts"
 import { tearDown, unmountBelow } from "../../../components/containerd/tear-down.ts"
-import { kubeletFolders } from "../../../components/kubelet/model/config.ts"
+import { kubeletRoots } from "../../../components/cluster/node/kubelet-root.ts"
 import { removePodCgroups } from "../../../components/kubelet/pod/resources/pod-cgroups.ts"
 import { BlockDevices, DEVICES } from "../../../components/kubelet/runtime/cri/volumes/block-devices.ts"
 import { hostCgroups } from "../../../components/kubelet/runtime/cri/cgroups.ts"
@@ -64,8 +65,8 @@ export async function killAll({
     return attempts.faults
   }
   const paths = containerdPaths(dataDir)
-  const { root } = kubeletFolders(dataDir)
-  const uids = entriesOf(join(root, "pods"))
+  const roots = kubeletRoots(dataDir)
+  const uids = roots.flatMap((root) => entriesOf(join(root, "pods")))
   tell("Removing rules of Services and network policies")
   await attempts.try("rules of Services", () => cleanUp(hostIn()))
   await attempts.try("rules of network policies", () => removeTable(hostIn(), "inet", POLICY_TABLE))
@@ -74,13 +75,14 @@ export async function killAll({
   const config = readOr(join(paths.cniConfig, CONFIG_NAME))
   const bridge = isMadeHere() || ownsBridge(config, await addressesOf(BRIDGE)) ? BRIDGE : false
   await tearDown(paths, clock, { bridge, attempts })
+  await attempts.try("links to the socket of containerd", () => unlinkUsualSockets(paths))
   tell("Removing mounts, cgroups and interfaces")
-  const pods = join(root, "pods")
   const devices = new BlockDevices()
-  for (const uid of uids)
-    await attempts.try(`devices of the pod ${uid}`, () => devices.unmap(join(pods, uid, DEVICES), pods))
-  await attempts.try("mounts of volumes", () => unmountBelow([root, storage]))
-  for (const folder of [root, storage]) await attempts.try(`the mount ${folder}`, () => endShared(folder))
+  for (const pods of roots.map((root) => join(root, "pods")))
+    for (const uid of entriesOf(pods))
+      await attempts.try(`devices of the pod ${uid}`, () => devices.unmap(join(pods, uid, DEVICES), pods))
+  await attempts.try("mounts of volumes", () => unmountBelow([...roots, storage]))
+  for (const folder of [...roots, storage]) await attempts.try(`the mount ${folder}`, () => endShared(folder))
   await attempts.try("cgroups of pods", () => removeCgroups(uids, clock, attempts))
   // A killed server has left it behind.
   if (holderOf(NODE_PID_FILE) === undefined)

@@ -6,6 +6,7 @@ import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../../pkg/component/component.ts"
 import { OwnPorts, type OwnPort } from "../../../pkg/component/own-ports.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
 import { connectCri } from "../../../pkg/cri/client.ts"
 import { detectCgroupDriver } from "../../containerd/host.ts"
 import { BRIDGE } from "../../containerd/network/cni.ts"
@@ -30,6 +31,7 @@ import type { KubeletTuning } from "../../kubelet/model/tuning.ts"
 import { criRuntime } from "../../kubelet/runtime/cri/cri-runtime.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "../clients.ts"
 import type { OrderedComponent } from "../lifecycle.ts"
+import { takeKubeletRoot } from "./kubelet-root.ts"
 import { nodeContainerd, type NodeContainerdConfig } from "./node-containerd.ts"
 import type { NodePlace } from "./node-place.ts"
 import { Part } from "../part.ts"
@@ -76,6 +78,8 @@ export interface HostNodeConfig extends NodeContainerdConfig {
   readonly maxPods: number
   readonly syncFrequencyMs: number
   readonly tuning: KubeletTuning
+  /** The folder of the kubelet's files; in the data directory where it is absent. */
+  readonly kubeletRoot?: string
 }
 
 /**
@@ -148,6 +152,7 @@ export function hostNode(
           ...(addresses === undefined ? {} : { addresses }),
           externalIps: config.externalIps,
           ...kubeletFolders(config.dataDir),
+          root: rootOf(config, log),
           podLogs: POD_LOGS,
           containerLogs: CONTAINER_LOGS,
           devicePlugins: DEVICE_PLUGINS_FOLDER,
@@ -235,6 +240,13 @@ export function hostNode(
       ...after,
     )
   return parts
+}
+
+function rootOf({ dataDir, kubeletRoot }: HostNodeConfig, log: Logger): string {
+  const { root, kept } = takeKubeletRoot(dataDir, kubeletRoot)
+  if (kept !== undefined)
+    log.info("Kept the folder of the kubelet", { folder: root, wanted: kubeletRoot, because: kept })
+  return root
 }
 
 async function admitted(

@@ -4,6 +4,7 @@ import { Containerd } from "../../containerd/containerd.ts"
 import { findCniBinDir } from "../../containerd/host.ts"
 import { installPlugins } from "../../containerd/network/plugin/install-plugins.ts"
 import { containerdPaths } from "../../containerd/paths.ts"
+import { linkUsualSockets } from "../../containerd/usual-sockets.ts"
 import type { Registries } from "../../containerd/registries/registries.ts"
 import { RegistryHosts } from "../../containerd/registries/registry-hosts.ts"
 import type { Tools } from "../clients.ts"
@@ -26,7 +27,7 @@ export function nodeContainerd(
   const paths = containerdPaths(dataDir)
   mkdirSync(paths.cniConfig, { recursive: true })
   installPlugins(paths, findCniBinDir())
-  return new Containerd({
+  const containerd = new Containerd({
     paths,
     clock,
     log,
@@ -35,6 +36,15 @@ export function nodeContainerd(
     registries: new RegistryHosts({ folder: paths.registries, registries, random, log }),
     ...(pauseImage === undefined ? {} : { pauseImage }),
   })
+  containerd.onState((state) => {
+    if (state !== "ready") return
+    try {
+      linkUsualSockets(paths)
+    } catch (err) {
+      log.warn("Failed to link the socket of containerd where others look for it", { err })
+    }
+  })
+  return containerd
 }
 
 /** A containerd that starts while the machine joins, before the other components of the node are known. */

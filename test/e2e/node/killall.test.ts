@@ -80,8 +80,10 @@ describeOnNode("k3ts killall", () => {
     const earlierLogs = logsOfPods()
     const dataDir = mkdtempSync(join(tmpdir(), "k3ts-killall-"))
     try {
-      // given pods with volumes, a host port and a Service
-      await using cluster = await startCluster({ dataDir })
+      // given pods with volumes, a host port and a Service, with the kubelet's files where drivers look for them
+      const root = join(folder, "kubelet")
+      mkdirSync(join(root, "plugins/csi.example.com"), { recursive: true })
+      await using cluster = await startCluster({ dataDir, flags: ["--kubelet-arg", `root-dir=${root}`] })
       await cluster.create(Service, {
         metadata: { name: "web", namespace: "default" },
         spec: { type: "NodePort", selector: { app: "web" }, ports: [{ port: 80 }] },
@@ -125,6 +127,7 @@ describeOnNode("k3ts killall", () => {
         .split("\n")
         .flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])
       expect(ofPods.length).toBeGreaterThanOrEqual(2)
+      expect(readdirSync(join(root, "pods")).length).toBeGreaterThanOrEqual(3)
       // when killall runs while the server runs
       const killed = await run(EXECUTABLE, ["killall", "--data-dir", dataDir])
       expect(killed).toMatchObject({ code: 0, err: "" })
@@ -143,6 +146,10 @@ describeOnNode("k3ts killall", () => {
       expect(await run(EXECUTABLE, uninstallArgs(dataDir))).toMatchObject({ code: 0, err: "" })
       expect(logs()).toEqual([])
       expect(existsSync(dataDir)).toBe(false)
+      // and of the kubelet's folder only what others have made stays
+      expect([readdirSync(root), readdirSync(join(root, "plugins"))]).toEqual([["plugins"], ["csi.example.com"]])
+      const links = existsSync("/var/log/containers") ? readdirSync("/var/log/containers") : []
+      expect(links.filter((name) => name.startsWith("killall-"))).toEqual([])
     } finally {
       rmSync(dataDir, { recursive: true, force: true })
     }
