@@ -1,11 +1,15 @@
 import { finished } from "../../../pkg/apimachinery/finished.ts"
 import type { Element, Parts } from "./parts.ts"
 
-/** The value that an owner wants for an entry of a map. */
-interface Wish {
+/** The value that an owner wants for a key. */
+interface Claim {
   readonly owner: string
   readonly value: string
-  readonly next: Wish | undefined
+}
+
+/** The claim that counts for a key, and the others in the order of their owners. Most keys have no others. */
+interface Entry extends Claim {
+  readonly others: readonly Claim[]
 }
 
 /** A value and the number of its users. */
@@ -33,7 +37,7 @@ export interface Delta {
  * first by namespace and name gets it; a cluster IP comes before every other address.
  */
 export class Desired {
-  readonly #elements = new Map<string, Map<string, Wish>>()
+  readonly #elements = new Map<string, Map<string, Entry>>()
   readonly #chains = new Map<string, Shared<readonly string[]>>()
   readonly #affinities = new Map<string, Shared<number>>()
   #touched = new Map<string, Element & { readonly before: string | undefined }>()
@@ -48,11 +52,11 @@ export class Desired {
   /** Does the work of `change` in steps. All must be taken before the content is read. */
   *changing(owner: string, before: Parts, after: Parts): Generator<void> {
     for (const element of before.elements) {
-      this.#set(element, (wish) => without(wish, rankOf(element, owner)))
+      this.#set(element, (entry) => withoutClaim(entry, rankOf(element, owner)))
       yield
     }
     for (const element of after.elements) {
-      this.#set(element, (wish) => withWish(wish, rankOf(element, owner), element.value))
+      this.#set(element, (entry) => withClaim(entry, { owner: rankOf(element, owner), value: element.value }))
       yield
     }
     exchange(this.#chains, this.#touchedChains, before.chains, after.chains)
@@ -107,10 +111,10 @@ export class Desired {
     return delta
   }
 
-  #set(element: Element, step: (wish: Wish | undefined) => Wish | undefined): void {
+  #set(element: Element, step: (entry: Entry | undefined) => Entry | undefined): void {
     const { container, key } = element
     let entries = this.#elements.get(container)
-    if (entries === undefined) this.#elements.set(container, (entries = new Map<string, Wish>()))
+    if (entries === undefined) this.#elements.set(container, (entries = new Map<string, Entry>()))
     const had = entries.get(key)
     const id = `${container} ${key}`
     if (!this.#touched.has(id)) this.#touched.set(id, { container, key, value: "", before: had?.value })
@@ -120,19 +124,39 @@ export class Desired {
   }
 }
 
-/** Returns the owner as it stands in the order of wishes: no name of a namespace begins with `~`. */
+/** Returns the owner as it stands in the order of claims: no name of a namespace begins with `~`. */
 const rankOf = ({ yields }: Element, owner: string): string => (yields === true ? `~${owner}` : owner)
 
-function without(wish: Wish | undefined, owner: string): Wish | undefined {
-  if (wish === undefined) return undefined
-  return wish.owner === owner ? wish.next : { ...wish, next: without(wish.next, owner) }
+/** Adds a claim; of several claims of one owner the first counts. */
+function withClaim(entry: Entry | undefined, claim: Claim): Entry {
+  if (entry === undefined) return { ...claim, others: NONE }
+  if (claim.owner === entry.owner) return entry
+  const { owner, value, others } = entry
+  if (claim.owner < owner) return { ...claim, others: [{ owner, value }, ...others] }
+  const at = placeOf(others, claim.owner)
+  return others[at]?.owner === claim.owner ? entry : { owner, value, others: others.toSpliced(at, 0, claim) }
 }
 
-/** Keeps wishes in the order of owners; of several wishes of one owner for a key the first counts. */
-function withWish(wish: Wish | undefined, owner: string, value: string): Wish {
-  if (wish === undefined || owner < wish.owner) return { owner, value, next: wish }
-  return wish.owner === owner ? wish : { ...wish, next: withWish(wish.next, owner, value) }
+function withoutClaim(entry: Entry | undefined, owner: string): Entry | undefined {
+  if (entry === undefined) return undefined
+  const { others } = entry
+  if (entry.owner === owner) return others.length === 0 ? undefined : { ...others[0]!, others: others.slice(1) }
+  const at = placeOf(others, owner)
+  return others[at]?.owner === owner ? { ...entry, others: others.toSpliced(at, 1) } : entry
 }
+
+/** Returns the index of the claim of `owner`, or the one where it belongs. Any number of Services may claim one key. */
+function placeOf(claims: readonly Claim[], owner: string): number {
+  let [low, high] = [0, claims.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (claims[middle]!.owner < owner) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const NONE: readonly Claim[] = []
 
 function exchange<T>(
   all: Map<string, Shared<T>>,

@@ -168,7 +168,7 @@ describe("a resize of a pod as a whole", () => {
     expect(node.given.filter((text) => text.startsWith("a "))).toEqual([])
     expect(node.status("web").containerStatuses![0]).toMatchObject(shown)
     expect(node.condition("PodResizeInProgress")).toMatchObject({ reason: "Error" })
-    // and when the wish is given up, all is well
+    // and when the resize is taken back, all is well
     await node.resize({ containers: [c("a", { resources: whole("1", "256Mi") })] })
     expect(node.status("web").containerStatuses![0]).toMatchObject({
       resources: whole("1", "256Mi"),
