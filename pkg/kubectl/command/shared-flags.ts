@@ -1,5 +1,5 @@
 import type { FilenameOptions } from "../resource/resource-args.ts"
-import type { Warnings } from "../rest/warnings.ts"
+import type { Log } from "../rest/log.ts"
 import { boolFlag, int64Flag, stringFlag, stringSliceFlag, type FlagValues } from "./flag.ts"
 
 /** `-f`, `-k` and `-R`. Source of the flags of this file: kubectl pkg/cmd/util/helpers.go. */
@@ -61,10 +61,10 @@ export const allNamespacesFlag = (usage: string) => ({
 export type DryRun = "none" | "client" | "server"
 
 /** @throws Error for a value that there is not. Warns of values of old versions. */
-export function dryRunOf(value: string, warnings: Pick<Warnings, "print">): DryRun {
+export function dryRunOf(value: string, log: Pick<Log, "warning">): DryRun {
   if (value === "none" || value === "client" || value === "server") return value
   if (value === "unchanged") {
-    warnings.print("--dry-run is deprecated and can be replaced with --dry-run=client.")
+    log.warning("--dry-run is deprecated and can be replaced with --dry-run=client.", "helpers.go:719")
     return "client"
   }
   const old = ["1", "t", "T", "true", "TRUE", "True"].includes(value)
@@ -73,7 +73,10 @@ export function dryRunOf(value: string, warnings: Pick<Warnings, "print">): DryR
       ? "none"
       : undefined
   if (old === undefined) throw new Error(`Invalid dry-run value (${value}). Must be "none", "server", or "client".`)
-  warnings.print(`--dry-run=${value} is deprecated (boolean value) and can be replaced with --dry-run=${old}.`)
+  log.warning(
+    `--dry-run=${value} is deprecated (boolean value) and can be replaced with --dry-run=${old}.`,
+    old === "client" ? "helpers.go:733" : "helpers.go:736",
+  )
   return old
 }
 

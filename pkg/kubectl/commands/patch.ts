@@ -77,7 +77,7 @@ kubectl patch deployment nginx-deployment --subresource='scale' --type='merge' -
   flags,
   async run(invocation) {
     const { flags: values, args, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     check(invocation, dryRun)
     const type = TYPES[(values.type === "" ? "strategic" : values.type).toLowerCase()]!
     const patch = await patchOf(invocation)

@@ -74,7 +74,7 @@ kubectl replace --force -f ./pod.json`,
   flags,
   async run(invocation) {
     const { flags: values, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const printer = await printerOf(values, withDryRun("replaced", dryRun), factory)
     requireFiles(filenameOptions(values))
     check(invocation, dryRun)

@@ -1,8 +1,7 @@
-import { ceilDivide } from "./rounding.ts"
 import type { Container } from "../../api/core/v1/container/container.ts"
 import type { ObjectMeta } from "../../apimachinery/meta.ts"
 import type { PrefixWriter } from "./prefix-writer.ts"
-import { quantityOf } from "./resources.ts"
+import { containerResource } from "../polymorphic/container-resource.ts"
 
 type Variables = Pick<Container, "env" | "envFrom" | "resources">
 
@@ -52,14 +51,7 @@ function resourceValue(
   { resource, divisor }: { readonly resource: string; readonly divisor?: string | undefined },
   { resources }: Variables,
 ): string {
-  const [, side, name = ""] = /^(limits|requests)\.(.*)$/s.exec(resource) ?? []
-  if (side === undefined || !(STANDARD.has(name) || name.startsWith("hugepages-"))) return ""
-  const amount = quantityOf((side === "limits" ? resources.limits : resources.requests)?.[name]).nano
-  const unit = quantityOf(divisor).nano || 1_000_000_000n
-  // CPU is divided in thousandths, everything else in whole units.
-  const step = name === "cpu" ? 1_000_000n : 1_000_000_000n
-  const [count, by] = [ceilDivide(amount, step), ceilDivide(unit, step)]
-  const value = Math.ceil(Number(count) / Number(by))
-  return value === 0 && (resource === "limits.cpu" || resource === "limits.memory") ? "node allocatable" : String(value)
+  const value = containerResource({ resource, divisor }, resources)
+  if (value === undefined) return ""
+  return value === "0" && (resource === "limits.cpu" || resource === "limits.memory") ? "node allocatable" : value
 }
-const STANDARD: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"])

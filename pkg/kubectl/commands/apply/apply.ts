@@ -115,7 +115,7 @@ kubectl apply --prune -f manifest.yaml --all --prune-allowlist=core/v1/ConfigMap
   async run(invocation) {
     const { flags: values, args, factory, usageError, environment } = invocation
     if (args.length > 0) throw usageError(`Unexpected args: [${args.join(" ")}]`)
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     requireFiles(filenameOptions(values))
     const options = await optionsOf(invocation, dryRun)
     const parentText = applySetOf(invocation)

@@ -31,7 +31,7 @@ kubectl apply set-last-applied -f deploy.yaml --create-annotation=true`,
     filename: stringSliceFlag([], "The file, folder or address of files with the configurations", { shorthand: "f" }),
   },
   async run({ flags, factory, out }) {
-    const dryRun = dryRunOf(flags["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(flags["dry-run"], factory.log)
     const printer = await printerOf(flags, withDryRun("configured", dryRun), factory)
     const { namespace, explicit } = await factory.namespace()
     const result = await factory.build({

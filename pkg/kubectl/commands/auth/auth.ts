@@ -1,6 +1,7 @@
 import { command } from "../../command/command.ts"
 import { defaultSubCommand } from "../../command/default-sub-command.ts"
 import { canICommand } from "./can-i.ts"
+import { reconcileCommand } from "./reconcile.ts"
 import { whoAmICommand } from "./whoami.ts"
 
 /** Source: kubectl pkg/cmd/auth. */
@@ -9,6 +10,6 @@ export const authCommand = command({
   short: "Inspect authorization",
   long: `
 Inspect authorization.`,
-  commands: [canICommand, whoAmICommand],
+  commands: [canICommand, reconcileCommand, whoAmICommand],
   run: defaultSubCommand("errOut"),
 })

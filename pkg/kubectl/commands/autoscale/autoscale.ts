@@ -72,7 +72,7 @@ kubectl autoscale deployment bar --min=3 --max=6 --cpu=500m --memory=200Mi`,
   async run(invocation) {
     const { flags: values, args, changed, factory } = invocation
     if (!changed("max")) throw new Error('required flag(s) "max" not set')
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const { namespace, explicit } = await factory.namespace()
     const { max, min, cpu, memory } = values
     if (max < 1) throw new Error(`--max=MAXPODS is required and must be at least 1, max: ${max}`)

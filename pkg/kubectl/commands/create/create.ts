@@ -63,7 +63,7 @@ kubectl create -f registry.yaml --edit -o json
   async run(invocation) {
     const { flags: values, args, factory, out, usageError } = invocation
     if (args.length > 0) throw usageError(`Unexpected args: [${args.join(" ")}]`)
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const fieldValidation = fieldValidationOf(values.validate)
     const printer = await printerOf(values, withDryRun("created", dryRun), factory)
     requireFiles(filenameOptions(values))

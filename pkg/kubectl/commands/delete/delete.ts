@@ -86,7 +86,7 @@ kubectl delete pods --all --interactive`,
     const { flags: values, changed, factory, environment, out, errOut } = invocation
     const propagation = await propagationOf(values.cascade, errOut)
     const gracePeriod = gracePeriodOf(values)
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const result = values.raw === "" ? await found(invocation) : undefined
     const preview = result !== undefined && values.interactive ? await found(invocation) : undefined
     check(invocation, gracePeriod)

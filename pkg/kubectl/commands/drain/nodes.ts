@@ -11,8 +11,7 @@ export const nodeFlags = () => ({ ...selectorFlag(), ...dryRunFlag() })
 
 export type NodeInvocation = Invocation<ReturnType<typeof nodeFlags>>
 
-export const dryRunOfNodes = ({ flags, factory }: NodeInvocation): DryRun =>
-  dryRunOf(flags["dry-run"], factory.warnings)
+export const dryRunOfNodes = ({ flags, factory }: NodeInvocation): DryRun => dryRunOf(flags["dry-run"], factory.log)
 
 /** Finds the nodes that the command line names. Source: kubectl pkg/cmd/drain/drain.go (Complete). */
 export async function nodesOf(

@@ -103,7 +103,7 @@ interface Settled {
 
 async function run(invocation: ExposeInvocation): Promise<void> {
   const { flags: values, args, factory, out } = invocation
-  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+  const dryRun = dryRunOf(values["dry-run"], factory.log)
   const printer = await printerOf(values, withDryRun("exposed", dryRun), factory)
   const { namespace, explicit } = await factory.namespace()
   const result = await factory.build({

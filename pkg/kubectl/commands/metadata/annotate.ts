@@ -42,7 +42,7 @@ kubectl annotate pods foo description-`,
   flags: metadataFlags("annotations", "kubectl-annotate"),
   async run(invocation) {
     const { flags: values, args, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const printer = await printerOf(values, withDryRun("annotated", dryRun), factory)
     const { resources, pairs } = resourcesAndPairs(args, "annotation")
     const changes = parsePairs(pairs, "annotation")

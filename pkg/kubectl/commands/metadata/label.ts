@@ -43,7 +43,7 @@ kubectl label pods foo bar-`,
   flags: metadataFlags("labels", "kubectl-label"),
   async run(invocation) {
     const { flags: values, args, factory, out } = invocation
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const { resources, pairs } = resourcesAndPairs(args, "label")
     const changes = parseLabels(pairs)
     if (values.list && values.output !== "") throw new Error("--list and --output may not be specified together")

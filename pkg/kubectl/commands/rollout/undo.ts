@@ -55,7 +55,7 @@ kubectl rollout undo --dry-run=server deployment/web`,
 
 async function run(invocation: UndoInvocation): Promise<void> {
   const { flags: values, args, factory, changed, out, errOut, path } = invocation
-  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+  const dryRun = dryRunOf(values["dry-run"], factory.log)
   requireTarget(args, values)
   const result = await targets(invocation, values)
   const root = path.split(" ")[0]!

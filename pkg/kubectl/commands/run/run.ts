@@ -106,7 +106,7 @@ interface Created {
 async function run(invocation: RunInvocation): Promise<void> {
   const { flags: values, args, changed, factory, out, errOut } = invocation
   if (!changed("image")) throw new Error('required flag(s) "image" not set')
-  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+  const dryRun = dryRunOf(values["dry-run"], factory.log)
   await factory.rest()
   const attaches = !changed("attach") && values.stdin ? true : values.attach
   const printer = await printerOf(values, withDryRun("created", dryRun), factory)

@@ -57,7 +57,7 @@ kubectl scale --replicas=3 statefulset/web`,
   async run(invocation) {
     const { flags: values, args, changed, factory, environment, out } = invocation
     if (!changed("replicas")) throw new Error('required flag(s) "replicas" not set')
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const printer = await printerOf(values, withDryRun("scaled", dryRun), factory)
     if (values.replicas < 0)
       throw new Error("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")

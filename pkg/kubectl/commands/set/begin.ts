@@ -10,7 +10,7 @@ export async function begin(
   values: SetValues,
   done: string,
 ): Promise<{ readonly dryRun: DryRun; readonly printer: ResourcePrinter }> {
-  const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+  const dryRun = dryRunOf(values["dry-run"], factory.log)
   const printer = await printerOf(values, withDryRun(done, dryRun), factory)
   return { dryRun, printer }
 }

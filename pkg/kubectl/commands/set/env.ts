@@ -5,8 +5,10 @@ import { selectorFlag } from "../../command/shared-flags.ts"
 import type { Container } from "../../polymorphic/pod.ts"
 import { begin } from "./begin.ts"
 import { changeAll, found, LOCAL_AND_SERVER, setFlags } from "./change.ts"
-import { changedVariables, parseVariables, sourceText, splitArgs, type Variable } from "./environment.ts"
+import { changedVariables, parseVariables, splitArgs, type Variable } from "./environment.ts"
+import { listVariables } from "./list-env.ts"
 import { matchesPattern, withPodSpec } from "./pod-templates.ts"
+import { Resolver } from "./resolve.ts"
 
 const flags = {
   ...setFlags(),
@@ -17,6 +19,7 @@ const flags = {
   env: stringArrayFlag([], "A variable NAME=value for each container.", { shorthand: "e" }),
   keys: stringSliceFlag([], "The keys to take of the resource, between commas"),
   list: boolFlag(false, "If true, print the variables with their changes, and change nothing."),
+  resolve: boolFlag(false, "If true, print the values of secrets, config maps and fields that variables refer to."),
   overwrite: boolFlag(true, "If true, replace variables that are there already; otherwise that is an error."),
 }
 
@@ -51,7 +54,7 @@ kubectl set env --from=configmap/myconfigmap --keys=a,b --prefix=MYSQL_ deployme
 kubectl set env deployments --all --containers="c1" ENV-`,
   flags,
   async run(invocation) {
-    const { flags: values, args, factory, environment, out } = invocation
+    const { flags: values, args, factory, environment, out, errOut } = invocation
     if (values.all && values.selector !== "") throw new Error("cannot set --all and --selector at the same time")
     const split = splitArgs(args)
     if (split === undefined)
@@ -94,6 +97,7 @@ kubectl set env deployments --all --containers="c1" ENV-`,
           throw new Error("at least one environment variable must be provided")
       },
     })
+    const { namespace } = await factory.namespace()
     if (values.list)
       for (const { loaded: object } of infos) {
         const listed: Container[] = []
@@ -104,11 +108,8 @@ kubectl set env deployments --all --containers="c1" ENV-`,
           return spec
         })
         for (const container of listed) {
-          await out.write(`# ${object.kind} ${object.metadata?.name ?? ""}, container ${container.name}\n`)
-          for (const { name, value = "", valueFrom } of (container["env"] ?? []) as readonly Variable[])
-            await out.write(
-              valueFrom === undefined ? `${name}=${value}\n` : `# ${name} from ${sourceText(valueFrom)}\n`,
-            )
+          const resolver = values.resolve ? new Resolver(() => factory.client(), namespace) : undefined
+          await listVariables(object, container, { out, errOut, resolver })
         }
       }
   },

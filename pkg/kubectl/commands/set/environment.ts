@@ -82,11 +82,12 @@ export function changedVariables(
   return out
 }
 
-interface Sources {
+/** Where the value of a variable is from. */
+export interface Sources {
   readonly configMapKeyRef?: { readonly name?: string; readonly key: string }
   readonly secretKeyRef?: { readonly name?: string; readonly key: string }
   readonly fieldRef?: { readonly fieldPath: string }
-  readonly resourceFieldRef?: { readonly containerName?: string; readonly resource: string }
+  readonly resourceFieldRef?: { readonly containerName?: string; readonly resource: string; readonly divisor?: string }
 }
 
 /** Says where a value is from. */

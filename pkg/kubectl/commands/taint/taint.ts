@@ -62,7 +62,7 @@ kubectl taint nodes foo bar:NoSchedule`,
   flags,
   async run(invocation) {
     const { flags: values, factory, out, usageError } = invocation
-    const dryRun = dryRunOf(values["dry-run"], factory.warnings)
+    const dryRun = dryRunOf(values["dry-run"], factory.log)
     const fieldValidation = fieldValidationOf(values.validate)
     const { resources, taints } = sorted(invocation.args)
     if (resources.length === 0) throw new Error("one or more resources must be specified as <resource> <name>")
