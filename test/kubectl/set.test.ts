@@ -29,15 +29,15 @@ spec:
       initContainers:
       - name: i
         image: x
-        env: [{name: A, valueFrom: {configMapKeyRef: {name: cm, key: k}}}]
+        env: [{name: A, valueFrom: {configMapKeyRef: {name: vars, key: k}}}]
       containers:
       - name: c
         image: x
         resources: {limits: {cpu: 1500m, memory: 64Mi}, requests: {hugepages-2Mi: 4Mi}}
         env:
         - {name: PLAIN, value: x}
-        - {name: CM, valueFrom: {configMapKeyRef: {name: cm, key: k}}}
-        - {name: CM2, valueFrom: {configMapKeyRef: {name: cm, key: none}}}
+        - {name: CM, valueFrom: {configMapKeyRef: {name: vars, key: k}}}
+        - {name: CM2, valueFrom: {configMapKeyRef: {name: vars, key: none}}}
         - {name: CM3, valueFrom: {configMapKeyRef: {name: nocm, key: none}}}
         - {name: CM4, valueFrom: {configMapKeyRef: {name: nocm, key: none2}}}
         - {name: SE, valueFrom: {secretKeyRef: {name: se, key: k}}}
