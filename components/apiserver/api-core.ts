@@ -108,6 +108,8 @@ export interface ApiCoreOptions {
   readonly disabledAdmission?: ReadonlySet<string>
   /** Feature gates; all on unless given. */
   readonly features?: Features
+  /** Wraps the pipeline for calls of the server itself, so that they have audit events. */
+  readonly audited?: (pipeline: Pipeline) => Pipeline
   /** How long history is kept for watches that resume, in milliseconds; an hour unless given. */
   readonly historyMs?: number
   /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */
@@ -255,8 +257,9 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     flow,
   })
   const pipeline = tracing === undefined ? untraced : tracedPipeline(untraced, tracing)
+  const entered = options.audited?.(pipeline) ?? pipeline
   const transportFor = (user: UserInfo): Transport =>
-    inProcessTransport(pipeline, user, clock, {
+    inProcessTransport(entered, user, clock, {
       resourceOf: scheme.resource,
       remote: (as) => aggregator.transportFor(as),
     })

@@ -1,4 +1,4 @@
-import type { AuditLogOptions } from "./audit/audit-log.ts"
+import type { AuditConfig } from "./audit/create-audit.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -44,7 +44,8 @@ export interface ApiServerConfig {
   readonly clusterDomain: string
   /** The file for the administrator's kubeconfig. */
   readonly kubeconfig?: { readonly path: string; readonly mode: number }
-  readonly auditLog?: AuditLogOptions
+  /** What is audited, and where the events go; nothing unless given. */
+  readonly audit?: AuditConfig | undefined
   /**
    * Whether requests without credentials are those of system:anonymous, on all paths or on none, as upstream's
    * --anonymous-auth says; by default on those of health and version only.

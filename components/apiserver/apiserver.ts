@@ -16,9 +16,7 @@ import type { Aggregator } from "./aggregator/aggregator.ts"
 import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { clusterImage, type ClusterImage } from "./cluster-image.ts"
-import { createAuditLog } from "./audit/audit-log.ts"
 import { auditedBeside } from "./audit/audited-beside.ts"
-import { auditIds } from "./http/audit-id.ts"
 import { assembledAuthenticator } from "./authentication/assembled-authenticator.ts"
 import { onMembershipEnd } from "./authentication/node-members.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
@@ -180,6 +178,10 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       client: () => ownClient,
       expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
     })
+    const audit =
+      config.audit === undefined
+        ? undefined
+        : (await import("./audit/create-audit.ts")).createAudit(config.audit, { clock, random, log, scheme, metrics })
     const plane = await startApiCore({
       storage,
       clock,
@@ -219,6 +221,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }),
       ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
       ...(config.features === undefined ? {} : { features: config.features }),
+      ...(audit === undefined ? {} : { audited: audit.ownCalls }),
     })
     if (config.tunnelTo !== undefined)
       config.nodes.findElsewhere(
@@ -232,9 +235,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       )
     const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
-    const audit = config.auditLog === undefined ? undefined : createAuditLog(config.auditLog, { clock, log })
-    if (audit !== undefined && config.beside !== undefined)
-      serving.beside = auditedBeside(config.beside, { audit, clock, nextAuditId: auditIds(random) })
+    if (audit !== undefined && config.beside !== undefined) serving.beside = auditedBeside(config.beside, audit)
     const server = createServer({
       pipeline,
       scheme,
@@ -244,7 +245,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       random,
       log,
       tracing,
-      ...(audit === undefined ? {} : { audit }),
+      ...(audit === undefined ? {} : { audit: audit.sink }),
       freshen: storage.freshen?.bind(storage),
       flow: plane.flow,
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
@@ -294,7 +295,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     health.shuttingDown = false
     running = {
       objects,
-      pipeline,
+      pipeline: audit?.ownCalls(pipeline) ?? pipeline,
       aggregator: plane.aggregator,
       server,
       async listen(at) {
@@ -306,7 +307,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         await stopServing({ clock, listener, plane, beside: config.beside, delayMs: config.shutdownDelayMs })
         plane.refuseAll()
         listener = undefined
-        audit?.close()
+        await audit?.sink.close()
         await close(stored)
       },
     }

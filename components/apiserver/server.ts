@@ -9,13 +9,15 @@
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import { Deadlines } from "../../pkg/clock/deadlines.ts"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { contain } from "../../pkg/failure/contain.ts"
 import { stopReceiving } from "../../pkg/runtime/http/listen.ts"
 import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/http/server-request.ts"
 import { UpgradeAnswer } from "../../pkg/runtime/http/upgrade-answer.ts"
 import type { RemoteService } from "./aggregator/api-services.ts"
 import { auditStart } from "./audit/audit-start.ts"
-import { auditIdOf, auditIds } from "./http/audit-id.ts"
+import { auditedExchange } from "./audit/audited.ts"
+import { auditIdOf, auditIds } from "./call/audit-id.ts"
 import { Exchange, type ExchangeParts } from "./call/exchange.ts"
 import { isLongRunning } from "./http/long-running.ts"
 import { isApplyPatch } from "./codec/negotiate.ts"
@@ -63,6 +65,8 @@ export function createServer(options: ServerOptions): Server {
     if (error.code >= 500 && error.reason === "InternalError" && !isTold && !isAnswer) {
       const { req, auditId: auditID } = exchange
       contain("request", cause, log, { method: req.method, url: req.url, auditID, error: error.message })
+      const isPanic = !(thrown instanceof ApiError || thrown instanceof StorageError)
+      if (isPanic && exchange.notes !== undefined) exchange.notes.panic = `APIServer panic'd: ${errorMessage(cause)}`
     }
     if (!exchange.isOver) breakOff(exchange, error)
   }
@@ -93,7 +97,10 @@ export function createServer(options: ServerOptions): Server {
     })
     if (exchange.span !== undefined) endRequestSpan(exchange.span, res.statusCode)
     if (notes !== undefined)
-      audit?.ended(exchange, info, notes, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
+      audit?.ended(auditedExchange(exchange), info, notes, {
+        code: res.statusCode,
+        seconds: isLongRunning(info) ? 0 : seconds,
+      })
   }
 
   /** Answers a request that has timed out. Its work goes on, and the result is dropped. */

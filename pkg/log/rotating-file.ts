@@ -1,5 +1,7 @@
 import {
   closeSync,
+  createReadStream,
+  createWriteStream,
   existsSync,
   fstatSync,
   mkdirSync,
@@ -9,6 +11,8 @@ import {
   rmSync,
   writeSync,
 } from "node:fs"
+import { pipeline } from "node:stream/promises"
+import { createGzip } from "node:zlib"
 import { basename, dirname, extname, join } from "node:path"
 import type { Clock } from "../clock/clock.ts"
 
@@ -23,10 +27,15 @@ export interface RotationLimits {
   readonly mostFiles: number
   /** How long rotated files are kept, in milliseconds; 0: for ever. */
   readonly mostAgeMs: number
+  /** Whether rotated files are compressed with gzip, and end in `.gz`. */
+  readonly compress?: boolean
 }
 
 /** Matches the time in the name of a rotated file: `k3ts-2026-01-01T00-00-00.000.log`. Source: lumberjack. */
 const ASIDE = /^-(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3})$/
+
+/** The end of the names of compressed files. */
+const GZIPPED = ".gz"
 
 /**
  * A file to which text is appended, and which is rotated when it is large. Rotated files that are too many or too old
@@ -38,6 +47,8 @@ export class RotatingFile {
   readonly #clock: Clock
   #fd: number | undefined
   #bytes = 0
+  /** Names of rotated files that are being compressed. */
+  readonly #compressing = new Set<string>()
   /** The time in the name of the newest rotated file, in milliseconds since the epoch. */
   #lastAside = 0
 
@@ -106,13 +117,29 @@ export class RotatingFile {
     const oldest = mostAgeMs === 0 ? -Infinity : this.#clock.now() - mostAgeMs
     for (const [index, { name, time }] of newestFirst.entries())
       if (time < oldest || (mostFiles > 0 && index >= mostFiles)) rmSync(join(folder, name), { force: true })
+      else if (this.#limits.compress === true && !name.endsWith(GZIPPED)) this.#compress(join(folder, name))
+  }
+
+  /** Compresses a rotated file, beside other work. One that cannot be compressed stays as it is until it is removed. */
+  #compress(path: string): void {
+    if (this.#compressing.has(path)) return
+    this.#compressing.add(path)
+    const part = `${path}${GZIPPED}.part`
+    pipeline(createReadStream(path), createGzip(), createWriteStream(part, { mode: 0o600 }))
+      .then(() => {
+        renameSync(part, path + GZIPPED)
+        rmSync(path, { force: true })
+      })
+      .catch(() => rmSync(part, { force: true }))
+      .finally(() => this.#compressing.delete(path))
   }
 
   /** Returns when the file of this name was rotated; undefined for other files. */
   #timeIn(name: string): number | undefined {
     const extension = extname(this.#path)
-    if (!name.startsWith(this.#stem) || !name.endsWith(extension)) return undefined
-    const middle = name.slice(this.#stem.length, name.length - extension.length)
+    const plain = name.endsWith(GZIPPED) ? name.slice(0, -GZIPPED.length) : name
+    if (!plain.startsWith(this.#stem) || !plain.endsWith(extension)) return undefined
+    const middle = plain.slice(this.#stem.length, plain.length - extension.length)
     const [, hours, minutes, seconds] = ASIDE.exec(middle) ?? []
     const time = Date.parse(`${hours}:${minutes}:${seconds}Z`)
     return Number.isNaN(time) ? undefined : time

@@ -6,6 +6,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { fileError } from "../../../pkg/files/files.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { ServerFlags } from "../config/server-flags.ts"
+import { auditOf } from "../config/audit-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
@@ -14,7 +15,7 @@ import { joinTokensOf } from "../token/flags.ts"
 export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
   const dir = join(flags["data-dir"], "server")
   refuseTokens(flags, dir)
-  refuseAuditLog(flags["audit-log-path"])
+  await refuseAudit(flags)
   const datastore = datastoreOf(flags)
   if (datastore !== undefined)
     (await import("../../../components/apiserver/store/datastore-options.ts")).datastoreOptions(datastore, realClock)
@@ -39,9 +40,22 @@ function refuseTokens(flags: ServerFlags, dir: string): void {
     else passwordOf(chosen, user)
 }
 
+async function refuseAudit(flags: ServerFlags): Promise<void> {
+  const config = auditOf(flags)
+  if (config === undefined) return
+  if (config.policyFile !== undefined)
+    (await import("../../../components/apiserver/audit/audit-policy.ts")).readAuditPolicy(config.policyFile)
+  if (config.webhook !== undefined)
+    (await import("../../../components/apiserver/webhooks/kubeconfig-webhook.ts")).readWebhookKubeconfig(
+      config.webhook.configFile,
+      "--audit-webhook-config-file",
+    )
+  if (config.log !== undefined && config.log.path !== "-") refuseAuditLog(config.log.path)
+}
+
 /** A log that is there already can be opened without a change. */
-function refuseAuditLog(path: string | undefined): void {
-  if (path === undefined || !existsSync(path)) return
+function refuseAuditLog(path: string): void {
+  if (!existsSync(path)) return
   try {
     closeSync(openSync(path, "a"))
   } catch (err) {

@@ -1,7 +1,6 @@
 /** Turns the flags of `k3ts server` into the configuration of the cluster, for components/cluster. */
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
-import type { AuditLogOptions } from "../../../components/apiserver/audit/audit-log.ts"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../../components/cluster/assemble.ts"
 import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
@@ -14,6 +13,7 @@ import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../../components/controller-manager/servicelb/servicelb.ts"
 import { embeddedManifests } from "../embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName } from "./host.ts"
+import { auditOf } from "./audit-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
@@ -43,7 +43,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?:
       nodePorts: flags["service-node-port-range"],
       clusterDomain,
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
-      ...(flags["audit-log-path"] === undefined ? {} : { auditLog: auditLogOf(flags["audit-log-path"], flags) }),
+      audit: auditOf(flags),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       eventSeconds: flags["event-ttl"],
@@ -151,10 +151,3 @@ export const nodeIps = (flags: Pick<ServerFlags, "node-ip" | "cluster-cidr">): r
 /** Returns the address on which the API server listens. A socket of `::` takes connections of IPv4 too. */
 export const bindAddress = (flags: Pick<ServerFlags, "bind-address" | "cluster-cidr">): string =>
   flags["bind-address"] ?? (hasIPv6(flags) ? "::" : "0.0.0.0")
-
-const auditLogOf = (path: string, flags: ServerFlags): AuditLogOptions => ({
-  path,
-  mostBytes: flags["audit-log-maxsize"] * 2 ** 20,
-  mostFiles: flags["audit-log-maxbackup"],
-  mostAgeMs: flags["audit-log-maxage"] * 24 * 3_600_000,
-})

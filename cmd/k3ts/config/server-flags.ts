@@ -11,6 +11,7 @@ import { datastoreFlags } from "../datastore/flags.ts"
 import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
+import { auditFlags } from "./audit-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
@@ -125,26 +126,7 @@ export const serverFlags = {
     placeholder: "MODE",
     defaultText: "600",
   }),
-  "audit-log-path": value(
-    v.filePath.optional(),
-    "File in which requests are logged: one JSON line each, and another when a watch or a stream begins",
-    {
-      placeholder: "FILE",
-      path: true,
-    },
-  ),
-  "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which the audit log is rotated; 0 for any size", {
-    placeholder: "MIB",
-    defaultText: "100",
-  }),
-  "audit-log-maxbackup": value(v.count.prefault("10"), "How many rotated audit logs are kept; 0 for any number", {
-    placeholder: "COUNT",
-    defaultText: "10",
-  }),
-  "audit-log-maxage": value(v.count.prefault("0"), "How many days rotated audit logs are kept; 0 for ever", {
-    placeholder: "DAYS",
-    defaultText: "0",
-  }),
+  ...auditFlags,
   profiling: boolean(
     "Serve profiles of this program below /debug/pprof, to administrators",
     { defaultText: "true" },

@@ -70,7 +70,9 @@ const configOf = (flags: ApiServerFlags): ApiServerConfig => ({
   priorityAndFairness: flags["enable-priority-and-fairness"],
   disabledAdmission: new Set(flags["disable-admission-plugins"]),
   features: flags["feature-gates"],
-  ...(flags["audit-log-path"] === undefined ? {} : { auditLog: { path: flags["audit-log-path"], ...AUDIT_LIMITS } }),
+  ...(flags["audit-log-path"] === undefined
+    ? {}
+    : { audit: { log: { path: flags["audit-log-path"], ...AUDIT_LIMITS } } }),
 })
 
 const Store = z.object({ folder: z.string(), unsafeNoFsync: z.boolean() })

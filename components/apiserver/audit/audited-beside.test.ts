@@ -4,7 +4,7 @@ import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import type { BesideApi, BesideNotes } from "../serving/beside.ts"
-import type { AuditSink } from "./audit-log.ts"
+import type { AuditSink } from "./audit-sink.ts"
 import { AuditNotes } from "../call/audit-notes.ts"
 import { auditedBeside } from "./audited-beside.ts"
 
@@ -13,11 +13,12 @@ function openTunnel(answer: (notes: BesideNotes) => void) {
   const told: string[] = []
   const audit: AuditSink = {
     began: () => new AuditNotes("2026-01-01T00:00:00.000000Z"),
+    received: () => undefined,
     started: ({ auditId }, { path }, { sender }, code) =>
       void told.push(`${auditId} ${path} of ${sender?.name} started: ${code}`),
     ended: ({ auditId }, { path }, { sender }, { code, seconds }) =>
       void told.push(`${auditId} ${path} of ${sender?.name} ended: ${code}, ${seconds} s`),
-    close: () => undefined,
+    close: () => Promise.resolve(),
   }
   const beside: BesideApi = {
     serves: () => true,
@@ -27,7 +28,7 @@ function openTunnel(answer: (notes: BesideNotes) => void) {
   }
   const socket = new Duplex({ read: () => undefined })
   const req = { method: "GET", url: "/tunnel", headers: {} } as unknown as ServerRequest
-  const audited = auditedBeside(beside, { audit, clock: new VirtualClock(0), nextAuditId: () => "id" })
+  const audited = auditedBeside(beside, { sink: audit, clock: new VirtualClock(0), nextAuditId: () => "id" })
   audited.onUpgrade(req, socket, Buffer.alloc(0))
   return {
     told,

@@ -2,22 +2,23 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import { requestInfo, type RequestInfo } from "../call/request-info.ts"
 import type { BesideApi, BesideNotes } from "../serving/beside.ts"
-import type { AuditSink, Audited } from "./audit-log.ts"
+import type { AuditSink } from "./audit-sink.ts"
+import { auditedExchange, type Audited } from "./audited.ts"
 import type { AuditNotes } from "../call/audit-notes.ts"
 
 interface AuditedBesideOptions {
-  readonly audit: AuditSink
+  readonly sink: AuditSink
   readonly clock: Pick<Clock, "monotonic">
   readonly nextAuditId: () => string
 }
 
 /** Returns what the port serves beside the API, such that its requests have audit events, too. */
-export function auditedBeside(beside: BesideApi, { audit, clock, nextAuditId }: AuditedBesideOptions): BesideApi {
+export function auditedBeside(beside: BesideApi, { sink: audit, clock, nextAuditId }: AuditedBesideOptions): BesideApi {
   const begun = (req: ServerRequest): { request: Audited; info: RequestInfo; notes: AuditNotes } | undefined => {
     try {
       const header = (name: string) => [req.headers[name]].flat()[0]
       const info = requestInfo(req.method ?? "GET", req.url ?? "/")
-      return { request: { req, auditId: nextAuditId(), header }, info, notes: audit.began() }
+      return { request: auditedExchange({ req, auditId: nextAuditId(), header }), info, notes: audit.began() }
     } catch {
       return undefined // a malformed request line, which is refused
     }
@@ -28,7 +29,7 @@ export function auditedBeside(beside: BesideApi, { audit, clock, nextAuditId }: 
     },
     annotate: notes.annotate,
     refused(error) {
-      notes.failure = error.toStatus()
+      notes.status = error.toStatus()
     },
     upgraded,
   })
@@ -55,7 +56,7 @@ export function auditedBeside(beside: BesideApi, { audit, clock, nextAuditId }: 
         audit.started(request, info, notes, 101)
       }
       socket.once("close", () => {
-        const code = isUpgraded ? 101 : (notes.failure?.code ?? 0)
+        const code = isUpgraded ? 101 : (notes.status?.code ?? 0)
         audit.ended(request, info, notes, { code, seconds: 0 })
       })
       beside.onUpgrade(req, socket, head, notesFor(notes, upgraded))

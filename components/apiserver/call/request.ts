@@ -69,6 +69,8 @@ export interface ApiRequest {
   readonly warn: (text: string) => void
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
+  /** Notes the decoded object of the body for the audit event; absent where none shows it. */
+  readonly requested?: ((object: KubeObject) => void) | undefined
   /** Notes milliseconds that the request waited for webhooks, which are not the server's own. */
   readonly waited?: ((ms: number) => void) | undefined
   readonly signal?: AbortSignal | undefined

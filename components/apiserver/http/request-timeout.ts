@@ -29,7 +29,7 @@ export function requestTimeout(query: Query, mostMs: number): number {
 export function sendTimedOut(exchange: Exchange): void {
   const error = new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout", {})
   const failure = error.toStatus()
-  if (exchange.notes !== undefined) exchange.notes.failure = failure
+  if (exchange.notes !== undefined) exchange.notes.status = failure
   const { kind: _, apiVersion: _version, ...status } = failure
   exchange.send(504, "text/plain; charset=utf-8", `${JSON.stringify(status)}\n`, closing(exchange))
 }

@@ -14,6 +14,7 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
 import { decodeBody, decodePatch } from "../codec/decode.ts"
 import { encodeResult, type Steps } from "../codec/encode.ts"
+import { responseJson } from "../codec/response-json.ts"
 import type { Parts } from "../codec/list-bytes.ts"
 import type { Exchange } from "../call/exchange.ts"
 import {
@@ -150,6 +151,7 @@ function request({ exchange, info, user, grant }: ResourceCall, resource: Resour
     warn: exchange.warn,
     annotate: exchange.annotate,
     waited: exchange.waited,
+    requested: exchange.notes?.showsRequest === true ? exchange.notes.requested : undefined,
     grant,
     ...userAgentOf(exchange),
   }
@@ -196,6 +198,7 @@ async function withPatch(
   options: ResourceRequestOptions,
 ): Promise<void> {
   const { patch, faults } = await decodePatch(body, type)
+  if (exchange.notes?.showsRequest === true) exchange.notes.requestedAs(patch.body)
   return answer(
     exchange,
     { ...sized(request, body), patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) },
@@ -212,6 +215,7 @@ async function withDeleteOptions(
   if (body.length === 0) return answer(exchange, request, options)
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
   const { value } = await decodeBody(body, { encoding, scheme: options.scheme, kind: undefined })
+  if (exchange.notes?.showsRequest === true) exchange.notes.requestedAs(value)
   return answer(exchange, { ...request, options: deleteOptionsOf(request.options, value) }, options)
 }
 
@@ -226,13 +230,20 @@ function send(
   { clock, scheme }: ResourceRequestOptions,
 ): void | Promise<void> {
   const accepted = negotiate(exchange.header("accept"), offerOf(resource, verb))
-  const { contentType, body } = encodeResult(result, resource, {
+  const encoding = {
     accepted,
     scheme,
     pretty: accepted.pretty || exchange.pretty(),
     now: clock.now(),
     includeObject: accepted.as === "Table" ? includeObjectOf(exchange) : "Metadata",
-  })
+  } as const
+  const { notes } = exchange
+  if (notes !== undefined) {
+    if (result.kind === "status") notes.status = result.status
+    if (notes.showsResponse)
+      notes.responseObject = responseJson(result, resource, encoding, notes.decision?.omitManagedFields === true)
+  }
+  const { contentType, body } = encodeResult(result, resource, encoding)
   const code = result.kind === "list" ? 200 : result.code
   if (typeof body === "object" && "pieces" in body) return sendParts(exchange, code, contentType, body, clock)
   if (typeof body === "object" && "steps" in body) return sendWhenMade(exchange, code, contentType, body, clock)

@@ -9,7 +9,11 @@ import { negotiate, PLAIN, type Encoding } from "../codec/negotiate.ts"
  */
 export function sendFailure(exchange: Exchange, error: ApiError): void {
   const status = error.toStatus()
-  if (exchange.notes !== undefined) exchange.notes.failure = status
+  const { notes } = exchange
+  if (notes !== undefined) {
+    notes.status = status
+    if (notes.showsResponse) notes.responseObject = JSON.stringify(status)
+  }
   const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
   if (encoding === "json") return exchange.sendStatus(status)
   const { contentType, body } = encodeStatus(status, encoding, false)

@@ -32,6 +32,7 @@ export function decodeSent<T extends KubeObject>(
     foreign: foreignKind,
   })
   warnOf(faults, request)
+  request.requested?.(object)
   return object
 }
 

@@ -1,99 +1,22 @@
 import { expect, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { request } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect } from "node:tls"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
-import { systemRandom } from "../../../pkg/clock/random.ts"
-import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
-import { createApiServer } from "../apiserver.ts"
-import type { Exchange } from "../call/exchange.ts"
-import type { RequestInfo } from "../call/request-info.ts"
-import type { BesideApi } from "../serving/beside.ts"
-import { createAuditLog, type AuditSink } from "./audit-log.ts"
-
-/** Starts a server with an audit log. `end` stops the server and returns the lines of the log. */
-async function start(beside?: BesideApi) {
-  const dir = mkdtempSync(join(tmpdir(), "audit-"))
-  const auditLogPath = join(dir, "audit.log")
-  const server = createApiServer(
-    { clock: realClock, random: systemRandom, log: silent },
-    {
-      listen: { host: "127.0.0.1", port: 0 },
-      serviceCidrs: ["10.43.0.0/16"],
-      nodePorts: { first: 30000, last: 32767 },
-      clusterDomain: "cluster.local",
-      nodes: new NodeConnectors(),
-      ...(beside === undefined ? {} : { beside }),
-      auditLog: { path: auditLogPath, mostBytes: 0, mostFiles: 0, mostAgeMs: 0 },
-    },
-  )
-  await server.start(new AbortController().signal)
-  const lines = () =>
-    readFileSync(auditLogPath, "utf8")
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
-  return {
-    /** Resolves to the answer's Audit-Id. */
-    ask: (method: string, path: string, headers: Readonly<Record<string, string>>, body = "") =>
-      new Promise<unknown>((resolve, reject) => {
-        request(
-          {
-            host: "127.0.0.1",
-            port: server.port!,
-            method,
-            path,
-            rejectUnauthorized: false,
-            agent: false,
-            headers: {
-              authorization: `Bearer ${server.files!.adminToken}`,
-              "content-length": String(Buffer.byteLength(body)),
-              ...headers,
-            },
-          },
-          (res) => res.resume().on("end", () => resolve(res.headers["audit-id"])),
-        )
-          .on("error", reject)
-          .end(body)
-      }),
-    /** Opens a watch; `answered` resolves when its response, or the other protocol, begins. */
-    watch(path: string, headers: Readonly<Record<string, string>> = {}) {
-      const req = request({
-        host: "127.0.0.1",
-        port: server.port!,
-        path,
-        rejectUnauthorized: false,
-        agent: false,
-        headers: { authorization: `Bearer ${server.files!.adminToken}`, ...headers },
-      })
-      const answered = new Promise<unknown>((resolve, reject) => {
-        req.on("upgrade", (_res, socket) => resolve(req.once("close", () => socket.destroy())))
-        req.on("response", (res) => resolve(res.resume()))
-        req.on("error", reject)
-      })
-      req.end()
-      return { answered, end: () => void req.destroy() }
-    },
-    lines,
-    port: server.port!,
-    token: server.files!.adminToken,
-    async end() {
-      await server.stop()
-      const all = lines()
-      rmSync(dir, { recursive: true })
-      return all
-    },
-  }
-}
+import { Registry } from "../../../pkg/metrics/registry.ts"
+import { AuditNotes } from "../call/audit-notes.ts"
+import { startAudited } from "./audit.fixtures.ts"
+import { auditMetrics } from "./audit-metrics.ts"
+import { withoutPolicy } from "./audit-rules.ts"
+import { auditSink, type AuditInfo, type AuditSink } from "./audit-sink.ts"
+import { logBackend, type AuditLogOptions } from "./log-backend.ts"
 
 test("the audit log has a line for each request with the user, the impersonated user, the request and the result", async () => {
   // given
-  const server = await start()
+  const server = await startAudited()
   // when somebody asks for something, as somebody else
   const auditId = await server.ask("GET", "/api/v1/namespaces/default/secrets/s", {
     "impersonate-user": "jane",
@@ -130,7 +53,7 @@ test("the audit log has a line for each request with the user, the impersonated 
 
 test("the audit log has the reason why a request was allowed, and the name of the object in its body", async () => {
   // given a user who holds a role
-  const server = await start()
+  const server = await startAudited()
   const post = (path: string, object: object, headers: Readonly<Record<string, string>> = {}) =>
     server.ask("POST", path, { "content-type": "application/json", ...headers }, JSON.stringify(object))
   await post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
@@ -183,7 +106,7 @@ test.each([
   { title: "over a WebSocket", headers: WEBSOCKET, code: 101 },
 ])("the audit log has a line of a watch $title when it begins, and another when it ends", async ({ headers, code }) => {
   // given
-  const server = await start()
+  const server = await startAudited()
   const open = server.watch("/api/v1/namespaces/default/configmaps?watch=1", headers)
   await open.answered
   // when the watch is open
@@ -203,7 +126,7 @@ test.each([
 
 test("the audit log has two lines of a stream whose whole answer is sent at once", async () => {
   // given a client that says nothing of its connection, as those in Go
-  const server = await start()
+  const server = await startAudited()
   const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false })
   const answered = new Promise((resolve) => socket.once("data", resolve))
   // when
@@ -221,21 +144,23 @@ test("the audit log has two lines of a stream whose whole answer is sent at once
 
 test("the audit log has requests to what the port serves beside the API", async () => {
   // given a part that serves one path, and refuses another
-  const server = await start({
-    serves: (path, isUpgrade) => !isUpgrade && ["/beside", "/refused"].includes(path),
-    onRequest(req, res, notes) {
-      if (req.url === "/beside") {
-        notes?.sender({ name: "system:node:n", groups: ["system:nodes"] })
-        notes?.annotate("k3ts.io/certificate", "kubelet")
-        res.writeHead(200)
-      } else {
-        notes?.refused(new ApiError("TooManyRequests", "too many wrong tokens from this address"))
-        res.writeHead(429)
-      }
-      res.end()
+  const server = await startAudited({
+    beside: {
+      serves: (path, isUpgrade) => !isUpgrade && ["/beside", "/refused"].includes(path),
+      onRequest(req, res, notes) {
+        if (req.url === "/beside") {
+          notes?.sender({ name: "system:node:n", groups: ["system:nodes"] })
+          notes?.annotate("k3ts.io/certificate", "kubelet")
+          res.writeHead(200)
+        } else {
+          notes?.refused(new ApiError("TooManyRequests", "too many wrong tokens from this address"))
+          res.writeHead(429)
+        }
+        res.end()
+      },
+      onUpgrade: () => undefined,
+      stop: () => undefined,
     },
-    onUpgrade: () => undefined,
-    stop: () => undefined,
   })
   // when
   await server.ask("POST", "/beside", {})
@@ -259,20 +184,31 @@ test("the audit log has the end of a connection that ends after the server has s
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const path = join(dir, "audit.log")
   const limits = { mostBytes: 0, mostFiles: 0, mostAgeMs: 0 }
-  const audit = createAuditLog({ path, ...limits }, { clock: new VirtualClock(0), log: silent })
+  const audit = logging({ path, ...limits }, new VirtualClock(0))
   // when
-  audit.close()
+  void audit.close()
   endOne(audit, "late")
   // then
   expect(readFileSync(path, "utf8")).toContain('"auditID":"late"')
   rmSync(dir, { recursive: true })
 })
 
+function logging(options: AuditLogOptions, clock: VirtualClock): AuditSink {
+  const metrics = auditMetrics(new Registry())
+  return auditSink({
+    rules: withoutPolicy,
+    backends: [logBackend(options, { clock, log: silent, metrics })],
+    metrics,
+    clock,
+  })
+}
+
 /** Tells an audit log that a request has ended. */
 function endOne(audit: AuditSink, auditId: string): void {
-  const exchange = { auditId, req: { url: "/", headers: {}, socket: {} }, header: () => undefined }
-  const info = { verb: "get", isResource: false }
-  audit.ended(exchange as unknown as Exchange, info as RequestInfo, audit.began(), { code: 200, seconds: 0 })
+  const request = { auditId, uri: "/", userAgent: () => undefined, sourceIPs: () => [], attempted: () => "" }
+  const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" }
+  const info: AuditInfo = { verb: "get", isResource: false, path: "/", ...none }
+  audit.ended(request, info, new AuditNotes("2026-01-01T00:00:00.000000Z"), { code: 200, seconds: 0 })
 }
 
 test("the audit log is rotated when it is large, and the oldest of many rotated files is removed", () => {
@@ -280,11 +216,11 @@ test("the audit log is rotated when it is large, and the oldest of many rotated 
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const clock = new VirtualClock(0)
   const limits = { mostBytes: 1, mostFiles: 2, mostAgeMs: 0 }
-  const audit = createAuditLog({ path: join(dir, "audit.log"), ...limits }, { clock, log: silent })
+  const audit = logging({ path: join(dir, "audit.log"), ...limits }, clock)
   // when events come
   for (let i = 0; i < 5; i++) {
     endOne(audit, `id-${i}`)
-    audit.close()
+    void audit.close()
   }
   // then the newest is in the log, and the two before it are beside the log
   const ids = readdirSync(dir)
@@ -295,7 +231,7 @@ test("the audit log is rotated when it is large, and the oldest of many rotated 
 })
 
 test("the audit log has the ids of issued tokens", async () => {
-  const server = await start()
+  const server = await startAudited()
   const post = (path: string, object: object) =>
     server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
   await post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "robot" } })
@@ -308,7 +244,7 @@ test("the audit log has the ids of issued tokens", async () => {
 
 test("the audit log has requests that failed authentication or impersonation", async () => {
   // given
-  const server = await start()
+  const server = await startAudited()
   await server.ask("GET", "/api/v1/pods", { authorization: "Bearer wrong" })
   await server.ask("GET", "/api/v1/pods", { "impersonate-uid": "nobody" })
 
@@ -329,7 +265,7 @@ test("the audit log has requests that failed authentication or impersonation", a
 
 test("the audit log has the reason of a request that was refused before authentication", async () => {
   // given
-  const server = await start()
+  const server = await startAudited()
   // when
   await server.ask("GET", "/api/v1/pods?timeout=soon", {})
   // then
@@ -347,7 +283,7 @@ test("the audit log has the reason of a request that was refused before authenti
 
 test("annotations of admission plugins are in the line of the request", async () => {
   // given a namespace where privileged pods are noted
-  const server = await start()
+  const server = await startAudited()
   const post = (path: string, object: object) =>
     server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
   await post("/api/v1/namespaces", {
