@@ -43,6 +43,7 @@ import { DEFAULT_LIMITS, type InFlightLimits } from "./flowcontrol/max-in-flight
 import { TemplateSharing } from "./registry/template-sharing.ts"
 import { notRunning } from "./not-running.ts"
 import { createPipeline } from "./pipeline.ts"
+import type { RegistryContext } from "./registry/context.ts"
 import { customHooks } from "./registry/apiextensions/definition.ts"
 import { startFinalizer } from "./apiextensions/finalizer.ts"
 import { conversionMetrics } from "./apiextensions/conversion/metrics.ts"
@@ -118,6 +119,8 @@ export interface ApiCoreOptions {
 
 /** The API server without HTTP: everything behind the codec. */
 export interface ApiCore {
+  /** What the verbs of the registry work with. */
+  readonly registry: RegistryContext
   readonly pipeline: Pipeline
   readonly hub: WatchHub
   readonly objects: Objects
@@ -238,7 +241,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
       })
     : undefined
   let isOver = false
-  const untraced = createPipeline({
+  const registry: RegistryContext = {
     checkRunning() {
       if (isOver) throw notRunning()
     },
@@ -255,7 +258,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     eventSeconds,
     features,
     flow,
-  })
+  }
+  const untraced = createPipeline(registry)
   const pipeline = tracing === undefined ? untraced : tracedPipeline(untraced, tracing)
   const entered = options.audited?.(pipeline) ?? pipeline
   const transportFor = (user: UserInfo): Transport =>
@@ -318,6 +322,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   let left: Promise<void> | undefined
   const leave = () => (left ??= live?.leave() ?? Promise.resolve())
   return {
+    registry,
     pipeline,
     hub,
     objects,

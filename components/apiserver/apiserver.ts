@@ -32,6 +32,7 @@ import { podStreams } from "./endpoints/pod-streams.ts"
 import { proxies } from "./endpoints/proxy.ts"
 import { componentStatuses } from "./health/component-statuses.ts"
 import { apiServerHealth } from "./health/health-checks.ts"
+import type { Past } from "./past/past.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./call/request.ts"
 import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
@@ -236,7 +237,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     if (audit !== undefined && config.beside !== undefined) serving.beside = auditedBeside(config.beside, audit)
+    let past: Promise<Past> | undefined
+    const { watchEvents } = serverMetrics
     const server = createServer({
+      past: () =>
+        (past ??= import("./past/past.ts").then(({ createPast }) =>
+          createPast({ registry: plane.registry, scheme, watchEvents }),
+        )),
       pipeline,
       scheme,
       authenticator,

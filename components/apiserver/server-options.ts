@@ -12,6 +12,7 @@ import type { Exchange } from "./call/exchange.ts"
 import type { RequestInfo } from "./call/request-info.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./call/request.ts"
+import type { Past } from "./past/past.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 
 /** What the server of requests over HTTP is made of. */
@@ -22,6 +23,8 @@ export interface ServerOptions {
   readonly metrics: ServerMetrics
   /** Serves paths that are no resource: health, discovery, metrics … */
   readonly paths: (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
+  /** Serves what is asked of the past: states of objects, and their history. Loaded at the first such request. */
+  readonly past: () => Promise<Past>
   /** Forwards requests for versions that extension API servers serve. */
   readonly aggregator?: Pick<Aggregator, "remoteOf" | "hasResource" | "serve">
   /** Serves subresources that stream: log, exec, attach, portforward, proxy. */

@@ -18,12 +18,21 @@ import type { Clock, Timer } from "../clock/clock.ts"
 import { FatalError } from "../failure/fatal-error.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import { checkWrite } from "./check-write.ts"
+import { checkKept, selectedEvents } from "./log-filter.ts"
 import { RecentEvents } from "./recent-events.ts"
 import type { LiveObjects } from "./live-objects.ts"
 import type { Page } from "./page.ts"
 import { StoredObject } from "./stored-object.ts"
 import { type StorageListener, Subscribers } from "./subscribers.ts"
-import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "./storage.ts"
+import {
+  StorageError,
+  type LogFilter,
+  type Storage,
+  type StorageEvent,
+  type StoreImage,
+  type Stored,
+  type Write,
+} from "./storage.ts"
 
 export interface LogStorageOptions {
   readonly clock: Clock
@@ -124,14 +133,17 @@ export abstract class LogStorage implements Storage {
   }
 
   since(revision: number, prefix = ""): readonly StorageEvent[] {
-    if (revision < this.#compacted)
-      throw new StorageError(
-        "compacted",
-        `Cannot read the log after revision ${revision}: revisions up to ${this.#compacted} have been compacted`,
-      )
+    checkKept(revision, this.#compacted)
     const isRecent = revision >= (this.recent.completeAfter ?? this.#revision)
     const events = isRecent ? this.recent.after(revision) : this.eventsAfter(revision, prefix)
     return prefix === "" ? events : events.filter((event) => event.key.startsWith(prefix))
+  }
+
+  between(after: number, upTo: number, filter: LogFilter = {}): readonly StorageEvent[] {
+    checkKept(after, this.#compacted)
+    const isRecent = after >= (this.recent.completeAfter ?? this.#revision)
+    if (!isRecent) return this.loggedBetween(after, Math.min(upTo, this.#revision), filter)
+    return selectedEvents(this.recent.after(after), upTo, filter)
   }
 
   revisionAt(time: number): number {
@@ -177,6 +189,8 @@ export abstract class LogStorage implements Storage {
   protected abstract tryMedium(): void
   /** Reads the events after `revision` from the medium; called when `recent` does not have all of them. */
   protected abstract eventsAfter(revision: number, prefix: string): readonly StorageEvent[]
+  /** Reads what `between` returns from the medium; called when `recent` does not have all of the range. */
+  protected abstract loggedBetween(after: number, upTo: number, filter: LogFilter): readonly StorageEvent[]
   /**
    * Finds on the medium the newest revision up to `upTo` that was written by `time`; `compactedRevision` when there is
    * none. Called when `recent` is too new to tell.

@@ -1,7 +1,8 @@
 import { LogStorage, type LogStorageOptions } from "./log-storage.ts"
+import { selectedEvents } from "./log-filter.ts"
 import { PackedObject, type Packing } from "./packed-object.ts"
 import { SortedKeys } from "./sorted-keys.ts"
-import type { StorageEvent, Stored } from "./storage.ts"
+import type { LogFilter, StorageEvent, Stored } from "./storage.ts"
 import { StoredObject, type Identity, type ParseObject } from "./stored-object.ts"
 
 /** The objects that a store begins with. */
@@ -45,6 +46,9 @@ export class MemoryStorage extends LogStorage {
   protected tryMedium(): void {}
   protected eventsAfter(): readonly StorageEvent[] {
     return this.recent.all
+  }
+  protected loggedBetween(after: number, upTo: number, filter: LogFilter): readonly StorageEvent[] {
+    return selectedEvents(this.recent.after(after), upTo, filter)
   }
   protected loggedRevisionAt(): number {
     return this.compactedRevision

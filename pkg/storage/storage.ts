@@ -40,6 +40,12 @@ export interface Storage {
   /** Returns the log after `revision`, oldest first. @throws StorageError compacted, when part of it was deleted */
   since(revision: number, prefix?: string): readonly StorageEvent[]
   /**
+   * Returns the events after revision `after`, up to `upTo`, that the filter selects, oldest first. Each call reads all
+   * of the range at once, so a long one is read in portions, with turns of the event loop between them.
+   * @throws StorageError compacted, when part of the range was deleted
+   */
+  between(after: number, upTo: number, filter?: LogFilter): readonly StorageEvent[]
+  /**
    * Returns the newest revision that had been written by `time`, in milliseconds since the epoch; `compactedRevision`
    * when the log of that time was deleted.
    */
@@ -72,6 +78,16 @@ export interface Storage {
   /** Deletes superseded states older than `revision`. */
   compact(revision: number): void
   close(): void
+}
+
+/** Selects events of the log that match all given fields. */
+export interface LogFilter {
+  /** One object's key. */
+  readonly key?: string | undefined
+  /** The beginning of the keys. */
+  readonly prefix?: string | undefined
+  /** The user who wrote. */
+  readonly author?: string | undefined
 }
 
 /** A live object and its JSON, which is made at most once for all readers. */

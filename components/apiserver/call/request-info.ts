@@ -30,6 +30,18 @@ export interface RequestInfo {
    * empty.
    */
   readonly rest: string
+  /** Where a request is for the past; the other fields are then those of the path behind the prefix. */
+  readonly past?: PastPath | undefined
+}
+
+/** A path below `/k3ts/at/<point>/` or `/k3ts/history`. */
+export interface PastPath {
+  /** `state`: what there was at `point`. `history`: the writes of what the path behind the prefix names. */
+  readonly wants: "state" | "history"
+  /** As the client wrote it: a revision, a time, or how long ago; empty for a history. */
+  readonly point: string
+  /** The request target behind the prefix, with its query: `/api/v1/pods?limit=5`. */
+  readonly target: string
 }
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -43,6 +55,23 @@ const VERBS: Readonly<Record<string, string>> = {
 
 /** Reads the request line; `url` is the target as it came. Throws BadRequest when it is malformed. */
 export function requestInfo(method: string, url: string): RequestInfo {
+  if (!url.startsWith(OWN_PATHS)) return plainInfo(method, url)
+  const past = pastPath(url)
+  return past === undefined ? plainInfo(method, url) : { ...plainInfo(method, past.target), past }
+}
+
+const OWN_PATHS = "/k3ts/"
+
+/** Returns what stands before the path of a request for the past; undefined for any other path. */
+function pastPath(url: string): PastPath | undefined {
+  const state = /^\/k3ts\/at\/([^/?]+)(\/.*)?$/s.exec(url)
+  if (state !== null) return { wants: "state", point: segment(state[1]!), target: state[2] ?? "/" }
+  const history = /^\/k3ts\/history(\/apis?\/.*)$/s.exec(url)
+  if (history !== null) return { wants: "history", point: "", target: history[1]! }
+  return /^\/k3ts\/history\/?(\?.*)?$/s.test(url) ? { wants: "history", point: "", target: url } : undefined
+}
+
+function plainInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf("?")
   const rawPath = mark < 0 ? url : url.slice(0, mark)
   const query = new Query(mark < 0 ? "" : url.slice(mark + 1))

@@ -89,14 +89,14 @@ function urlOf(target: string): string {
 }
 
 /** Runs the router and sends its response. */
-async function respond(app: Hono<Env>, exchange: Exchange, { verb, path }: RequestInfo): Promise<void> {
+async function respond(app: Hono<Env>, exchange: Exchange, { verb, path, past }: RequestInfo): Promise<void> {
   const { req } = exchange
   const headers = new Headers()
   for (const name of ["accept", "if-none-match"]) {
     const value = exchange.header(name)
     if (value !== undefined) headers.set(name, value)
   }
-  const response = await app.fetch(new Request(urlOf(req.url ?? "/"), { headers }), { exchange })
+  const response = await app.fetch(new Request(urlOf(past?.target ?? req.url ?? "/"), { headers }), { exchange })
   if (verb !== "get" && verb !== "head" && response.status !== 404 && !ANY_METHOD.test(path)) throw noSuchMethod()
   for (const name of ["etag", "vary", "expires", "last-modified", "location", "content-disposition"]) {
     const value = response.headers.get(name)

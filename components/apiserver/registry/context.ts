@@ -19,7 +19,7 @@ export interface RegistryContext {
   readonly storage: Storage
   readonly hub: WatchHub
   readonly objects: Objects
-  readonly history: ClientHistory
+  readonly history: Pick<ClientHistory, "expired">
   readonly clock: Clock
   readonly random: Random
   readonly authorizer: Authorizer

@@ -1,3 +1,5 @@
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { RemoteService } from "../aggregator/api-services.ts"
 import type { RequestInfo } from "../call/request-info.ts"
 import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { isLongRunning } from "../http/long-running.ts"
@@ -19,6 +21,15 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
     const { exchange, info, remote } = call
     const isLong = isLongRunning(info)
     const routed = call as Filled<RoutedCall>
+    if (info.past !== undefined && (info.isResource || info.past.wants === "history")) {
+      checkPast(info, remote)
+      routed.handler = async ({ exchange, attributes: { user }, grant }) =>
+        (await options.past()).serve({ exchange, info, user, grant })
+      exchange.isServed = true
+      routed.hasBody = false
+      routed.takesTurn = true
+      return proceed(routed)
+    }
     if (remote !== undefined) {
       // The parts of the path become labels of metrics only if the extension server is known to have such a resource.
       exchange.isServed = aggregator!.hasResource(info, remote)
@@ -47,6 +58,14 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
     return ({ exchange, attributes: { user }, body, grant }) =>
       serveResource({ exchange, info, user, body, grant }, resource, resourceOptions)
   }
+}
+
+/** @throws ApiError for what nobody can do in the past, or nobody has kept */
+function checkPast({ isResource, verb }: RequestInfo, remote: RemoteService | undefined): void {
+  if (verb !== "get" && verb !== "list")
+    throw new ApiError("MethodNotAllowed", `the past can only be read, by get and list: ${verb} is not possible`)
+  if (isResource && remote !== undefined)
+    throw new ApiError("NotFound", "objects of extension API servers have no history here")
 }
 
 /** Verbs whose requests may have a body. */

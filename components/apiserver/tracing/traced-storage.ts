@@ -1,6 +1,6 @@
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Page } from "../../../pkg/storage/page.ts"
-import type { Storage, StorageError, StorageEvent, Stored, StoreImage, Write } from "../../../pkg/storage/storage.ts"
+import type { LogFilter, Storage, StorageError, StorageEvent, Stored, StoreImage, Write } from "../../../pkg/storage/storage.ts"
 
 /** A write that waits for its commit, with the span that it belongs to. */
 interface Waiting {
@@ -60,6 +60,9 @@ export class TracedStorage implements Storage {
   }
   since(revision: number, prefix?: string): readonly StorageEvent[] {
     return this.#storage.since(revision, prefix)
+  }
+  between(after: number, upTo: number, filter?: LogFilter): readonly StorageEvent[] {
+    return this.#storage.between(after, upTo, filter)
   }
   revisionAt(time: number): number {
     return this.#storage.revisionAt(time)

@@ -43,7 +43,7 @@ export type {
   WebhookAnswer,
   WebhookFunction,
 } from "./extensions/webhooks.ts"
-export type { FieldChange } from "./history/changes.ts"
+export type { FieldChange } from "../../../pkg/history/changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history/history.ts"
 export type { Report } from "./report/report.ts"
 export type { Explanation } from "./history/explain.ts"

@@ -1,5 +1,8 @@
 import { boolFlag, durationFlag, intFlag, stringArrayFlag, stringFlag, type FlagValues } from "./flag.ts"
 
+/** Differs from upstream, which has no such flag: only servers of k3ts know the past (docs/history.md). */
+const AT_USAGE = "Read the cluster as it was: at a time, so long ago (10m), or at a resourceVersion"
+
 /**
  * The flags that every command has. Source of names and defaults: cli-runtime pkg/genericclioptions/config_flags.go,
  * kubectl pkg/cmd/cmd.go and profiling.go, klog.
@@ -12,6 +15,7 @@ export const globalFlags = (defaults: { readonly cacheDir: string; readonly kube
     [],
     "Extra information, as key=value, of the user to act as. Repeat the flag for several values of a key.",
   ),
+  at: stringFlag("", AT_USAGE, { hidden: true }),
   "cache-dir": stringFlag(defaults.cacheDir, "The folder of the cache"),
   "certificate-authority": stringFlag(
     "",

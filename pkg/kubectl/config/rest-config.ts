@@ -15,6 +15,8 @@ export interface RestConfig {
   /** The longest time for an answer, in milliseconds; undefined: without limit. */
   readonly timeoutMs?: number
   readonly disableCompression: boolean
+  /** The point of the past at which objects are read, of a server of k3ts. */
+  readonly at?: string
 }
 
 export interface Impersonation {

@@ -5,6 +5,7 @@ import type { RestConfig } from "../config/rest-config.ts"
 import type { GlobalValues } from "../command/global-flags.ts"
 import type { Environment } from "../environment/environment.ts"
 import type { FieldValidation } from "../command/shared-flags.ts"
+import { parsePoint, POINT_FORMS } from "../../history/point.ts"
 import { build } from "../resource/builder.ts"
 import type { BuilderOptions } from "../resource/builder-options.ts"
 import type { ContentValidator } from "../resource/stream-visitor.ts"
@@ -58,7 +59,19 @@ export class Factory {
 
   /** How to reach the server. */
   rest(): Promise<RestConfig> {
-    return (this.#rest ??= this.config.rest())
+    return (this.#rest ??= this.config.rest().then((config) => ({ ...config, ...this.#at() })))
+  }
+
+  /**
+   * The point of `--at`; how long ago becomes a time, so that all requests of a command mean the same one.
+   * @throws Error for what is no point
+   */
+  #at(): Pick<RestConfig, "at"> {
+    const { at } = this.globals
+    if (at === "") return {}
+    const point = parsePoint(at)
+    if (point === undefined) throw new Error(`--at ${JSON.stringify(at)}: must be ${POINT_FORMS}`)
+    return { at: "ago" in point ? new Date(this.environment.clock.now() - point.ago).toISOString() : at }
   }
 
   client(): Promise<RestClient> {

@@ -17,6 +17,8 @@ import type { Warnings } from "./warnings.ts"
 import { watchEvents, type WatchEvent } from "./watch-events.ts"
 
 const MOST_RETRIES = 10
+/** A path behind that of a version: `/api/v1/pods`. */
+const IS_RESOURCE = /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/./
 
 /** Sends requests with kubectl's headers, and reads answers. */
 export class RestClient {
@@ -49,7 +51,7 @@ export class RestClient {
     const url = new URL(this.config.server)
     const at = path.indexOf("?")
     const prefix = url.pathname.replace(/\/$/, "")
-    url.pathname = prefix + (at === -1 ? path : path.slice(0, at))
+    url.pathname = prefix + this.#past(path) + (at === -1 ? path : path.slice(0, at))
     const parameters: NonNullable<RestRequest["query"]> = {
       ...query,
       ...(timeoutMs === undefined ? {} : { timeout: formatDuration(timeoutMs) }),
@@ -61,6 +63,12 @@ export class RestClient {
     const added = pairs.map(([name, value]) => `${goQueryEscape(name)}=${goQueryEscape(value)}`).join("&")
     url.search = [own, added].filter((each) => each !== "").join("&")
     return url
+  }
+
+  /** What stands before the path of objects of the past. What the server has is that of now. */
+  #past(path: string): string {
+    const { at } = this.config
+    return at !== undefined && IS_RESOURCE.test(path) ? `/k3ts/at/${encodeURIComponent(at)}` : ""
   }
 
   /** The headers of a request, with those that say who sends it. */

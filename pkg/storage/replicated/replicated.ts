@@ -13,7 +13,16 @@
 import type { Clock } from "../../clock/clock.ts"
 import type { LogStorageOptions } from "../log-storage.ts"
 import type { Page } from "../page.ts"
-import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "../storage.ts"
+import { selectedEvents } from "../log-filter.ts"
+import {
+  StorageError,
+  type LogFilter,
+  type Storage,
+  type StorageEvent,
+  type StoreImage,
+  type Stored,
+  type Write,
+} from "../storage.ts"
 import { type StorageListener, Subscribers } from "../subscribers.ts"
 import { Committer } from "./committer.ts"
 import { Flights } from "./flights.ts"
@@ -138,6 +147,9 @@ export class ReplicatedStorage implements Storage {
   since(revision: number, prefix = ""): readonly StorageEvent[] {
     const events = this.#replica.since(revision)
     return prefix === "" ? events : events.filter(({ key }) => key.startsWith(prefix))
+  }
+  between(after: number, upTo: number, filter: LogFilter = {}): readonly StorageEvent[] {
+    return selectedEvents(this.#replica.since(after), upTo, filter)
   }
   revisionAt(time: number): number {
     return this.#replica.revisionAt(time)

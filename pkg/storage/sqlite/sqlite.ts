@@ -24,13 +24,14 @@ import {
   named,
 } from "./format.ts"
 import { lastIndex } from "../recent-events.ts"
+import { rowsBetween } from "./rows-between.ts"
 import { rowBytes, SqliteHistory } from "./history.ts"
 import { forgetHolder } from "./opening/holder.ts"
 import { LiveList } from "./live.ts"
 import { SqliteLiveObjects } from "./live-objects.ts"
 import { checkChain } from "./opening/load.ts"
 import { openStore, type OpenOptions } from "./opening/open.ts"
-import { StorageError, type StorageEvent, type StoreImage } from "../storage.ts"
+import { StorageError, type LogFilter, type StorageEvent, type StoreImage } from "../storage.ts"
 import { RecentLimits } from "./recent-limits.ts"
 import { reencryptRows, type Reencryption } from "./reencrypt.ts"
 import { type ParseObject, StoredObject } from "../stored-object.ts"
@@ -286,6 +287,12 @@ export class SqliteStorage extends LogStorage {
       const wanted = prefix === "" ? rows : rows.filter(([, key]) => key.startsWith(prefix))
       return this.#events(wanted.map((row) => checkRow(row, this.#file)))
     })
+  }
+
+  protected loggedBetween(after: number, upTo: number, filter: LogFilter): readonly StorageEvent[] {
+    return this.#read(() =>
+      this.#events(rowsBetween(this.#db, after, upTo, filter).map((row) => checkRow(row, this.#file))),
+    )
   }
 
   protected loggedRevisionAt(time: number, upTo: number): number {

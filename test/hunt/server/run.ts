@@ -1,6 +1,6 @@
 import { hostname } from "node:os"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { changesBetween } from "../../../components/cluster/testing/history/changes.ts"
+import { changesBetween } from "../../../pkg/history/changes.ts"
 import { connect } from "../../../pkg/operator/connect.ts"
 import { runOperator } from "../../../pkg/operator/run-operator.ts"
 import { sharing } from "../../examples/config-sharing.ts"

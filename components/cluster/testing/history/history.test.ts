@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { changesBetween } from "./changes.ts"
+import { changesBetween } from "../../../../pkg/history/changes.ts"
 import { web } from "../cluster.fixtures.ts"
 import {
   ConfigMap,

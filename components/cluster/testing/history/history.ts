@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { formatMicroTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import type { StorageEvent } from "../../../../pkg/storage/storage.ts"
-import { changesBetween, type FieldChange } from "./changes.ts"
+import { changesBetween, type FieldChange } from "../../../../pkg/history/changes.ts"
 import { instant } from "../time/duration.ts"
 import { shortForm } from "./short-form.ts"
 

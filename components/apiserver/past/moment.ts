@@ -1,0 +1,57 @@
+import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { formatMicroTime } from "../../../pkg/apimachinery/scalars/time.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { parsePoint, POINT_FORMS } from "../../../pkg/history/point.ts"
+import type { Storage } from "../../../pkg/storage/storage.ts"
+import { checkNotFuture } from "../cacher/resource-version.ts"
+import { REVISIONS_OF_TURN } from "./rewind.ts"
+
+/** A revision that the log still knows, and when it was. */
+export interface Moment {
+  readonly revision: number
+  /** Milliseconds since the epoch. */
+  readonly time: number
+}
+
+/**
+ * Finds the moment that a client names.
+ * @throws ApiError BadRequest; Timeout for a revision that is not there yet; Expired where the history begins later
+ */
+export function momentOf(storage: Storage, clock: Clock, text: string): Moment {
+  const point = parsePoint(text)
+  if (point === undefined)
+    throw badRequest(`invalid point in time ${JSON.stringify(text.slice(0, 100))}: must be ${POINT_FORMS}`)
+  if ("revision" in point) return ofRevision(storage, clock, point.revision)
+  const now = clock.now()
+  const time = "ago" in point ? now - point.ago : point.time
+  if (time >= now) return { revision: storage.revision, time: now }
+  const revision = storage.revisionAt(time)
+  // The revision where the log begins also stands for everything before.
+  if (revision <= storage.compactedRevision && beginning(storage) > 0 && time < firstTime(storage, now))
+    throw expired(storage, now)
+  return { revision, time }
+}
+
+function ofRevision(storage: Storage, clock: Clock, revision: number): Moment {
+  checkNotFuture(revision, storage.revision, 0)
+  const now = clock.now()
+  if (revision < beginning(storage)) throw expired(storage, now)
+  // A renewal of a Lease leaves no row behind; then the write after it tells the time.
+  const [nearest] = storage.between(Math.max(revision - 1, beginning(storage)), revision + REVISIONS_OF_TURN)
+  return { revision, time: nearest?.time ?? now }
+}
+
+/** The oldest revision of which the state is known. */
+export const beginning = ({ compactedRevision }: Storage): number => compactedRevision
+
+const firstTime = (storage: Storage, now: number): number => {
+  const begin = beginning(storage)
+  return storage.between(begin, begin + REVISIONS_OF_TURN)[0]?.time ?? now
+}
+
+const expired = (storage: Storage, now: number): ApiError =>
+  new ApiError(
+    "Expired",
+    `too old: the history that is kept begins at ${formatMicroTime(firstTime(storage, now))}, with revision ` +
+      `${beginning(storage)} (k3ts server --history-age, --history-size)`,
+  )

@@ -1,0 +1,118 @@
+/**
+ * Serves what is asked of the past (docs/history.md): `GET /k3ts/at/<point>/<path of the API>` is the answer that the
+ * path had at that point, and `GET /k3ts/history/<path of the API>` are the writes of an object, or of all objects that
+ * a list has. Both have passed authentication and authorization as a get or a list of the path behind the prefix.
+ */
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Scheme } from "../../../pkg/api/scheme.ts"
+import type { Value } from "../../../pkg/metrics/registry.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { Grant } from "../call/grant.ts"
+import { isAuthorized, type ApiRequest, type ApiResult, type Pipeline, type UserInfo } from "../call/request.ts"
+import type { PastPath, RequestInfo } from "../call/request-info.ts"
+import { noSuchMethod } from "../call/subresource-verbs.ts"
+import { storageKey, storagePrefix } from "../cacher/view.ts"
+import { resourceOf, serveResource } from "../http/resource-request.ts"
+import { decodeToken } from "../registry/continue-token.ts"
+import type { RegistryContext } from "../registry/context.ts"
+import { apiErrorFrom } from "../registry/errors.ts"
+import { perform } from "../registry/registry.ts"
+import { serveHistory } from "./history.ts"
+import { momentOf, type Moment } from "./moment.ts"
+import { PastStorage } from "./past-storage.ts"
+import { stateAt } from "./rewind.ts"
+
+/** What serves requests for the past. */
+export interface Past {
+  /** Serves a request that is authorized. */
+  serve(call: PastCall): Promise<void>
+}
+
+export interface PastCall {
+  readonly exchange: Exchange
+  readonly info: RequestInfo
+  readonly user: UserInfo
+  readonly grant: Grant
+}
+
+export interface PastOptions {
+  readonly registry: RegistryContext
+  readonly scheme: Scheme
+  readonly watchEvents: (resource: Resource) => Value
+}
+
+export function createPast(options: PastOptions): Past {
+  const { registry, scheme } = options
+  return {
+    async serve({ exchange, info, user, grant }) {
+      const { past } = info
+      await registry.storage.freshen?.()
+      if (past?.wants !== "state") return serveHistory(options, { exchange, info, user })
+      const resource = resourceOf(info, scheme)
+      checkKept(resource)
+      if (info.subresource !== "" && info.subresource !== "status" && info.subresource !== "scale")
+        throw noSuchMethod()
+      const moment = momentOfRequest(registry, past, info)
+      return serveResource({ exchange, info, user, grant, body: new Uint8Array() }, resource, {
+        pipeline: pipelineAt(registry, moment),
+        scheme,
+        clock: clockAt(registry.clock, moment),
+        watchSeconds: () => undefined,
+        watchEvents: options.watchEvents,
+      })
+    },
+  }
+}
+
+/** @throws ApiError for kinds of which only the newest state is kept, or none */
+function checkKept({ highChurn, plural, verbs }: Resource): void {
+  if (highChurn === true)
+    throw new ApiError("MethodNotAllowed", `${plural} have no past: only their newest state is kept`)
+  if (!verbs.includes("list")) throw noSuchMethod()
+}
+
+/** Later pages of a list are of the revision of the first one, though "10m ago" means a later one by then. */
+function momentOfRequest({ storage, clock }: RegistryContext, { point }: PastPath, { query }: RequestInfo): Moment {
+  const token = query.get("continue") ?? ""
+  const revision = token === "" ? -1 : decodeToken(token).revision
+  return momentOf(storage, clock, revision > 0 ? String(revision) : point)
+}
+
+/** Ages in tables are those of that time. */
+const clockAt = (clock: Clock, { time }: Moment): Clock =>
+  new Proxy(clock, {
+    get(target, name) {
+      if (name === "now") return () => time
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === "function" ? value.bind(target) : value
+    },
+  })
+
+/** Runs gets and lists of objects as they were at a revision. */
+function pipelineAt(registry: RegistryContext, { revision }: Moment): Pipeline {
+  return {
+    async handle(request): Promise<ApiResult> {
+      if (!isAuthorized(request)) throw noSuchMethod()
+      const { storage, clock } = registry
+      const { resource, namespace, name } = request
+      const objects = await stateAt(storage, placeOf(request), revision, clock).catch((err: unknown) => {
+        throw apiErrorFrom(err, resource, name ?? "")
+      })
+      const past = new PastStorage(objects, revision)
+      return perform({ ...registry, storage: past, history: NOTHING_EXPIRES }, { ...request, namespace })
+    },
+    watch() {
+      throw noSuchMethod()
+    },
+    authorize: (request) => registry.authorizer.authorize(request),
+  }
+}
+
+const NOTHING_EXPIRES = { expired: 0 }
+
+const placeOf = ({ resource, namespace, name }: ApiRequest) =>
+  name === undefined
+    ? { prefix: storagePrefix(resource, namespace) }
+    : { key: storageKey(resource, { namespace, name }) }

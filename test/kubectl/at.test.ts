@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { ConfigMap, Deployment, Pod, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await startCluster({ nodes: 2, seed: 1 })
+  await cluster.client.create(ConfigMap, { metadata: { name: "settings" }, data: { color: "red" } })
+})
+afterAll(() => cluster.stop())
+
+const kubectl = async (command: string) => {
+  const { code, stdout, stderr } = await cluster.kubectl(command)
+  return code === 0 ? stdout : `${code} ${stderr}`
+}
+
+test("kubectl get --at shows an object as it was that long ago, in yaml and by name", async () => {
+  // given a ConfigMap that is changed after ten minutes, and deleted after twenty
+  await cluster.advance("10m")
+  await cluster.client.patch(ConfigMap, "settings", { type: "merge", body: { data: { color: "blue" } } })
+  await cluster.advance("10m")
+  await cluster.delete(ConfigMap, "settings")
+  await cluster.advance("1m")
+  // when it is asked for, then each point has its state
+  expect(await kubectl("get configmap settings -o jsonpath={.data.color} --at 12m")).toBe("red")
+  expect(await kubectl("get configmap settings -o jsonpath={.data.color} --at 5m")).toBe("blue")
+  expect(await kubectl("get configmap settings --at 30s")).toContain('configmaps "settings" not found')
+})
+
+test("a table of the past has the ages of that time", async () => {
+  // given a Deployment that is two hours old
+  await cluster.apply(`
+    { apiVersion: apps/v1, kind: Deployment, metadata: { name: web, namespace: default },
+      spec: { replicas: 2, selector: { matchLabels: { app: web } },
+        template: { metadata: { labels: { app: web } }, spec: { containers: [{ name: web, image: nginx }] } } } }`)
+  await cluster.advance("2h")
+  await cluster.scale(Deployment, "web", 5)
+  // when it is listed as it was an hour ago
+  const table = await kubectl("get deployments --at 1h")
+  // then it has the replicas and the age of then
+  expect(table).toMatch(/^web +2\/2 +2 +2 +60m$/m)
+})
+
+test("a list with selectors and pages is of one revision", async () => {
+  const pods = await cluster.list(Pod)
+  const names = pods.map(({ metadata }) => metadata.name!).slice(0, 2)
+  const { revision } = cluster.history().at(-1)!
+  await cluster.delete(Pod, names[0]!)
+  const output = await kubectl(`get pods -l app=web --chunk-size 1 -o name --at ${revision}`)
+  expect(output.trim().split("\n").sort()).toEqual(pods.map(({ metadata }) => `pod/${metadata.name!}`).sort())
+})
+
+test("the past can only be read", async () => {
+  expect(await kubectl("scale deployment web --replicas 1 --at 1m")).toContain("the past can only be read")
+  expect(await kubectl("logs deployment/web --at 1m")).toStartWith("1 ")
+  expect(await kubectl("get pods --at tomorrow")).toContain('--at "tomorrow": must be a resourceVersion, a time')
+})
+
+test("reading the past needs the right that reading the present needs", async () => {
+  expect(await kubectl("get pods --at 1m --as somebody")).toContain('User "somebody" cannot list resource "pods"')
+})
