@@ -33,6 +33,7 @@ export const PARTS: readonly Part[] = [
       docs("gateway", "Gateway API"),
       docs("dns", "DNS"),
       docs("network", "Network of pods"),
+      docs("history", "What was: history and earlier states"),
       docs("backup", "Backup and recovery"),
       docs("datastore", "SQLite, or a store for several servers"),
       docs("upgrade", "Upgrades, certificates, keys"),

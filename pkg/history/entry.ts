@@ -47,7 +47,10 @@ export interface LogPage {
 
 interface ManagedFields {
   readonly manager?: string
+  readonly operation?: string
   readonly subresource?: string
+  readonly time?: string
+  readonly fieldsV1?: unknown
 }
 
 /** Returns who wrote the difference of two states, by their managedFields: field managers and the subresource. */
@@ -56,11 +59,26 @@ export function writtenBy(
   after: KubeObject,
 ): { readonly clients: readonly string[]; readonly subresource: string } {
   const old = managersOf(before)
-  const changed = managersOf(after).filter((entry) => !old.some((other) => deepEqual(entry, other)))
+  const changed = managersOf(after).filter((entry) => !isKept(entry, old))
   const clients = [...new Set(changed.map(({ manager = "" }) => manager))].filter((name) => name !== "")
   const subresources = new Set(changed.map(({ subresource = "" }) => subresource))
   return { clients, subresource: subresources.size === 1 ? [...subresources][0]! : "" }
 }
+
+/** Whether a manager has not written: its entry is as before, or has only lost fields to another one. */
+function isKept(entry: ManagedFields, before: readonly ManagedFields[]): boolean {
+  const old = before.find(
+    (other) =>
+      other.manager === entry.manager && other.operation === entry.operation && other.subresource === entry.subresource,
+  )
+  if (old === undefined) return false
+  return old.time === entry.time && (deepEqual(old, entry) || fieldCount(entry.fieldsV1) < fieldCount(old.fieldsV1))
+}
+
+const fieldCount = (fields: unknown): number =>
+  typeof fields === "object" && fields !== null
+    ? Object.values(fields).reduce((sum: number, inner) => sum + 1 + fieldCount(inner), 0)
+    : 0
 
 const managersOf = (object: KubeObject | undefined): readonly ManagedFields[] =>
   (object?.metadata as { managedFields?: readonly ManagedFields[] } | undefined)?.managedFields ?? []

@@ -50,6 +50,27 @@ const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().deco
 describe.each(Object.keys(stores))("%s store", (kind) => {
   const open = stores[kind]!
 
+  test("between returns the events of a range that a filter selects", async () => {
+    // given writes of two users to objects of two resources
+    const store = await open()
+    await store.write({ ...put("/a/1", object("1")), author: "alice" })
+    const { revision } = await store.write(put("/a/2", object("2")))
+    await store.write({ ...put("/b/1", object("1")), author: "alice" })
+    await store.write({ ...put("/a/1", null), author: "alice" })
+    // when ranges are read
+    const keys = (...[after, upTo, filter]: Parameters<Storage["between"]>) =>
+      store.between(after, upTo, filter).map(({ type, key }) => `${type} ${key}`)
+    // then a range begins after its first revision and ends with its last one
+    expect(keys(0, store.revision)).toEqual(["create /a/1", "create /a/2", "create /b/1", "delete /a/1"])
+    expect(keys(revision, store.revision, { prefix: "/a/" })).toEqual(["delete /a/1"])
+    expect(keys(0, revision, { prefix: "/a/" })).toEqual(["create /a/1", "create /a/2"])
+    expect(keys(0, store.revision, { key: "/a/1" })).toEqual(["create /a/1", "delete /a/1"])
+    if (kind !== "replicated") expect(keys(0, store.revision, { author: "tester" })).toEqual(["create /a/2"])
+    // and a part that was compacted is refused
+    store.compact(revision)
+    expect(() => store.between(0, store.revision)).toThrow("have been compacted")
+  })
+
   test("gives each write the next revision, and its object that resourceVersion", async () => {
     const store = await open()
     const a = await store.write(put("/a/1", object("1"), 0))

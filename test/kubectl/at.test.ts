@@ -58,3 +58,35 @@ test("the past can only be read", async () => {
 test("reading the past needs the right that reading the present needs", async () => {
   expect(await kubectl("get pods --at 1m --as somebody")).toContain('User "somebody" cannot list resource "pods"')
 })
+
+test("the pods at each revision of a rollout are those that a watcher saw then", async () => {
+  // given a watch of pods, and a rollout
+  const seen = new Map<string, string>()
+  const states: (readonly [revision: string, pods: readonly string[]])[] = []
+  const watch = cluster.contextFor("watcher", ["system:masters"]).client.watch(
+    Pod,
+    { namespace: "default" },
+    {
+      onEvent(event) {
+        if (event.type === "BOOKMARK" || event.type === "ERROR") return
+        const { name = "", resourceVersion = "" } = event.object.metadata
+        if (event.type === "DELETED") seen.delete(name)
+        else seen.set(name, JSON.stringify(event.object))
+        states.push([resourceVersion, [...seen].sort().map(([, pod]) => pod)])
+      },
+      onEnd: () => undefined,
+    },
+  )
+  await cluster.restart(Deployment, "web")
+  await cluster.advance("1m")
+  watch.close()
+  expect(states.length).toBeGreaterThan(20)
+  // when the pods of each revision are listed, then they are the same
+  for (const [revision, pods] of states.filter((_, i) => i > 10 && i % 5 === 0)) {
+    const { items } = JSON.parse(await kubectl(`get pods -o json --show-managed-fields --at ${revision}`)) as {
+      items: Pod[]
+    }
+    const byName = items.map((pod) => [pod.metadata.name!, pod] as const).sort(([a], [b]) => (a < b ? -1 : 1))
+    expect(byName.map(([, pod]) => pod)).toEqual(pods.map((pod) => JSON.parse(pod) as Pod))
+  }
+})

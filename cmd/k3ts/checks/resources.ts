@@ -1,8 +1,8 @@
-import { accessSync, constants, existsSync, readFileSync } from "node:fs"
+import { accessSync, constants, readFileSync } from "node:fs"
 import { statfs } from "node:fs/promises"
-import { dirname } from "node:path"
 import { portFault } from "../../../pkg/process/free-port.ts"
 import { found, missing, warning, type Finding } from "./finding.ts"
+import { nearestExisting } from "../config/history-size.ts"
 
 const MIB = 1024 * 1024
 /** With less free space than LEAST_DISK the store has no room; below ENOUGH_DISK the first images fill the disk. */
@@ -91,7 +91,3 @@ export async function checkResources(dataDir: string, now: number, built: number
     judgeClock(now, built),
   ]
 }
-
-/** Returns the folder, or the nearest existing folder above it. */
-const nearestExisting = (path: string): string =>
-  existsSync(path) || path === "/" ? path : nearestExisting(dirname(path))

@@ -12,6 +12,13 @@ export interface Entry {
 /** What a user is told of commands that are not here: nothing, unlike in `package-commands.ts`. */
 export const WHERE_OTHERS_ARE: string = ""
 
+/** The commands for the history of a cluster. */
+const PAST = {
+  get: "Show objects, as they are or as they were",
+  history: "Show who wrote what to objects, and when",
+  diff: "Show what differs between two points of the history",
+} as const
+
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Entry[] = [
   { name: "server", summary: "Run a cluster", load: () => import("./server.ts") },
@@ -21,6 +28,11 @@ export const COMMANDS: readonly Entry[] = [
     summary: "Run kubectl, for this cluster or any other",
     load: () => import("./kubectl.ts"),
   },
+  ...(["get", "history", "diff"] as const).map((name) => ({
+    name,
+    summary: PAST[name],
+    load: async () => ({ default: (await import("./kubectl-commands.ts")).KUBECTL_COMMANDS[name] }),
+  })),
   {
     name: "test-cluster",
     summary: "Run a command beside a cluster in memory",

@@ -1,4 +1,5 @@
 /** Turns the flags of `k3ts server` into the configuration of the cluster, for components/cluster. */
+import { usualHistoryBytes } from "./history-size.ts"
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { join } from "node:path"
@@ -45,7 +46,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?:
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
       audit: auditOf(flags),
       historyMs: flags["history-age"] * 1000,
-      historyBytes: flags["history-size"],
+      historyBytes: flags["history-size"] ?? usualHistoryBytes(dataDir),
       eventSeconds: flags["event-ttl"],
       acceptDataLoss: flags["accept-data-loss"],
       ...(datastore === undefined ? {} : sharedStore(flags, datastore)),

@@ -137,13 +137,13 @@ export const serverFlags = {
     "File with a TracingConfiguration: where traces are sent by OTLP, and of how many requests; OTEL_* variables do too",
     { placeholder: "FILE", path: true },
   ),
-  "history-age": value(v.historyAge.prefault("1h"), "How long earlier states of objects are kept", {
+  "history-age": value(v.historyAge.prefault("24h"), "How long earlier states of objects are kept", {
     placeholder: "TIME",
-    defaultText: "1h",
+    defaultText: "24h",
   }),
-  "history-size": value(v.byteSize.prefault("128Mi"), "Largest size of earlier states of objects on disk", {
+  "history-size": value(v.byteSize.optional(), "Largest size of earlier states of objects on disk", {
     placeholder: "SIZE",
-    defaultText: "128Mi",
+    defaultText: "512Mi, at most a twentieth of the disk",
   }),
   "event-ttl": value(v.eventTtl.prefault("1h"), "How long Events are kept after they were last seen; 0s for ever", {
     placeholder: "DURATION",

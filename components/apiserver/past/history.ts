@@ -49,7 +49,8 @@ export async function serveHistory(
     const from = Math.max(wanted.after, to - REVISIONS_OF_TURN)
     for (const event of portion(storage, from, to, wanted).toReversed()) {
       const resource = wanted.readable(event)
-      if (resource === undefined || (wanted.namespace !== undefined && namespaceOf(event) !== wanted.namespace)) continue
+      if (resource === undefined || (wanted.namespace !== undefined && namespaceOf(event) !== wanted.namespace))
+        continue
       if (entries.length === wanted.limit) {
         more = true
         break
@@ -100,7 +101,8 @@ function wantedOf(options: PastOptions, info: RequestInfo, user: UserInfo): Want
   const resource = resourceOf(info, options.scheme)
   if (info.subresource !== "" || !resource.verbs.includes("list")) throw noSuchMethod()
   const ref = { namespace: info.namespace, name: info.name }
-  const place = info.name === "" ? { prefix: storagePrefix(resource, info.namespace) } : { key: storageKey(resource, ref) }
+  const place =
+    info.name === "" ? { prefix: storagePrefix(resource, info.namespace) } : { key: storageKey(resource, ref) }
   return { ...common, ...place, readable: () => resource }
 }
 
@@ -154,7 +156,11 @@ function kindsByPrefix({ resources }: Scheme): ReadonlyMap<string, Resource> {
   return found
 }
 
-function entryOf({ revision, type, time, author, stored, previous }: StorageEvent, resource: Resource, whole: boolean): LogEntry {
+function entryOf(
+  { revision, type, time, author, stored, previous }: StorageEvent,
+  resource: Resource,
+  whole: boolean,
+): LogEntry {
   const { object } = stored
   const before = type === "create" ? undefined : previous?.object
   const after = type === "delete" ? undefined : object

@@ -52,8 +52,7 @@ export function createPast(options: PastOptions): Past {
       if (past?.wants !== "state") return serveHistory(options, { exchange, info, user })
       const resource = resourceOf(info, scheme)
       checkKept(resource)
-      if (info.subresource !== "" && info.subresource !== "status" && info.subresource !== "scale")
-        throw noSuchMethod()
+      if (info.subresource !== "" && info.subresource !== "status" && info.subresource !== "scale") throw noSuchMethod()
       const moment = momentOfRequest(registry, past, info)
       return serveResource({ exchange, info, user, grant, body: new Uint8Array() }, resource, {
         pipeline: pipelineAt(registry, moment),

@@ -1,6 +1,14 @@
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Page } from "../../../pkg/storage/page.ts"
-import type { LogFilter, Storage, StorageError, StorageEvent, Stored, StoreImage, Write } from "../../../pkg/storage/storage.ts"
+import type {
+  LogFilter,
+  Storage,
+  StorageError,
+  StorageEvent,
+  Stored,
+  StoreImage,
+  Write,
+} from "../../../pkg/storage/storage.ts"
 
 /** A write that waits for its commit, with the span that it belongs to. */
 interface Waiting {

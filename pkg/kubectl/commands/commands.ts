@@ -123,6 +123,18 @@ const ALL: readonly CommandEntry[] = [
   entry("completion", "Print a script that completes kubectl in a shell (bash, zsh, fish, or powershell)", () =>
     import("./completion.ts").then((file) => file.completionCommand),
   ),
+  entry(
+    "history",
+    "Show who wrote what to objects, and when",
+    () => import("./history/history.ts").then((file) => file.historyCommand),
+    { hidden: true },
+  ),
+  entry(
+    "changes",
+    "Show what differs between two points of the history",
+    () => import("./history/changes.ts").then((file) => file.changesCommand),
+    { hidden: true },
+  ),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),
   ),
@@ -147,7 +159,18 @@ export const GROUPS: readonly CommandGroup[] = [
 ]
 
 /** The commands that are under no heading, in the order in which they are suggested. */
-const OTHERS = ["alpha", "config", "plugin", "version", "api-versions", "api-resources", "options", "kuberc"]
+const OTHERS = [
+  "alpha",
+  "config",
+  "plugin",
+  "version",
+  "api-versions",
+  "api-resources",
+  "options",
+  "kuberc",
+  "history",
+  "changes",
+]
 
 const ORDER = [...GROUPS.flatMap(({ commands }) => commands), ...OTHERS]
 

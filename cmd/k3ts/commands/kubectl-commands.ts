@@ -1,0 +1,38 @@
+import type { Command } from "../cli/command.ts"
+
+/** Returns a command that is one of this program's kubectl, which reads the command line itself. */
+const commandOf = (name: string, summary: string, positionals: string, details: string): Command => ({
+  summary,
+  positionals,
+  flags: {},
+  details: `${details}\nThe flags that all commands of kubectl have are understood too: k3ts kubectl options shows them.`,
+  choices: [],
+  async invoke({ argv }) {
+    const { kubectl } = await import("../run-kubectl.ts")
+    return kubectl([name, ...argv])
+  },
+})
+
+/** The commands by their names in `k3ts`. */
+export const KUBECTL_COMMANDS = {
+  get: commandOf(
+    "get",
+    "Show objects, as they are or as they were",
+    "TYPE [NAME…]",
+    "As kubectl get. With --at POINT it shows what there was at a time (2026-01-31T12:00:00Z), so long ago (10m), or " +
+      "at a resourceVersion (docs/history.md).",
+  ),
+  history: commandOf(
+    "history",
+    "Show who wrote what to objects, and when",
+    "[TYPE/NAME…]",
+    "k3ts history deployment/web\nk3ts history -A --user alice --since 1h\nk3ts history --help shows its flags.",
+  ),
+  diff: commandOf(
+    "changes",
+    "Show what differs between two points of the history",
+    "[TYPE/NAME…]",
+    "k3ts diff --from 1h --to 10m -n team\nThe exit code is 1 where something differs. kubectl diff is another command: " +
+      "it compares with files.",
+  ),
+} as const
