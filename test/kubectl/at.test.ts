@@ -72,7 +72,7 @@ test("the pods at each revision of a rollout are those that a watcher saw then",
         const { name = "", resourceVersion = "" } = event.object.metadata
         if (event.type === "DELETED") seen.delete(name)
         else seen.set(name, JSON.stringify(event.object))
-        states.push([resourceVersion, [...seen].sort().map(([, pod]) => pod)])
+        states.push([resourceVersion, [...seen].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pod]) => pod)])
       },
       onEnd: () => undefined,
     },

@@ -45,7 +45,7 @@ async function seenAt(store: Storage, prefix: string, revision: number): Promise
 }
 
 const below = (state: State, prefix: string): State =>
-  new Map([...state].filter(([key]) => key.startsWith(prefix)).sort())
+  new Map([...state].filter(([key]) => key.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 async function compare(store: Storage, states: readonly State[], from: number): Promise<void> {
   for (const prefix of ["/registry/core/configmaps/", "/registry/"])
