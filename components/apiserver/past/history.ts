@@ -13,7 +13,7 @@ import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
 import { resourceOf } from "../http/resource-request.ts"
 import { beginning, momentOf } from "./moment.ts"
-import type { PastOptions } from "./past.ts"
+import type { PastOptions } from "./past-options.ts"
 import { REVISIONS_OF_TURN } from "./rewind.ts"
 
 /** The most entries of an answer, and how many it has where the request names no limit. */

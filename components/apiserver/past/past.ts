@@ -6,8 +6,6 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
-import type { Scheme } from "../../../pkg/api/scheme.ts"
-import type { Value } from "../../../pkg/metrics/registry.ts"
 import type { Exchange } from "../call/exchange.ts"
 import type { Grant } from "../call/grant.ts"
 import { isAuthorized, type ApiRequest, type ApiResult, type Pipeline, type UserInfo } from "../call/request.ts"
@@ -20,6 +18,7 @@ import type { RegistryContext } from "../registry/context.ts"
 import { apiErrorFrom } from "../registry/errors.ts"
 import { perform } from "../registry/registry.ts"
 import { serveHistory } from "./history.ts"
+import type { PastOptions } from "./past-options.ts"
 import { momentOf, type Moment } from "./moment.ts"
 import { PastStorage } from "./past-storage.ts"
 import { stateAt } from "./rewind.ts"
@@ -35,12 +34,6 @@ export interface PastCall {
   readonly info: RequestInfo
   readonly user: UserInfo
   readonly grant: Grant
-}
-
-export interface PastOptions {
-  readonly registry: RegistryContext
-  readonly scheme: Scheme
-  readonly watchEvents: (resource: Resource) => Value
 }
 
 export function createPast(options: PastOptions): Past {
