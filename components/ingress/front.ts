@@ -5,6 +5,7 @@ import { FairShare } from "../../pkg/flow/fair-share.ts"
 import { openFilesLimit } from "../../pkg/runtime/open-files.ts"
 import { FirstBytes, type Decide } from "./first-bytes.ts"
 import { ServerConnection, type ServerConnectionParts, type ServerLimits } from "./http1/server-connection.ts"
+import { LONGEST_HEAD, LongHeads } from "./long-heads.ts"
 import { Sessions } from "./http2/sessions.ts"
 import type { Exchange } from "./proxy/exchange.ts"
 import type { Origin } from "./messages/fields.ts"
@@ -16,7 +17,11 @@ import { beginListening } from "../../pkg/runtime/http/begin-listening.ts"
 export interface FrontLimits extends ServerLimits {
   /** The most connections of clients. */
   readonly connections: number
+  /** Bytes for all heads of requests that are longer than PLAIN_HEAD, beyond that. */
+  readonly longHeads: number
 }
+
+const LONG_HEADS = 32 * LONGEST_HEAD
 
 /** An eighth of the files that this process may open: each connection may need another one to a backend. */
 export const defaultFrontLimits = (): FrontLimits => ({
@@ -24,6 +29,7 @@ export const defaultFrontLimits = (): FrontLimits => ({
   idleMs: 75_000,
   lingerMs: 500,
   connections: Math.min(16_384, Math.floor(openFilesLimit() / 8)),
+  longHeads: LONG_HEADS,
 })
 
 /** How a TLS connection is served: decrypted here with a certificate, or passed on to a backend. */
@@ -60,6 +66,7 @@ const PREFACE = "PRI"
 export class Front {
   readonly #parts: FrontParts
   readonly #share: FairShare
+  readonly #longHeads: LongHeads
   readonly #open = new Set<Socket>()
   readonly #connections = new Set<ServerConnection>()
   readonly #servers = new Map<Server, Promise<void>>()
@@ -70,7 +77,15 @@ export class Front {
     this.#parts = parts
     this.#share = new FairShare(parts.limits.connections)
     const { watchdog, limits, begin, refused } = parts
-    this.#sessions = new Sessions({ watchdog, headMs: limits.headMs, idleMs: limits.idleMs, begin, refused })
+    this.#longHeads = new LongHeads(limits.longHeads)
+    this.#sessions = new Sessions({
+      watchdog,
+      headMs: limits.headMs,
+      idleMs: limits.idleMs,
+      begin,
+      refused,
+      roomOf: ({ client }) => this.#longHeads.of(ownerOf(client)),
+    })
   }
 
   /** Listens on `port`; 0 lets the kernel choose. @throws Error that says why it cannot listen */
@@ -160,7 +175,14 @@ export class Front {
 
   #serveHttp1(socket: Socket, origin: Origin): void {
     const { watchdog, limits, begin, refused } = this.#parts
-    const parts: ServerConnectionParts = { watchdog, limits, begin, refused, isStopping: () => this.#isStopping }
+    const parts: ServerConnectionParts = {
+      watchdog,
+      limits,
+      begin,
+      refused,
+      room: this.#longHeads.of(ownerOf(origin.client)),
+      isStopping: () => this.#isStopping,
+    }
     const connection = new ServerConnection(socket, origin, parts)
     this.#connections.add(connection)
     socket.once("close", () => this.#connections.delete(connection))

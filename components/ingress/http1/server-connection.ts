@@ -7,6 +7,8 @@ import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import { BodyReader } from "./body-reader.ts"
 import { MalformedMessage, parseRequestHead, type Field, type Framing, type RequestHead } from "../messages/head.ts"
 import { fieldLines, Output } from "./output.ts"
+import { LONGEST_HEAD, type HeadRoom } from "../long-heads.ts"
+import { GrowingInput } from "./growing-input.ts"
 import { orClose } from "../../../pkg/failure/or-close.ts"
 
 export interface ServerConnectionParts {
@@ -15,6 +17,8 @@ export interface ServerConnectionParts {
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
   /** A request was answered that is not understood. */
   readonly refused: (status: number) => void
+  /** The part of the memory for long heads that this connection has. */
+  readonly room: HeadRoom
   /** Whether connections end with the request that is under way. */
   readonly isStopping: () => boolean
 }
@@ -29,7 +33,6 @@ export interface ServerLimits {
   readonly lingerMs: number
 }
 
-const LONGEST_HEAD = 32 * 1024
 /** The most bytes that wait for the exchange; beyond it the connection is not read. */
 const MOST_WAITING = 64 * 1024
 /** After a response up to this many bytes of the request's body are read and dropped, to keep the connection. */
@@ -46,6 +49,7 @@ export class ServerConnection implements Downstream, Watched {
   readonly #output: Output
   /** Bytes that have arrived and were not used yet. */
   #input: Buffer | undefined
+  readonly #growing = new GrowingInput()
   /** How much of the input was searched for the end of a head. */
   #searched = 0
   #request: RequestHead | undefined
@@ -71,6 +75,7 @@ export class ServerConnection implements Downstream, Watched {
     socket.on("end", () => this.#ended())
     socket.on("close", () => {
       parts.watchdog.remove(this)
+      parts.room.release()
       const exchange = this.#exchange
       this.#exchange = undefined
       exchange?.clientGone()
@@ -136,7 +141,8 @@ export class ServerConnection implements Downstream, Watched {
     this.#exchange = undefined
     this.#request = undefined
     if (!this.#keepAlive) return this.#close()
-    const { watchdog, limits } = this.#parts
+    const { watchdog, limits, room } = this.#parts
+    room.release()
     watchdog.expect(this, this.#reader === undefined && this.#input === undefined ? limits.idleMs : limits.headMs)
     this.#isReceiving = true
     this.#advance()
@@ -153,9 +159,10 @@ export class ServerConnection implements Downstream, Watched {
     if (this.#state === "closing") return
     const isFirst = this.#input === undefined && this.#exchange === undefined && this.#reader === undefined
     if (isFirst) this.#parts.watchdog.expect(this, this.#parts.limits.headMs)
-    this.#input = this.#input === undefined ? bytes : Buffer.concat([this.#input, bytes])
+    this.#input = this.#input === undefined ? bytes : this.#growing.append(this.#input, bytes)
     this.#advance()
-    if (!this.#isPaused && (this.#input?.length ?? 0) > MOST_WAITING) {
+    const isHead = this.#exchange === undefined && this.#reader === undefined && this.#state === "http"
+    if (!this.#isPaused && !isHead && (this.#input?.length ?? 0) > MOST_WAITING) {
       this.#isPaused = true
       this.#socket.pause()
     }
@@ -211,8 +218,10 @@ export class ServerConnection implements Downstream, Watched {
       return true
     }
     const end = input.indexOf(END_OF_HEAD, Math.max(0, this.#searched - END_OF_HEAD.length), "latin1")
-    if (end < 0 || end > LONGEST_HEAD) {
-      if (end > 0 || input.length > LONGEST_HEAD) throw new MalformedMessage(431, "the head of the request is too long")
+    const length = end < 0 ? input.length : end
+    if (length > LONGEST_HEAD) throw new MalformedMessage(431, "the head of the request is too long")
+    if (!this.#parts.room.grow(length)) throw new MalformedMessage(431, "too many requests have long heads now")
+    if (end < 0) {
       this.#searched = input.length
       return false
     }

@@ -15,17 +15,23 @@ import {
   type Field,
   type Framing,
 } from "../messages/head.ts"
+import { LONGEST_HEAD, PLAIN_HEAD, type HeadRoom } from "../long-heads.ts"
 import type { Exchange } from "../proxy/exchange.ts"
 import type { Origin } from "../messages/fields.ts"
 import type { Answer, Downstream, IncomingRequest } from "../messages/messages.ts"
+
+export interface StreamParts {
+  readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
+  readonly refused: (status: number) => void
+  readonly roomOf: (origin: Origin) => HeadRoom
+}
 
 /** Begins the exchange of a request on a stream. */
 export function serveStream(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   origin: Origin,
-  begin: (request: IncomingRequest, client: Downstream) => Exchange,
-  refused: (status: number) => void,
+  { begin, refused, roomOf }: StreamParts,
 ): void {
   // A client that resets its stream is not an error; `close` reports it.
   stream.on("error", () => undefined)
@@ -35,6 +41,19 @@ export function serveStream(
     stream.respond({ ":status": 400 }, { endStream: true })
     stream.close(constants.NGHTTP2_PROTOCOL_ERROR)
     return
+  }
+  const length = request.fields.reduce(
+    (sum, { name, value }) => sum + name.length + value.length,
+    request.target.length,
+  )
+  if (length > PLAIN_HEAD) {
+    const room = roomOf(origin)
+    if (length > LONGEST_HEAD || !room.grow(length)) {
+      refused(431)
+      stream.respond({ ":status": 431 }, { endStream: true })
+      return
+    }
+    stream.once("close", () => room.release())
   }
   const client = new ServerStream(stream, request.framing)
   client.exchange = begin(request, client)

@@ -3,6 +3,7 @@ import type { Socket } from "node:net"
 import type { Exchange } from "../proxy/exchange.ts"
 import type { Origin } from "../messages/fields.ts"
 import type { Downstream, IncomingRequest } from "../messages/messages.ts"
+import { LONGEST_HEAD, type HeadRoom } from "../long-heads.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import { serveStream } from "./server-stream.ts"
 import { orClose } from "../../../pkg/failure/or-close.ts"
@@ -13,16 +14,23 @@ export interface SessionsParts {
   readonly idleMs: number
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
   readonly refused: (status: number) => void
+  /** Returns the part of the memory for long heads of one request. */
+  readonly roomOf: (origin: Origin) => HeadRoom
 }
 
 const MOST_STREAMS = 100
+/** Browsers send each cookie as a field of its own. Source: RFC 9113, 8.2.3. */
+const MOST_FIELDS = 400
 /** How many more requests a client may cancel than it finishes; beyond that it only causes work (CVE-2023-44487). */
 const MOST_RESETS = 200
 
 /** The clients' HTTP/2 connections. */
 export class Sessions {
   readonly #open = new Set<Session>()
-  readonly #server = createServer({ settings: { maxConcurrentStreams: MOST_STREAMS } })
+  readonly #server = createServer({
+    settings: { maxConcurrentStreams: MOST_STREAMS, maxHeaderListSize: LONGEST_HEAD },
+    maxHeaderListPairs: MOST_FIELDS,
+  })
   /** The connection that is handed over in this turn. */
   #arriving: { readonly socket: Socket; readonly origin: Origin } | undefined
   #isStopping = false
@@ -69,7 +77,7 @@ class Session implements Watched {
       this.#began(stream)
       orClose(
         () => stream.destroy(),
-        () => serveStream(stream, headers, origin, parts.begin, parts.refused),
+        () => serveStream(stream, headers, origin, parts),
       )
     })
   }

@@ -90,7 +90,7 @@ export async function startProxy({
   const front = new Front({
     host: "127.0.0.1",
     watchdog,
-    limits: { headMs: 5000, idleMs: 5000, lingerMs: 200, connections: 100, ...limits },
+    limits: { headMs: 5000, idleMs: 5000, lingerMs: 200, connections: 100, longHeads: 32 * 2 ** 20, ...limits },
     secure: () => ({ context: certificates.unsigned.context }),
     refused: () => undefined,
     begin: (request, client) =>
