@@ -20,7 +20,7 @@ import { createDeployer, type DeployerConfig } from "../deployer/deployer.ts"
 import { METRICS_API_SERVICE } from "../metrics-server/api-service.ts"
 import { createMetricsServer } from "../metrics-server/metrics-server.ts"
 import { Tunnels } from "../supervisor/tunnel/tunnels.ts"
-import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
+import { createScheduler, type Scheduler, type SchedulerConfig } from "../scheduler/scheduler.ts"
 import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
 import { clusterSupervisor, type SupervisorConfig } from "./supervisor.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
@@ -48,7 +48,8 @@ export interface ClusterConfig {
         ControllerManagerConfig,
         "simulatedVolumes" | "disabled" | "autoscalerSyncMs" | "occupiedPorts" | "nodeLifecycle"
       >
-  readonly scheduler: boolean
+  /** The scheduler, or false for none. */
+  readonly scheduler: boolean | Omit<SchedulerConfig, "observer">
   /** Whether this process serves the metrics API. */
   readonly metricsServer: boolean
   /** Applies the manifests of a folder; undefined for none. */
@@ -154,19 +155,25 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
                 }),
             }),
         )
-  const scheduler = config.scheduler
-    ? running(
-        "kube-scheduler",
-        "scheduler",
-        (clients) =>
-          new Part({
-            name: "scheduler",
-            clients,
-            user: { name: "system:kube-scheduler" },
-            create: (context) => createScheduler(context, { observer: observers.scheduler }),
-          }),
-      )
-    : undefined
+  const { scheduler: scheduling } = config
+  const scheduler =
+    scheduling !== false
+      ? running(
+          "kube-scheduler",
+          "scheduler",
+          (clients) =>
+            new Part({
+              name: "scheduler",
+              clients,
+              user: { name: "system:kube-scheduler" },
+              create: (context) =>
+                createScheduler(context, {
+                  ...(scheduling === true ? {} : scheduling),
+                  observer: observers.scheduler,
+                }),
+            }),
+        )
+      : undefined
   const { deployer: deployed } = config
   const deployer =
     deployed === undefined

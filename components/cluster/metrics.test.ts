@@ -14,7 +14,7 @@ test("metrics of controllers and the scheduler have upstream's names and labels"
   queue.retried()
   controllers.queued("deployment", 4)
   controllers.reconciled("deployment", "success", 200)
-  scheduler.attempted("scheduled", 3)
+  scheduler.attempted("scheduled", 3, "default-scheduler")
   scheduler.searched(2)
   scheduler.placed(2, 15)
   scheduler.placed(40, 15)

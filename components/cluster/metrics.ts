@@ -100,9 +100,8 @@ export function schedulerMetrics(registry: Registry): SchedulerObserver {
     SCHEDULING_BUCKETS,
     "attempts",
   )
-  const profile = "default-scheduler"
   return {
-    attempted(result, milliseconds) {
+    attempted(result, milliseconds, profile) {
       attempts.with(result, profile).inc()
       seconds.with(result, profile).observe(milliseconds / 1000)
     },

@@ -49,7 +49,7 @@ export class BindingCycle {
 
   /** Writes what was kept, and then the binding. On failure gives all back and queues the pod again. */
   async bind(queued: QueuedPod, node: string, started: number, kept: readonly Kept[]): Promise<void> {
-    const { client, clock, queue, observer, cycle, events } = this.#context
+    const { name, client, clock, queue, observer, cycle, events } = this.#context
     const { pod } = queued
     try {
       for (const { reservation } of kept) await reservation.preBind()
@@ -60,7 +60,7 @@ export class BindingCycle {
         target: { kind: "Node", name: node },
       })
       queue.done(pod)
-      observer?.attempted("scheduled", clock.monotonic() - started)
+      observer?.attempted("scheduled", clock.monotonic() - started, name)
       observer?.placed(queued.attempts, clock.now() - queued.added)
       cycle.nominations.remove(pod)
       events.event(pod, "Normal", "Scheduled", `Successfully assigned ${podName(pod)} to ${node}`)
@@ -70,7 +70,7 @@ export class BindingCycle {
   }
 
   async #failed(queued: QueuedPod, node: string, started: number, kept: readonly Kept[], err: unknown): Promise<void> {
-    const { clock, queue, cycle, observer, log } = this.#context
+    const { name, clock, queue, cycle, observer, log } = this.#context
     const { pod } = queued
     // Where another scheduler has bound the pod meanwhile, the cache has it on its node already.
     if (cycle.cache.isAssumed(pod)) cycle.cache.forget(pod)
@@ -79,7 +79,7 @@ export class BindingCycle {
     // schedule_one.go handleSchedulingFailure.
     if (!this.#context.isRunning() || (isNotFound(err) && this.#isGone(pod)) || this.#isBound(pod))
       return queue.done(pod)
-    observer?.attempted("error", clock.monotonic() - started)
+    observer?.attempted("error", clock.monotonic() - started, name)
     log.warn("Binding failed; will retry", { pod: podName(pod), node, err })
     queue.failed(queued, new Set())
     // Other pods may have been refused because of a pod that is not there after all.

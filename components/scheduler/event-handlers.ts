@@ -19,8 +19,8 @@ export const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, 
 
 export interface FollowOptions {
   readonly informers: Informers
-  /** The schedulerName of the pods to schedule. */
-  readonly name: string
+  /** The schedulerNames of the pods to schedule. */
+  readonly names: { has(name: string): boolean }
   readonly cache: Cache
   readonly queue: SchedulingQueue
   readonly nominations: Nominations
@@ -33,8 +33,8 @@ export interface FollowOptions {
  * change that may make room has the pods tried again that wait for it. Returns the function that ends that. Source:
  * pkg/scheduler/eventhandlers.go.
  */
-export function followObjects({ informers, name, cache, queue, nominations, diagnoses }: FollowOptions): () => void {
-  const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && pod.spec.schedulerName === name
+export function followObjects({ informers, names, cache, queue, nominations, diagnoses }: FollowOptions): () => void {
+  const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && names.has(pod.spec.schedulerName)
   const moveAll = (actions: readonly ClusterAction[]) => {
     for (const action of actions) queue.moveAllToActiveOrBackoffQueue(action)
   }

@@ -43,7 +43,15 @@ test("cached results of filters give the same nodes as running every plugin for 
     const kept = new NodeVerdicts(plugins)
     const nominations = new Nominations()
     const context = (verdicts: NodeVerdicts): CycleContext => {
-      return { cache, plugins, verdicts, nominations, random: seededRandom(1) }
+      return {
+        cache,
+        plugins,
+        verdicts,
+        nominations,
+        random: seededRandom(1),
+        percentageOfNodesToScore: 0,
+        preemption: undefined,
+      }
     }
     const bound: Pod[] = []
     for (let step = 0; step < 120; step++) {

@@ -2,8 +2,8 @@ import type { SchedulingQueue } from "./queue.ts"
 
 /** Receives what the scheduler reports for metrics. */
 export interface SchedulerObserver {
-  /** Called after each scheduling attempt, with its result and duration. */
-  attempted(result: "scheduled" | "unschedulable" | "error", milliseconds: number): void
+  /** Called after each scheduling attempt of a profile, with its result and duration. */
+  attempted(result: "scheduled" | "unschedulable" | "error", milliseconds: number, profile: string): void
   /** Called after each search for a node, with its duration. */
   searched(milliseconds: number): void
   /** Called when a pod was bound, with the number of attempts and the time since it was first in the queue. */

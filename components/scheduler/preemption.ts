@@ -1,6 +1,7 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/selectors/labels.ts"
+import type { DefaultPreemptionArgs } from "./config/plugin-args.ts"
 import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { refusalBy, type CycleContext } from "./schedule-one.ts"
@@ -29,6 +30,8 @@ export function findVictims(
   context: CycleContext,
   budgets: readonly PodDisruptionBudget[],
 ): Preemption {
+  const { preemption } = context
+  if (preemption === undefined) return { message: "" }
   const prefix = `preemption: 0/${diagnosis.totalNodes} nodes are available`
   if (pod.spec.preemptionPolicy === "Never")
     return { message: `preemption: not eligible due to preemptionPolicy=Never.` }
@@ -50,16 +53,21 @@ export function findVictims(
   const helpless = new Map<string, number>()
   const note = (reason: string) => helpless.set(reason, (helpless.get(reason) ?? 0) + 1)
   const candidates: Candidate[] = []
+  const hopeful: NodeInfo[] = []
   for (const [name, { status }] of diagnosis.nodes) {
     const node = context.cache.get(name)
     if (node === undefined) continue
-    if (status.code === "UnschedulableAndUnresolvable") {
-      note("Preemption is not helpful for scheduling")
-      continue
-    }
-    const candidate = victimsOn(pod, node, active, state, context, budgets)
+    if (status.code === "UnschedulableAndUnresolvable") note("Preemption is not helpful for scheduling")
+    else hopeful.push(node)
+  }
+  const enough = candidatesToFind(hopeful.length, preemption)
+  // Every node gets its turn where not all are tried.
+  const offset = enough < hopeful.length ? Math.floor(context.random.next() * hopeful.length) : 0
+  for (let i = 0; i < hopeful.length; i++) {
+    const candidate = victimsOn(pod, hopeful[(offset + i) % hopeful.length]!, active, state, context, budgets)
     if (candidate === undefined) note("No preemption victims found for incoming pod")
     else candidates.push(candidate)
+    if (candidates.length >= enough && candidates.some(({ budgetViolations }) => budgetViolations === 0)) break
   }
   if (candidates.length === 0)
     return {
@@ -70,6 +78,12 @@ export function findVictims(
     }
   return { candidate: candidates.reduce((best, next) => (better(next, best) ? next : best)) }
 }
+
+/** Source: defaultpreemption calculateNumCandidates. */
+const candidatesToFind = (
+  nodes: number,
+  { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute }: DefaultPreemptionArgs,
+): number => Math.min(nodes, Math.max(Math.floor((nodes * percentage) / 100), absolute))
 
 const lower = (other: Pod, pod: Pod): boolean => (other.spec.priority ?? 0) < (pod.spec.priority ?? 0)
 

@@ -10,7 +10,11 @@ const pod = (uid: string): Pod => decodeObject(Pod, { metadata: { name: uid, uid
 test("thousands of unschedulable pods are retried within a few turns of the event loop at one instant", async () => {
   // given a clock that fails when one instant has more than a thousand turns, and pods that were refused
   const clock = new VirtualClock(0, { mostTurns: () => 1000 })
-  const queue = new SchedulingQueue(clock, [], () => {})
+  const queue = new SchedulingQueue(
+    clock,
+    () => [],
+    () => {},
+  )
   for (let i = 0; i < PODS; i++) queue.add(pod(`pod-${i}`))
   for (let i = 0; i < PODS; i++) queue.failed(queue.pop()!, new Set(["NodeResourcesFit"]))
   expect(queue.sizes).toEqual({ active: 0, backoff: 0, unschedulable: PODS, gated: 0 })

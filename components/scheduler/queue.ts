@@ -2,9 +2,15 @@ import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
 import type { ClusterAction, Plugin } from "./framework.ts"
 
-/** Source: podInitialBackoffSeconds, podMaxBackoffSeconds, podMaxInUnschedulablePodsDuration. */
-const BACKOFF_MS = 1000
-const MAX_BACKOFF_MS = 10_000
+/** How long a pod waits after it failed, in milliseconds. */
+export interface Backoffs {
+  /** The first wait; each further one is twice as long. Source: podInitialBackoffSeconds. */
+  readonly initialMs: number
+  /** Source: podMaxBackoffSeconds. */
+  readonly maxMs: number
+}
+export const DEFAULT_BACKOFFS: Backoffs = { initialMs: 1000, maxMs: 10_000 }
+/** Source: podMaxInUnschedulablePodsDuration. */
 const LONGEST_UNSCHEDULABLE_MS = 300_000
 
 /** A pod in the queue. `attempts` counts scheduling attempts; `plugins` are those that refused the last one. */
@@ -41,13 +47,21 @@ export class SchedulingQueue {
     { readonly queued: QueuedPod; readonly events: Set<ClusterAction>; updated?: Pod; deleted?: boolean }
   >()
   private readonly clock: Clock
-  private readonly plugins: readonly Plugin[]
+  private readonly pluginsFor: (pod: Pod) => readonly Plugin[]
   private readonly onActive: () => void
+  private readonly backoffs: Backoffs
 
-  constructor(clock: Clock, plugins: readonly Plugin[], onActive: () => void) {
+  /** `pluginsFor` returns the plugins of the profile that schedules the pod. */
+  constructor(
+    clock: Clock,
+    pluginsFor: (pod: Pod) => readonly Plugin[],
+    onActive: () => void,
+    backoffs: Backoffs = DEFAULT_BACKOFFS,
+  ) {
     this.clock = clock
-    this.plugins = plugins
+    this.pluginsFor = pluginsFor
     this.onActive = onActive
+    this.backoffs = backoffs
   }
 
   /** The number of pods in each part of the queue. */
@@ -161,13 +175,13 @@ export class SchedulingQueue {
   }
 
   private concerns(queued: QueuedPod, action: ClusterAction): boolean {
-    return this.plugins.some(
+    return this.pluginsFor(queued.pod).some(
       (plugin) => queued.plugins.has(plugin.name) && plugin.eventsToRegister?.includes(action) === true,
     )
   }
 
   private enter(queued: QueuedPod): void {
-    const refused = this.plugins.some(
+    const refused = this.pluginsFor(queued.pod).some(
       (plugin) => plugin.preEnqueue !== undefined && plugin.preEnqueue(queued.pod).code !== "Success",
     )
     if (refused) {
@@ -196,10 +210,10 @@ export class SchedulingQueue {
     this.backOff(queued)
   }
 
-  /** Source: calculateBackoffDuration: one second, doubling with each attempt, at most ten. */
+  /** Source: calculateBackoffDuration. */
   private backOff(queued: QueuedPod): void {
     const uid = queued.pod.metadata.uid ?? ""
-    const wait = Math.min(BACKOFF_MS * 2 ** (queued.attempts - 1), MAX_BACKOFF_MS)
+    const wait = Math.min(this.backoffs.initialMs * 2 ** (queued.attempts - 1), this.backoffs.maxMs)
     const timer = this.clock.setTimeout(() => this.endBackoffs(), wait)
     this.backoff.set(uid, { queued, timer, until: this.clock.monotonic() + wait })
   }

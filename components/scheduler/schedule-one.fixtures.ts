@@ -7,6 +7,7 @@ import { Cache } from "./cache.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
 import { NO_DEVICES } from "./dynamicresources/device-objects.fixtures.ts"
+import { DEFAULT_ARGS } from "./config/default-args.ts"
 import { NO_VOLUMES } from "./plugins/volumes.fixtures.ts"
 import { defaultPlugins } from "./plugins/plugins.ts"
 import type { CycleContext } from "./schedule-one.ts"
@@ -39,7 +40,15 @@ export function place(nodes: readonly Node[], bound: readonly Pod[] = []): Cycle
     { clock: { now: () => 0 }, random: seededRandom(1) },
   )
   const [verdicts, nominations] = [new NodeVerdicts(plugins), new Nominations()]
-  return { cache, plugins, verdicts, random: seededRandom(1), nominations }
+  return {
+    cache,
+    plugins,
+    verdicts,
+    random: seededRandom(1),
+    nominations,
+    percentageOfNodesToScore: 0,
+    preemption: DEFAULT_ARGS.DefaultPreemption,
+  }
 }
 
 export const labelled = (labels: object, spec: object = {}, node?: string, namespace = "default"): Pod =>

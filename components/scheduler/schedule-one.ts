@@ -1,6 +1,7 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Cache } from "./cache.ts"
+import type { DefaultPreemptionArgs } from "./config/plugin-args.ts"
 import type { CycleState, Diagnosis, Plugin, Refusal, Weighted } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { firstRefusal, isKeptScore, type NodeVerdicts } from "./node-verdicts.ts"
@@ -24,6 +25,10 @@ export interface CycleContext {
   readonly verdicts: NodeVerdicts
   readonly random: Random
   readonly nominations: Nominations
+  /** Part of the nodes that is found before the search ends, in percent; 0 for one that depends on their number. */
+  readonly percentageOfNodesToScore: number
+  /** How preemption looks for victims; undefined where the profile has it off. */
+  readonly preemption: DefaultPreemptionArgs | undefined
 }
 
 /** With fewer nodes than this, all are filtered. Source: minFeasibleNodesToFind. */
@@ -53,7 +58,7 @@ export function findNode(
   const verdicts = context.verdicts.for(pod, signing)
   const all = [...signing, ...others]
   const refused: [NodeInfo, Refusal][] = []
-  const enough = feasibleToFind(candidates.length)
+  const enough = feasibleToFind(candidates.length, context.percentageOfNodesToScore)
   // The arrays have their full length from the start: growing them for each pod took longer than filtering.
   const feasible = new Array<NodeInfo>(enough)
   const totals = new Float64Array(enough)
@@ -162,12 +167,12 @@ export function refusalBy(
 }
 
 /**
- * Returns how many feasible nodes are enough: half, a smaller part with more nodes, never under 5 %. Source:
- * numFeasibleNodesToFind.
+ * Returns how many feasible nodes are enough: the given part in percent, or half, a smaller part with more nodes, never
+ * under 5 %. Source: numFeasibleNodesToFind.
  */
-export function feasibleToFind(nodes: number): number {
+export function feasibleToFind(nodes: number, given = 0): number {
   if (nodes < MIN_FEASIBLE) return nodes
-  const percentage = Math.max(5, 50 - Math.floor(nodes / 125))
+  const percentage = given === 0 ? Math.max(5, 50 - Math.floor(nodes / 125)) : given
   return Math.max(MIN_FEASIBLE, Math.floor((nodes * percentage) / 100))
 }
 

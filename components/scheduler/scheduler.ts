@@ -4,33 +4,32 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
+import type { Logger } from "../../pkg/log/log.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
-import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { editionOf } from "../../pkg/quarantine/edition.ts"
 import type { QuarantinePlace } from "../../pkg/quarantine/quarantine.ts"
 import { skippedBy } from "../../pkg/quarantine/seam.ts"
 import { contain } from "../../pkg/failure/contain.ts"
-import { BindingCycle, ReserveError } from "./binding-cycle.ts"
+import { ReserveError, type BindingCycle } from "./binding-cycle.ts"
 import { ClaimWaits } from "./claim-waits.ts"
 import { Cache } from "./cache.ts"
+import type { SchedulerSettings } from "./config/scheduler-settings.ts"
 import type { Diagnosis } from "./framework.ts"
-import { DeviceClaims } from "./dynamicresources/device-objects.ts"
 import { DEVICE_KINDS, followObjects } from "./event-handlers.ts"
-import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
 import type { SchedulerObserver } from "./observer.ts"
-import { defaultPlugins, pluginsOf } from "./plugins/plugins.ts"
 import { findVictims } from "./preemption.ts"
-import { SchedulingQueue, type QueuedPod } from "./queue.ts"
+import { createProfiles, type Profile } from "./profile.ts"
+import { DEFAULT_BACKOFFS, SchedulingQueue, type QueuedPod } from "./queue.ts"
 import { fail, refuse, type Refused } from "./refusal-cycle.ts"
 import { findNode, type Outcome } from "./schedule-one.ts"
-import { podName, type SchedulingContext } from "./scheduling-context.ts"
-import { VOLUME_KINDS, volumeObjects } from "./volumebinding/volume-objects.ts"
+import { podName } from "./scheduling-context.ts"
+import { VOLUME_KINDS } from "./volumebinding/volume-objects.ts"
 
 export interface SchedulerConfig {
-  /** The schedulerName of the pods to schedule; default-scheduler unless given. */
-  readonly name?: string
   readonly observer?: SchedulerObserver
+  /** The profiles and what they share; one profile with upstream's defaults unless given. */
+  readonly settings?: SchedulerSettings | undefined
 }
 
 export interface Scheduler extends Component {
@@ -55,10 +54,16 @@ export const createScheduler = (context: ComponentContext, config: SchedulerConf
 
 class SchedulingLoop implements Scheduler {
   readonly name = "scheduler"
-  readonly #context: SchedulingContext
+  readonly #component: ComponentContext
+  readonly #log: Logger
+  readonly #settings: SchedulerSettings | undefined
+  readonly #observer: SchedulerObserver | undefined
+  readonly #cache = new Cache()
+  readonly #nominations = new Nominations()
+  readonly #queue: SchedulingQueue
+  readonly #profiles: ReadonlyMap<string, Profile>
   readonly #tracing: Tracing | undefined
   readonly #place: QuarantinePlace | undefined
-  readonly #binding: BindingCycle
   readonly #diagnoses = new Map<string, Diagnosis>()
   /** Bindings and refusals that are being written. */
   readonly #underWay = new Set<Promise<void>>()
@@ -71,31 +76,36 @@ class SchedulingLoop implements Scheduler {
   #awake = false
   #startAt = 0
 
-  constructor(context: ComponentContext, { name = "default-scheduler", observer }: SchedulerConfig) {
-    const { client, informers, clock, random } = context
+  constructor(context: ComponentContext, { observer, settings }: SchedulerConfig) {
+    this.#component = context
     this.#tracing = context.tracing?.of("kube-scheduler")
-    const log = context.log.child({ component: "scheduler" })
+    this.#log = context.log.child({ component: "scheduler" })
     this.#place = context.quarantine?.place("scheduler")
-    const events = createEventRecorder({ client, clock, log }, name)
-    const cache = new Cache()
-    const plugins = defaultPlugins(
+    this.#observer = observer
+    this.#settings = settings
+    const pluginsFor = (pod: Pod) => this.#profileOf(pod).plugins
+    const backoffs = settings && { initialMs: settings.initialBackoffMs, maxMs: settings.maxBackoffMs }
+    this.#queue = new SchedulingQueue(context.clock, pluginsFor, () => this.#wake(), backoffs ?? DEFAULT_BACKOFFS)
+    this.#profiles = createProfiles(
+      context,
       {
-        images: cache.images,
-        namespaceLabels: (name) => informers.of(Namespace).get(name)?.metadata.labels,
-        volumes: volumeObjects(informers),
-        devices: new DeviceClaims(informers),
+        cache: this.#cache,
+        nominations: this.#nominations,
+        queue: this.#queue,
+        observer,
+        isRunning: () => this.#running,
       },
-      { clock, random },
+      settings,
     )
-    const cycle = { cache, plugins, verdicts: new NodeVerdicts(plugins), random, nominations: new Nominations() }
-    const queue = new SchedulingQueue(clock, pluginsOf(plugins), () => this.#wake())
-    const isRunning = () => this.#running
-    this.#context = { name, client, informers, clock, log, events, observer, cycle, queue, isRunning }
-    this.#binding = new BindingCycle(this.#context)
+  }
+
+  /** The queue has pods of the profiles only. */
+  #profileOf({ spec }: Pod): Profile {
+    return this.#profiles.get(spec.schedulerName)!
   }
 
   get idle(): boolean {
-    return this.#context.queue.sizes.active === 0 && this.#underWay.size === 0 && !this.#awake
+    return this.#queue.sizes.active === 0 && this.#underWay.size === 0 && !this.#awake
   }
 
   problem(): string | undefined {
@@ -107,13 +117,24 @@ class SchedulingLoop implements Scheduler {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { informers, name, cycle, queue } = this.#context
-    const { cache, nominations } = cycle
+    const { informers } = this.#component
     const kinds = [Node, Pod, PodDisruptionBudget, Namespace, ...VOLUME_KINDS, ...DEVICE_KINDS]
     await Promise.all(kinds.map((resource) => informers.of(resource).whenSynced()))
     signal.throwIfAborted()
     this.#claimWaits = new ClaimWaits(informers)
-    this.#unfollow = followObjects({ informers, name, cache, queue, nominations, diagnoses: this.#diagnoses })
+    const { meaningless = [] } = this.#settings ?? {}
+    if (meaningless.length > 0)
+      this.#log.info("Fields of the KubeSchedulerConfiguration have no meaning here", {
+        fields: meaningless.join(", "),
+      })
+    this.#unfollow = followObjects({
+      informers,
+      names: this.#profiles,
+      cache: this.#cache,
+      queue: this.#queue,
+      nominations: this.#nominations,
+      diagnoses: this.#diagnoses,
+    })
     this.#stopping = new AbortController()
     this.#running = true
     this.#wake()
@@ -124,20 +145,20 @@ class SchedulingLoop implements Scheduler {
     this.#stopping.abort(new Error("the scheduler is being stopped"))
     this.#unfollow()
     this.#claimWaits?.stop()
-    this.#context.queue.stop()
+    this.#queue.stop()
     await Promise.allSettled(this.#underWay)
-    await this.#context.events.stop()
+    await Promise.all([...this.#profiles.values()].map(({ context }) => context.events.stop()))
   }
 
   #wake(): void {
     if (this.#awake || !this.#running) return
     this.#awake = true
-    this.#context.clock.afterTurn(() => this.#work())
+    this.#component.clock.afterTurn(() => this.#work())
   }
 
   /** Schedules the pods of one turn. */
   #work(): void {
-    const { queue, observer } = this.#context
+    const [queue, observer] = [this.#queue, this.#observer]
     this.#awake = false
     for (let i = 0; this.#running && i < DECISIONS_PER_TURN; i++) {
       const queued = queue.pop()
@@ -158,11 +179,10 @@ class SchedulingLoop implements Scheduler {
 
   /** Tries the one pod again after its back-off; the next one has its turn. */
   #contain(queued: QueuedPod, err: unknown): void {
-    const { log, observer, cycle, queue } = this.#context
-    contain("scheduling", err, log, { pod: podName(queued.pod) })
-    observer?.attempted("error", 0)
-    if (cycle.cache.isAssumed(queued.pod)) cycle.cache.forget(queued.pod)
-    queue.failed(queued, new Set())
+    contain("scheduling", err, this.#log, { pod: podName(queued.pod) })
+    this.#observer?.attempted("error", 0, queued.pod.spec.schedulerName)
+    if (this.#cache.isAssumed(queued.pod)) this.#cache.forget(queued.pod)
+    this.#queue.failed(queued, new Set())
   }
 
   /** Schedules a pod as part of the trace of what made it, or changed it last. */
@@ -181,31 +201,34 @@ class SchedulingLoop implements Scheduler {
 
   /** Returns what is written in the background; undefined for nothing. */
   #scheduleOne(queued: QueuedPod): Promise<void> | undefined {
-    const { cycle, queue, clock, observer } = this.#context
     const { pod } = queued
-    if (pod.metadata.deletionTimestamp !== undefined || cycle.cache.isAssumed(pod)) {
-      queue.done(pod)
+    const profile = this.#profileOf(pod)
+    const { clock, observer } = profile.context
+    if (pod.metadata.deletionTimestamp !== undefined || this.#cache.isAssumed(pod)) {
+      this.#queue.done(pod)
       return undefined
     }
     const started = clock.monotonic()
     if (this.#isHeldBack(queued)) return undefined
     const place = this.#place
     const decision =
-      place === undefined ? this.#decide(pod) : place.while(keyFrom(pod.metadata), () => this.#decide(pod))
-    if ("node" in decision) return this.#assume(queued, decision.node, started)
+      place === undefined
+        ? this.#decide(pod, profile)
+        : place.while(keyFrom(pod.metadata), () => this.#decide(pod, profile))
+    if ("node" in decision) return this.#assume(queued, decision.node, started, profile)
     if ("error" in decision) {
       this.#diagnoses.delete(pod.metadata.uid ?? "")
-      observer?.attempted("error", clock.monotonic() - started)
-      return this.#inBackground(fail(queued, decision.error, this.#context))
+      observer?.attempted("error", clock.monotonic() - started, profile.name)
+      return this.#inBackground(fail(queued, decision.error, profile.context))
     }
     this.#diagnoses.set(pod.metadata.uid ?? "", decision.diagnosis)
-    observer?.attempted("unschedulable", clock.monotonic() - started)
-    return this.#inBackground(traced(this.#tracing, "Refuse pod", () => refuse(queued, decision, this.#context)))
+    observer?.attempted("unschedulable", clock.monotonic() - started, profile.name)
+    return this.#inBackground(traced(this.#tracing, "Refuse pod", () => refuse(queued, decision, profile.context)))
   }
 
   /** Finds a node for the pod, or the pods whose end makes room for it. */
-  #decide(pod: Pod): Decision {
-    const { clock, cycle, observer, informers } = this.#context
+  #decide(pod: Pod, { context }: Profile): Decision {
+    const { clock, cycle, observer, informers } = context
     const started = clock.monotonic()
     const { outcome, looked } = traced(this.#tracing, "Scheduling cycle", () => findNode(pod, cycle, this.#startAt))
     observer?.searched(clock.monotonic() - started)
@@ -218,32 +241,31 @@ class SchedulingLoop implements Scheduler {
 
   /** Whether work on the pod may end the process: then it waits for its trial, or is skipped until it is edited. */
   #isHeldBack(queued: QueuedPod): boolean {
-    const { events, queue } = this.#context
     const { pod } = queued
     const fate = this.#place?.fate(keyFrom(pod.metadata), () => editionOf(pod)) ?? "go"
     if (fate === "go") return false
-    if (fate === "skip") events.event(pod, "Warning", "SetAside", skippedBy("scheduler"))
-    queue.failed(queued, new Set())
+    if (fate === "skip") this.#profileOf(pod).context.events.event(pod, "Warning", "SetAside", skippedBy("scheduler"))
+    this.#queue.failed(queued, new Set())
     return true
   }
 
   /** Counts the pod as one of its node, and writes the binding in the background. */
-  #assume(queued: QueuedPod, node: string, started: number): Promise<void> | undefined {
-    const { client, informers, clock, events, log, cycle, queue } = this.#context
+  #assume(queued: QueuedPod, node: string, started: number, { context, binding }: Profile): Promise<void> | undefined {
+    const { client, informers, clock, events, log, cycle, queue } = context
     const { pod } = queued
     const tools = { client, informers, clock, events, waits: this.#claimWaits!, signal: this.#stopping.signal }
     let kept: ReturnType<BindingCycle["reserve"]>
     try {
-      kept = this.#binding.reserve(pod, cycle.cache.get(node)!, tools)
+      kept = binding.reserve(pod, cycle.cache.get(node)!, tools)
     } catch (err) {
       if (!(err instanceof ReserveError)) throw err
       log.warn("Reserving failed; will retry", { pod: podName(pod), err })
       queue.failed(queued, new Set())
-      return err.kept.length === 0 ? undefined : this.#inBackground(this.#binding.unreserve(pod, err.kept))
+      return err.kept.length === 0 ? undefined : this.#inBackground(binding.unreserve(pod, err.kept))
     }
     cycle.cache.assume(pod, node)
     this.#diagnoses.delete(pod.metadata.uid ?? "")
-    const bind = () => this.#binding.bind(queued, node, started, kept)
+    const bind = () => binding.bind(queued, node, started, kept)
     return this.#inBackground(traced(this.#tracing, "Binding cycle", bind, { "k8s.node.name": node }))
   }
 

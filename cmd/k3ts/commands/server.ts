@@ -32,6 +32,7 @@ import { untilFormerEnded } from "../process/former-process.ts"
 import { closeServerFolder } from "../process/private-folder.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer, type Lock } from "../process/pid-file.ts"
 import { beginLife, tellRunning, type ProcessLife } from "../process/process-life.ts"
+import { schedulerOf } from "../config/scheduler-flags.ts"
 import { networkOf, type ClusterNetwork } from "../config/network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
@@ -53,12 +54,13 @@ export default defineCommand({
     if (ownsNode) refuseSecondNode()
     refuseLacking(await preflight(flags))
     await refuseBeforeWriting(flags)
+    const scheduling = await schedulerOf(flags)
     const lock = lockDataDir(dataDir)
     closeServerFolder(dataDir, log)
     try {
       const nodeLock = ownsNode ? lockNode() : undefined
       try {
-        await serve(flags, network, log, lock)
+        await serve(flags, { network, scheduling }, log, lock)
       } finally {
         nodeLock?.release()
       }
@@ -68,7 +70,12 @@ export default defineCommand({
   },
 })
 
-async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, lock: Lock): Promise<void> {
+async function serve(
+  flags: ServerFlags,
+  { network, scheduling }: { readonly network: ClusterNetwork; readonly scheduling: Scheduling },
+  log: Logger,
+  lock: Lock,
+): Promise<void> {
   const from = realClock.monotonic()
   const sinceStart = () => Math.round(realClock.monotonic() - from)
   const life = beginLife(log, lock)
@@ -88,6 +95,7 @@ async function serve(flags: ServerFlags, network: ClusterNetwork, log: Logger, l
     const noting = { ...context, quarantine: opened?.quarantine }
     await run(flags, network, {
       ...life,
+      scheduling,
       context: traces === undefined ? noting : withTracing(noting, traces.tracing),
       sinceStart,
       onPort: (port) => lock.setListening({ host: bindAddress(flags), port }),
@@ -112,7 +120,11 @@ async function reset(
   )
 }
 
+type Scheduling = Awaited<ReturnType<typeof schedulerOf>>
+
 interface Running extends ProcessLife {
+  /** What the flags of the scheduler name. */
+  readonly scheduling: Scheduling
   /** Returns the milliseconds since the start. */
   sinceStart(): number
   /** Called when the API server listens. */
@@ -121,7 +133,7 @@ interface Running extends ProcessLife {
 
 /** Runs the components until `signal` aborts or one of them fails. */
 async function run(flags: ServerFlags, network: ClusterNetwork, running: Running): Promise<void> {
-  const { context, signal, sinceStart, onPort } = running
+  const { context, signal, sinceStart, onPort, scheduling } = running
   const { log } = context
   const managed = runsEtcd(flags)
     ? (await import("../etcd/managed.ts")).managedStore(flags, network, context)
@@ -130,7 +142,7 @@ async function run(flags: ServerFlags, network: ClusterNetwork, running: Running
   const own = etcd && { datastore: managed!.datastore, invite: () => etcd.invitation() }
   const { quarantine } = context
   const isLate = quarantine?.failedStarts !== undefined
-  const config = clusterConfig(flags, network, own)
+  const config = clusterConfig(flags, network, own, scheduling)
   const cluster = assemble(context, config)
   const { shutdownDelayMs: delayMs = 0 } = config.apiServer
   const { apiServer, clients } = cluster

@@ -28,7 +28,13 @@ export interface OwnSharedStore {
   readonly invite: () => Promise<string>
 }
 
-export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?: OwnSharedStore): ClusterConfig {
+/** `scheduling` is what the flags of the scheduler name (scheduler-flags.ts). */
+export function clusterConfig(
+  flags: ServerFlags,
+  network: ClusterNetwork,
+  own?: OwnSharedStore,
+  scheduling?: Exclude<ClusterConfig["scheduler"], boolean>,
+): ClusterConfig {
   const { disable, "cluster-domain": clusterDomain, "data-dir": dataDir } = flags
   const datastore = own?.datastore ?? datastoreOf(flags)
   return {
@@ -78,7 +84,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?:
           occupiedPorts: occupiedPorts(flags),
           nodeLifecycle: nodeLifecycleOf(flags),
         },
-    scheduler: !disable.includes("scheduler"),
+    scheduler: disable.includes("scheduler") ? false : (scheduling ?? true),
     // As upstream's components name themselves in elections: the host, and a number for this process.
     ...(datastore === undefined ? {} : { candidate: `${nodeNameOf(flags)}_${uuid(systemRandom)}` }),
     usesTunnels: flags["egress-selector-mode"] === "agent",

@@ -14,6 +14,7 @@ import { BACKENDS } from "../../../components/containerd/network/backend/backend
 import { auditFlags } from "./audit-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
+import { schedulerFlags } from "./scheduler-flags.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
 import { agentTokenFlags, joinTokenFlags } from "../token/flags.ts"
@@ -314,6 +315,7 @@ export const serverFlags = {
     defaultText: "as in Kubernetes 1.36",
   }),
   ...proxyFlags,
+  ...schedulerFlags,
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(
     word(OPTIONAL_PARTS, (text) => PARTS_OF_K3S.get(text) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`),

@@ -147,7 +147,7 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
     },
     {
       argv: ["--kube-scheduler-arg", "leader-elect=false"],
-      wants: 'kube-scheduler\'s flag "leader-elect" means nothing to k3ts: it knows feature-gates',
+      wants: 'kube-scheduler\'s flag "leader-elect" means nothing to k3ts: it knows config, feature-gates',
     },
     {
       argv: ["--disable-network-policy=off"],

@@ -108,7 +108,7 @@ export const k3sFlags: ForeignFlags = {
     "service-cluster-ip-range": "service-cidr",
     "unhealthy-zone-threshold": "unhealthy-zone-threshold",
   }),
-  "kube-scheduler-arg": passes("kube-scheduler", { "feature-gates": "feature-gates" }),
+  "kube-scheduler-arg": passes("kube-scheduler", { config: "scheduler-config", "feature-gates": "feature-gates" }),
   "kube-proxy-arg": passes("kube-proxy", KUBE_PROXY_FLAGS, KUBE_PROXY_ANSWERS),
 
   ...answers(

@@ -11,7 +11,7 @@ import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { ApiServer } from "../../apiserver/apiserver.ts"
 import type { Scheduler } from "../../scheduler/scheduler.ts"
-import { assemble, type AssembledCluster } from "../assemble.ts"
+import { assemble, type AssembledCluster, type ClusterConfig } from "../assemble.ts"
 import type { Clients, Tools } from "../clients.ts"
 import type { Component } from "../../../pkg/component/component.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
@@ -48,6 +48,8 @@ export interface AssemblyOptions {
   /** Addresses of pods. */
   readonly addresses: ClusterAddresses
   readonly signal: AbortSignal
+  /** What the scheduler has beside or instead of its defaults. */
+  readonly scheduling?: Exclude<ClusterConfig["scheduler"], boolean> | undefined
   /** The name of one of several servers; undefined for the only one. */
   readonly candidate?: string
   /** Where kubelets register, if several servers share that. */
@@ -113,7 +115,7 @@ export class Assembly implements ControlPlane {
               ...(autoscalerSyncMs === undefined ? {} : { autoscalerSyncMs }),
               ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
             },
-      scheduler,
+      scheduler: scheduler && (options.scheduling ?? true),
       metricsServer: true,
       ...(candidate === undefined ? {} : { candidate }),
       ...(connectors === undefined ? {} : { connectors }),

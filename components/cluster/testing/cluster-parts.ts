@@ -27,7 +27,7 @@ import {
 } from "./options/options.ts"
 import type { NodeSpec } from "./options/node-spec.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
-import { Assembly } from "./assembly.ts"
+import { Assembly, type AssemblyOptions } from "./assembly.ts"
 import type { ControlPlane } from "./control-plane.ts"
 import { copyTo } from "./consensus/copy-to.ts"
 import { Servers, TEST_MACHINE } from "./servers/servers.ts"
@@ -50,6 +50,12 @@ export const ADMIN = { name: "system:admin", groups: ["system:masters"] }
  */
 const TURNS = 10_000
 const TURNS_OF_NODE = 20
+
+/** Options whose code is loaded where they are used. */
+export interface LoadedOptions {
+  readonly snapshot?: ClusterSnapshot | undefined
+  readonly scheduling?: AssemblyOptions["scheduling"]
+}
 
 /** The parts of a test cluster. */
 export interface ClusterParts {
@@ -102,7 +108,11 @@ export interface ClusterParts {
  * Makes the parts of a cluster without starting them. `alive` throws once the cluster has ended.
  * @throws TestClusterError for an invalid option
  */
-export function clusterParts(options: ClusterOptions, alive: () => void, snapshot?: ClusterSnapshot): ClusterParts {
+export function clusterParts(
+  options: ClusterOptions,
+  alive: () => void,
+  { snapshot, scheduling }: LoadedOptions = {},
+): ClusterParts {
   checkNames(options)
   const ending = new AbortController()
   const thrown: Error[] = []
@@ -163,6 +173,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     signal: ending.signal,
     historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
     addresses,
+    scheduling,
   }
   const count = serverCount(options)
   const servers =

@@ -6,7 +6,7 @@ import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { actingOn } from "./verbs/acting.ts"
 import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError, type TestClusterReason } from "./caller.ts"
-import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
+import { ADMIN, clusterParts, type ClusterParts, type LoadedOptions } from "./cluster-parts.ts"
 import { checkImage, checkNode } from "./options/known-names.ts"
 import { isGroups, machineProblem, type ContextOptions } from "./context-options.ts"
 import { endCluster } from "./end/end-cluster.ts"
@@ -25,7 +25,6 @@ import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options/options.ts"
 import type { NodeOptions } from "./options/node-spec.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
-import type { ClusterSnapshot } from "./snapshot.ts"
 import { runController } from "./run-controller.ts"
 import { startCsiDrivers } from "./storage/start-drivers.ts"
 import { servedKind } from "./served-kind.ts"
@@ -47,12 +46,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   tellSuppressed()
   const caller = callerOf()
   return from(caller, async () => {
-    const { snapshot } = options
-    const cluster = new Cluster(
-      options,
-      new ReportFile(caller, options.reports),
-      snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot),
-    )
+    const { snapshot, schedulerConfig } = options
+    const cluster = new Cluster(options, new ReportFile(caller, options.reports), {
+      snapshot: snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot),
+      scheduling:
+        schedulerConfig === undefined ? undefined : (await import("./options/scheduling.ts")).schedulingFrom(options),
+    })
     printIfTestFails(() => cluster.report())
     await cluster.start(options.preload)
     return cluster
@@ -83,10 +82,10 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   #kubeconfig: string | undefined
 
   /** @internal */
-  constructor(options: ClusterOptions, reportFile: ReportFile, snapshot?: ClusterSnapshot) {
+  constructor(options: ClusterOptions, reportFile: ReportFile, loaded?: LoadedOptions) {
     super()
     this.reportFile = reportFile
-    this.#parts = clusterParts(options, () => this.alive(), snapshot)
+    this.#parts = clusterParts(options, () => this.alive(), loaded)
     this.#controllers = options.components?.controllers !== false
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
     this.seed = this.#parts.seed

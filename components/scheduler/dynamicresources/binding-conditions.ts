@@ -6,9 +6,6 @@ import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.t
  * status of the claim. KEP-5007. Source: plugins/dynamicresources isClaimReadyForBinding, isClaimTimeout.
  */
 
-/** The time that drivers have. Source: pkg/scheduler/apis/config DynamicResourcesBindingTimeoutDefault. */
-export const BINDING_TIMEOUT_MS = 600_000
-
 const resultsOf = ({ status }: ResourceClaim): readonly DeviceRequestAllocationResult[] =>
   (status.allocation?.devices.results ?? []).filter(({ bindingConditions = [] }) => bindingConditions.length > 0)
 
@@ -33,8 +30,11 @@ export function isReadyForBinding(claim: ResourceClaim): boolean {
   return true
 }
 
-/** Whether the devices of the claim cannot be used: a driver failed, or did not make them ready in time. */
-export function hasFailedToBind(claim: ResourceClaim, now: number): boolean {
+/**
+ * Whether the devices of the claim cannot be used: a driver failed, or did not make them ready within `timeoutMs`,
+ * bindingTimeout of DynamicResourcesArgs.
+ */
+export function hasFailedToBind(claim: ResourceClaim, now: number, timeoutMs: number): boolean {
   if (!hasBindingConditions(claim)) return false
   try {
     if (isReadyForBinding(claim)) return false
@@ -42,5 +42,5 @@ export function hasFailedToBind(claim: ResourceClaim, now: number): boolean {
     return true
   }
   const since = claim.status.allocation?.allocationTimestamp
-  return since !== undefined && Date.parse(since) + BINDING_TIMEOUT_MS < now
+  return since !== undefined && Date.parse(since) + timeoutMs < now
 }

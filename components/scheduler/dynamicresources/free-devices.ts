@@ -17,7 +17,11 @@ export async function freeDevices(
   pod: Pod,
   nodes: readonly { readonly node: Node }[],
   claims: DeviceObjects,
-  { client, clock }: Pick<ComponentContext, "client" | "clock">,
+  {
+    client,
+    clock,
+    bindingTimeoutMs,
+  }: Pick<ComponentContext, "client" | "clock"> & { readonly bindingTimeoutMs: number },
 ): Promise<void> {
   for (const name of resourceClaimNames(pod)) {
     const claim = claims.claim(pod.metadata.namespace ?? "", name)
@@ -25,7 +29,7 @@ export async function freeDevices(
     const { nodeSelector } = claim.status.allocation
     const isKept = (claim.status.reservedFor ?? []).some(({ uid }) => uid !== pod.metadata.uid)
     const isEverywhere = nodeSelector === undefined || nodes.every(({ node }) => matchesNode(nodeSelector, node))
-    if (isKept || (isEverywhere && !hasFailedToBind(claim, clock.now()))) continue
+    if (isKept || (isEverywhere && !hasFailedToBind(claim, clock.now(), bindingTimeoutMs))) continue
     const { allocation: _allocation, reservedFor: _reservedFor, devices: _devices, ...status } = claim.status
     claims.settled(claim, await client.updateStatus(ResourceClaim, { ...claim, status }))
     return

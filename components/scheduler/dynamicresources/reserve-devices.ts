@@ -7,7 +7,7 @@ import { CLAIM_PROTECTION, consumerOf } from "../../../pkg/pods/resource-claims.
 import type { BindingContext } from "../binding-context.ts"
 import type { Reservation } from "../framework.ts"
 import { holds } from "../holds.ts"
-import { BINDING_TIMEOUT_MS, hasBindingConditions, isReadyForBinding } from "./binding-conditions.ts"
+import { hasBindingConditions, isReadyForBinding } from "./binding-conditions.ts"
 import type { DeviceObjects } from "./device-objects.ts"
 import { createExtendedClaim, deleteExtendedClaim, isShown, tellPod } from "./extended-claim.ts"
 import type { ExtendedRequests } from "./extended-resources.ts"
@@ -33,7 +33,7 @@ export function reserveDevices(
   reserved: readonly Reserved[],
   claimsOf: () => readonly ResourceClaim[],
   claims: DeviceObjects,
-  context: BindingContext,
+  context: BindingContext & { readonly bindingTimeoutMs: number },
 ): Reservation {
   const { client, clock } = context
   claims.assume(
@@ -107,12 +107,12 @@ export function reserveDevices(
 
 /**
  * Waits until the drivers have made the pod's devices ready for the node. Source: PreBind. @throws Error when one
- * cannot be made ready, or is not within ten minutes
+ * cannot be made ready, or is not in time
  */
 async function devicesReady(
   pod: Pod,
   node: Node,
-  { clock, events, waits, signal }: BindingContext,
+  { clock, events, waits, signal, bindingTimeoutMs }: BindingContext & { readonly bindingTimeoutMs: number },
   claimsOf: () => readonly ResourceClaim[],
 ): Promise<void> {
   const claims = claimsOf()
@@ -127,7 +127,7 @@ async function devicesReady(
     check: () => claimsOf().every(isReadyForBinding),
     listen: (look) => waits.on(pod, claims, look),
     clock,
-    timeoutMs: BINDING_TIMEOUT_MS,
+    timeoutMs: bindingTimeoutMs,
     late: "device binding timeout",
     signal,
   })

@@ -2,9 +2,11 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import { parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
 import { canBeReserved, isClaimOf, isReservedFor, resourceClaimName } from "../../../pkg/pods/resource-claims.ts"
+import type { DynamicResourcesArgs } from "../config/plugin-args.ts"
 import { AllocationError, Allocator, NodeAllocationError } from "../dynamicresources/allocator.ts"
 import { hasClaims, type DeviceObjects } from "../dynamicresources/device-objects.ts"
 import { DeviceSelectors } from "../dynamicresources/device-selectors.ts"
@@ -58,7 +60,9 @@ const noShare = (): string => ""
 export function dynamicResources(
   objects: DeviceObjects,
   { clock, random }: { readonly clock: Pick<Clock, "now">; readonly random: Random },
+  { bindingTimeout }: DynamicResourcesArgs,
 ): Plugin {
+  const bindingTimeoutMs = parseDuration(bindingTimeout)!
   const selectors = new DeviceSelectors()
   const className: ClassOfResource = (resource) => objects.classOf(resource)?.metadata.name
 
@@ -142,7 +146,7 @@ export function dynamicResources(
       const { all, extended, stale, wanted, allocations } = state.get(NAME) as Claims
       if (stale !== undefined) return unresolvable("cannot schedule extended resource claim")
       const isUsable = (claim: ResourceClaim) =>
-        isAvailableOn(node.node, claim.status.allocation) && !hasFailedToBind(claim, clock.now())
+        isAvailableOn(node.node, claim.status.allocation) && !hasFailedToBind(claim, clock.now(), bindingTimeoutMs)
       if (!all.every(isUsable)) return unresolvable("resourceclaim not available on the node")
       const lacking = lackedBy(node, extended)
       const key = lacking.join()
@@ -180,9 +184,9 @@ export function dynamicResources(
       const extended = extendedOf(pod)
       if (!hasClaims(pod) && extended.length === 0) return undefined
       const reserved = reservedOn(pod, node, extended)
-      return reserveDevices(pod, node.node, reserved, () => claimsOf(pod), objects, context)
+      return reserveDevices(pod, node.node, reserved, () => claimsOf(pod), objects, { ...context, bindingTimeoutMs })
     },
-    postFilter: (pod, nodes, context) => freeDevices(pod, nodes, objects, context),
+    postFilter: (pod, nodes, context) => freeDevices(pod, nodes, objects, { ...context, bindingTimeoutMs }),
   }
 }
 

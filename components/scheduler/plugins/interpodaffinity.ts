@@ -9,11 +9,10 @@ import {
   type NodeList,
   type Plugin,
 } from "../framework.ts"
+import type { InterPodAffinityArgs } from "../config/plugin-args.ts"
 import { TermSet, TopologyCounts, type NamespaceLabels } from "./pod-terms.ts"
 
 const NAME = "InterPodAffinity"
-/** Weight in the score of an existing pod that requires to be near the new one. Source: HardPodAffinityWeight. */
-const HARD_WEIGHT = 1
 
 /** Made by preFilter, once for each pod. */
 interface State {
@@ -32,7 +31,7 @@ interface State {
  * Filters nodes by the pod's required affinity and anti-affinity to other pods and by the anti-affinity of those pods,
  * and scores nodes by the preferences of both. Source: plugins/interpodaffinity.
  */
-export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
+export const interPodAffinity = (namespaceLabels: NamespaceLabels, args: InterPodAffinityArgs): Plugin => ({
   name: NAME,
   eventsToRegister: [
     "Node/Add",
@@ -85,7 +84,7 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     return SUCCESS
   },
   preScore(state, pod, _nodes, allNodes) {
-    const places = preferredPlaces(pod, allNodes, namespaceLabels)
+    const places = preferredPlaces(pod, allNodes, namespaceLabels, args)
     if (places === undefined) return SKIP
     state.set(`${NAME}/score`, places)
     return SUCCESS
@@ -105,9 +104,15 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
  * Returns weights of topology values by the preferences of the pod and of existing pods; undefined where there are
  * none.
  */
-function preferredPlaces(pod: Pod, nodes: NodeList, namespaceLabels: NamespaceLabels): TopologyCounts | undefined {
+function preferredPlaces(
+  pod: Pod,
+  nodes: NodeList,
+  namespaceLabels: NamespaceLabels,
+  { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods }: InterPodAffinityArgs,
+): TopologyCounts | undefined {
   const own = preferredTermsOf(pod)
   const hasPreferences = own.some(({ terms }) => !terms.isEmpty)
+  if (ignorePreferredTermsOfExistingPods && !hasPreferences) return undefined
   const places = new TopologyCounts()
   for (const info of hasPreferences ? nodes.list : nodes.withAffinity) {
     const labels = info.node.metadata.labels ?? {}
@@ -121,7 +126,7 @@ function preferredPlaces(pod: Pod, nodes: NodeList, namespaceLabels: NamespaceLa
       const { affinity } = other.spec
       if (affinity === undefined) continue
       const required = TermSet.of(affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
-      addAll([...preferredTermsOf(other), { terms: required, factor: HARD_WEIGHT }], other, pod)
+      addAll([...preferredTermsOf(other), { terms: required, factor: hardPodAffinityWeight }], other, pod)
     }
   }
   return places.empty ? undefined : places

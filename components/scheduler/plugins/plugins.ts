@@ -1,5 +1,7 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
+import { DEFAULT_ARGS } from "../config/default-args.ts"
+import type { ArgsOfPlugins } from "../config/plugin-args.ts"
 import type { DeviceObjects } from "../dynamicresources/device-objects.ts"
 import type { Plugin, Weighted } from "../framework.ts"
 import type { VolumeObjects } from "../volumebinding/volume-objects.ts"
@@ -30,29 +32,36 @@ export interface PluginObjects {
 }
 
 /**
- * Every plugin, in the order in which filters run, with the weight of its score. Source:
- * apis/config/v1/default_plugins.go.
+ * Every plugin, in the order in which filters run, with the weight of its score.
+ * @param args arguments of a profile
+ * @param ignored extended resources that extenders check
+ * Source: apis/config/v1/default_plugins.go.
  */
 export const defaultPlugins = (
   { images, namespaceLabels, volumes, devices }: PluginObjects,
   context: { readonly clock: Pick<Clock, "now">; readonly random: Random },
+  args: ArgsOfPlugins = DEFAULT_ARGS,
+  ignored: readonly string[] = [],
 ): readonly Weighted[] => [
   { plugin: schedulingGates, weight: 0 },
   { plugin: nodeUnschedulable, weight: 0 },
   { plugin: nodeName, weight: 0 },
   { plugin: taintToleration, weight: 3 },
-  { plugin: nodeAffinity, weight: 2 },
+  { plugin: nodeAffinity(args.NodeAffinity), weight: 2 },
   { plugin: nodeDeclaredFeatures, weight: 0 },
   { plugin: nodePorts, weight: 0 },
-  { plugin: nodeResourcesFit((resource) => devices.classOf(resource) !== undefined), weight: 1 },
+  {
+    plugin: nodeResourcesFit((name) => devices.classOf(name) !== undefined, args.NodeResourcesFit, ignored),
+    weight: 1,
+  },
   { plugin: volumeRestrictions(volumes), weight: 0 },
   { plugin: nodeVolumeLimits(volumes), weight: 0 },
-  { plugin: volumeBinding(volumes), weight: 0 },
+  { plugin: volumeBinding(volumes, args.VolumeBinding), weight: 0 },
   { plugin: volumeZone(volumes), weight: 0 },
-  { plugin: dynamicResources(devices, context), weight: 2 },
-  { plugin: podTopologySpread(), weight: 2 },
-  { plugin: interPodAffinity(namespaceLabels), weight: 2 },
-  { plugin: balancedAllocation, weight: 1 },
+  { plugin: dynamicResources(devices, context, args.DynamicResources), weight: 2 },
+  { plugin: podTopologySpread(args.PodTopologySpread), weight: 2 },
+  { plugin: interPodAffinity(namespaceLabels, args.InterPodAffinity), weight: 2 },
+  { plugin: balancedAllocation(args.NodeResourcesBalancedAllocation), weight: 1 },
   { plugin: imageLocality(images), weight: 1 },
 ]
 

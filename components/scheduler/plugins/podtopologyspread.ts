@@ -3,6 +3,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
 import type { TopologySpreadConstraint } from "../../../pkg/api/core/v1/pod/scheduling/tolerations.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
+import type { PodTopologySpreadArgs } from "../config/plugin-args.ts"
 import { bounds, MAX_SCORE, SKIP, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
 import { controllerUid, type NodeInfo } from "../node-info.ts"
 import { PerNode, RecentGroups } from "../per-node.ts"
@@ -27,7 +28,10 @@ interface Counted {
 }
 
 /** Spreads the pods of a group over zones, nodes or other topologies. Source: plugins/podtopologyspread. */
-export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
+export const podTopologySpread = (
+  { defaultConstraints = [], defaultingType }: PodTopologySpreadArgs,
+  siblings = new Siblings(),
+): Plugin => ({
   name: NAME,
   eventsToRegister: [
     "Node/Add",
@@ -40,9 +44,7 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
   ],
   looksAtAllNodes: true,
   preFilter(state, pod, nodes) {
-    const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(
-      ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
-    )
+    const constraints = constraintsOf(pod, defaultConstraints, "DoNotSchedule")
     if (constraints.length === 0) return SKIP
     state.set(
       NAME,
@@ -60,12 +62,10 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
     return SUCCESS
   },
   preScore(state, pod, nodes, all) {
-    const soft = (pod.spec.topologySpreadConstraints ?? []).filter(
-      ({ whenUnsatisfiable }) => whenUnsatisfiable === "ScheduleAnyway",
-    )
+    const soft = constraintsOf(pod, defaultConstraints, "ScheduleAnyway")
     if (soft.length === 0) {
       const owner = controllerUid(pod)
-      if (owner === undefined) return SKIP
+      if (owner === undefined || defaultingType === "List") return SKIP
       state.set(SCORES, siblingScores(owner, nodes, siblings))
     } else {
       const spreads = soft.map((constraint) => spreadOf(count(pod, constraint, soft, all.list)))
@@ -83,6 +83,20 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
       scores[i] = most === 0 ? MAX_SCORE : Math.floor((MAX_SCORE * (most + least - scores[i]!)) / most)
   },
 })
+
+/**
+ * The constraints of a pod; those of the profile for a pod without any that has a controller, whose pods then count.
+ * Source: common.go buildDefaultConstraints.
+ */
+function constraintsOf(
+  pod: Pod,
+  defaults: readonly TopologySpreadConstraint[],
+  action: TopologySpreadConstraint["whenUnsatisfiable"],
+): readonly TopologySpreadConstraint[] {
+  const { topologySpreadConstraints: own = [] } = pod.spec
+  const all = own.length > 0 || controllerUid(pod) === undefined ? own : defaults
+  return all.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
+}
 
 /** How a score counts one topology. */
 interface Spread {
@@ -129,10 +143,14 @@ function count(
     nodeAffinityPolicy = "Honor",
     nodeTaintsPolicy = "Ignore",
   } = constraint
+  const owner = (pod.spec.topologySpreadConstraints ?? []).length === 0 ? controllerUid(pod) : undefined
   const selector = labelSelector === undefined ? undefined : fromLabelSelector(labelSelector)
   const alike = (other: Pod) =>
     matchLabelKeys.every((key) => other.metadata.labels?.[key] === pod.metadata.labels?.[key])
-  const selects = (other: Pod) => selector?.matches(other.metadata.labels) === true && alike(other)
+  const selects = (other: Pod) =>
+    owner === undefined
+      ? selector?.matches(other.metadata.labels) === true && alike(other)
+      : controllerUid(other) === owner
   const places = new Map<string, number>()
   for (const { node, pods } of nodes) {
     const labels = node.metadata.labels ?? {}

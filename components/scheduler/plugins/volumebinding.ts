@@ -1,6 +1,7 @@
 import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { isReachedFrom } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import type { VolumeBindingArgs } from "../config/plugin-args.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 import { bindVolumes } from "../volumebinding/bind-volumes.ts"
 import { claimsOfPod, delayedClaims, isBound, planFor, waitsForPod } from "../volumebinding/volume-plan.ts"
@@ -22,7 +23,7 @@ const CANNOT_BIND = "node(s) didn't find available persistent volumes to bind"
  * Claims of classes with `WaitForFirstConsumer` are bound when the pod has its node (bind-volumes.ts). Source:
  * plugins/volumebinding. Differs from upstream: CSIStorageCapacity objects are not read.
  */
-export const volumeBinding = (objects: VolumeObjects): Plugin => ({
+export const volumeBinding = (objects: VolumeObjects, { bindTimeoutSeconds }: VolumeBindingArgs): Plugin => ({
   name: NAME,
   eventsToRegister: ["Volume/Change", "Node/Add", "Node/UpdateLabel", "Pod/Update"],
   preFilter(state, pod) {
@@ -46,6 +47,8 @@ export const volumeBinding = (objects: VolumeObjects): Plugin => ({
   },
   reserve(pod, { name }, context) {
     const delayed = delayedClaims(pod, objects)
-    return delayed.length === 0 ? undefined : { preBind: () => bindVolumes(pod, name, delayed, objects, context) }
+    return delayed.length === 0
+      ? undefined
+      : { preBind: () => bindVolumes(pod, name, delayed, objects, { ...context, timeoutSeconds: bindTimeoutSeconds }) }
   },
 })

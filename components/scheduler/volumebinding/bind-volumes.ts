@@ -9,30 +9,28 @@ import {
   isReachedFrom,
   SELECTED_NODE,
 } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { humanDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { keyFrom, type Informers } from "../../../pkg/client/informer.ts"
 import type { BindingContext } from "../binding-context.ts"
 import { holds } from "../holds.ts"
 import type { VolumeObjects } from "./volume-objects.ts"
 import { isBound, planFor } from "./volume-plan.ts"
 
-/** Most time for binding the claims of a pod, in milliseconds. Source: VolumeBindingArgs.BindTimeoutSeconds. */
-const BIND_TIMEOUT_MS = 600_000
-
 /**
  * Binds claims that waited for their pod's node, and resolves when they are bound. An existing volume is reserved for
  * its claim; a claim without one is annotated with the node, for the provisioner. Source: BindPodVolumes,
  * checkBindings.
  * @throws ApiError of a refused write, NotFound when the pod is gone; Error when the claims cannot be bound, or are not
- * within ten minutes; what the signal aborted with
+ * within the time; what the signal aborted with
  */
 export async function bindVolumes(
   pod: Pod,
   nodeName: string,
   claims: readonly PersistentVolumeClaim[],
   objects: VolumeObjects,
-  context: BindingContext,
+  context: BindingContext & { readonly timeoutSeconds: number },
 ): Promise<void> {
-  const { client, informers, clock, waits, signal } = context
+  const { client, informers, clock, waits, signal, timeoutSeconds } = context
   const node = informers.of(Node).get(nodeName)
   const plan = node === undefined ? undefined : planFor(claims, node, objects)
   if (plan === undefined) throw new Error(`binding volumes: node ${nodeName} has no volumes for the pod any more`)
@@ -64,8 +62,8 @@ export async function bindVolumes(
     check: () => areBound(pod, node!, { marked, unmarked }, informers),
     listen: (look) => waits.on(pod, claims, look),
     clock,
-    timeoutMs: BIND_TIMEOUT_MS,
-    late: "binding volumes: the claims are not bound after 10 minutes",
+    timeoutMs: timeoutSeconds * 1000,
+    late: `binding volumes: the claims are not bound after ${humanDuration(timeoutSeconds * 1000)}`,
     signal,
   })
 }

@@ -26,6 +26,7 @@ const OPTIONS: Names<ClusterOptions> = {
   extensionServers: true,
   admission: true,
   features: true,
+  schedulerConfig: true,
   autoscalerSyncPeriod: true,
   eventTtl: true,
   history: true,

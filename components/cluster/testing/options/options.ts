@@ -87,6 +87,11 @@ export interface ClusterOptions {
   readonly extensionServers?: Readonly<Record<string, ExtensionServer>>
   /** Admission plugins that do not run, such as `ServiceAccount`. */
   readonly admission?: { readonly disabled?: readonly string[] }
+  /**
+   * A KubeSchedulerConfiguration: its path, its YAML, or an object. The pods of each of its profiles name it in
+   * `schedulerName`.
+   */
+  readonly schedulerConfig?: string | Readonly<Record<string, unknown>>
   /** Feature gates by Kubernetes' names; by default as in Kubernetes 1.36. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /**

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { schedulerOf } from "./scheduler-flags.ts"
+
+const fileOf = (text: string): string => {
+  const file = join(mkdtempSync(join(tmpdir(), "k3ts-scheduler-")), "scheduler.yaml")
+  writeFileSync(file, text)
+  return file
+}
+
+test("--scheduler-config gives the profiles of the file", async () => {
+  const file = fileOf(
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\nprofiles:\n- schedulerName: a\n- schedulerName: b\n",
+  )
+  const scheduling = await schedulerOf({ "scheduler-config": file })
+  expect(scheduling?.settings?.profiles.map(({ name }) => name)).toEqual(["a", "b"])
+  expect(scheduling?.settings?.meaningless).toEqual(["parallelism"])
+  expect(await schedulerOf({ "scheduler-config": undefined })).toBeUndefined()
+})
+
+test("--scheduler-config refuses a faulty file with the line, the field and the mend of each fault", async () => {
+  const file = fileOf(
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: a\n" +
+      "  plugins:\n    score:\n      enabled:\n      - name: NodeAfinity\n  pluginConfig:\n  - name: InterPodAffinity\n" +
+      "    args:\n      hardPodAffinityWeight: 101\n",
+  )
+  const refused = await schedulerOf({ "scheduler-config": file }).catch((err: Error) => err.message)
+  expect(refused).toContain(`${file}:8: profiles[0].plugins.score.enabled[0].name: Invalid value: "NodeAfinity"`)
+  expect(refused).toContain("did you mean NodeAffinity?")
+  expect(refused).toContain(`${file}:12: profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101`)
+})
+
+test("--scheduler-config names a file that cannot be read", async () => {
+  await expect(schedulerOf({ "scheduler-config": "/nowhere/s.yaml" })).rejects.toThrow("/nowhere/s.yaml")
+})

@@ -1,0 +1,61 @@
+/** Where a plugin is asked, in the order of a pod's way. Source: framework/interface.go. */
+export const EXTENSION_POINTS = [
+  "preEnqueue",
+  "queueSort",
+  "preFilter",
+  "filter",
+  "postFilter",
+  "preScore",
+  "score",
+  "reserve",
+  "permit",
+  "preBind",
+  "bind",
+  "postBind",
+] as const
+export type ExtensionPoint = (typeof EXTENSION_POINTS)[number]
+
+interface InTree {
+  readonly points: readonly ExtensionPoint[]
+  /** Weight of the score by default. */
+  readonly weight?: number
+}
+
+const FILTERS = ["preFilter", "filter"] as const
+const RANKS = ["preScore", "score"] as const
+
+/**
+ * Every plugin that is part of the scheduler, in the order in which they run by default. The plugins themselves are in
+ * plugins/plugins.ts; PrioritySort is the queue, DefaultPreemption is preemption.ts and DefaultBinder
+ * binding-cycle.ts. Source: apis/config/v1/default_plugins.go; the interfaces of each plugin.
+ */
+export const IN_TREE: Readonly<Record<string, InTree>> = {
+  SchedulingGates: { points: ["preEnqueue"] },
+  PrioritySort: { points: ["queueSort"] },
+  NodeUnschedulable: { points: ["filter"] },
+  NodeName: { points: ["filter"] },
+  TaintToleration: { points: ["filter", ...RANKS], weight: 3 },
+  NodeAffinity: { points: [...FILTERS, ...RANKS], weight: 2 },
+  NodePorts: { points: FILTERS },
+  NodeResourcesFit: { points: [...FILTERS, ...RANKS], weight: 1 },
+  VolumeRestrictions: { points: FILTERS },
+  NodeVolumeLimits: { points: FILTERS },
+  VolumeBinding: { points: [...FILTERS, "reserve", "preBind", ...RANKS] },
+  VolumeZone: { points: FILTERS },
+  PodTopologySpread: { points: [...FILTERS, ...RANKS], weight: 2 },
+  InterPodAffinity: { points: [...FILTERS, ...RANKS], weight: 2 },
+  DynamicResources: {
+    points: ["preEnqueue", ...FILTERS, "postFilter", "score", "reserve", "preBind"],
+    weight: 2,
+  },
+  DefaultPreemption: { points: ["preEnqueue", "postFilter"] },
+  NodeResourcesBalancedAllocation: { points: RANKS, weight: 1 },
+  ImageLocality: { points: ["score"], weight: 1 },
+  DefaultBinder: { points: ["bind"] },
+  NodeDeclaredFeatures: { points: FILTERS },
+}
+
+/** Returns the extension points of a plugin; undefined for a plugin that nobody knows. */
+export type PointsOf = (plugin: string) => readonly ExtensionPoint[] | undefined
+
+export const inTreePoints: PointsOf = (name) => (Object.hasOwn(IN_TREE, name) ? IN_TREE[name]!.points : undefined)

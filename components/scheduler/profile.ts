@@ -1,0 +1,90 @@
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { BindingCycle } from "./binding-cycle.ts"
+import type { Cache } from "./cache.ts"
+import { DEFAULT_ARGS } from "./config/default-args.ts"
+import { pluginsIn } from "./config/profile-plugins.ts"
+import type { ProfileSettings, SchedulerSettings } from "./config/scheduler-settings.ts"
+import { DeviceClaims } from "./dynamicresources/device-objects.ts"
+import type { Plugin } from "./framework.ts"
+import { NodeVerdicts } from "./node-verdicts.ts"
+import type { Nominations } from "./nominations.ts"
+import type { SchedulerObserver } from "./observer.ts"
+import { defaultPlugins, pluginsOf, type PluginObjects } from "./plugins/plugins.ts"
+import type { SchedulingQueue } from "./queue.ts"
+import type { SchedulingContext } from "./scheduling-context.ts"
+import { volumeObjects } from "./volumebinding/volume-objects.ts"
+
+/** A scheduler that pods name in `schedulerName`. All of one process share nodes, queue and nominations. */
+export interface Profile {
+  readonly name: string
+  readonly context: SchedulingContext
+  readonly binding: BindingCycle
+  readonly plugins: readonly Plugin[]
+}
+
+/** What the profiles of a scheduler share. */
+export interface Shared {
+  readonly cache: Cache
+  readonly nominations: Nominations
+  readonly queue: SchedulingQueue
+  readonly observer: SchedulerObserver | undefined
+  isRunning(): boolean
+}
+
+/** The name of the one profile without a configuration. */
+export const DEFAULT_NAME = "default-scheduler"
+
+/** Creates the profiles of the settings, by name; those by default without any. */
+export function createProfiles(
+  context: ComponentContext,
+  shared: Shared,
+  settings: SchedulerSettings | undefined,
+): ReadonlyMap<string, Profile> {
+  const { informers } = context
+  const objects: PluginObjects = {
+    images: shared.cache.images,
+    namespaceLabels: (name) => informers.of(Namespace).get(name)?.metadata.labels,
+    volumes: volumeObjects(informers),
+    // One for all profiles: it knows which devices were given away and not written yet.
+    devices: new DeviceClaims(informers),
+  }
+  const ignored = (settings?.extenders ?? [])
+    .flatMap(({ managedResources = [] }) => managedResources)
+    .filter(({ ignoredByScheduler }) => ignoredByScheduler)
+    .map(({ name }) => name)
+  const profiles: readonly (ProfileSettings | undefined)[] = settings?.profiles ?? [undefined]
+  return new Map(
+    profiles
+      .map((profile) => createProfile(context, shared, objects, profile, ignored))
+      .map((profile) => [profile.name, profile]),
+  )
+}
+
+function createProfile(
+  { client, informers, clock, random, log: root }: ComponentContext,
+  { cache, nominations, queue, observer, isRunning }: Shared,
+  objects: PluginObjects,
+  settings: ProfileSettings | undefined,
+  ignored: readonly string[],
+): Profile {
+  const name = settings?.name ?? DEFAULT_NAME
+  const log = root.child({ component: "scheduler" })
+  const args = settings?.args ?? DEFAULT_ARGS
+  const all = defaultPlugins(objects, { clock, random }, args, ignored)
+  const plugins = settings === undefined ? all : pluginsIn(all, settings.plugins)
+  const preempts = settings === undefined || settings.plugins.enabled.postFilter.includes("DefaultPreemption")
+  const cycle = {
+    cache,
+    plugins,
+    verdicts: new NodeVerdicts(plugins),
+    random,
+    nominations,
+    percentageOfNodesToScore: settings?.percentageOfNodesToScore ?? 0,
+    preemption: preempts ? args.DefaultPreemption : undefined,
+  }
+  const events = createEventRecorder({ client, clock, log }, name)
+  const scheduling = { name, client, informers, clock, log, events, observer, cycle, queue, isRunning }
+  return { name, context: scheduling, binding: new BindingCycle(scheduling), plugins: pluginsOf(plugins) }
+}
