@@ -23,7 +23,8 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   controller: ["api", "client", "component"],
   operator: ["api", "client", "component", "controller"],
   "gateway-api": ["operator"],
-  kubectl: ["api"],
+  why: ["api", "pods"],
+  kubectl: ["api", "why"],
 }
 
 /** The composition root: it puts the components together, so it may import all of them. */

@@ -27,6 +27,7 @@ export const PARTS: readonly Part[] = [
     title: "Run",
     pages: [
       docs("kubectl", "kubectl"),
+      docs("why", "Why something is not well"),
       docs("agents", "More machines"),
       docs("servers", "Several servers"),
       docs("ingress", "Ingress"),

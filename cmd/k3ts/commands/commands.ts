@@ -34,6 +34,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => ({ default: (await import("./kubectl-commands.ts")).KUBECTL_COMMANDS[name] }),
   })),
   {
+    name: "why",
+    summary: "Tell why an object is not well, or what in the cluster is not",
+    load: () => import("./why.ts"),
+  },
+  {
     name: "test-cluster",
     summary: "Run a command beside a cluster in memory",
     load: () => import("./test-cluster.ts"),

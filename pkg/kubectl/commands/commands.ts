@@ -92,6 +92,7 @@ const ALL: readonly CommandEntry[] = [
   ),
   entry("auth", "Inspect authorization", () => import("./auth/auth.ts").then((file) => file.authCommand)),
   entry("events", "List events", () => import("./events/events.ts").then((file) => file.eventsCommand)),
+  entry("why", "Tell why an object is not well", () => import("./why.ts").then((file) => file.whyCommand)),
   entry("top", "Display resource (CPU/memory) usage", () => import("./top/top.ts").then((file) => file.topCommand), {
     suggestFor: ["stats"],
   }),
@@ -151,7 +152,7 @@ export const GROUPS: readonly CommandGroup[] = [
   },
   {
     title: "Troubleshooting and Debugging Commands:",
-    commands: ["describe", "logs", "attach", "exec", "port-forward", "proxy", "cp", "auth", "debug", "events"],
+    commands: ["describe", "logs", "attach", "exec", "port-forward", "proxy", "cp", "auth", "debug", "events", "why"],
   },
   { title: "Advanced Commands:", commands: ["diff", "apply", "patch", "replace", "wait", "kustomize"] },
   { title: "Settings Commands:", commands: ["label", "annotate", "completion"] },

@@ -1,0 +1,19 @@
+import type { Command } from "../cli/command.ts"
+
+/** Flags that every command of kubectl has too: which cluster, and as whom. */
+const whyCommand: Command = {
+  summary: "Tell why an object is not well, or what in the cluster is not",
+  positionals: "[KIND/NAME]",
+  flags: {},
+  details:
+    "The chain from the object to the cause, through its owners and needs, and the command that mends it (docs/why.md). " +
+    "The same as k3ts kubectl why, with its flags: -n NAMESPACE, -o json, --kubeconfig, --context, --as. " +
+    "Exit code 0: well, 1: not well, 2: it cannot be told.",
+  choices: [],
+  async invoke({ argv }) {
+    const { kubectl } = await import("../run-kubectl.ts")
+    return kubectl(["why", ...argv])
+  },
+}
+
+export default whyCommand

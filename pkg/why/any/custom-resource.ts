@@ -1,0 +1,61 @@
+import { finding, nameOf, type Finding } from "../answer.ts"
+import { healthy, unwell, type Doctor } from "../doctor.ts"
+import { recentEvents } from "../events.ts"
+import { refOf, type Kind } from "../reading/kinds.ts"
+
+interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason?: string
+  readonly message?: string
+  readonly lastTransitionTime?: string
+}
+
+/** Conditions that are well when they are False. Others are well when they are True, which is the convention. */
+const BAD_WHEN_TRUE = /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Issue|Suspended|Paused)/i
+/** Conditions that say how things go, not whether they are well. */
+const NEUTRAL = /(?:Progressing|Reconciling|Upgrad|Scaling|Issuing|Deleting|InProgress)/i
+
+/** Objects of kinds without a doctor: their controllers say in conditions how they are. */
+export const customResource: Doctor = {
+  kind: undefined as unknown as Kind,
+  async examine(object, ward) {
+    const { status } = object as typeof object & {
+      readonly status?: { readonly conditions?: unknown; readonly observedGeneration?: number; readonly phase?: string }
+    }
+    const conditions = Array.isArray(status?.conditions) ? (status.conditions as readonly Condition[]) : []
+    const bad = conditions.filter((one) => isBad(one))
+    const events = await recentEvents(ward.reader, object, ["Warning"])
+    const ref = refOf(object)
+    const findings: Finding[] = bad.map(({ type, status: is, reason = "", message = "" }) =>
+      finding("condition", `its controller says ${type}=${is}: ${[reason, message].filter(Boolean).join(": ")}`, {
+        evidence: events,
+      }),
+    )
+    const observed = status?.observedGeneration
+    const { generation } = object.metadata
+    if (findings.length === 0 && observed !== undefined && generation !== undefined && observed < generation)
+      findings.push(
+        finding(
+          "controller-behind",
+          `its controller has seen generation ${observed} of ${generation}: it is behind, or does not run`,
+          { weight: "waiting", evidence: events },
+        ),
+      )
+    if (findings.length === 0 && status?.phase !== undefined && /^(?:failed|error)$/i.test(status.phase))
+      findings.push(finding("phase", `its controller says ${status.phase}`, { evidence: events }))
+    if (findings.length > 0) return unwell(bad.map(({ type, status: is }) => `${type}=${is}`).join(", "), findings)
+    if (conditions.length === 0 && events.length > 0)
+      return unwell(
+        "has warnings",
+        [finding("warning", `perhaps: ${events[0]!}`, { sure: false, evidence: events })],
+        [`${nameOf(ref)} has no conditions, so its state is not known`],
+      )
+    return healthy(
+      conditions.length === 0 ? "exists" : conditions.map(({ type, status: is }) => `${type}=${is}`).join(", "),
+    )
+  },
+}
+
+const isBad = ({ type, status }: Condition): boolean =>
+  NEUTRAL.test(type) ? false : BAD_WHEN_TRUE.test(type) ? status === "True" : status === "False" || status === "Unknown"

@@ -1,0 +1,38 @@
+import type { KubeObject } from "../../apimachinery/resource.ts"
+import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
+import { finding, nameOf, type Finding } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { refOf } from "../reading/kinds.ts"
+import { finalizerOwner } from "./finalizers.ts"
+
+/** Returns what can be wrong with an object of any kind: that it is being deleted and held, or that its owner is gone. */
+export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise<readonly Finding[]> {
+  const { metadata, kind } = object
+  // Pods and Namespaces are deleted in ways of their own, which their doctors know.
+  const held = metadata.finalizers ?? []
+  if (metadata.deletionTimestamp !== undefined && held.length > 0) return [await heldBy(object, ward)]
+  if (metadata.deletionTimestamp !== undefined && !["Pod", "Namespace"].includes(kind))
+    return [finding("being-deleted", `${nameOf(refOf(object))} is being deleted`, { weight: "waiting" })]
+  return []
+}
+
+async function heldBy(object: KubeObject, ward: Ward): Promise<Finding> {
+  const { metadata } = object
+  const ref = refOf(object)
+  const held = metadata.finalizers ?? []
+  const since = parseTime(metadata.deletionTimestamp ?? "")
+  const age = since === undefined ? "" : ` for ${humanDuration(ward.reader.now - since)}`
+  const owners = await Promise.all(held.map((name) => finalizerOwner(name, object, ward)))
+  const [first] = owners
+  return finding(
+    "held-by-finalizer",
+    `${nameOf(ref)} has been deleted${age} and is held by ${held.length === 1 ? "the finalizer" : "the finalizers"} ` +
+      `${held.join(", ")}: ${owners.map(({ says }) => says).join("; ")}`,
+    {
+      evidence: [`metadata.deletionTimestamp: ${metadata.deletionTimestamp ?? ""}`],
+      hints: owners.flatMap(({ hints }) => hints),
+      mends: first?.mends ?? [],
+      weight: owners.some(({ works }) => works) ? "waiting" : "broken",
+    },
+  )
+}

@@ -1,0 +1,52 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { finding, nameOf, type Finding } from "../answer.ts"
+import { through, type Ward } from "../doctor.ts"
+import { refOf, SERVICES } from "../reading/kinds.ts"
+import { serviceNamed } from "./names.ts"
+import { flowFinding } from "./policies.ts"
+import { podsOf } from "./service-pods.ts"
+
+export interface Connection {
+  readonly host: string
+  readonly port: number
+  /** Refused at once, instead of unanswered. */
+  readonly refused: boolean
+}
+
+/** Returns why a pod does not reach a Service that its log names; empty where nothing can be told. */
+export async function connectionFinding(
+  pod: Pod,
+  { host, port, refused }: Connection,
+  line: string,
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const { namespace = "" } = pod.metadata
+  const services = await ward.reader.list(SERVICES)
+  const meant = serviceNamed(host, namespace)
+  const service =
+    services.find(({ spec }) => spec.clusterIP === host || spec.clusterIPs?.includes(host) === true) ??
+    services.find(({ metadata }) => metadata.name === meant?.name && metadata.namespace === meant?.namespace)
+  const evidence = [`log: ${line.trim()}`]
+  if (service === undefined) return []
+  const ref = refOf(service)
+  if (service.spec.type !== "ExternalName" && service.spec.ports?.some((one) => one.port === port) !== true)
+    return [
+      finding(
+        "service-port",
+        `${nameOf(ref)} has no port ${port}, but ${(service.spec.ports ?? []).map((one) => one.port).join(", ") || "none"}`,
+        { evidence },
+      ),
+    ]
+  const opinion = await ward.ask(ref)
+  const found = through(ref, opinion).map((one) => ({
+    ...one,
+    cause: { ...one.cause, evidence: [...one.cause.evidence, ...evidence] },
+  }))
+  if (found.length > 0) return found
+  if (refused) return []
+  const { pods } = await podsOf(service, ward)
+  const dropped = await flowFinding(pod, pods, { service, port }, ward)
+  return dropped === undefined
+    ? []
+    : [{ ...dropped, cause: { ...dropped.cause, evidence: [...dropped.cause.evidence, ...evidence] } }]
+}

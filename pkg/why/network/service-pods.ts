@@ -1,0 +1,38 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import type { Service } from "../../api/core/v1/service/service.ts"
+import { fromLabels } from "../../apimachinery/selectors/labels.ts"
+import type { Ward } from "../doctor.ts"
+import { PODS } from "../reading/kinds.ts"
+
+/** Returns the pods that a Service selects, and all pods of its namespace. */
+export async function podsOf(
+  { metadata, spec }: Service,
+  { reader }: Ward,
+): Promise<{ readonly pods: readonly Pod[]; readonly all: readonly Pod[] }> {
+  const all = await reader.list(PODS, metadata.namespace)
+  if (spec.selector === undefined || Object.keys(spec.selector).length === 0) return { pods: [], all }
+  const selector = fromLabels(spec.selector)
+  return {
+    all,
+    pods: all.filter(
+      (pod) =>
+        selector.matches(pod.metadata.labels) &&
+        pod.metadata.deletionTimestamp === undefined &&
+        !["Succeeded", "Failed"].includes(pod.status.phase ?? ""),
+    ),
+  }
+}
+
+/** Returns the number of the port that a Service sends to in a pod; undefined where the pod has no port of this name. */
+export function targetPortIn(
+  pod: Pod,
+  { targetPort, port }: { readonly targetPort?: string | number | undefined; readonly port: number },
+): number | undefined {
+  if (targetPort === undefined || targetPort === 0 || targetPort === "") return port
+  if (typeof targetPort === "number") return targetPort
+  const all = [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always"),
+  ]
+  return all.flatMap(({ ports }) => ports ?? []).find(({ name }) => name === targetPort)?.containerPort
+}

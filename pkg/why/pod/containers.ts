@@ -1,0 +1,130 @@
+import type { Container } from "../../api/core/v1/container/container.ts"
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import type { ContainerStatus } from "../../api/core/v1/pod/podstatus.ts"
+import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
+import { finding, type Finding } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { eventsOf, seenAt } from "../events.ts"
+import { refOf } from "../reading/kinds.ts"
+import { crashFindings, startFinding } from "./crash.ts"
+import { imageFinding, PULL_REASONS } from "./image.ts"
+import { logClues } from "./log-clues.ts"
+import { probeFinding } from "./probe.ts"
+
+/** A container that has crashed counts as crashing until it has run this long, in milliseconds: the kubelet's rule. */
+const STABLE_MS = 10 * 60_000
+
+/** Returns why a container does not run or is not ready; empty for one that is well. */
+export async function containerFindings(
+  pod: Pod,
+  container: Container,
+  status: ContainerStatus,
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const { state = {}, lastState = {} } = status
+  const waiting = state.waiting
+  if (waiting !== undefined) {
+    const { reason = "", message = "" } = waiting
+    if (PULL_REASONS.includes(reason))
+      return [await imageFinding(pod, container, reason, await pullError(pod, container.name, message, ward), ward)]
+    if (reason === "CrashLoopBackOff" && lastState.terminated !== undefined)
+      return crashFindings(pod, container, status, lastState.terminated, ward)
+    if (reason === "CreateContainerConfigError") return [configError(container, message)]
+    if (/Error/.test(reason)) {
+      const evidence = [`container ${container.name}: ${reason}: ${message}`]
+      const start = startFinding(container, { exitCode: 1, reason, message }, evidence)
+      return [
+        start ??
+          finding("start-failed", `container ${container.name} cannot start: ${message || reason}`, { evidence }),
+      ]
+    }
+    if (lastState.terminated !== undefined && lastState.terminated.exitCode !== 0)
+      return crashFindings(pod, container, status, lastState.terminated, ward)
+    return []
+  }
+  if (state.terminated !== undefined) {
+    const restarts = pod.spec.restartPolicy === "Always" || container.restartPolicy === "Always"
+    return state.terminated.exitCode === 0 && !restarts
+      ? []
+      : crashFindings(pod, container, status, state.terminated, ward)
+  }
+  const ended = lastState.terminated
+  const startedAt = parseTime(state.running?.startedAt ?? "") ?? 0
+  const isYoung = ward.reader.now - startedAt < STABLE_MS
+  if (status.ready === true) {
+    if (ended === undefined || !isYoung || (status.restartCount ?? 0) === 0) return []
+    const findings = await crashFindings(pod, container, status, ended, ward)
+    // It runs at this moment: it is well if it goes on to do so.
+    return findings.map((one): Finding => ({ ...one, weight: (status.restartCount ?? 0) > 2 ? "broken" : "note" }))
+  }
+  return notReady(pod, container, status, ward)
+}
+
+async function notReady(
+  pod: Pod,
+  container: Container,
+  { started, state, lastState = {}, ...status }: ContainerStatus,
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const { name } = container
+  const own = (await eventsOf(ward.reader, pod)).filter(
+    ({ involvedObject: about, reason }) =>
+      reason === "Unhealthy" && (about.fieldPath?.endsWith(`{${name}}`) === true || about.fieldPath === undefined),
+  )
+  const last = (probe: string) => own.find(({ message }) => (message ?? "").toLowerCase().startsWith(probe))
+  const isStarting = container.startupProbe !== undefined && started !== true
+  const probe = isStarting ? "startup" : "readiness"
+  const event = last(probe)
+  const since = parseTime(state?.running?.startedAt ?? "")
+  if (
+    event !== undefined &&
+    (since === undefined || seenAt(event) >= since - 1000 || lastState.terminated === undefined)
+  ) {
+    const clues = await logClues(pod, name, await ward.reader.log(refOf(pod), name), ward)
+    const own = await probeFinding(pod, container, probe, event.message ?? "", ward)
+    // What the log says explains why the program answers that it is not well.
+    const isOwnAnswer = /-(?:status|command|failed|timeout|refused)$/.test(own.cause.code)
+    return isOwnAnswer && clues.length > 0 ? [...clues, own] : [own, ...clues]
+  }
+  if (lastState.terminated !== undefined)
+    return crashFindings(
+      pod,
+      container,
+      { started, state, lastState, ...status } as ContainerStatus,
+      lastState.terminated,
+      ward,
+    )
+  const age = since === undefined ? "" : ` since ${humanDuration(ward.reader.now - since)}`
+  const delay = (isStarting ? container.startupProbe : container.readinessProbe)?.initialDelaySeconds ?? 0
+  return [
+    finding(
+      `${probe}-probe-pending`,
+      `container ${name} runs${age}, and its ${probe} probe has not succeeded yet` +
+        (delay > 0 ? `; the first one comes ${delay} s after the start` : ""),
+      { weight: "waiting" },
+    ),
+  ]
+}
+
+/** The kubelet says the reason of a failed pull in the first status, later only that it waits: its Events have it. */
+async function pullError(pod: Pod, container: string, message: string, { reader }: Ward): Promise<string> {
+  const events = (await eventsOf(reader, pod)).filter(
+    ({ involvedObject: about, reason }) =>
+      reason === "Failed" && (about.fieldPath === undefined || about.fieldPath.endsWith(`{${container}}`)),
+  )
+  const event = events.find(({ message: text }) => text?.startsWith("Failed to pull image") === true)
+  return event?.message ?? message
+}
+
+function configError({ name }: Container, message: string): Finding {
+  const evidence = [`container ${name}: CreateContainerConfigError: ${message}`]
+  if (/runAsNonRoot|non-numeric user|run as root/i.test(message))
+    return finding(
+      "runs-as-root",
+      /non-numeric/.test(message)
+        ? `container ${name} must not run as root, and its image names its user by a name, which cannot be checked`
+        : `container ${name} must not run as root (runAsNonRoot), and its image does`,
+      { evidence, hints: ["set runAsUser to a number that is not 0, or use an image with such a user"] },
+    )
+  return finding("config-error", `container ${name} cannot be configured: ${message}`, { evidence })
+}

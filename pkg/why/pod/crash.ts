@@ -1,0 +1,191 @@
+import type { Container } from "../../api/core/v1/container/container.ts"
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import type { ContainerStatus } from "../../api/core/v1/pod/podstatus.ts"
+import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
+import { finding, type Finding } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { eventsOf } from "../events.ts"
+import { refOf } from "../reading/kinds.ts"
+import { workloadOf, wordsOf } from "../workload.ts"
+import { logClues } from "./log-clues.ts"
+import { probeFinding } from "./probe.ts"
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  129: "SIGHUP",
+  130: "SIGINT",
+  131: "SIGQUIT",
+  132: "SIGILL",
+  134: "SIGABRT",
+  135: "SIGBUS",
+  136: "SIGFPE",
+  137: "SIGKILL",
+  139: "SIGSEGV",
+  141: "SIGPIPE",
+  143: "SIGTERM",
+}
+
+type Ended = NonNullable<ContainerStatus["lastState"]["terminated"]>
+
+/** How many lines of a log are shown. */
+const LINES = 5
+
+/** Returns why a container ended; the first is the cause. `container` is its part of the pod's spec. */
+export async function crashFindings(
+  pod: Pod,
+  container: Container,
+  status: ContainerStatus,
+  ended: Ended,
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const { name } = container
+  const { exitCode = 0, reason = "", message = "" } = ended
+  const times = Math.max(status.restartCount ?? 0, status.state?.waiting === undefined ? 0 : 1)
+  const isPrevious = status.state?.running !== undefined
+  const log = await logOf(pod, name, isPrevious, ward)
+  const lines = log.slice(-LINES).map((line) => `log of ${name}: ${line}`)
+  const lasted = lastedFor(ended)
+  const evidence = [
+    `container ${name} ended with exit code ${exitCode}${SIGNALS[exitCode] === undefined ? "" : ` (${SIGNALS[exitCode]})`}` +
+      `${reason === "" ? "" : `, reason ${reason}`}${lasted === "" ? "" : `, after ${lasted}`}` +
+      `${times > 1 ? `; it was started ${times + 1} times` : ""}`,
+    ...(message === "" ? [] : [`its last words: ${message.trim()}`]),
+    ...lines,
+  ]
+  const workload = await workloadOf(pod, ward)
+  if (reason === "OOMKilled") {
+    const limit = container.resources?.limits?.["memory"]
+    return [
+      finding(
+        "oom-killed",
+        limit === undefined
+          ? `container ${name} was killed because the node ran out of memory; it has no limit of its own`
+          : `container ${name} was killed because it used more than its memory limit of ${limit}`,
+        {
+          evidence,
+          hints: [
+            `kubectl set resources ${wordsOf(workload.ref)} -c ${name} --limits=memory=MORE raises the limit; or make the program use less`,
+          ],
+        },
+      ),
+    ]
+  }
+  const liveness = await killedByProbe(pod, name, ward)
+  if (liveness !== undefined && (exitCode === 137 || exitCode === 143 || isPrevious))
+    return [await probeFinding(pod, container, liveness.probe, liveness.message, ward, evidence)]
+  const start = startFinding(container, ended, evidence)
+  if (start !== undefined) return [start]
+  const clues = await logClues(pod, name, [...log, ...message.split("\n")], ward)
+  if (clues.length > 0)
+    return clues.map((clue) => ({ ...clue, cause: { ...clue.cause, evidence: [...clue.cause.evidence, ...evidence] } }))
+  if (exitCode === 0)
+    return [
+      finding(
+        "command-ends",
+        `the command of container ${name} ends with success, and ${pod.spec.restartPolicy ?? "Always"} restarts it` +
+          `: a container must run as long as its pod`,
+        {
+          evidence,
+          hints: ["give it a command that goes on running; work that ends belongs into a Job"],
+        },
+      ),
+    ]
+  if (exitCode === 127 || exitCode === 126)
+    return [
+      finding(
+        exitCode === 127 ? "command-not-found" : "command-not-executable",
+        `container ${name} ended with exit code ${exitCode}: ${exitCode === 127 ? "a command that it runs does not exist in the image" : "a command that it runs may not be executed"}`,
+        { evidence },
+      ),
+    ]
+  const signal = SIGNALS[exitCode]
+  if (exitCode === 137)
+    return [
+      finding(
+        "killed",
+        `container ${name} was killed (SIGKILL), perhaps by itself, by the kernel, or because it did not stop in time`,
+        { evidence, sure: false },
+      ),
+    ]
+  return [
+    finding(
+      signal === undefined ? "exits-with-error" : "ended-by-signal",
+      signal === undefined
+        ? `the program of container ${name} ends with exit code ${exitCode}${log.length === 0 ? "" : `; its last line: ${log.at(-1)!.trim()}`}`
+        : `the program of container ${name} was ended by ${signal}${signal === "SIGSEGV" ? ", an access to memory that it does not have" : ""}`,
+      {
+        evidence,
+        hints: [`kubectl logs ${refOf(pod).name} -n ${pod.metadata.namespace ?? ""} -c ${name} --previous shows more`],
+      },
+    ),
+  ]
+}
+
+/** Returns why a program could not be started at all. */
+export function startFinding(
+  container: Container,
+  { exitCode = 0, reason = "", message = "" }: Pick<Ended, "exitCode" | "reason" | "message">,
+  evidence: readonly string[],
+): Finding | undefined {
+  const { name } = container
+  const isStart = /StartError|ContainerCannotRun|RunContainerError|CreateContainerError/.test(reason)
+  if (!isStart && !/(?:exec|executable).*(?:not found|no such file)|exec format error/i.test(message)) return undefined
+  if (exitCode === 0 && !isStart) return undefined
+  const program = /exec: "([^"]+)"/.exec(message)?.[1] ?? container.command?.[0] ?? ""
+  if (/executable file not found|no such file or directory/i.test(message) && /exec/i.test(message))
+    return finding(
+      "command-not-found",
+      `container ${name} cannot start: the image has no program ${JSON.stringify(program)}`,
+      { evidence, hints: ["correct command and args of the container, or the image"] },
+    )
+  if (/exec format error/i.test(message))
+    return finding(
+      "image-platform",
+      `container ${name} cannot start: its program is for another processor than the node has, or no program`,
+      { evidence },
+    )
+  if (/permission denied/i.test(message))
+    return finding(
+      "command-not-executable",
+      `container ${name} cannot start: ${JSON.stringify(program)} may not be executed`,
+      {
+        evidence,
+      },
+    )
+  if (/not a directory|mount/i.test(message))
+    return finding("mount-failed", `container ${name} cannot start: a mount failed: ${message}`, { evidence })
+  return isStart
+    ? finding("start-failed", `container ${name} cannot start: ${message || reason}`, { evidence })
+    : undefined
+}
+
+const lastedFor = ({ startedAt, finishedAt }: Ended): string => {
+  const [from, to] = [parseTime(startedAt ?? ""), parseTime(finishedAt ?? "")]
+  return from === undefined || to === undefined ? "" : humanDuration(to - from)
+}
+
+/** The log of the run that ended; the last one where the log of an earlier one is gone. */
+async function logOf(pod: Pod, name: string, previous: boolean, { reader }: Ward): Promise<readonly string[]> {
+  const ref = refOf(pod)
+  const first = await reader.log(ref, name, { previous })
+  return first.length > 0 ? first : await reader.log(ref, name, { previous: !previous })
+}
+
+/** Returns which probe had the container killed, if one did, with its last answer. */
+async function killedByProbe(
+  pod: Pod,
+  container: string,
+  { reader }: Ward,
+): Promise<{ readonly probe: "liveness" | "startup"; readonly message: string } | undefined> {
+  const events = (await eventsOf(reader, pod)).filter(
+    ({ involvedObject: about }) => about.fieldPath?.endsWith(`{${container}}`) === true,
+  )
+  const killing = events.find(
+    ({ reason, message }) => reason === "Killing" && /failed (?:liveness|startup) probe/i.test(message ?? ""),
+  )
+  if (killing === undefined) return undefined
+  const probe = /startup probe/i.test(killing.message ?? "") ? "startup" : "liveness"
+  const unhealthy = events.find(
+    ({ reason, message }) => reason === "Unhealthy" && (message ?? "").toLowerCase().startsWith(probe),
+  )
+  return { probe, message: unhealthy?.message ?? killing.message ?? "" }
+}

@@ -1,0 +1,51 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { finding, type Finding } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { crashFindings } from "./crash.ts"
+
+/** What the reason of a failed pod means, beside what its message says. */
+const REASONS: Readonly<Record<string, readonly [code: string, says: string]>> = {
+  Evicted: ["evicted", "the kubelet evicted it, to save its node"],
+  DeadlineExceeded: ["pod-deadline", "it ran longer than its activeDeadlineSeconds"],
+  NodeLost: ["node-lost", "its node does not answer"],
+  NodeShutdown: ["node-shutdown", "its node was shut down"],
+  Terminated: ["node-shutdown", "its node was shut down"],
+  Preempting: ["preempted", "the kubelet ended it for a pod of a higher priority"],
+  UnexpectedAdmissionError: ["kubelet-refused", "the kubelet refused it"],
+  NodeAffinity: ["kubelet-refused", "the kubelet refused it: its node does not match its node selector any more"],
+  NodePorts: ["host-port-taken", "the kubelet refused it: another pod there has its port"],
+  OutOfcpu: ["kubelet-refused", "the kubelet refused it: the node has not enough CPU"],
+  OutOfmemory: ["kubelet-refused", "the kubelet refused it: the node has not enough memory"],
+  OutOfpods: ["kubelet-refused", "the kubelet refused it: the node runs as many pods as it may"],
+}
+
+/** Returns why a pod has failed. */
+export async function endedFinding(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
+  const { reason = "", message = "", conditions = [] } = pod.status
+  const known = REASONS[reason]
+  if (known !== undefined)
+    return [
+      finding(known[0], `${known[1]}${message === "" ? "" : `: ${message}`}`, {
+        evidence: [`status.reason: ${reason}`],
+      }),
+    ]
+  const target = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True")
+  const statuses = [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])]
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
+  for (const status of statuses) {
+    const ended = status.state?.terminated
+    const container = all.find(({ name }) => name === status.name)
+    if (ended === undefined || ended.exitCode === 0 || container === undefined) continue
+    if (target !== undefined) break
+    return crashFindings(pod, container, status, ended, ward)
+  }
+  if (target !== undefined)
+    return [
+      finding("disrupted", `it was ended: ${target.message ?? target.reason ?? ""}`, {
+        evidence: [`DisruptionTarget: ${target.reason ?? ""}`],
+      }),
+    ]
+  return [
+    finding("failed", `it has failed${reason === "" ? "" : `: ${reason}`}${message === "" ? "" : `: ${message}`}`),
+  ]
+}

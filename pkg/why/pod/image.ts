@@ -1,0 +1,239 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { nearest } from "../../names/suggest.ts"
+import { finding, mend, type Finding, type Mend } from "../answer.ts"
+import { isOwnedBy, type Ward } from "../doctor.ts"
+import { DEPLOYMENTS, NODES, PODS, REPLICA_SETS, SECRETS } from "../reading/kinds.ts"
+import { workloadOf, wordsOf, type Workload } from "../workload.ts"
+import { pushAll } from "../../lists/push-all.ts"
+
+interface Failure {
+  readonly code: string
+  readonly matches: RegExp
+  readonly says: (image: string, registry: string) => string
+  /** Whether another name of the image could be the mend. */
+  readonly byName?: true
+}
+
+/** What errors of pulls mean; the first that matches counts. The words are those of containerd and of registries. */
+const FAILURES: readonly Failure[] = [
+  {
+    code: "image-rate-limited",
+    matches: /toomanyrequests|too many requests|rate.?limit|\b429\b/i,
+    says: (image, registry) =>
+      `registry ${registry} refuses image ${image}, because too much was pulled: its rate limit is reached`,
+  },
+  {
+    code: "registry-name-unknown",
+    matches: /no such host|server misbehaving|name resolution|lookup [^ ]+ on/i,
+    says: (image, registry) =>
+      `the name of registry ${registry}, from which image ${image} comes, does not resolve on the node`,
+    byName: true,
+  },
+  {
+    code: "registry-certificate",
+    matches: /x509|certificate|tls: /i,
+    says: (image, registry) => `the node does not trust the certificate of registry ${registry} of image ${image}`,
+  },
+  {
+    code: "registry-unreachable",
+    matches:
+      /connection refused|i\/o timeout|deadline exceeded|no route to host|network is unreachable|connection reset|\b50[0234]\b|registry is down|service unavailable/i,
+    says: (image, registry) => `the node cannot reach registry ${registry} of image ${image}`,
+  },
+  {
+    code: "image-platform",
+    matches: /no match for platform|no matching manifest|does not match the specified platform/i,
+    says: (image) => `image ${image} exists, but not for the platform of the node`,
+  },
+  {
+    code: "node-disk-full",
+    matches: /no space left on device/i,
+    says: (image) => `the node has no disk space for image ${image}`,
+  },
+  {
+    code: "image-not-found-or-private",
+    matches: /insufficient_scope|pull access denied|repository does not exist or may require/i,
+    says: (image, registry) =>
+      `image ${image} does not exist in ${registry}, or needs credentials: the registry does not say which`,
+    byName: true,
+  },
+  {
+    code: "image-credentials",
+    matches:
+      /unauthorized|authentication required|no basic auth|authorization failed|\b401\b|\b403\b|denied|forbidden/i,
+    says: (image, registry) =>
+      `registry ${registry} does not give image ${image} to the node without other credentials`,
+  },
+  {
+    code: "image-not-found",
+    matches: /not found|manifest unknown|name unknown|\b404\b/i,
+    says: (image, registry) => `image ${image} does not exist in ${registry}`,
+    byName: true,
+  },
+]
+
+export const PULL_REASONS: readonly string[] = [
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+  "RegistryUnavailable",
+  "ImageInspectError",
+]
+
+/** Returns why the image of a container cannot be pulled. `words` are what the kubelet said last about it. */
+export async function imageFinding(
+  pod: Pod,
+  { name, image = "" }: { readonly name: string; readonly image?: string | undefined },
+  reason: string,
+  words: string,
+  ward: Ward,
+): Promise<Finding> {
+  const workload = await workloadOf(pod, ward)
+  const evidence = [`container ${name}: ${reason}${words === "" ? "" : `: ${words}`}`]
+  const older = await undo(workload, ward)
+  const other = await nearImage(image, ward)
+  const byName: readonly Mend[] =
+    other === undefined
+      ? []
+      : [mend(`kubectl set image ${wordsOf(workload.ref)} ${name}=${other}`, `uses ${other}, which the cluster has`)]
+  const general = [`kubectl set image ${wordsOf(workload.ref)} ${name}=IMAGE sets another image`]
+  if (reason === "InvalidImageName")
+    return finding("image-name-invalid", `${JSON.stringify(image)} is no name of an image`, {
+      evidence,
+      mends: [...older, ...byName],
+      hints: general,
+    })
+  if (reason === "ErrImageNeverPull")
+    return finding(
+      "image-never-pulled",
+      `image ${image} is not on node ${pod.spec.nodeName ?? ""}, and imagePullPolicy Never forbids to pull it`,
+      { evidence, mends: older, hints: ["import it there (k3ts images import), or set imagePullPolicy: IfNotPresent"] },
+    )
+  const registry = registryOf(image)
+  const missing = await credentials(pod, registry, ward)
+  const failure = FAILURES.find(({ matches }) => matches.test(words))
+  if (failure === undefined)
+    return finding("image-pull-failed", `image ${image} cannot be pulled: ${words || reason}`, {
+      evidence,
+      mends: older,
+      hints: general,
+    })
+  const isAboutRights = ["image-credentials", "image-not-found-or-private"].includes(failure.code)
+  if (isAboutRights && missing !== undefined && missing.sure)
+    return finding("image-credentials", `${failure.says(image, registry)}; ${missing.says}`, {
+      evidence,
+      mends: older,
+      hints: missing.hints,
+    })
+  return finding(
+    failure.code,
+    failure.says(image, registry) +
+      (failure.byName === true && other !== undefined ? `; perhaps ${other} is meant` : "") +
+      (isAboutRights && missing !== undefined ? `; ${missing.says}` : ""),
+    {
+      evidence,
+      mends: failure.byName === true ? [...older, ...byName] : older,
+      hints: [...(failure.byName === true ? general : []), ...(isAboutRights ? (missing?.hints ?? []) : [])],
+    },
+  )
+}
+
+/** Returns the registry of an image. Source: distribution/reference, splitDockerDomain. */
+export function registryOf(image: string): string {
+  const [first = "", ...rest] = image.split("/")
+  return rest.length > 0 && (/[.:]/.test(first) || first === "localhost") ? first : "docker.io"
+}
+
+/** A Deployment that ran with its former template can go back to that. */
+async function undo({ ref, words }: Workload, { reader }: Ward): Promise<readonly Mend[]> {
+  if (ref.kind !== DEPLOYMENTS.kind) return []
+  const deployment = await reader.get(DEPLOYMENTS, ref.namespace, ref.name)
+  if (deployment === undefined) return []
+  const sets = (await reader.list(REPLICA_SETS, ref.namespace)).filter((set) => isOwnedBy(set, deployment))
+  const revision = (set: (typeof sets)[number]) =>
+    Number(set.metadata.annotations?.["deployment.kubernetes.io/revision"] ?? 0)
+  const [, former] = sets.toSorted((a, b) => revision(b) - revision(a))
+  return former !== undefined && (former.status.readyReplicas ?? 0) > 0
+    ? [mend(`kubectl rollout undo ${words}`, `goes back to revision ${revision(former)}, whose pods are ready`)]
+    : []
+}
+
+/** An image of the cluster with nearly the same name. */
+async function nearImage(image: string, { reader }: Ward): Promise<string | undefined> {
+  const nodes = (await reader.listIfAllowed(NODES)) ?? []
+  const pods = (await reader.listIfAllowed(PODS)) ?? []
+  const used = pods.flatMap(({ spec, status }) =>
+    (status.containerStatuses ?? [])
+      .filter(({ state }) => state?.running !== undefined)
+      .map(({ name }) => spec.containers.find((one) => one.name === name)?.image ?? ""),
+  )
+  const there = nodes.flatMap(({ status }) => (status.images ?? []).flatMap(({ names }) => names ?? []))
+  const known = [...new Set([...used, ...there.filter((name) => !name.includes("@")).map(shortName)])].filter(
+    (name) => name !== "" && shortName(name) !== shortName(image),
+  )
+  const short = nearest(
+    shortName(image),
+    known.map((name) => shortName(name)),
+  )
+  return short === undefined ? undefined : (known.find((name) => shortName(name) === short) ?? short)
+}
+
+/** `docker.io/library/nginx:1` is written `nginx:1`. */
+const shortName = (image: string): string => image.replace(/^docker\.io\//, "").replace(/^library\//, "")
+
+interface Credentials {
+  readonly says: string
+  readonly hints: readonly string[]
+  /** Whether this alone explains a refusal. */
+  readonly sure: boolean
+}
+
+/** Returns what is the matter with the pod's credentials for a registry. */
+async function credentials(
+  { spec, metadata }: Pod,
+  registry: string,
+  { reader }: Ward,
+): Promise<Credentials | undefined> {
+  const { namespace = "" } = metadata
+  const named = (spec.imagePullSecrets ?? []).map(({ name }) => name ?? "")
+  const create = `kubectl create secret docker-registry NAME -n ${namespace} --docker-server=${registry} --docker-username=USER --docker-password=PASSWORD`
+  if (named.length === 0)
+    return {
+      says: "the pod names no imagePullSecrets",
+      hints: [`${create}, and name it in imagePullSecrets`],
+      sure: false,
+    }
+  const registries: string[] = []
+  for (const name of named) {
+    let secret
+    try {
+      secret = await reader.get(SECRETS, namespace, name)
+    } catch {
+      return { says: `Secret ${name} of imagePullSecrets may not be read`, hints: [], sure: false }
+    }
+    if (secret === undefined)
+      return {
+        says: `Secret ${name} of imagePullSecrets does not exist in namespace ${namespace}`,
+        hints: [create.replace("NAME", name)],
+        sure: true,
+      }
+    pushAll(registries, registriesIn(secret.data?.[".dockerconfigjson"]))
+  }
+  return registries.some((one) => one.includes(registry) || (registry === "docker.io" && /docker\.io/.test(one)))
+    ? { says: `the credentials in Secret ${named.join(", ")} are not accepted`, hints: [create], sure: false }
+    : {
+        says: `Secret ${named.join(", ")} has no credentials for ${registry}${registries.length === 0 ? "" : `, but for ${registries.join(", ")}`}`,
+        hints: [create],
+        sure: true,
+      }
+}
+
+function registriesIn(data: string | undefined): readonly string[] {
+  try {
+    const config = JSON.parse(atob(data ?? "")) as { readonly auths?: Record<string, unknown> }
+    return Object.keys(config.auths ?? {})
+  } catch {
+    return []
+  }
+}

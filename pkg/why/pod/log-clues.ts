@@ -1,0 +1,102 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { finding, type Finding } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { nameFinding } from "../network/names.ts"
+import { connectionFinding } from "../network/connection.ts"
+import { rightFinding } from "../policy/rights.ts"
+
+/** Names of hosts, as clients write them that cannot resolve them. */
+const UNRESOLVED: readonly RegExp[] = [
+  /lookup ([\w.-]+)(?: on [^ ]+)?: no such host/i,
+  /getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)/i,
+  /could not resolve host:? ([\w.-]+)/i,
+  /could not translate host name "([\w.-]+)"/i,
+  /unable to resolve host(?: address)? ['‘"]?([\w.-]+)/i,
+  /bad address '([\w.-]+)'/i,
+  /UnknownHostException: ([\w.-]+)/,
+  /(?:can't|cannot) resolve ['"]?([\w.-]+)/i,
+  /host ['"]([\w.-]+)['"]:? (?:not found|name or service not known)/i,
+  /([\w.-]+): (?:name or service not known|nodename nor servname provided|temporary failure in name resolution)/i,
+  /host not found in upstream "([\w.-]+)/i,
+  /ENOTFOUND ([\w.-]+)/,
+]
+
+/** Hosts and ports that do not answer: refused, or nothing comes back. */
+const UNREACHED: readonly RegExp[] = [
+  /(?:dial tcp|connect to|connecting to|connection to|reach) (?:https?:\/\/)?\[?([\w.-]+)\]?:(\d+)[^\n]*?(refused|timed? ?out|i\/o timeout|no route)/i,
+  /(ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) ([\w.-]+):(\d+)/,
+  /([\w.-]+):(\d+):? [^\n]*?(connection refused|timed? ?out|no route to host)/i,
+  /host=([\w.-]+)[^\n]*port=(\d+)[^\n]*?(refused|timed? ?out)/i,
+  /"([\w.-]+)"[^\n]*port (\d+) failed: [^\n]*?(refused|timed? ?out)/i,
+]
+
+/** Returns what the last lines of a container's log say about the cluster. */
+export async function logClues(
+  pod: Pod,
+  container: string,
+  lines: readonly string[],
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  // The last thing that a program says before it ends is what ended it.
+  for (const line of lines.toReversed()) {
+    const right = await rightFinding(pod, line, ward)
+    if (right !== undefined) return [right]
+    for (const pattern of UNRESOLVED) {
+      const name = pattern.exec(line)?.[1]
+      if (name === undefined || /^\d+$/.test(name)) continue
+      const found = await nameFinding(pod, name, line, ward)
+      if (found !== undefined) return [found]
+    }
+    for (const pattern of UNREACHED) {
+      const match = pattern.exec(line)
+      if (match === null) continue
+      const [host, port, how] = /^E[A-Z]+$/.test(match[1]!)
+        ? [match[2]!, match[3]!, match[1]!]
+        : [match[1]!, match[2]!, match[3]!]
+      const found = await connectionFinding(
+        pod,
+        { host, port: Number(port), refused: /refused/i.test(how) },
+        line,
+        ward,
+      )
+      if (found.length > 0) return found
+    }
+    const own = ownFinding(container, line)
+    if (own !== undefined) return [own]
+  }
+  return []
+}
+
+/** What a program says of itself. */
+function ownFinding(container: string, line: string): Finding | undefined {
+  const evidence = [`log of ${container}: ${line.trim()}`]
+  if (/address already in use|EADDRINUSE/i.test(line))
+    return finding(
+      "address-in-use",
+      `the program of container ${container} cannot listen: its port is taken by another container of the pod` +
+        ` (or of the node, with hostNetwork)`,
+      { evidence },
+    )
+  if (/read-only file ?system|EROFS/i.test(line))
+    return finding(
+      "read-only-file-system",
+      `the program of container ${container} writes where it may not: the file system is read-only`,
+      {
+        evidence,
+        hints: ["mount an emptyDir where it writes, or leave out readOnlyRootFilesystem"],
+      },
+    )
+  if (/certificate has expired|x509: certificate has expired/i.test(line))
+    return finding(
+      "certificate-expired",
+      `the program of container ${container} meets a certificate that has expired`,
+      {
+        evidence,
+      },
+    )
+  if (/no space left on device|ENOSPC/i.test(line))
+    return finding("no-disk-space", `the program of container ${container} has no space left on a volume or the node`, {
+      evidence,
+    })
+  return undefined
+}

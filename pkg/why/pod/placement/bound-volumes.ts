@@ -1,0 +1,18 @@
+import type { Node } from "../../../api/core/v1/node/node.ts"
+import type { PersistentVolume } from "../../../api/core/v1/persistentvolume/persistentvolume.ts"
+import { isEmptyTerm, matchesTerm } from "../../../api/core/v1/pod/scheduling/node-selection.ts"
+
+/** A volume that a claim of the pod is bound to. */
+export interface BoundVolume {
+  readonly claim: string
+  readonly volume: PersistentVolume
+}
+
+/** Returns which volumes of a pod cannot be used on a node. */
+export const volumeObstacles = (volumes: readonly BoundVolume[], node: Node): readonly string[] =>
+  volumes.flatMap(({ claim, volume: { metadata, spec } }) => {
+    const terms = spec.nodeAffinity?.required?.nodeSelectorTerms
+    return terms === undefined || terms.some((term) => !isEmptyTerm(term) && matchesTerm(term, node))
+      ? []
+      : [`cannot reach volume ${metadata.name ?? ""} of claim ${claim}, which is on another node`]
+  })

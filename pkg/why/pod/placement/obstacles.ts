@@ -1,0 +1,150 @@
+import type { Node } from "../../../api/core/v1/node/node.ts"
+import { TAINT, untolerated } from "../../../api/core/v1/node/taints.ts"
+import type { Pod } from "../../../api/core/v1/pod/pod.ts"
+import {
+  allocatableAmounts,
+  requestsOf,
+  takenBy,
+  add,
+  noAmounts,
+} from "../../../api/core/v1/pod/resources/pod-requests.ts"
+import { runsOn } from "../../../api/core/v1/pod/scheduling/node-selection.ts"
+import { fromMilli, formatQuantity, fromUnits } from "../../../apimachinery/scalars/quantity.ts"
+import { hostPortsOf, portsClash } from "../../../pods/host-ports.ts"
+import { mend, type Mend } from "../../answer.ts"
+import { podTermObstacles } from "./pod-terms.ts"
+import { selectorWords } from "./selector-words.ts"
+import { spreadObstacles } from "./spread.ts"
+import { volumeObstacles } from "./bound-volumes.ts"
+import type { Place } from "./place.ts"
+
+/** What keeps a pod from one node. */
+export interface Obstacle {
+  readonly node: string
+  readonly code: string
+  /** With numbers, as a part of a sentence: `needs 2 CPUs, 1.4 are free`. */
+  readonly says: string
+  /** What removes it from the node's side; undefined where only the pod can change. */
+  readonly mend?: Mend
+  /** The code is of the node's own state, which its doctor explains. */
+  readonly ofNode?: true
+}
+
+/** Returns what keeps a pod from a node, as the scheduler's filters in their order. */
+export function obstaclesOn(pod: Pod, node: Node, place: Place): readonly Obstacle[] {
+  const name = node.metadata.name ?? ""
+  const there = place.pods.filter(({ spec }) => spec.nodeName === name)
+  const at = (code: string, says: string, more: Pick<Obstacle, "mend" | "ofNode"> = {}): Obstacle => ({
+    node: name,
+    code,
+    says,
+    ...more,
+  })
+  return [
+    ...taintObstacles(pod, node).map(({ code, says, ...more }) => at(code, says, more)),
+    ...(runsOn(pod.spec, node) ? [] : [at(...selectorWords(pod, node))]),
+    ...roomObstacles(pod, node, there).map(([code, says]) => at(code, says)),
+    ...portObstacles(pod, there).map((says) => at("host-port-taken", says)),
+    ...volumeObstacles(place.volumes, node).map((says) => at("volume-elsewhere", says)),
+    ...podTermObstacles(pod, node, place).map(([code, says]) => at(code, says)),
+    ...spreadObstacles(pod, node, place).map((says) => at("topology-spread", says)),
+  ]
+}
+
+const PRESSURE: Readonly<Record<string, string>> = {
+  [TAINT.memoryPressure]: "memory",
+  [TAINT.diskPressure]: "disk space",
+  [TAINT.pidPressure]: "process ids",
+}
+
+function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[] {
+  const name = node.metadata.name ?? ""
+  const { tolerations } = pod.spec
+  const found: Omit<Obstacle, "node">[] = []
+  const isTolerated = (key: string) =>
+    untolerated([{ key, effect: "NoSchedule" } as never], tolerations, ["NoSchedule"]) === undefined
+  if (node.spec.unschedulable === true && !isTolerated(TAINT.unschedulable))
+    found.push({
+      code: "node-cordoned",
+      says: "is cordoned",
+      mend: mend(`kubectl uncordon ${name}`, `lets the scheduler use node ${name} again`),
+      ofNode: true,
+    })
+  for (const taint of node.spec.taints ?? []) {
+    if (untolerated([taint], tolerations, ["NoSchedule", "NoExecute"]) === undefined) continue
+    const { key = "", value = "", effect } = taint
+    if (key === TAINT.unschedulable) continue
+    if (key === TAINT.notReady || key === TAINT.unreachable) {
+      if (!found.some(({ code }) => code === "node-not-ready"))
+        found.push({ code: "node-not-ready", says: "is not ready", ofNode: true })
+    } else if (PRESSURE[key] !== undefined)
+      found.push({ code: "node-pressure", says: `runs out of ${PRESSURE[key]}`, ofNode: true })
+    else if (key === TAINT.networkUnavailable)
+      found.push({ code: "node-network-unavailable", says: "has no network", ofNode: true })
+    else
+      found.push({
+        code: "taint-not-tolerated",
+        says: `has the taint ${key}${value === "" ? "" : `=${value}`}:${effect}, which the pod does not tolerate`,
+        mend: mend(`kubectl taint nodes ${name} ${key}:${effect}-`, `removes the taint, for all pods`),
+      })
+  }
+  return found
+}
+
+function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (readonly [string, string])[] {
+  const wanted = requestsOf(pod).exact
+  const all = allocatableAmounts(node.status?.allocatable)
+  const taken = noAmounts()
+  for (const other of there) add(taken, takenBy(other).exact)
+  const found: (readonly [string, string])[] = []
+  const check = (resource: string, needs: number, has: number, uses: number, words: (amount: number) => string) => {
+    if (needs === 0 || needs <= has - uses) return
+    const free = Math.max(0, has - uses)
+    found.push([
+      `insufficient-${resource}`,
+      needs > has
+        ? `needs ${words(needs)} ${resource}, the whole node has ${words(has)}`
+        : `needs ${words(needs)} ${resource}, ${words(free)} of ${words(has)} free${freedBy(resource, needs - free, there)}`,
+    ])
+  }
+  check("cpu", wanted.cpu, all.cpu, taken.cpu, cores)
+  check("memory", wanted.memory, all.memory, taken.memory, bytes)
+  check("ephemeral-storage", wanted.ephemeral, all.ephemeral, taken.ephemeral, bytes)
+  for (const [name, amount] of wanted.scalar)
+    check(name, amount, all.scalar.get(name) ?? 0, taken.scalar.get(name) ?? 0, String)
+  const most = Number(node.status?.allocatable?.["pods"] ?? Infinity)
+  if (there.length + 1 > most) found.push(["too-many-pods", `has room for ${most} pods and runs ${there.length}`])
+  return found
+}
+
+/** The smallest pod whose end makes enough room. */
+function freedBy(resource: string, missing: number, there: readonly Pod[]): string {
+  const amountOf = (pod: Pod) => {
+    const { cpu, memory, ephemeral, scalar } = takenBy(pod).exact
+    return { cpu, memory, "ephemeral-storage": ephemeral }[resource] ?? scalar.get(resource) ?? 0
+  }
+  const [best] = there
+    .filter((pod) => amountOf(pod) >= missing && pod.metadata.namespace !== "kube-system")
+    .toSorted((a, b) => amountOf(a) - amountOf(b))
+  return best === undefined ? "" : `; ending pod ${best.metadata.namespace}/${best.metadata.name} frees enough`
+}
+
+function portObstacles(pod: Pod, there: readonly Pod[]): readonly string[] {
+  return hostPortsOf(pod).flatMap((port) => {
+    const holder = there.find((other) => hostPortsOf(other).some((taken) => portsClash(port, taken)))
+    return holder === undefined
+      ? []
+      : [`its port ${port.port}/${port.protocol} is taken by pod ${holder.metadata.namespace}/${holder.metadata.name}`]
+  })
+}
+
+export const cores = (milli: number): string => formatQuantity(fromMilli(milli))
+
+export function bytes(count: number): string {
+  const units = ["Ti", "Gi", "Mi", "Ki"] as const
+  const sizes = [2 ** 40, 2 ** 30, 2 ** 20, 2 ** 10]
+  const at = sizes.findIndex((size) => count >= size)
+  if (at === -1) return formatQuantity(fromUnits(count))
+  const value = count / sizes[at]!
+  return `${Number.isInteger(value) ? value : value.toFixed(1)}${units[at]!}`
+}

@@ -1,0 +1,198 @@
+import { smallest } from "../../../lists/extremes.ts"
+import type { Pod } from "../../../api/core/v1/pod/pod.ts"
+import { isPodTerminal, podCondition } from "../../../pods/pod-state.ts"
+import { requestsOf } from "../../../api/core/v1/pod/resources/pod-requests.ts"
+import { finding, type Finding, type Mend, mend, type ObjectRef } from "../../answer.ts"
+import { askThrough, type Ward } from "../../doctor.ts"
+import { NAMESPACES, NODES, PODS, PRIORITY_CLASSES, refTo } from "../../reading/kinds.ts"
+import { patchCommand, workloadOf, wordsOf } from "../../workload.ts"
+import { cores, obstaclesOn, type Obstacle } from "./obstacles.ts"
+import type { Place } from "./place.ts"
+import type { BoundVolume } from "./bound-volumes.ts"
+
+/** The scheduler of every cluster. */
+const DEFAULT_SCHEDULER = "default-scheduler"
+
+/** Returns why a pod has no node. `volumes` are those of its claims that are bound. */
+export async function placementFindings(
+  pod: Pod,
+  volumes: readonly BoundVolume[],
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const gates = pod.spec.schedulingGates ?? []
+  if (gates.length > 0)
+    return [
+      finding(
+        "scheduling-gated",
+        `the scheduler does not look at it before its scheduling gates are gone: ${gates.map(({ name }) => name).join(", ")}`,
+        { hints: ["the controller that set the gates removes them; see whether it runs"] },
+      ),
+    ]
+  const condition = podCondition(pod, "PodScheduled")
+  const { schedulerName = DEFAULT_SCHEDULER } = pod.spec
+  if (schedulerName !== DEFAULT_SCHEDULER && condition === undefined)
+    return [
+      finding(
+        "no-such-scheduler",
+        `it waits for the scheduler ${schedulerName}, and none of this name has looked at it` +
+          `; the scheduler of this cluster is ${DEFAULT_SCHEDULER}`,
+        { evidence: ["the pod has no condition PodScheduled"] },
+      ),
+    ]
+  const [nodes, pods, namespaces] = [
+    await ward.reader.list(NODES),
+    await ward.reader.list(PODS),
+    await ward.reader.listIfAllowed(NAMESPACES),
+  ]
+  const evidence = condition?.message === undefined ? [] : [`scheduler: ${condition.message}`]
+  if (nodes.length === 0) return [finding("no-nodes", "the cluster has no nodes", { evidence })]
+  const labels = new Map(namespaces?.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
+  const place: Place = {
+    nodes,
+    pods: pods.filter((one) => Boolean(one.spec.nodeName) && !isPodTerminal(one)),
+    namespaceLabels: (namespace) => labels.get(namespace),
+    volumes,
+  }
+  const perNode = nodes.map((node) => ({ name: node.metadata.name ?? "", obstacles: obstaclesOn(pod, node, place) }))
+  const free = perNode.filter(({ obstacles }) => obstacles.length === 0)
+  if (free.length === 0) return refusedByAll(pod, perNode, evidence, ward)
+  if (condition === undefined)
+    return [
+      finding("not-scheduled-yet", `no scheduler has looked at it yet; ${names(free)} would take it`, {
+        weight: "waiting",
+        hints: ["if it stays so, see whether the scheduler runs"],
+      }),
+    ]
+  // What the scheduler knows and this does not: devices, limits of drivers, ports of the host itself.
+  return [
+    finding("unschedulable", `the scheduler finds no node: ${condition.message ?? ""}`, {
+      evidence: [...evidence, `by CPU, memory, labels, taints and ports ${names(free)} would take it`],
+      weight: /nominated|preempt/i.test(condition.message ?? "") && pod.status.nominatedNodeName ? "waiting" : "broken",
+    }),
+  ]
+}
+
+const names = (nodes: readonly { readonly name: string }[]): string =>
+  nodes.length === 1 ? `node ${nodes[0]!.name}` : `nodes ${nodes.map(({ name }) => name).join(", ")}`
+
+interface Refused {
+  readonly name: string
+  readonly obstacles: readonly Obstacle[]
+}
+
+/** How many nodes are told one by one. */
+const MOST_NODES = 12
+
+async function refusedByAll(
+  pod: Pod,
+  perNode: readonly Refused[],
+  evidence: readonly string[],
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const fewest = smallest(perNode.map(({ obstacles }) => obstacles.length))
+  // The mend that is nearest is at the nodes with the fewest obstacles.
+  const nearest = perNode.filter(({ obstacles }) => obstacles.length === fewest)
+  const codes = [...new Set(nearest.flatMap(({ obstacles }) => obstacles.map(({ code }) => code)))]
+  const code = codes.toSorted((a, b) => countOf(nearest, b) - countOf(nearest, a))[0]!
+  const lines = perNode
+    .slice(0, MOST_NODES)
+    .map(({ name, obstacles }) => `node ${name}: ${obstacles.map(({ says }) => says).join("; ")}`)
+  if (perNode.length > MOST_NODES) lines.push(`and ${perNode.length - MOST_NODES} more nodes`)
+  const first = nearest.find(({ obstacles }) => obstacles.some((one) => one.code === code))!
+  const all =
+    perNode.length === 1
+      ? `node ${first.name}`
+      : `none of ${perNode.length} nodes takes it; nearest is ${first.name}, which`
+  const message = `${perNode.length === 1 ? `it fits on no node: ${all}` : all} ${first.obstacles.map(({ says }) => says).join("; ")}`
+  const mends = fewest === 1 ? await mendsOf(pod, first.obstacles[0]!, nearest, ward) : []
+  const own = finding(code, message, {
+    evidence: [...lines, ...evidence],
+    mends,
+    hints: await hintsOf(pod, code, ward),
+    weight: pod.status.nominatedNodeName ? "waiting" : "broken",
+  })
+  // That a node is not ready has a cause of its own.
+  const sick = nearest.flatMap(({ name, obstacles }) => (obstacles.some(({ ofNode }) => ofNode === true) ? [name] : []))
+  if (sick.length === 0 || !codes.every((one) => one.startsWith("node-"))) return [own]
+  const behind = await Promise.all(sick.slice(0, MOST_NODES).map((name) => askThrough(ward, nodeRef(name))))
+  const findings = behind.flatMap(({ findings }) => findings)
+  return findings.length === 0 ? [own] : [...findings, { ...own, weight: "waiting" as const }]
+}
+
+const nodeRef = (name: string): ObjectRef => refTo(NODES, undefined, name)
+
+const countOf = (nodes: readonly Refused[], code: string): number =>
+  nodes.filter(({ obstacles }) => obstacles.some((one) => one.code === code)).length
+
+async function mendsOf(
+  pod: Pod,
+  obstacle: Obstacle,
+  nearest: readonly Refused[],
+  ward: Ward,
+): Promise<readonly Mend[]> {
+  if (obstacle.mend !== undefined) return [obstacle.mend]
+  const workload = await workloadOf(pod, ward)
+  const mends: Mend[] = []
+  if (obstacle.code === "node-selector") {
+    const labels = Object.entries(pod.spec.nodeSelector ?? {})
+    const nodes = await ward.reader.list(NODES)
+    const node = nodes.find(({ metadata }) => metadata.name === nearest[0]!.name)
+    const missing = labels.filter(([key, value]) => node?.metadata.labels?.[key] !== value)
+    if (workload.replaces) {
+      const change = Object.fromEntries(missing.map(([key]) => [key, node?.metadata.labels?.[key] ?? null]))
+      mends.push(
+        mend(patchCommand(workload, { nodeSelector: change }), `lets the pods run on nodes such as ${obstacle.node}`),
+      )
+    }
+    mends.push(
+      mend(
+        `kubectl label node ${obstacle.node} --overwrite ${missing.map(([key, value]) => `${key}=${value}`).join(" ")}`,
+        `gives node ${obstacle.node} what the pod looks for`,
+      ),
+    )
+  }
+  const short = /^insufficient-(cpu|memory)$/.exec(obstacle.code)
+  if (
+    short !== null &&
+    workload.replaces &&
+    pod.spec.containers.length === 1 &&
+    /, ([0-9.]+\w*) of /.test(obstacle.says)
+  ) {
+    const free = /, ([0-9.]+\w*) of /.exec(obstacle.says)![1]!
+    if (free !== "0")
+      mends.push(
+        mend(
+          `kubectl set resources ${wordsOf(workload.ref)} --requests=${short[1]!}=${free}`,
+          `asks for what node ${obstacle.node} has free; the container may need more`,
+        ),
+      )
+  }
+  return mends
+}
+
+async function hintsOf(pod: Pod, code: string, { reader }: Ward): Promise<readonly string[]> {
+  switch (code) {
+    case "taint-not-tolerated":
+      return ["or give the pod a toleration of this taint"]
+    case "insufficient-cpu":
+    case "insufficient-memory": {
+      const { cpu } = requestsOf(pod).exact
+      const priorities = (await reader.listIfAllowed(PRIORITY_CLASSES)) ?? []
+      const own = pod.spec.priority ?? 0
+      const higher = priorities.filter(({ value, metadata }) => value > own && !metadata.name?.startsWith("system-"))
+      return [
+        `request less than now${cpu > 0 && code === "insufficient-cpu" ? ` (${cores(cpu)})` : ""}, end other pods, or add a node`,
+        ...higher.slice(0, 1).map(({ metadata }) => `priority class ${metadata.name} would let it displace others`),
+      ]
+    }
+    case "pod-anti-affinity":
+    case "topology-spread":
+      return ["add a node, or make the rule a preference"]
+    case "host-port-taken":
+      return ["use a Service instead of a host port, or another port"]
+    case "too-many-pods":
+      return ["end pods there, add a node, or raise the kubelet's maxPods"]
+    default:
+      return []
+  }
+}

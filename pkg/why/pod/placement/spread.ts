@@ -1,0 +1,45 @@
+import { smallest } from "../../../lists/extremes.ts"
+import type { Node } from "../../../api/core/v1/node/node.ts"
+import { untolerated } from "../../../api/core/v1/node/taints.ts"
+import type { Pod } from "../../../api/core/v1/pod/pod.ts"
+import { runsOn } from "../../../api/core/v1/pod/scheduling/node-selection.ts"
+import { fromLabelSelector } from "../../../apimachinery/selectors/labels.ts"
+import type { Place } from "./place.ts"
+
+/** Returns which topology spread constraints keep a pod from a node, with the counts. */
+export function spreadObstacles(pod: Pod, node: Node, { nodes, pods }: Place): readonly string[] {
+  const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(
+    ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
+  )
+  return constraints.flatMap((constraint) => {
+    const { topologyKey: key, maxSkew, minDomains = 1, labelSelector, matchLabelKeys = [] } = constraint
+    const value = node.metadata.labels?.[key]
+    if (value === undefined) return [`has no label ${key}, over which the pod is spread`]
+    const selector = fromLabelSelector(labelSelector)
+    const selects = (other: Pod) =>
+      other.metadata.namespace === pod.metadata.namespace &&
+      selector.matches(other.metadata.labels) &&
+      matchLabelKeys.every((name) => other.metadata.labels?.[name] === pod.metadata.labels?.[name])
+    const counts = new Map<string, number>()
+    for (const one of nodes) {
+      const place = one.metadata.labels?.[key]
+      if (place === undefined || constraints.some((each) => one.metadata.labels?.[each.topologyKey] === undefined))
+        continue
+      if (constraint.nodeAffinityPolicy !== "Ignore" && !runsOn(pod.spec, one)) continue
+      const isRepelled = untolerated(one.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) !== undefined
+      if (constraint.nodeTaintsPolicy === "Honor" && isRepelled) continue
+      const matching = pods.filter(
+        (other) =>
+          other.spec.nodeName === one.metadata.name && other.metadata.deletionTimestamp === undefined && selects(other),
+      )
+      counts.set(place, (counts.get(place) ?? 0) + matching.length)
+    }
+    const least = counts.size < minDomains ? 0 : smallest(counts.values())
+    const here = counts.get(value) ?? 0
+    if (here + (selects(pod) ? 1 : 0) - least <= maxSkew) return []
+    const fewest = [...counts].filter(([, count]) => count === least).map(([place]) => place)
+    return [
+      `${key}=${value} has ${here} of these pods already and ${counts.size < minDomains ? `there are only ${counts.size} of ${minDomains} domains` : `${fewest.join(", ")} has ${least}`}: maxSkew is ${maxSkew}`,
+    ]
+  })
+}

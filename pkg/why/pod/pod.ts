@@ -1,0 +1,166 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
+import { podCondition } from "../../pods/pod-state.ts"
+import { finding, type Finding, type Opinion } from "../answer.ts"
+import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
+import { NODES, PODS, refTo } from "../reading/kinds.ts"
+import { containerFindings } from "./containers.ts"
+import { endedFinding } from "./ended.ts"
+import { placementFindings } from "./placement/placement.ts"
+import { referenceFindings } from "./references.ts"
+import { sandboxFindings } from "./sandbox.ts"
+import { claimsOf } from "./claims.ts"
+import { pushAll } from "../../lists/push-all.ts"
+
+export const podDoctor = doctor(PODS, async (pod, ward) => {
+  const { status } = pod
+  if (pod.metadata.deletionTimestamp !== undefined) return terminating(pod, ward)
+  if (status.phase === "Succeeded") return healthy("has ended with success")
+  if (status.phase === "Failed") return unwell("has failed", await endedFinding(pod, ward))
+  if (!pod.spec.nodeName) {
+    const claims = await claimsOf(pod, ward)
+    const findings = claims.findings.length > 0 ? claims.findings : await placementFindings(pod, claims.bound, ward)
+    return unwell("is not scheduled", findings)
+  }
+  const ready = podCondition(pod, "Ready")?.status === "True"
+  const all = await runningFindings(pod, ward)
+  const counted = status.containerStatuses ?? []
+  const count = `${counted.filter((one) => one.ready).length} of ${pod.spec.containers.length} containers ready`
+  if (ready && all.every(({ weight }) => weight === "note")) return healthy(`runs, ${count}`, all)
+  return all.length > 0
+    ? unwell(`${status.phase === "Running" ? "runs" : "waits"} on ${pod.spec.nodeName}, ${count}`, all)
+    : unwell(`waits on ${pod.spec.nodeName}, ${count}`, [starting(pod, ward)])
+})
+
+/** Returns what is wrong with a pod that has a node, the nearest cause first. */
+async function runningFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
+  const node = await nodeFindings(pod, ward)
+  if (node.some(({ weight }) => weight === "broken")) return node
+  const statuses = new Map(
+    [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])].map((one) => [
+      one.name,
+      one,
+    ]),
+  )
+  const init: Finding[] = []
+  for (const container of pod.spec.initContainers ?? []) {
+    const status = statuses.get(container.name)
+    const isSidecar = container.restartPolicy === "Always"
+    if (status === undefined || (!isSidecar && status.state?.terminated?.exitCode === 0)) continue
+    const running = status.state?.running
+    const isFirstRun = !isSidecar && running !== undefined && (status.restartCount ?? 0) === 0
+    const found = isFirstRun
+      ? [initRuns(container.name, running.startedAt ?? undefined, ward)]
+      : await containerFindings(pod, container, status, ward)
+    pushAll(
+      init,
+      found.map((one) => named(one, isSidecar ? "sidecar" : "init container", container.name)),
+    )
+    // Those after it have not begun, and wait for it.
+    if (init.some(({ weight }) => weight !== "note")) break
+  }
+  const findings = [...init]
+  if (init.every(({ weight }) => weight === "note"))
+    for (const container of pod.spec.containers) {
+      const status = statuses.get(container.name)
+      if (status !== undefined) pushAll(findings, await containerFindings(pod, container, status, ward))
+    }
+  const isConfigured = findings.some(({ cause }) => cause.code === "config-error")
+  const hasBegun = findings.some(({ weight }) => weight === "broken") && !isConfigured
+  if (hasBegun || podCondition(pod, "Ready")?.status === "True") return findings
+  // Nothing of the containers explains it: what is mounted before they start, and what they refer to.
+  const needs = [...(await referenceFindings(pod, ward)), ...(await claimsOf(pod, ward)).findings]
+  if (needs.length > 0) return needs
+  const before = statusless(pod) ? await sandboxFindings(pod, ward) : []
+  return [...before, ...findings, ...gates(pod)]
+}
+
+/** Whether no container has been started: volumes and sandbox come first. */
+const statusless = ({ status }: Pod): boolean =>
+  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].every(
+    ({ state }) => state?.running === undefined && state?.terminated === undefined,
+  )
+
+const named = (one: Finding, what: string, name: string): Finding => ({
+  ...one,
+  cause: {
+    ...one.cause,
+    message: one.cause.message.replace(`container ${name}`, `${what} ${name}`).replace("init init", "init"),
+    evidence: [`${what} ${name} comes before the containers of the pod`, ...one.cause.evidence],
+  },
+})
+
+function initRuns(name: string, startedAt: string | undefined, { reader }: Ward): Finding {
+  const since = parseTime(startedAt ?? "")
+  const age = since === undefined ? "" : ` for ${humanDuration(reader.now - since)}`
+  return finding(
+    "init-container-runs",
+    `init container ${name} runs${age}, and the containers start when it has ended`,
+    {
+      weight: "waiting",
+      hints: ["see what it waits for: kubectl logs with -c " + name],
+    },
+  )
+}
+
+function gates(pod: Pod): readonly Finding[] {
+  return (pod.spec.readinessGates ?? [])
+    .filter(({ conditionType }) => podCondition(pod, conditionType)?.status !== "True")
+    .map(({ conditionType }) =>
+      finding(
+        "readiness-gate",
+        `its readiness gate ${conditionType} is ${podCondition(pod, conditionType)?.status ?? "not set"}: the controller that sets this condition has not`,
+      ),
+    )
+}
+
+async function nodeFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
+  const ref = refTo(NODES, undefined, pod.spec.nodeName!)
+  const opinion = await askThrough(ward, ref)
+  // What else a node has, such as a cordon, does not stop pods that are there.
+  return opinion.findings.filter(({ cause }) => ["node-missing", "node-not-ready"].includes(cause.code))
+}
+
+async function terminating(pod: Pod, ward: Ward): Promise<Opinion> {
+  const deadline = parseTime(pod.metadata.deletionTimestamp ?? "") ?? ward.reader.now
+  const late = ward.reader.now - deadline
+  const grace = pod.metadata.deletionGracePeriodSeconds ?? 0
+  if (!pod.spec.nodeName || late <= 0)
+    return unwell("is being deleted", [
+      finding(
+        "terminating",
+        `it has been deleted, and its containers have until ${pod.metadata.deletionTimestamp} to end (${grace} s of grace)`,
+        { weight: "waiting" },
+      ),
+    ])
+  const node = await nodeFindings(pod, ward)
+  const force = `kubectl delete pod ${pod.metadata.name} -n ${pod.metadata.namespace} --force --grace-period=0`
+  if (node.length > 0)
+    return unwell(
+      "is being deleted",
+      node.map((one) => ({
+        ...one,
+        hints: [...one.hints, `if the node never comes back: ${force} (what ran there may still run)`],
+      })),
+    )
+  if ((pod.metadata.finalizers ?? []).length > 0) return unwell("is being deleted", [])
+  return unwell("is being deleted", [
+    finding(
+      "termination-late",
+      `it should have ended ${humanDuration(late)} ago, and the kubelet of ${pod.spec.nodeName} has not said that it has`,
+      { weight: late > 60_000 ? "broken" : "waiting", hints: [`if nothing runs there any more: ${force}`] },
+    ),
+  ])
+}
+
+function starting(pod: Pod, { reader }: Ward): Finding {
+  const since = parseTime(pod.status.startTime ?? pod.metadata.creationTimestamp ?? "")
+  const age = since === undefined ? 0 : reader.now - since
+  const waits = (pod.status.containerStatuses ?? []).flatMap(({ name, state }) =>
+    state?.waiting?.reason === undefined ? [] : [`container ${name}: ${state.waiting.reason}`],
+  )
+  return finding("starting", `it has been starting for ${humanDuration(age)} on node ${pod.spec.nodeName ?? ""}`, {
+    evidence: waits,
+    weight: "waiting",
+  })
+}

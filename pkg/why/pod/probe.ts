@@ -1,0 +1,114 @@
+import type { Container } from "../../api/core/v1/container/container.ts"
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { finding, mend, type Finding, type Mend } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { patchCommand, workloadOf } from "../workload.ts"
+
+export type ProbeName = "readiness" | "liveness" | "startup"
+const FIELD = { readiness: "readinessProbe", liveness: "livenessProbe", startup: "startupProbe" } as const
+
+/** What follows for the container when a probe fails. */
+const EFFECT = {
+  readiness: "it gets no requests",
+  liveness: "it is killed and started again",
+  startup: "it is killed before it has started",
+} as const
+
+/** Returns why a probe of a container fails. `answer` is what the kubelet said of its last try. */
+export async function probeFinding(
+  pod: Pod,
+  container: Container,
+  probe: ProbeName,
+  answer: string,
+  ward: Ward,
+  more: readonly string[] = [],
+): Promise<Finding> {
+  const { name, ports = [] } = container
+  const declared = container[FIELD[probe]]
+  const said = answer.replace(/^\w+ probe (?:failed|errored(?: and resulted in \w+ state)?): /i, "").trim()
+  const evidence = [answer, ...more].filter((line) => line !== "")
+  const http = declared?.httpGet
+  const port = http?.port ?? declared?.tcpSocket?.port ?? declared?.grpc?.port
+  const what = `the ${probe} probe of container ${name}`
+  const names = ports.map(({ name: portName, containerPort }) =>
+    portName === undefined ? `${containerPort}` : `${portName} (${containerPort})`,
+  )
+  const make = (kind: string, says: string, mends: readonly Mend[] = [], sure = true, hints: readonly string[] = []) =>
+    finding(`${probe}-probe-${kind}`, `${what} ${says}, so ${EFFECT[probe]}`, { evidence, mends, sure, hints })
+
+  if (typeof port === "string" && !/^\d+$/.test(port) && !ports.some((one) => one.name === port))
+    return make(
+      "port-name",
+      `asks port ${JSON.stringify(port)}, and the container has no port of this name${names.length === 0 ? "" : `, but ${names.join(", ")}`}`,
+    )
+  if (/connection refused|ECONNREFUSED/i.test(said)) {
+    const number = ports.find((one) => one.name === port)?.containerPort ?? Number(port)
+    const isDeclared = ports.some(({ containerPort }) => containerPort === number)
+    const [only] = ports
+    if (ports.length > 0 && !isDeclared) {
+      const mends =
+        ports.length === 1 && only !== undefined
+          ? [
+              mend(
+                await portPatch(pod, container, probe, only.containerPort, ward),
+                `asks port ${only.containerPort} instead`,
+              ),
+            ]
+          : []
+      return make(
+        "port",
+        `asks port ${number}, on which nothing listens; the container declares ${names.join(", ")}`,
+        mends,
+      )
+    }
+    return make(
+      "refused",
+      `asks port ${number}, on which nothing listens: the program does not serve there, or not yet`,
+      [],
+      true,
+      ["see on which port and address the program listens; 127.0.0.1 is not reached from outside of the pod"],
+    )
+  }
+  const status = /statuscode: (\d+)/i.exec(said)?.[1]
+  if (status === "404")
+    return make("path", `asks for ${http?.path ?? "/"}, and the program answers 404: it has no such path`, [], true, [
+      "correct the path of the probe",
+    ])
+  if (status === "401" || status === "403")
+    return make("status", `asks for ${http?.path ?? "/"}, and the program answers ${status}: it wants credentials`)
+  if (status !== undefined)
+    return make(
+      "status",
+      `asks for ${http?.path ?? "/"}, and the program answers ${status}: it says that it is not well`,
+    )
+  if (/deadline exceeded|timed? ?out|Client\.Timeout/i.test(said))
+    return make("timeout", `gets no answer within ${declared?.timeoutSeconds ?? 1} s`, [], true, [
+      "raise timeoutSeconds, or find out what keeps the program from answering",
+    ])
+  if (/http: server gave HTTP response to HTTPS client|tls: first record/i.test(said))
+    return make("scheme", "speaks HTTPS with a port that speaks HTTP")
+  if (/malformed HTTP response/i.test(said)) return make("scheme", "speaks HTTP with a port that does not")
+  if (declared?.exec !== undefined)
+    return make(
+      "command",
+      `runs ${(declared.exec.command ?? []).join(" ")}, which fails${said === "" ? "" : `: ${said}`}`,
+    )
+  return make("failed", `fails${said === "" ? "" : `: ${said}`}`)
+}
+
+async function portPatch(
+  pod: Pod,
+  { name, [FIELD.readiness]: readiness, [FIELD.liveness]: liveness, [FIELD.startup]: startup }: Container,
+  probe: ProbeName,
+  port: number,
+  ward: Ward,
+): Promise<string> {
+  const declared = { readiness, liveness, startup }[probe]
+  const handler =
+    declared?.httpGet !== undefined
+      ? { httpGet: { port } }
+      : declared?.tcpSocket !== undefined
+        ? { tcpSocket: { port } }
+        : { grpc: { port } }
+  return patchCommand(await workloadOf(pod, ward), { containers: [{ name, [FIELD[probe]]: handler }] })
+}

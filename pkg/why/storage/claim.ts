@@ -1,0 +1,165 @@
+import type { PersistentVolume } from "../../api/core/v1/persistentvolume/persistentvolume.ts"
+import type { PersistentVolumeClaim } from "../../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { compareQuantities, quantity } from "../../apimachinery/scalars/quantity.ts"
+import { fromLabelSelector } from "../../apimachinery/selectors/labels.ts"
+import { nearest } from "../../names/suggest.ts"
+import { claimNamesOf } from "../../pods/pod-claims.ts"
+import { finding, type Finding } from "../answer.ts"
+import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
+import { eventLine, eventsOf } from "../events.ts"
+import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from "../reading/kinds.ts"
+
+const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+/** The provisioner of classes whose volumes somebody makes by hand. */
+const NONE = "kubernetes.io/no-provisioner"
+
+export const claimDoctor = doctor(CLAIMS, async (claim, ward) => {
+  const { phase } = claim.status
+  if (phase === "Bound") return resizing(claim, ward)
+  if (phase === "Lost")
+    return unwell("is lost", [
+      finding(
+        "volume-lost",
+        `PersistentVolume ${claim.spec.volumeName}, to which it was bound, does not exist any more`,
+      ),
+    ])
+  return unwell("is not bound", [await pending(claim, ward)])
+})
+
+async function resizing(claim: PersistentVolumeClaim, ward: Ward) {
+  const volume = claim.spec.volumeName ?? ""
+  if ((await ward.reader.get(VOLUMES, undefined, volume)) === undefined)
+    return unwell("is bound to nothing", [
+      finding("volume-lost", `PersistentVolume ${volume}, to which it is bound, does not exist`),
+    ])
+  const bad = (claim.status.conditions ?? []).filter(
+    ({ type, status }) => /Error|Failed/.test(type) && status === "True",
+  )
+  return bad.length === 0
+    ? healthy(`is bound to ${volume}`)
+    : unwell(
+        "cannot be resized",
+        bad.map(({ type, message = "" }) => finding("resize-failed", `${type}: ${message}`)),
+      )
+}
+
+async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Finding> {
+  const { spec, metadata } = claim
+  const events = (await eventsOf(ward.reader, claim)).slice(0, 3)
+  const evidence = events.map(eventLine)
+  const classes = await ward.reader.list(STORAGE_CLASSES)
+  const names = classes.map(({ metadata: { name = "" } }) => name)
+  const wanted = spec.storageClassName
+  if (spec.volumeName) return namedVolume(claim, ward, evidence)
+  if (wanted === undefined) {
+    const standard = classes.filter((one) => one.metadata.annotations?.[DEFAULT_CLASS] === "true")
+    if (standard.length === 0)
+      return finding(
+        "storage-class-missing",
+        `it names no storage class, and the cluster has no default one${names.length === 0 ? "" : `; there are ${names.join(", ")}`}, and ${await whyNoVolume(claim, ward)}`,
+        {
+          evidence,
+          hints: names.map(
+            (name) => `make ${name} the default: kubectl annotate storageclass ${name} ${DEFAULT_CLASS}=true`,
+          ),
+        },
+      )
+  }
+  if (wanted === undefined || wanted === "")
+    return finding("no-volume-fits", `it is bound to a volume that exists, and ${await whyNoVolume(claim, ward)}`, {
+      evidence,
+    })
+  const found = classes.find((one) => one.metadata.name === wanted)
+  if (found === undefined) {
+    const near = nearest(wanted, names)
+    return finding(
+      "storage-class-missing",
+      `StorageClass ${wanted} does not exist${near === undefined ? (names.length === 0 ? "; the cluster has none" : `; there are ${names.join(", ")}`) : `; there is ${near}`}, and ${await whyNoVolume(claim, ward)}`,
+      {
+        evidence,
+        hints: ["the class of a claim cannot be changed: delete the claim and create it with another class"],
+      },
+    )
+  }
+  const failed = events.find(({ reason }) => reason === "ProvisioningFailed")
+  if (failed !== undefined)
+    return finding("provisioning-failed", `${found.provisioner} cannot make its volume: ${failed.message ?? ""}`, {
+      evidence,
+    })
+  const users = (await ward.reader.list(PODS, metadata.namespace)).filter((pod) =>
+    claimNamesOf(pod).includes(metadata.name ?? ""),
+  )
+  const chosen = metadata.annotations?.["volume.kubernetes.io/selected-node"]
+  if (found.volumeBindingMode === "WaitForFirstConsumer" && chosen === undefined) {
+    if (users.length === 0)
+      return finding(
+        "claim-waits-for-pod",
+        `no pod uses it yet: class ${wanted} makes its volume when the first one is scheduled (WaitForFirstConsumer)`,
+        { evidence, weight: "waiting" },
+      )
+    if (found.provisioner !== NONE)
+      return finding("claim-waits-for-pod", `it waits until pod ${users[0]!.metadata.name} is scheduled`, {
+        weight: "waiting",
+        evidence,
+      })
+  }
+  if (found.provisioner === NONE)
+    return finding("no-volume-fits", `class ${wanted} makes no volumes, and ${await whyNoVolume(claim, ward)}`, {
+      evidence,
+    })
+  return finding(
+    "provisioner-silent",
+    `it waits for ${found.provisioner} to make its volume; perhaps this provisioner does not run`,
+    { evidence, sure: false, weight: "waiting" },
+  )
+}
+
+async function namedVolume(
+  claim: PersistentVolumeClaim,
+  { reader }: Ward,
+  evidence: readonly string[],
+): Promise<Finding> {
+  const name = claim.spec.volumeName ?? ""
+  const volume = await reader.get(VOLUMES, undefined, name)
+  if (volume === undefined)
+    return finding("volume-missing", `it names PersistentVolume ${name}, which does not exist`, { evidence })
+  return finding(
+    "no-volume-fits",
+    `it names PersistentVolume ${name}, which ${misfit(claim, volume) ?? "is not bound to it yet"}`,
+    {
+      evidence,
+    },
+  )
+}
+
+/** Returns why no volume that exists is bound to a claim. */
+async function whyNoVolume(claim: PersistentVolumeClaim, { reader }: Ward): Promise<string> {
+  const volumes = await reader.list(VOLUMES)
+  const ofClass = volumes.filter(({ spec }) => (spec.storageClassName ?? "") === (claim.spec.storageClassName ?? ""))
+  if (ofClass.length === 0) return volumes.length === 0 ? "there is no volume" : "no volume has this class"
+  return ofClass
+    .slice(0, 5)
+    .map((volume) => `volume ${volume.metadata.name} ${misfit(claim, volume) ?? "fits"}`)
+    .join("; ")
+}
+
+/** Returns what of a volume does not fit a claim; undefined where it fits. */
+function misfit({ spec, metadata }: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
+  const { claimRef, accessModes = [], capacity, volumeMode = "Filesystem", storageClassName = "" } = volume.spec
+  if (claimRef !== undefined && (claimRef.name !== metadata.name || claimRef.namespace !== metadata.namespace))
+    return volume.status.phase === "Released"
+      ? `belonged to claim ${claimRef.namespace}/${claimRef.name}, which is gone, and is kept (Released)`
+      : `belongs to claim ${claimRef.namespace}/${claimRef.name}`
+  const missing = (spec.accessModes ?? []).filter((mode) => !accessModes.includes(mode))
+  if (missing.length > 0) return `has ${accessModes.join(", ")} and not ${missing.join(", ")}`
+  const [wants, has] = [spec.resources?.requests?.["storage"], capacity?.["storage"]]
+  if (wants !== undefined && has !== undefined && compareQuantities(quantity(has), quantity(wants)) < 0)
+    return `has ${has}, less than the ${wants} of the claim`
+  if ((spec.volumeMode ?? "Filesystem") !== volumeMode)
+    return `is a ${volumeMode}, and the claim wants a ${spec.volumeMode}`
+  if (spec.storageClassName !== undefined && spec.storageClassName !== storageClassName)
+    return `has class ${JSON.stringify(storageClassName)}, and the claim wants ${JSON.stringify(spec.storageClassName)}`
+  if (spec.selector !== undefined && !fromLabelSelector(spec.selector).matches(volume.metadata.labels))
+    return "does not have the labels that the claim's selector wants"
+  return undefined
+}

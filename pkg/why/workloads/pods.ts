@@ -1,0 +1,38 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { isPodReady, isPodTerminal } from "../../pods/pod-state.ts"
+import type { Finding } from "../answer.ts"
+import { askThrough, isOwnedBy, type Ward } from "../doctor.ts"
+import { PODS, refOf } from "../reading/kinds.ts"
+import type { KubeObject } from "../../apimachinery/resource.ts"
+
+/** How many pods of one owner are examined: most fail for the same cause. */
+const MOST = 20
+
+/** Returns the pods of a controller. */
+export const podsOfOwner = async (owner: KubeObject, { reader }: Ward): Promise<readonly Pod[]> =>
+  (await reader.list(PODS, owner.metadata.namespace)).filter((pod) => isOwnedBy(pod, owner))
+
+/** Returns why pods are not ready, each cause once: with the first pod that has it. */
+export async function podFindings(pods: readonly Pod[], ward: Ward): Promise<readonly Finding[]> {
+  const bad = pods.filter((pod) => !isPodReady(pod) && (!isPodTerminal(pod) || pod.status.phase === "Failed"))
+  // Pods that are going away say least about those that are wanted.
+  const ordered = [...bad, ...pods.filter((pod) => isPodReady(pod))].toSorted(
+    (a, b) => Number(a.metadata.deletionTimestamp !== undefined) - Number(b.metadata.deletionTimestamp !== undefined),
+  )
+  const findings: Finding[] = []
+  const counts = new Map<string, number>()
+  for (const pod of ordered.slice(0, MOST)) {
+    const { findings: found } = await askThrough(ward, refOf(pod))
+    for (const one of found) {
+      const { code } = one.cause
+      counts.set(code, (counts.get(code) ?? 0) + 1)
+      if (counts.get(code) === 1) findings.push(one)
+    }
+  }
+  return findings.map((one) => {
+    const count = counts.get(one.cause.code) ?? 1
+    return count === 1
+      ? one
+      : { ...one, cause: { ...one.cause, evidence: [`${count} pods have this cause`, ...one.cause.evidence] } }
+  })
+}

@@ -1,0 +1,33 @@
+import { finding } from "../answer.ts"
+import { doctor, healthy, unwell } from "../doctor.ts"
+import { isPodReady } from "../../pods/pod-state.ts"
+import { CONTROLLERS, REPLICA_SETS } from "../reading/kinds.ts"
+import type { ReplicaSet } from "../../api/apps/v1/replicaset.ts"
+import type { ReplicationController } from "../../api/core/v1/replicationcontroller.ts"
+import type { Opinion } from "../answer.ts"
+import type { Ward } from "../doctor.ts"
+import { creationFinding } from "./creation.ts"
+import { podFindings, podsOfOwner } from "./pods.ts"
+
+async function examine(set: ReplicaSet | ReplicationController, ward: Ward): Promise<Opinion> {
+  const wanted = set.spec.replicas ?? 1
+  const pods = await podsOfOwner(set, ward)
+  const ready = pods.filter(isPodReady).length
+  const summary = `${ready} of ${wanted} pods are ready`
+  const live = pods.filter(({ status }) => !["Failed", "Succeeded"].includes(status.phase ?? ""))
+  const creation = live.length < wanted ? await creationFinding(set, "a pod", ward) : undefined
+  const findings = [...(creation === undefined ? [] : [creation]), ...(await podFindings(pods, ward))]
+  if (ready >= wanted && findings.length === 0) return healthy(summary)
+  if (findings.length > 0) return unwell(summary, findings)
+  return live.length < wanted
+    ? unwell(summary, [
+        finding("pods-not-created", `${live.length} of ${wanted} pods exist; perhaps its controller does not run`, {
+          weight: "waiting",
+          sure: false,
+        }),
+      ])
+    : unwell(summary, [])
+}
+
+export const replicaSetDoctor = doctor(REPLICA_SETS, examine)
+export const replicationControllerDoctor = doctor(CONTROLLERS, examine)

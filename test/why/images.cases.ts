@@ -1,0 +1,137 @@
+import { deployment, type Situation } from "./situation.fixtures.ts"
+
+const one = (image: string, more = ""): string => `{${more}containers: [{name: c, image: "${image}"}]}`
+const fails = (image: string, pullError: string): Pick<Situation, "options"> => ({
+  options: { nodes: 2, images: { [image]: { pullError: `rpc error: code = Unknown desc = ${pullError}` } } },
+})
+const RESOLVE = (image: string): string =>
+  `failed to pull and unpack image "docker.io/library/${image}": failed to resolve reference "docker.io/library/${image}":`
+
+export const IMAGES: readonly Situation[] = [
+  {
+    title: "an image whose name is nearly that of another one",
+    yaml: deployment("good", one("nginx:1.27")) + deployment("web", one("ngnix:1.27")),
+    ask: "deployment/web",
+    cause: "image-not-found",
+    says: /image ngnix:1\.27 does not exist in docker\.io; perhaps nginx:1\.27 is meant/,
+    mends: 1,
+    ...fails("ngnix:1.27", `${RESOLVE("ngnix:1.27")} docker.io/library/ngnix:1.27: not found`),
+  },
+  {
+    title: "a tag that does not exist, where the former one ran",
+    yaml: deployment("web", one("web:1")),
+    ask: "deploy/web",
+    cause: "image-not-found",
+    says: /image web:2-rc does not exist/,
+    mends: 1,
+    breaks: (cluster) => cluster.kubectl("set image deployment/web c=web:2-rc"),
+    ...fails("web:2-rc", `${RESOLVE("web:2-rc")} docker.io/library/web:2-rc: not found`),
+  },
+  {
+    title: "an image that needs credentials which the pod does not name",
+    yaml: deployment("web", one("registry.corp/team/web:1")),
+    ask: "deployment/web",
+    cause: "image-credentials",
+    says: /registry registry\.corp does not give .* names no imagePullSecrets/,
+    ...fails(
+      "registry.corp/team/web:1",
+      `failed to authorize: failed to fetch anonymous token: unexpected status: 401 Unauthorized`,
+    ),
+  },
+  {
+    title: "a pull secret that does not exist",
+    yaml: deployment("web", one("registry.corp/team/web:1", "imagePullSecrets: [{name: regcred}], ")),
+    ask: "deployment/web",
+    cause: "image-credentials",
+    says: /Secret regcred of imagePullSecrets does not exist/,
+    ...fails("registry.corp/team/web:1", `unexpected status from HEAD request: 403 Forbidden`),
+  },
+  {
+    title: "a pull secret with the credentials of another registry",
+    yaml: `
+apiVersion: v1
+kind: Secret
+metadata: {name: regcred}
+type: kubernetes.io/dockerconfigjson
+stringData: {.dockerconfigjson: '{"auths":{"other.corp":{"auth":"YTpi"}}}'}
+${deployment("web", one("registry.corp/team/web:1", "imagePullSecrets: [{name: regcred}], "))}`,
+    ask: "deployment/web",
+    cause: "image-credentials",
+    says: /Secret regcred has no credentials for registry\.corp, but for other\.corp/,
+    ...fails("registry.corp/team/web:1", `401 Unauthorized`),
+  },
+  {
+    title: "an image of Docker Hub that is private or does not exist",
+    yaml: deployment("web", one("acme/secret-thing:1")),
+    ask: "deployment/web",
+    cause: "image-not-found-or-private",
+    says: /does not exist in docker\.io, or needs credentials/,
+    ...fails(
+      "acme/secret-thing:1",
+      "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed",
+    ),
+  },
+  {
+    title: "a registry whose name does not resolve",
+    yaml: deployment("web", one("registry.crop/web:1")),
+    ask: "deployment/web",
+    cause: "registry-name-unknown",
+    says: /the name of registry registry\.crop.* does not resolve on the node/,
+    ...fails(
+      "registry.crop/web:1",
+      `failed to do request: Head "https://registry.crop/v2/web/manifests/1": dial tcp: lookup registry.crop on 10.0.0.2:53: no such host`,
+    ),
+  },
+  {
+    title: "a registry that does not answer",
+    yaml: deployment("web", one("registry.corp:5000/web:1")),
+    ask: "deployment/web",
+    cause: "registry-unreachable",
+    says: /cannot reach registry registry\.corp:5000/,
+    ...fails(
+      "registry.corp:5000/web:1",
+      `failed to do request: Head "https://registry.corp:5000/v2/web/manifests/1": dial tcp 10.1.1.1:5000: i/o timeout`,
+    ),
+  },
+  {
+    title: "a registry with a certificate that nobody trusts",
+    yaml: deployment("web", one("registry.corp/web:1")),
+    ask: "deployment/web",
+    cause: "registry-certificate",
+    says: /does not trust the certificate of registry registry\.corp/,
+    ...fails("registry.corp/web:1", `tls: failed to verify certificate: x509: certificate signed by unknown authority`),
+  },
+  {
+    title: "a registry's rate limit",
+    yaml: deployment("web", one("nginx:1")),
+    ask: "deployment/web",
+    cause: "image-rate-limited",
+    says: /its rate limit is reached/,
+    ...fails(
+      "nginx:1",
+      "429 Too Many Requests - Server message: toomanyrequests: You have reached your pull rate limit.",
+    ),
+  },
+  {
+    title: "an image of another platform",
+    yaml: deployment("web", one("arm-only:1")),
+    ask: "deployment/web",
+    cause: "image-platform",
+    says: /not for the platform of the node/,
+    ...fails("arm-only:1", "no match for platform in manifest: not found"),
+  },
+  {
+    title: "an image that must not be pulled and is not there",
+    yaml: deployment("web", `{containers: [{name: c, image: "local/web:dev", imagePullPolicy: Never}]}`),
+    ask: "deployment/web",
+    cause: "image-never-pulled",
+    says: /imagePullPolicy Never forbids/,
+  },
+  {
+    title: "a name that no image can have",
+    yaml: deployment("web", one("Web:1:2")),
+    ask: "deployment/web",
+    cause: "image-name-invalid",
+    says: /"Web:1:2" is no name of an image/,
+  },
+]

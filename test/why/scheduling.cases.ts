@@ -1,0 +1,180 @@
+import { deployment, pod, type Situation } from "./situation.fixtures.ts"
+
+const NODES = [
+  { name: "a", labels: { disk: "hdd", zone: "east" }, capacity: { cpu: "2", memory: "4Gi" } },
+  { name: "b", labels: { disk: "hdd", zone: "west" }, capacity: { cpu: "2", memory: "4Gi" } },
+]
+const options = { nodes: NODES }
+const requests = (cpu: string): string =>
+  `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: "${cpu}"}}}]}`
+
+export const SCHEDULING: readonly Situation[] = [
+  {
+    title: "a pod that requests more CPU than any node has",
+    yaml: deployment("web", requests("4")),
+    ask: "deployment/web",
+    cause: "insufficient-cpu",
+    says: /needs 4 cpu, the whole node has 2/,
+    options,
+  },
+  {
+    title: "a pod for which no node has enough CPU left",
+    yaml: deployment("old", requests("1500m")).replace("replicas: 1", "replicas: 2"),
+    breaks: (cluster) => cluster.apply(deployment("web", requests("1"))),
+    ask: "deployment/web",
+    cause: "insufficient-cpu",
+    says: /needs 1 cpu, 500m of 2 free; ending pod default\/old-\S+ frees enough/,
+    mends: 1,
+    options,
+  },
+  {
+    title: "a pod that requests more memory than any node has",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1", resources: {requests: {memory: 64Gi}}}]}`),
+    ask: "deployment/web",
+    cause: "insufficient-memory",
+    says: /needs 64Gi memory, the whole node has 3\.9Gi/,
+    options,
+  },
+  {
+    title: "a resource that no node has",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1", resources: {limits: {nvidia.com/gpu: 1}}}]}`),
+    ask: "deployment/web",
+    cause: "insufficient-nvidia.com/gpu",
+    says: /needs 1 nvidia\.com\/gpu, the whole node has 0/,
+    options,
+  },
+  {
+    title: "a nodeSelector that no node has",
+    yaml: deployment("web", `{nodeSelector: {disk: ssd}, containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "node-selector",
+    says: /has disk=hdd, the pod's nodeSelector wants disk=ssd/,
+    mends: 2,
+    options,
+  },
+  {
+    title: "a node affinity that no node matches",
+    yaml: deployment(
+      "web",
+      `{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [north]}]}]}}}, containers: [{name: c, image: "app:1"}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "node-affinity",
+    says: /wants zone In \[north\] \(it has east\)/,
+    options,
+  },
+  {
+    title: "a taint that the pod does not tolerate",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "taint-not-tolerated",
+    says: /has the taint dedicated=db:NoSchedule, which the pod does not tolerate/,
+    mends: 1,
+    options: { nodes: [{ name: "a", taints: [{ key: "dedicated", value: "db", effect: "NoSchedule" }] }] },
+  },
+  {
+    title: "a node that is cordoned",
+    yaml: "",
+    breaks: async (cluster) => {
+      await cluster.cordon("a")
+      await cluster.apply(deployment("web", `{containers: [{name: c, image: "app:1"}]}`))
+    },
+    ask: "deployment/web",
+    cause: "node-cordoned",
+    says: /node a is cordoned/,
+    mends: 1,
+    options: { nodes: [{ name: "a" }] },
+  },
+  {
+    title: "a host port that another pod has",
+    yaml:
+      deployment("old", `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80, hostPort: 8080}]}]}`) +
+      deployment("web", `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80, hostPort: 8080}]}]}`),
+    ask: "deployment/web",
+    cause: "host-port-taken",
+    says: /its port 8080\/TCP is taken by pod default\/old-/,
+    options: { nodes: 1 },
+  },
+  {
+    title: "pods that do not want each other, and too few nodes",
+    yaml: deployment(
+      "web",
+      `{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}]}}, containers: [{name: c, image: "app:1"}]}`,
+    ).replace("replicas: 1", "replicas: 3"),
+    ask: "deployment/web",
+    cause: "pod-anti-affinity",
+    says: /must not share kubernetes\.io\/hostname with pods with app=web, and pod default\/web-\S+ is there/,
+    options,
+  },
+  {
+    title: "a pod that must be near another one that does not run",
+    yaml: deployment(
+      "web",
+      `{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: cache}}}]}}, containers: [{name: c, image: "app:1"}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "pod-affinity",
+    says: /same kubernetes\.io\/hostname as a pod with app=cache, and no such pod runs on any node/,
+    options,
+  },
+  {
+    title: "a spread over zones that is uneven already",
+    yaml: deployment(
+      "web",
+      `{topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}], containers: [{name: c, image: "app:1", resources: {requests: {cpu: "1500m"}}}]}`,
+    ).replace("replicas: 1", "replicas: 3"),
+    ask: "deployment/web",
+    cause: "topology-spread",
+    says: /zone=east has 2 of these pods already and west has 0: maxSkew is 1/,
+    breaks: async (cluster) => {
+      await cluster.cordon("b")
+      await cluster.kubectl("delete pod --field-selector spec.nodeName=b --force")
+    },
+    options: {
+      nodes: [
+        { name: "a", labels: { zone: "east" }, capacity: { cpu: "8" } },
+        { name: "b", labels: { zone: "west" }, capacity: { cpu: "2" } },
+      ],
+    },
+  },
+  {
+    title: "a scheduling gate that nobody removes",
+    yaml: pod("web", `{schedulingGates: [{name: example.com/wait}], containers: [{name: c, image: "app:1"}]}`),
+    ask: "pod/web",
+    cause: "scheduling-gated",
+    says: /scheduling gates are gone: example\.com\/wait/,
+  },
+  {
+    title: "a scheduler that does not exist",
+    yaml: pod("web", `{schedulerName: my-scheduler, containers: [{name: c, image: "app:1"}]}`),
+    ask: "pod/web",
+    cause: "no-such-scheduler",
+    says: /waits for the scheduler my-scheduler/,
+  },
+  {
+    title: "a pod that names a node which does not exist",
+    yaml: "",
+    breaks: (cluster) => cluster.apply(pod("web", `{nodeName: nowhere, containers: [{name: c, image: "app:1"}]}`)),
+    after: "10s",
+    ask: "pod/web",
+    cause: "node-missing",
+    says: /Node nowhere does not exist/,
+  },
+  {
+    title: "a cluster without nodes",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "no-nodes",
+    says: /the cluster has no nodes/,
+    options: { nodes: 0 },
+  },
+  {
+    title: "a node that runs as many pods as it may",
+    yaml: deployment("old", `{containers: [{name: c, image: "app:1"}]}`).replace("replicas: 1", "replicas: 2"),
+    breaks: (cluster) => cluster.apply(deployment("web", `{containers: [{name: c, image: "app:1"}]}`)),
+    ask: "deployment/web",
+    cause: "too-many-pods",
+    says: /has room for 2 pods and runs 2/,
+    options: { nodes: [{ name: "a", capacity: { pods: "2" } }] },
+  },
+]

@@ -1,0 +1,23 @@
+/**
+ * The table of broken situations: what breaks, the one right cause, and that each mend which is named makes it well.
+ * All in virtual time on simulated nodes; asked as a user asks, by `kubectl why`.
+ */
+import { describe, test } from "bun:test"
+import { CONFIGURATION } from "./configuration.cases.ts"
+import { CRASHES } from "./crashes.cases.ts"
+import { IMAGES } from "./images.cases.ts"
+import { SCHEDULING } from "./scheduling.cases.ts"
+import { check, type Situation } from "./situation.fixtures.ts"
+
+const TABLE: Readonly<Record<string, readonly Situation[]>> = {
+  "images that cannot be pulled": IMAGES,
+  "containers that crash or are not ready": CRASHES,
+  "what a pod refers to": CONFIGURATION,
+  "pods that no node takes": SCHEDULING,
+}
+
+for (const [title, situations] of Object.entries(TABLE))
+  describe(`why names the cause of ${title}`, () => {
+    // given the situation, when a user asks, then the cause comes first and each mend makes it well
+    test.each([...situations])("$title", (situation) => check(situation))
+  })
