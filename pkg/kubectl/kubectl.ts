@@ -2,8 +2,9 @@
  * kubectl: all that a run uses is in its `Environment`, so it runs as a program and in a test. How a command is added is
  * in docs/kubectl.md.
  */
+import { errorMessage } from "../errors/error-message.ts"
 import { uuid } from "../clock/random.ts"
-import { command, nameOf, type Command, type Invocation } from "./command/command.ts"
+import { command, nameOf, type Command, type CommandEntry, type Invocation } from "./command/command.ts"
 import { findCommand, unknownCommand, withoutFlags, type Found } from "./command/find.ts"
 import type { Flag } from "./command/flag.ts"
 import { globalFlags, type GlobalFlags, type GlobalValues } from "./command/global-flags.ts"
@@ -12,10 +13,13 @@ import { parseFlags, type ParsedFlags } from "./command/parse.ts"
 import { helpWidth, wrapWords } from "./command/wrap.ts"
 import { COMMANDS, GROUPS } from "./commands/commands.ts"
 import { BrokenPipe, Interrupted, type Environment } from "./environment/environment.ts"
-import { SilentExit } from "./errors/errors.ts"
+import { ExitError, SilentExit } from "./errors/errors.ts"
 import { reportOf } from "./errors/report.ts"
 import { defaultCacheDir, Factory } from "./factory/factory.ts"
 import { pluginFor } from "./plugins.ts"
+import type { Preferred } from "./preferences/apply.ts"
+import { kubercFlag, kubercPath } from "./preferences/kuberc-path.ts"
+import type { PluginPolicy } from "./preferences/preference.ts"
 import { quietOutput, type Output } from "./printers/output.ts"
 import { Log } from "./rest/log.ts"
 import { Warnings } from "./rest/warnings.ts"
@@ -26,13 +30,14 @@ const BROKEN_PIPE = 141
 /** Words that no plugin replaces, though they are no commands of the list. */
 const BUILT_IN = ["help", "__complete", "__completeNoDesc"]
 
-const root = command({
-  use: "kubectl",
-  short: "kubectl controls the Kubernetes cluster manager",
-  long: "kubectl controls the Kubernetes cluster manager.\n\n Find more information at: https://kubernetes.io/docs/reference/kubectl/",
-  commands: COMMANDS,
-  run: ({ help, out }) => out.write(help()),
-})
+const rootWith = (commands: readonly CommandEntry[]): Command =>
+  command({
+    use: "kubectl",
+    short: "kubectl controls the Kubernetes cluster manager",
+    long: "kubectl controls the Kubernetes cluster manager.\n\n Find more information at: https://kubernetes.io/docs/reference/kubectl/",
+    commands,
+    run: ({ help, out }) => out.write(help()),
+  })
 
 /** Runs one command line and resolves with the exit code. */
 export async function runKubectl(args: readonly string[], environment: Environment): Promise<number> {
@@ -52,23 +57,29 @@ export async function runKubectl(args: readonly string[], environment: Environme
 class Run {
   readonly #environment: Environment
   readonly #globals: GlobalFlags
+  readonly #root: Command
+  readonly #hasPreferences: boolean
+  /** The command line that the preferences have made, if they have changed it. */
+  #original: string | undefined
+  /** Which programs may give credentials, by the preferences. */
+  #pluginPolicy: PluginPolicy | undefined
 
   constructor(environment: Environment) {
     this.#environment = environment
-    this.#globals = globalFlags({
-      cacheDir: defaultCacheDir(environment),
-      kuberc: environment.variables["KUBECTL_KUBERC"]?.toLowerCase() !== "false",
-    })
+    const kuberc = environment.variables["KUBECTL_KUBERC"]?.toLowerCase() !== "false"
+    this.#hasPreferences = kuberc
+    this.#root = rootWith(kuberc ? COMMANDS : COMMANDS.filter(({ name }) => name !== "kuberc"))
+    this.#globals = globalFlags({ cacheDir: defaultCacheDir(environment), kuberc })
   }
 
-  async run(argv: readonly string[]): Promise<void> {
-    if (argv[0] === "__complete" || argv[0] === "__completeNoDesc") return this.#complete(argv.slice(1), argv[0])
-    const found = await findCommand(root, this.#globals, argv)
+  async run(given: readonly string[]): Promise<void> {
+    if (given[0] === "__complete" || given[0] === "__completeNoDesc") return this.#complete(given.slice(1), given[0])
+    const { found, argv } = await this.#preferred(given)
     if (await this.#isPlugin(found, argv)) return
     if (found.parents.length === 0) {
       const [name] = withoutFlags(found.args, this.#globals)
       if (name === "help") return this.#helpFor(found.args)
-      if (name !== undefined) throw unknownCommand(root, nameOf(root), name)
+      if (name !== undefined) throw unknownCommand(this.#root, nameOf(this.#root), name)
     }
     const { command: called } = found
     const parsed = this.#parse(found)
@@ -77,12 +88,31 @@ class Run {
     await this.#call(found, parsed)
   }
 
+  /** Finds the command, as the preferences of the user have it if there are any. */
+  async #preferred(argv: readonly string[]): Promise<Pick<Preferred, "found" | "argv">> {
+    const commands = { root: this.#root, globals: this.#globals }
+    const plain = async () => ({ found: await findCommand(this.#root, this.#globals, argv), argv })
+    if (!this.#hasPreferences || argv.length === 0) return plain()
+    const environment = this.#environment
+    try {
+      const path = kubercOf(environment, kubercFlag(argv))
+      if (path === undefined || !(path.isExplicit || (await isThere(environment, path.path)))) return await plain()
+      const { preferred } = await import("./preferences/preferred.ts")
+      const result = await preferred(path, argv, environment, quietOutput(environment.stderr), commands)
+      this.#pluginPolicy = result?.policy
+      this.#original = result?.original
+      return result ?? (await plain())
+    } catch (err) {
+      throw new ExitError(`error occurred while applying preferences ${errorMessage(err)}`, 1)
+    }
+  }
+
   /** Answers a shell: a proposal in each line, then what to do with them. */
   async #complete(words: readonly string[], asked: string): Promise<void> {
     const { complete, nameOfDirective } = await import("./completion/complete.ts")
     const word = words.at(-1) ?? ""
     const before = words.slice(0, -1)
-    const found = await findCommand(root, this.#globals, before[0] === "help" ? before.slice(1) : before)
+    const found = await findCommand(this.#root, this.#globals, before[0] === "help" ? before.slice(1) : before)
     const globals = this.#globalsOf(found)
     const factory = this.#factory(globals, found.names.join(" ")).factory
     const proposals = await complete({ found, globals: this.#globals, word, invocation: { factory } })
@@ -116,7 +146,7 @@ class Run {
   /** `kubectl help get` is `kubectl get --help`. */
   async #helpFor(args: readonly string[]): Promise<void> {
     const words = withoutFlags(args, this.#globals).slice(1)
-    const found = await findCommand(root, this.#globals, words)
+    const found = await findCommand(this.#root, this.#globals, words)
     const rest = withoutFlags(found.args, this.#globals)
     if (found.parents.length === 0 && rest.length > 0) {
       const help = this.#help(found).slice((found.command.long ?? "").trim().length)
@@ -156,6 +186,8 @@ class Run {
     const globals = this.#globalValues(found, parsed)
     const path = found.names.join(" ")
     const { factory, errOut, warnings, log } = this.#factory(globals, path)
+    if (this.#original !== undefined)
+      log.info(1, `original command: ${JSON.stringify(`kubectl ${this.#original}`)}`, "cmd.go:371")
     const invocation: Invocation = {
       flags: parsed.values,
       changed: (flag) => parsed.changed.has(flag),
@@ -191,7 +223,14 @@ class Run {
     const errOut = quietOutput(environment.stderr)
     const warnings = new Warnings(errOut, { color: allowsColor(environment) })
     const log = new Log({ out: errOut, clock: environment.clock, level: globals.v, processId: environment.processId })
-    const factory = new Factory({ environment, globals, warnings, log, headers: this.#headers(path) })
+    const factory = new Factory({
+      environment,
+      globals,
+      warnings,
+      log,
+      headers: this.#headers(path),
+      pluginPolicy: this.#pluginPolicy,
+    })
     return { factory, errOut, warnings, log }
   }
 
@@ -216,6 +255,17 @@ class Run {
     return helpOf(called as Command, { names, globals: this.#globals, groups: GROUPS, width })
   }
 }
+
+function kubercOf(environment: Environment, flag: string): ReturnType<typeof kubercPath> {
+  try {
+    return kubercPath(environment, flag)
+  } catch (err) {
+    throw new Error(`kuberc error ${errorMessage(err)}`, { cause: err })
+  }
+}
+
+const isThere = async ({ files }: Environment, path: string): Promise<boolean> =>
+  (await files.stat(path).catch(() => null)) !== undefined
 
 /** Source: cli-runtime pkg/printers/terminal.go (AllowsColorOutput). */
 const allowsColor = ({ stderr, variables }: Environment): boolean =>

@@ -136,6 +136,12 @@ const ALL: readonly CommandEntry[] = [
     () => import("./history/changes.ts").then((file) => file.changesCommand),
     { hidden: true },
   ),
+  entry("alpha", "Commands for features in alpha", () => import("./alpha.ts").then((file) => file.alphaCommand), {
+    hidden: true,
+  }),
+  entry("kuberc", "Manage kuberc configuration files", () =>
+    import("./kuberc/kuberc.ts").then((file) => file.kubercCommand),
+  ),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),
   ),

@@ -6,6 +6,7 @@ import type { GlobalValues } from "../command/global-flags.ts"
 import type { Environment } from "../environment/environment.ts"
 import type { FieldValidation } from "../command/shared-flags.ts"
 import { parsePoint, POINT_FORMS } from "../../history/point.ts"
+import type { PluginPolicy } from "../preferences/preference.ts"
 import { build } from "../resource/builder.ts"
 import type { BuilderOptions } from "../resource/builder-options.ts"
 import type { ContentValidator } from "../resource/stream-visitor.ts"
@@ -27,6 +28,7 @@ export class Factory {
   readonly log: Log
   readonly config: ClientConfig
   readonly #headers: Readonly<Record<string, string>>
+  readonly #pluginPolicy: PluginPolicy | undefined
   #rest: Promise<RestConfig> | undefined
   #client: Promise<RestClient> | undefined
   #discovery: Promise<Discovery> | undefined
@@ -40,12 +42,15 @@ export class Factory {
     readonly log: Log
     /** The headers of every request. */
     readonly headers: Readonly<Record<string, string>>
+    /** Which programs may give credentials; undefined: any. */
+    readonly pluginPolicy?: PluginPolicy | undefined
   }) {
     this.environment = parts.environment
     this.globals = parts.globals
     this.warnings = parts.warnings
     this.log = parts.log
     this.#headers = parts.headers
+    this.#pluginPolicy = parts.pluginPolicy
     const rules = new LoadingRules(this.environment, this.globals.kubeconfig, (level, message) =>
       this.log.info(level, message, "loader.go:405"),
     )
@@ -95,7 +100,7 @@ export class Factory {
       throw new Error(`no Auth Provider found for name ${JSON.stringify(config.authProvider)}`)
     if (config.exec === undefined) return staticCredentials(config)
     const { execCredentials } = await import("../rest/exec-credentials.ts")
-    return execCredentials(config, config.exec, this.environment)
+    return execCredentials(config, config.exec, this.environment, this.#pluginPolicy)
   }
 
   /** What the server serves. */

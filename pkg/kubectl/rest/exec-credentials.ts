@@ -7,10 +7,14 @@ import type { RestConfig } from "../config/rest-config.ts"
 import type { Environment } from "../environment/environment.ts"
 import { errorCode } from "../environment/files.ts"
 import type { ProgramResult } from "../environment/programs.ts"
+import type { PluginPolicy } from "../preferences/preference.ts"
 import type { Credentials } from "./credentials.ts"
+import { checkPlugin } from "./plugin-policy.ts"
 
 const GROUP = "client.authentication.k8s.io"
 const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`]
+
+const ALLOW_ALL: PluginPolicy = { type: "", allowlist: undefined }
 
 const INSTALL_HELP = `
 
@@ -37,6 +41,7 @@ export function execCredentials(
   config: RestConfig,
   { config: exec, cluster }: NonNullable<RestConfig["exec"]>,
   environment: Environment,
+  policy: PluginPolicy = ALLOW_ALL,
 ): Credentials {
   const { apiVersion = "" } = exec
   if (!VERSIONS.includes(apiVersion)) throw new Error(`exec plugin: invalid apiVersion ${goQuoted(apiVersion)}`)
@@ -59,6 +64,7 @@ export function execCredentials(
       ...Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value])),
       KUBERNETES_EXEC_INFO: info(interactive),
     }
+    await checkPlugin(exec.command, policy, environment)
     let result: ProgramResult
     try {
       result = await environment.programs.run({
@@ -161,7 +167,10 @@ function givenBy(text: string, apiVersion: string): Given {
       cause: err,
     })
   }
-  if (credential.kind !== "ExecCredential" || !VERSIONS.includes(credential.apiVersion ?? ""))
+  // What does not say its version is taken for the one without a version.
+  if (credential.kind === undefined && credential.apiVersion === undefined)
+    credential = { ...credential, kind: "ExecCredential", apiVersion: `${GROUP}/__internal` }
+  else if (credential.kind !== "ExecCredential" || !VERSIONS.includes(credential.apiVersion ?? ""))
     throw new Error(
       `decoding stdout: no kind ${goQuoted(credential.kind ?? "")} is registered for version ${goQuoted(credential.apiVersion ?? "")} in scheme "pkg/client/auth/exec/exec.go"`,
     )

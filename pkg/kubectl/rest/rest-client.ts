@@ -200,9 +200,12 @@ export class RestClient {
     const { Accept: _, "Accept-Encoding": __, ...own } = await this.headersOf({})
     const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
     const isImpersonated = names.has("impersonate-user")
-    const added = Object.entries(own).filter(
-      ([name]) => !names.has(name.toLowerCase()) && !(isImpersonated && name.startsWith("Impersonate-")),
-    )
+    // The headers about the command of this program would say something wrong of somebody else's request.
+    const isAdded = (name: string) =>
+      !names.has(name.toLowerCase()) &&
+      !name.startsWith("Kubectl-") &&
+      !(isImpersonated && name.startsWith("Impersonate-"))
+    const added = Object.entries(own).filter(([name]) => isAdded(name))
     return { ...headers, ...Object.fromEntries(added) }
   }
 
