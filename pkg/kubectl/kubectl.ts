@@ -164,6 +164,11 @@ class Run {
     try {
       return parseFlags(args, { ...this.#globals, ...called.flags }, { interspersed: called.notInterspersed !== true })
     } catch (err) {
+      if (called.flagErrorCode !== undefined)
+        throw new ExitError(
+          `error: ${errorMessage(err)}\nSee '${names.join(" ")} -h' for help and examples`,
+          called.flagErrorCode,
+        )
       const hint =
         nameOf(called) === "options"
           ? `Run '${names.join(" ")}' without flags.`

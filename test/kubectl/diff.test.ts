@@ -52,3 +52,11 @@ test("kubectl diff ends with 2 when something is wrong", async () => {
   expect(stderr).toBe('error: failed to run "diff": executable file not found in $PATH\n')
   expect(code).toBe(2)
 })
+
+test("kubectl diff ends with 2 for a flag that there is not, and compares several objects at once if asked", async () => {
+  const wrong = await cluster.kubectl("diff --nope -f -")
+  expect(wrong.stderr).toBe("error: unknown flag: --nope\nSee 'kubectl diff -h' for help and examples\n")
+  expect(wrong.code).toBe(2)
+  const stdin = [1, 2, 3].map((n) => object("ConfigMap", { n: "1" }).replace('"c"', `"c${n}"`)).join("\n")
+  expect((await cluster.kubectl("diff --concurrency=3 -f -", { stdin, program })).code).toBe(1)
+})

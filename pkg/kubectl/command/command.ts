@@ -47,6 +47,8 @@ export interface Command {
   readonly deprecated?: string
   /** Leaves `[flags]` out of the line of usage. */
   readonly noFlagsInUse?: boolean
+  /** The exit code of wrong flags, where it is another than that of other errors; help is then pointed to as for others. */
+  readonly flagErrorCode?: number
   /** Passes all arguments on as they are. */
   readonly noFlagParsing?: boolean
   /** The arguments after the first one that is no flag are passed on as they are. */

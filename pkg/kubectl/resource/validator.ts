@@ -1,6 +1,7 @@
 import { Aggregate } from "../errors/aggregate.ts"
 import type { FieldValidation } from "../command/shared-flags.ts"
 import { GroupVersionNotFound, patchOperation, type OpenApi, type OpenApiDocument } from "../rest/openapi.ts"
+import { isJsonObject } from "../../apimachinery/json/json-value.ts"
 import { parseGroupVersion, parseJson, type Unstructured } from "../rest/json.ts"
 import type { GroupVersionKind } from "../rest/rest-mapper.ts"
 import type { ContentValidator } from "./stream-visitor.ts"
@@ -20,7 +21,9 @@ export const validatorOf = (
   validation === "Ignore"
     ? undefined
     : async (json) => {
-        const kind = kindOf(parseJson(json) as Unstructured)
+        const object = parseJson(json)
+        if (!isJsonObject(object)) throw new Error("invalid object to validate")
+        const kind = kindOf(object)
         await supportsValidation(kind, await openApi())
       }
 

@@ -16,6 +16,7 @@ import { patchCurrent } from "../apply/patcher.ts"
 import { parsePruneResources, visitPruned, type PruneResource } from "../apply/prune.ts"
 import { FAILED, runDiff } from "./diff-program.ts"
 import { maskedSecrets } from "./mask-secret.ts"
+import { Pool } from "./pool.ts"
 import { Versions } from "./versions.ts"
 
 const CLIENT_SIDE_MANAGER = "kubectl-client-side-apply"
@@ -42,6 +43,7 @@ type DiffInvocation = Invocation<typeof flags>
 export const diffCommand = command({
   use: "diff -f FILENAME",
   noFlagsInUse: true,
+  flagErrorCode: FAILED,
   short: "Diff the live version against a would-be applied version",
   long: `
 Compare objects as they are with what they would be if configurations were applied. The output is always YAML.
@@ -114,7 +116,9 @@ class Diff {
     })
     let failure: unknown
     try {
-      await result.visit((info) => this.#compare(info))
+      const pool = new Pool(values.concurrency)
+      await result.visit((info) => pool.run(() => this.#compare(info)))
+      await pool.ended()
     } catch (err) {
       failure = err
     }
