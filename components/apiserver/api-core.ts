@@ -53,7 +53,7 @@ import { newClient } from "../../pkg/client/new-client.ts"
 import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { createHooks } from "./registry/hooks.ts"
 import type { ReviewToken } from "./registry/reviews/identity.ts"
-import type { Pipeline, UserInfo } from "./call/request.ts"
+import type { Actor, Pipeline, UserInfo } from "./call/request.ts"
 import { tracedAdmission } from "./tracing/traced-admission.ts"
 import { tracedPipeline } from "./tracing/traced-pipeline.ts"
 import { TracedStorage } from "./tracing/traced-storage.ts"
@@ -129,7 +129,7 @@ export interface ApiCore {
   readonly aggregator: Aggregator
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
-  transportFor(user: UserInfo): Transport
+  transportFor(user: Actor): Transport
   /** Tells the other servers that this one ends, where several share the store. Never rejects. */
   leave(): Promise<void>
   /** Ends the watches, and refuses others: the server is stopping. */
@@ -262,7 +262,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const untraced = createPipeline(registry)
   const pipeline = tracing === undefined ? untraced : tracedPipeline(untraced, tracing)
   const entered = options.audited?.(pipeline) ?? pipeline
-  const transportFor = (user: UserInfo): Transport =>
+  const transportFor = (user: Actor): Transport =>
     inProcessTransport(entered, user, clock, {
       resourceOf: scheme.resource,
       remote: (as) => aggregator.transportFor(as),

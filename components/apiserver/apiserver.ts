@@ -34,7 +34,7 @@ import { componentStatuses } from "./health/component-statuses.ts"
 import { apiServerHealth } from "./health/health-checks.ts"
 import type { Past } from "./past/past.ts"
 import { createServerMetrics } from "./metrics.ts"
-import type { Pipeline, UserInfo } from "./call/request.ts"
+import type { Actor, Pipeline, UserInfo } from "./call/request.ts"
 import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
 import { isAnyAddress } from "./serving/local-url.ts"
@@ -64,7 +64,7 @@ export interface ApiServer extends Component {
    * Returns the transport by which components of this process call the API as `user`. Before `start` every call fails
    * with ServiceUnavailable.
    */
-  transportFor(user: UserInfo): Transport
+  transportFor(user: Actor): Transport
   /** Returns the function with which components of this process call extension API servers as `user`. */
   askAggregated(user: UserInfo): AskAggregated
   readonly scheme: Scheme

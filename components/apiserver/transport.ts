@@ -1,12 +1,13 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent, WatchHandlers } from "../../pkg/client/client.ts"
+import { agentOf } from "../../pkg/client/agent-of.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { WatchBatch, WatchFrame } from "./call/frame.ts"
 import { authorize } from "./authorization/authorize.ts"
 import { attributesOf } from "./authorization/attributes-of.ts"
 import { TurnedAway } from "./call/too-many-requests.ts"
-import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./call/request.ts"
+import type { Actor, ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./call/request.ts"
 import { checkSubresource, noSuchResource } from "./call/subresource-verbs.ts"
 import { isPending } from "./call/maybe-promise.ts"
 
@@ -25,15 +26,12 @@ export interface TransportOptions {
  */
 export function inProcessTransport(
   pipeline: Pipeline,
-  user: UserInfo,
+  { agent, ...user }: Actor,
   clock: Clock,
   { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
-  // Components are named in managedFields without the prefix of their user: kube-scheduler, deployment-controller. The
-  // server itself is known there by the name of its program.
-  const userAgent =
-    user.name === "system:apiserver" ? "kube-apiserver" : user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
+  const userAgent = agent ?? agentOf(user.name)
   return {
     call(call, signal) {
       try {

@@ -2,6 +2,7 @@
  * What an agent has instead of a control plane: clients of the API servers over HTTPS, with a certificate for each
  * component, and the component that keeps the machine a member of the cluster.
  */
+import { agentOf } from "../../pkg/client/agent-of.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { createFailoverTransport, type FailoverTransport } from "../../pkg/client/failover.ts"
@@ -74,10 +75,10 @@ export function besideServers(
         return createHttpsSender({ config, userAgent, keepAliveMs: KEEP_ALIVE_MS })
       },
     })
-  const clients = new Clients(tools, ({ name }) => {
+  const clients = new Clients(tools, ({ name, agent }) => {
     const kind = kindOf(name, names.nodeName)
     let transport = transports.get(kind)
-    if (transport === undefined) transports.set(kind, (transport = transportOf(kind, userAgentOf(name))))
+    if (transport === undefined) transports.set(kind, (transport = transportOf(kind, agent ?? agentOf(name))))
     return transport
   })
   const stopListening = servers.onReturned(() => clients.retryNow())
@@ -160,10 +161,3 @@ export function besideServers(
     more: [{ component: agent, after: [] }],
   }
 }
-
-/**
- * Returns the name of a component in managedFields: the one that the API server uses for the same component in its own
- * process.
- */
-const userAgentOf = (user: string): string =>
-  user.startsWith("system:node:") ? "kubelet" : user.replace(/^system:(serviceaccount:[^:]+:)?/, "")

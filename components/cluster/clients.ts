@@ -1,4 +1,5 @@
 import { ownObjects } from "../kubelet/objects/own-objects.ts"
+import type { Actor } from "../apiserver/call/request.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Client, Transport } from "../../pkg/client/client.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
@@ -14,10 +15,12 @@ export type Tools = Omit<ComponentContext, "client" | "informers">
 export interface Identity {
   readonly name: string
   readonly groups?: readonly string[]
+  /** The name of the program that upstream has for it, under which managedFields show it; from its name unless given. */
+  readonly agent?: string
 }
 
 /** Returns a transport to the API that acts as one user. */
-export type TransportFor = (user: { readonly name: string; readonly groups: readonly string[] }) => Transport
+export type TransportFor = (user: Actor) => Transport
 
 /** The field selectors by which an informer restricts some kinds. */
 export type Following = Pick<InformersOptions, "fieldSelectors">
@@ -101,7 +104,11 @@ const transportUntil = (transport: Transport, until: AbortSignal): Transport => 
 }
 
 /** Returns an identity as the API server sees it. */
-export const asUser = ({ name, groups = [] }: Identity) => ({ name, groups: [...groups, "system:authenticated"] })
+export const asUser = ({ name, groups = [], agent }: Identity): Actor => ({
+  name,
+  groups: [...groups, "system:authenticated"],
+  ...(agent === undefined ? {} : { agent }),
+})
 
 /** Returns a service account of kube-system. */
 export const systemAccount = (name: string): Identity => ({
@@ -113,6 +120,7 @@ export const systemAccount = (name: string): Identity => ({
 export const nodeUser = (nodeName: string): Identity => ({
   name: `system:node:${nodeName}`,
   groups: ["system:nodes"],
+  agent: "kubelet",
 })
 
 /** The field selectors of a kubelet's informers, since a node may only see its own objects. */

@@ -37,7 +37,7 @@ export const nodeIpamController = (clusterCidrs: readonly string[], nodeMasks: r
         // because the ranges are not reserved for another Node of this name. When this fails they stay reserved for the
         // next attempt: a patch without an answer may have been executed.
         const body = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
-        await client.patch(Node, { name: key }, { type: "merge", body })
+        await client.patch(Node, { name: key }, { type: "strategic", body })
         return
       }
       events.event(node, "Normal", "CIDRNotAvailable", `Node ${key} status is now: CIDRNotAvailable`)

@@ -13,6 +13,7 @@ import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
 const FINALIZER = "networking.k8s.io/service-cidr-finalizer"
+const FIELD_MANAGER = "service-cidr-controller"
 const MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
 const ALLOCATOR = "ipallocator.k8s.io"
 /** Delay between the deletion of a range and its removal, so that no write of one of its addresses is still open. */
@@ -46,9 +47,9 @@ export const serviceCidrController = defineController<ServiceCIDR>({
     if (deletionTimestamp === undefined) {
       const held = finalizers.includes(FINALIZER)
         ? cidr
-        : await client.update(ServiceCIDR, {
-            ...cidr,
-            metadata: { ...cidr.metadata, finalizers: [...finalizers, FINALIZER] },
+        : await client.patch(ServiceCIDR, cidr.metadata, {
+            type: "strategic",
+            body: { metadata: { finalizers: [FINALIZER] } },
           })
       if (conditionOf(held)?.status !== "True")
         await setReady(context, held, "True", "", "Kubernetes Service CIDR is ready")
@@ -69,9 +70,9 @@ export const serviceCidrController = defineController<ServiceCIDR>({
     const requeueAfter = Date.parse(deletionTimestamp) + GRACE_MS - clock.now()
     if (requeueAfter > 0) return { requeueAfter }
     await client
-      .update(ServiceCIDR, {
-        ...cidr,
-        metadata: { ...cidr.metadata, finalizers: finalizers.filter((name) => name !== FINALIZER) },
+      .patch(ServiceCIDR, cidr.metadata, {
+        type: "strategic",
+        body: { metadata: { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } },
       })
       .catch((err: unknown) => {
         if (!isNotFound(err)) throw err
@@ -121,11 +122,13 @@ async function setReady(
   reason: string,
   message: string,
 ): Promise<void> {
-  const others = (cidr.status.conditions ?? []).filter(({ type }) => type !== "Ready")
-  await client.updateStatus(ServiceCIDR, {
-    ...cidr,
-    status: {
-      conditions: [...others, { type: "Ready", status, reason, message, lastTransitionTime: timestamp(clock) }],
-    },
-  })
+  const { apiVersion, kind } = ServiceCIDR
+  const { name } = cidr.metadata
+  const conditions = [{ type: "Ready", status, reason, message, lastTransitionTime: timestamp(clock) }]
+  await client.patch(
+    ServiceCIDR,
+    { name },
+    { type: "apply", body: { apiVersion, kind, metadata: { name }, status: { conditions } } },
+    { subresource: "status", fieldManager: FIELD_MANAGER, force: true },
+  )
 }

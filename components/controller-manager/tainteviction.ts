@@ -103,8 +103,12 @@ async function evict(pod: Pod, context: ReconcileContext): Promise<void> {
     lastTransitionTime: transitionTime(pod, "DisruptionTarget", "True", timestamp(clock)),
   }
   try {
-    const conditions = [...(pod.status.conditions ?? []).filter(({ type }) => type !== "DisruptionTarget"), disruption]
-    await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } })
+    await client.patch(
+      Pod,
+      pod.metadata,
+      { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [disruption] } } },
+      { subresource: "status" },
+    )
     await client.delete(
       Pod,
       pod.metadata,

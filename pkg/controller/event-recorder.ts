@@ -103,7 +103,7 @@ export function createEventRecorder(
     const count = written.count + times
     try {
       const body = { count, message, lastTimestamp: last }
-      await client.patch(Event, { name: `${name}.${suffixOf(written)}`, namespace }, { type: "merge", body })
+      await client.patch(Event, { name: `${name}.${suffixOf(written)}`, namespace }, { type: "strategic", body })
     } catch (err) {
       if (isNotFound(err)) return false
       throw err

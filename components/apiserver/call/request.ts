@@ -17,6 +17,12 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 
+/** A component of this process, or a test. */
+export interface Actor extends UserInfo {
+  /** The name of its program, as in a User-Agent header; from its name unless given. */
+  readonly agent?: string
+}
+
 /** Options of every verb, from query parameters and DeleteOptions; selectors are text. */
 export interface RequestOptions {
   readonly labelSelector?: string

@@ -19,7 +19,7 @@ export async function reportAttached(
     await client.patch(
       Node,
       { name },
-      { type: "merge", body: { status: { volumesAttached } } },
+      { type: "strategic", body: { status: { volumesAttached } } },
       { subresource: "status" },
     )
   } catch (err) {

@@ -102,7 +102,7 @@ async function scaleOnly(
   const synced = await syncRevision(deployment, sets, false, context)
   await scaleProportionally(synced.deployment, synced.sets, context)
   if (deployment.spec.paused === true) await cleanUp(synced.deployment, synced.sets, context)
-  return writeStatus(synced.deployment, statusOf(synced.deployment, synced.sets, context), context)
+  return writeStatus(synced.deployment, statusOf(synced.deployment, synced.sets, context), context, deployment)
 }
 
 async function rollOut(
@@ -122,7 +122,7 @@ async function rollOut(
     : await rollingStep(deployment, sets, context)
   const status = statusOf(deployment, sets, context)
   if (!scaled && isComplete(deployment, status)) await cleanUp(deployment, sets, context)
-  return progress(deployment, sets, context, hadCurrent)
+  return progress(deployment, sets, context, { hadCurrent, before })
 }
 
 /**
@@ -143,7 +143,7 @@ function progress(
   deployment: Deployment,
   sets: ReplicaSets,
   context: RolloutContext,
-  hadCurrent = true,
+  { hadCurrent = true, before = deployment }: { readonly hadCurrent?: boolean; readonly before?: Deployment } = {},
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock } = context
   const status = statusOf(deployment, sets, context)
@@ -174,16 +174,19 @@ function progress(
           clock,
         ),
       }
-  return writeStatus(deployment, withProgress(deployment, sets, marked, clock), context)
+  return writeStatus(deployment, withProgress(deployment, sets, marked, clock), context, before)
 }
 
+/** Writes the status, and with it the revision, if either differs from `before`. */
 async function writeStatus(
   deployment: Deployment,
   status: DeploymentStatus,
   { client, clock }: ReconcileContext,
+  before = deployment,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   // Of `terminatingReplicas`, 0 and undefined are not the same.
   const same =
+    deployment.metadata === before.metadata &&
     status.terminatingReplicas === deployment.status.terminatingReplicas &&
     deepEqual(withoutZeros(status), withoutZeros(deployment.status))
   if (!same) {

@@ -80,7 +80,8 @@ export const byCreation = (a: ReplicaSet, b: ReplicaSet): number => {
 
 /**
  * Sets the next revision and the Deployment's annotations on its current ReplicaSet; creates it when it is missing and
- * `create` is set. Writes the revision to the Deployment too. Returns the Deployment and sets as stored.
+ * `create` is set. Returns the sets as stored, and the Deployment with the revision, which is to be written with its
+ * status: a write of the Deployment itself would ask webhooks and policies about it, and raise its generation.
  */
 export async function syncRevision(
   deployment: Deployment,
@@ -99,10 +100,10 @@ export async function syncRevision(
   const marked =
     deployment.metadata.annotations?.[REVISION] === noted
       ? deployment
-      : await context.client.update(Deployment, {
+      : {
           ...deployment,
           metadata: { ...deployment.metadata, annotations: { ...deployment.metadata.annotations, [REVISION]: noted } },
-        })
+        }
   return { deployment: marked, sets: { current, old: sets.old } }
 }
 

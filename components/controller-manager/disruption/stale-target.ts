@@ -29,18 +29,10 @@ export const staleDisruptionTargets = defineController<Pod>({
       ...observed(pod),
       status: "False",
       lastTransitionTime: timestamp(clock),
-      reason: null,
-      message: null,
-    }
-    await client
-      .patch(
-        Pod,
-        pod.metadata,
-        { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } } },
-        { subresource: "status" },
-      )
-      .catch((err: unknown) => {
-        if (!isNotFound(err)) throw err
-      })
+    } as const
+    const conditions = (pod.status.conditions ?? []).map((one) => (one.type === condition.type ? condition : one))
+    await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } }).catch((err: unknown) => {
+      if (!isNotFound(err)) throw err
+    })
   },
 })

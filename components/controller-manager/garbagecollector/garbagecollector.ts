@@ -179,7 +179,7 @@ export async function startGarbageCollector(
       blockOwnerDeletion: false,
     }))
     await client.patch(node.resource, node, {
-      type: "merge",
+      type: patchType(node.resource),
       body: { metadata: { uid: node.uid, resourceVersion: live.metadata.resourceVersion, ownerReferences } },
     })
   }
@@ -188,9 +188,13 @@ export async function startGarbageCollector(
     const live = await client.get(node.resource, node)
     if (live.metadata.uid !== node.uid) return
     const gone = new Set(owners.map(({ uid }) => uid))
-    const ownerReferences = (live.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid))
+    const type = patchType(node.resource)
+    const ownerReferences =
+      type === "strategic"
+        ? [...gone].map((uid) => ({ $patch: "delete", uid }))
+        : (live.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid))
     await client.patch(node.resource, node, {
-      type: "merge",
+      type,
       body: { metadata: { resourceVersion: live.metadata.resourceVersion, ownerReferences } },
     })
   }
@@ -351,3 +355,10 @@ const referenceTo = ({ resource: { apiVersion, kind }, name, uid }: Node): Owner
   name,
   uid,
 })
+
+/**
+ * Returns the type of patches of owner references: custom objects take no strategic ones. Source:
+ * garbagecollector/patch.go.
+ */
+const patchType = ({ definition, remote }: Resource): "strategic" | "merge" =>
+  definition === undefined && remote !== true ? "strategic" : "merge"

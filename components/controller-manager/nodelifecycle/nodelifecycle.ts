@@ -122,7 +122,7 @@ export const nodeLifecycleController = (
       const taints = wantedTaints(seen, timestamp(clock), () => zones.evicts(seen))
       if (taints !== undefined) {
         await client.patch(Node, seen.metadata, {
-          type: "merge",
+          type: "strategic",
           body: { metadata: { resourceVersion: seen.metadata.resourceVersion }, spec: { taints } },
         })
         if (taints.some(isEvicting)) zones.evicted(seen)

@@ -121,10 +121,8 @@ async function keepReplica(set: StatefulSet, pod: Pod, ordinal: number, context:
   await setClaimOwners(set, pod, ordinal, context)
   const labels = { [POD_NAME_LABEL]: podName(set, ordinal), [POD_INDEX_LABEL]: String(ordinal) }
   if (pod.metadata.labels?.[POD_NAME_LABEL] !== labels[POD_NAME_LABEL]) {
-    await context.client.patch(Pod, pod.metadata, {
-      type: "merge",
-      body: { metadata: { uid: pod.metadata.uid, labels } },
-    })
+    const metadata = { ...pod.metadata, labels: { ...pod.metadata.labels, ...labels } }
+    await context.client.update(Pod, { ...pod, metadata })
   }
   return true
 }

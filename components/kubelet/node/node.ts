@@ -247,7 +247,8 @@ export class NodeReporter {
     const labels = metadata.labels!
     const there = await client.get(Node, { name: config.nodeName })
     if (Object.entries(labels).every(([key, value]) => there.metadata.labels?.[key] === value)) return there
-    return client.patch(Node, there.metadata, { type: "merge", body: { metadata: { labels } } })
+    const body = { metadata: { labels } }
+    return client.patch(Node, there.metadata, { type: "strategic", body }, { subresource: "status" })
   }
 
   /** The scheduler reads the ports from the Node. They change when a part opens or closes one. */
@@ -257,7 +258,7 @@ export class NodeReporter {
     const { text } = ownPorts
     if (text === "" || metadata.annotations?.[OWN_PORTS] === text) return
     const body = { metadata: { annotations: { [OWN_PORTS]: text } } }
-    this.#node = await client.patch(Node, { name: metadata.name! }, { type: "merge", body })
+    this.#node = await client.patch(Node, metadata, { type: "strategic", body }, { subresource: "status" })
   }
 
   async #report(): Promise<void> {

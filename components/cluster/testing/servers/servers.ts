@@ -6,7 +6,7 @@ import { NodeConnectors } from "../../../../pkg/component/node-connector.ts"
 import type { SharedChange } from "../../../../pkg/storage/replicated/shared-log.ts"
 import type { Storage, StorageEvent } from "../../../../pkg/storage/storage.ts"
 import type { ApiServer } from "../../../apiserver/apiserver.ts"
-import type { UserInfo } from "../../../apiserver/call/request.ts"
+import type { Actor } from "../../../apiserver/call/request.ts"
 import type { Scheduler } from "../../../scheduler/scheduler.ts"
 import { asUser, Clients, type Tools } from "../../clients.ts"
 import type { Assembly } from "../assembly.ts"
@@ -188,7 +188,7 @@ export class Servers implements ControlPlane {
     return keepingApart(transport, { freeze: this.#options.frozen === "given" })
   }
 
-  #transportFor(machine: string, user: UserInfo): Transport {
+  #transportFor(machine: string, user: Actor): Transport {
     let choice = this.#choices.get(machine)
     if (choice === undefined) {
       // Machines begin with different servers, as behind a load balancer.
@@ -200,7 +200,7 @@ export class Servers implements ControlPlane {
   }
 
   /** Returns the ways from a machine to each server. */
-  #ways(machine: string, user: UserInfo): readonly NetworkTransport[] {
+  #ways(machine: string, user: Actor): readonly NetworkTransport[] {
     return this.servers.map(
       (server) =>
         new NetworkTransport({

@@ -3,7 +3,7 @@ import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import { ReplicatedStorage } from "../../../../pkg/storage/replicated/replicated.ts"
 import { StorageError, type Storage, type StorageEvent } from "../../../../pkg/storage/storage.ts"
 import { parseStored } from "../../../apiserver/store/parse-stored.ts"
-import type { UserInfo } from "../../../apiserver/call/request.ts"
+import type { Actor } from "../../../apiserver/call/request.ts"
 import type { Assembly } from "../assembly.ts"
 import type { Consensus } from "../consensus/consensus.ts"
 import type { Links } from "./links.ts"
@@ -71,7 +71,7 @@ export class SimulatedServer {
   }
 
   /** Returns the way into the server for a user; undefined while it does not run. */
-  transportFor(user: UserInfo): Transport | undefined {
+  transportFor(user: Actor): Transport | undefined {
     const transport = this.#running ? this.#assembly?.apiServer.transportFor(user) : undefined
     if (transport === undefined) return undefined
     return {
