@@ -149,7 +149,8 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
                   clusterCidrs,
                   nodeMasks,
                   features,
-                  clientFor: (account) => clients.clientFor({ ...systemAccount(account), agent: "kube-controller-manager" }),
+                  clientFor: (account) =>
+                    clients.clientFor({ ...systemAccount(account), agent: "kube-controller-manager" }),
                   observer: observers.controllers,
                   metrics: apiServer.metrics,
                 }),

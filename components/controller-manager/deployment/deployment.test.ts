@@ -18,6 +18,44 @@ const web = (replicas: number, image = "web:1", more: object = {}) => ({
 const startWithNode = () => startCluster({ nodes: 1 })
 
 describe("Deployment", () => {
+  test("is written by its controller through its status only, so that no policy about it stalls a rollout", async () => {
+    // given a policy by which only an administrator may change Deployments
+    await using cluster = await startWithNode()
+    const { client } = cluster
+    const resourceRules = [
+      { apiGroups: ["apps"], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: ["deployments"] },
+    ]
+    await cluster.apply([
+      {
+        apiVersion: "admissionregistration.k8s.io/v1",
+        kind: "ValidatingAdmissionPolicy",
+        metadata: { name: "admins" },
+        spec: {
+          matchConstraints: { resourceRules },
+          validations: [{ expression: "request.userInfo.username == 'system:admin'" }],
+        },
+      },
+      {
+        apiVersion: "admissionregistration.k8s.io/v1",
+        kind: "ValidatingAdmissionPolicyBinding",
+        metadata: { name: "admins" },
+        spec: { policyName: "admins", validationActions: ["Deny"] },
+      },
+    ])
+    // when
+    await client.create(Deployment, web(1))
+    await cluster.settle()
+    // then
+    const { metadata, status } = await client.get(Deployment, { name: "web", namespace: "default" })
+    expect(status).toMatchObject({ readyReplicas: 1, observedGeneration: 1 })
+    expect(metadata.generation).toBe(1)
+    expect(metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("1")
+    expect(metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([
+      ["admin", undefined],
+      ["kube-controller-manager", "status"],
+    ])
+  })
+
   test("rolls from one template to the next and keeps the old ReplicaSet", async () => {
     // given three running replicas
     await using cluster = await startWithNode()

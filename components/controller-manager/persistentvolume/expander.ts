@@ -47,10 +47,9 @@ export const volumeExpander = defineController<PersistentVolumeClaim>({
     const { annotations } = claim.metadata
     const driver = csiDriverOf(plugin)
     if (driver === undefined || annotations?.[STORAGE_RESIZER] === driver) return
-    await client.updateStatus(PersistentVolumeClaim, {
-      ...claim,
-      metadata: { ...claim.metadata, annotations: { ...annotations, [STORAGE_RESIZER]: driver } },
-    })
+    const { uid, resourceVersion } = claim.metadata
+    const body = { metadata: { uid, resourceVersion, annotations: { [STORAGE_RESIZER]: driver } } }
+    await client.patch(PersistentVolumeClaim, claim.metadata, { type: "strategic", body }, { subresource: "status" })
   },
 })
 

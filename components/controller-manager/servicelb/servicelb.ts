@@ -145,5 +145,5 @@ async function setAddresses(
     metadata: { uid: service.metadata.uid },
     status: { loadBalancer: ingress.length > 0 ? { ingress } : null },
   }
-  await client.patch(Service, service.metadata, { type: "merge", body }, { subresource: "status" })
+  await client.patch(Service, service.metadata, { type: "strategic", body }, { subresource: "status" })
 }

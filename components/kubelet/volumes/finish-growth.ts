@@ -24,8 +24,12 @@ export async function finishGrowth(context: KubeletContext, pod: Pod, claim: Per
   const { client, clock, events, runtime, config } = context
   const volume = await client.get(PersistentVolume, { name: claim.spec.volumeName ?? "" })
   const { storage = "0" } = volume.spec.capacity ?? {}
-  const write = (from: PersistentVolumeClaim, status: PersistentVolumeClaim["status"]) =>
-    client.updateStatus(PersistentVolumeClaim, { ...from, status })
+  // Source of the type of patch, and of its resourceVersion: pkg/volume/util/resize_util.go PatchPVCStatus.
+  const write = ({ metadata }: PersistentVolumeClaim, status: PersistentVolumeClaim["status"]) => {
+    const { uid, resourceVersion } = metadata
+    const body = { metadata: { uid, resourceVersion }, status: { $patch: "replace", ...status } }
+    return client.patch(PersistentVolumeClaim, metadata, { type: "strategic", body }, { subresource: "status" })
+  }
   const begun = state === "NodeResizePending" ? await write(claim, nodeResizeInProgress(claim.status)) : claim
   const name = JSON.stringify(volume.metadata.name)
   try {
