@@ -1,7 +1,7 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent, WatchHandlers } from "../../pkg/client/client.ts"
-import { agentOf } from "../../pkg/client/agent-of.ts"
+import { userAgentOf } from "../../pkg/client/agent-of.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { WatchBatch, WatchFrame } from "./call/frame.ts"
 import { authorize } from "./authorization/authorize.ts"
@@ -31,7 +31,7 @@ export function inProcessTransport(
   { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
-  const userAgent = agent ?? agentOf(user.name)
+  const userAgent = userAgentOf({ name: user.name, agent })
   return {
     call(call, signal) {
       try {

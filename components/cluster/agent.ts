@@ -2,7 +2,7 @@
  * What an agent has instead of a control plane: clients of the API servers over HTTPS, with a certificate for each
  * component, and the component that keeps the machine a member of the cluster.
  */
-import { agentOf } from "../../pkg/client/agent-of.ts"
+import { userAgentOf } from "../../pkg/client/agent-of.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { createFailoverTransport, type FailoverTransport } from "../../pkg/client/failover.ts"
@@ -78,7 +78,7 @@ export function besideServers(
   const clients = new Clients(tools, ({ name, agent }) => {
     const kind = kindOf(name, names.nodeName)
     let transport = transports.get(kind)
-    if (transport === undefined) transports.set(kind, (transport = transportOf(kind, agent ?? agentOf(name))))
+    if (transport === undefined) transports.set(kind, (transport = transportOf(kind, userAgentOf({ name, agent }))))
     return transport
   })
   const stopListening = servers.onReturned(() => clients.retryNow())

@@ -110,7 +110,9 @@ test("calls of components of this process are audited as their users, as if they
       stage: "ResponseComplete",
       verb: "create",
       user: { username: "system:kube-scheduler", groups: ["system:masters"] },
-      userAgent: "kube-scheduler",
+      userAgent: expect.stringMatching(
+        /^kube-scheduler\/v1\.\d+\.\d+\S* \(linux\/\w+\) kubernetes\/\w+\/scheduler$/,
+      ) as unknown,
       sourceIPs: ["127.0.0.1"],
       objectRef: { resource: "configmaps", namespace: "default", name: "a", apiVersion: "v1" },
       responseStatus: { code: 201 },
