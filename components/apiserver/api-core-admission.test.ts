@@ -57,6 +57,32 @@ describe("admission", () => {
     else expect((await failure(creation)).message).toBe(why)
   })
 
+  test.each([
+    { metadata: { generateName: "web-885556787-" }, wants: "web-885556787-" },
+    { metadata: { name: "web" }, wants: "web" },
+    { metadata: {}, wants: "Unknown" },
+  ])("names what it refuses before a name is generated: $wants", async ({ metadata, wants }) => {
+    // given
+    await using cluster = await start()
+    const { client: admin } = cluster
+    await admin.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const { spec } = pod("a")
+    const create = (more: object) =>
+      failure(admin.create(Pod, { metadata: { ...metadata, namespace: "default" }, spec: { ...spec, ...more } }))
+    // when a plugin refuses at once, and when one has waited for something
+    const refusals = [await create({ priorityClassName: "none" }), await create({ serviceAccountName: "none" })]
+    // then
+    const is = `pods "${wants}" is forbidden: `
+    expect(refusals.map(({ message }) => message)).toEqual([
+      `${is}no PriorityClass with name none was found`,
+      `${is}error looking up service account default/none: serviceaccount "none" not found`,
+    ])
+    expect(refusals.map(({ details }) => details)).toEqual([
+      { name: wants, kind: "pods" },
+      { name: wants, kind: "pods" },
+    ])
+  })
+
   test("keeps pods to the namespace's security level, limits and quota", async () => {
     await using cluster = await start()
     const { client: admin } = cluster

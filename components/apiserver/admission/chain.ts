@@ -1,5 +1,6 @@
 import { checkKnown } from "../../../pkg/names/known.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
+import { namedRefusals } from "./named-refusals.ts"
 import { chainOf, type Admission } from "./admission.ts"
 import type { AdmissionContext } from "./context.ts"
 import { disabledFields } from "./disabled-fields.ts"
@@ -67,5 +68,5 @@ export const defaultChain = (
     disabled,
     plugins.map(({ name }) => name),
   )
-  return chainOf(plugins.filter(({ name }) => !disabled.has(name)))
+  return namedRefusals(chainOf(plugins.filter(({ name }) => !disabled.has(name))))
 }
