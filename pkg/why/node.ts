@@ -1,8 +1,10 @@
 import { humanDuration, parseTime } from "../apimachinery/scalars/time.ts"
 import { finding, mend, type Finding } from "./answer.ts"
-import { doctor, healthy, unwell } from "./doctor.ts"
+import { controllerOf, doctor, healthy, unwell, type Ward } from "./doctor.ts"
 import { recentEvents } from "./events.ts"
-import { NODES } from "./reading/kinds.ts"
+import { blockFindings, selectedBy } from "./policy/budget.ts"
+import { BUDGETS, NODES, PODS, refOf } from "./reading/kinds.ts"
+import { pushAll } from "../lists/push-all.ts"
 
 /** Conditions of nodes that are well when they are False. */
 const PRESSURES: Readonly<Record<string, string>> = {
@@ -11,7 +13,8 @@ const PRESSURES: Readonly<Record<string, string>> = {
   PIDPressure: "process ids",
 }
 
-export const nodeDoctor = doctor(NODES, async (node, { reader }) => {
+export const nodeDoctor = doctor(NODES, async (node, ward) => {
+  const { reader } = ward
   const { metadata, spec, status } = node
   const name = metadata.name ?? ""
   const conditions = status.conditions ?? []
@@ -65,6 +68,7 @@ export const nodeDoctor = doctor(NODES, async (node, { reader }) => {
         }),
       )
   }
+  if (spec.unschedulable === true) pushAll(findings, await drainFindings(name, ward))
   if (spec.unschedulable === true)
     findings.push(
       finding("node-cordoned", `node ${name} is cordoned: pods that run there stay, and no others come`, {
@@ -75,6 +79,32 @@ export const nodeDoctor = doctor(NODES, async (node, { reader }) => {
   const summary = `${states.includes("Ready") ? "is ready" : "is not ready"}${spec.unschedulable === true ? ", cordoned" : ""}`
   return findings.length === 0 ? healthy(summary) : unwell(summary, findings)
 })
+
+/** Returns which disruption budgets keep the pods of a cordoned node there: a drain waits for them. */
+async function drainFindings(name: string, ward: Ward): Promise<readonly Finding[]> {
+  const budgets = (await ward.reader.listIfAllowed(BUDGETS)) ?? []
+  const blocking = budgets.filter(({ status }) => (status.disruptionsAllowed ?? 0) === 0)
+  if (blocking.length === 0) return []
+  const pods = await ward.reader.list(PODS)
+  const here = pods.filter((pod) => pod.spec.nodeName === name && controllerOf(pod)?.kind !== "DaemonSet")
+  const findings: Finding[] = []
+  for (const budget of blocking) {
+    const held = selectedBy(budget, here)
+    if (held.length === 0) continue
+    const names = held.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).slice(0, 3)
+    for (const one of await blockFindings(budget, selectedBy(budget, pods), ward))
+      findings.push({
+        ...one,
+        cause: {
+          ...one.cause,
+          code: "drain-blocked",
+          message: `a drain cannot evict ${names.join(", ")}: ${one.cause.message}`,
+        },
+        chain: [{ object: refOf(budget), says: "allows no disruption" }, ...one.chain],
+      })
+  }
+  return findings
+}
 
 function heartbeat(time: string | null | undefined, now: number): readonly string[] {
   const at = parseTime(time ?? "")

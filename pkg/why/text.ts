@@ -1,4 +1,5 @@
 import { nameOf, stateOf, type Answer, type Finding } from "./answer.ts"
+import type { Overview } from "./cluster.ts"
 import { pushAll } from "../lists/push-all.ts"
 
 /** How many lines of evidence are shown of each cause. */
@@ -27,6 +28,43 @@ export function answerText(answer: Answer): string {
   return `${lines.join("\n")}\n`
 }
 
+/** How many objects are named of each cause. */
+const OBJECTS = 5
+
+/** Returns what is unwell in a cluster as text. */
+export function overviewText({ state, examined, groups, unknown }: Overview): string {
+  const lines: string[] = []
+  if (state === "healthy") lines.push(`All is well: ${examined} objects were looked at`)
+  else if (groups.length > 0)
+    lines.push(`${groups.length === 1 ? "One cause" : `${groups.length} causes`} of what is unwell, the worst first:`)
+  for (const [index, { cause, objects, chain, mends, hints }] of groups.entries()) {
+    const names = objects.slice(0, OBJECTS).map(nameOf)
+    if (objects.length > OBJECTS) names.push(`${objects.length - OBJECTS} more`)
+    const end = chain.at(-1)?.object
+    const on =
+      end === undefined || objects.some((one) => nameOf(one) === nameOf(end)) ? "" : ` (seen on ${nameOf(end)})`
+    lines.push("", `${index + 1}. ${perhaps(cause)}${cause.message} (${cause.code})`, `   ${names.join(", ")}${on}`)
+    pushAll(
+      lines,
+      mends.slice(0, 1).map(({ command }) => `   mend: ${command}`),
+    )
+    if (mends.length === 0)
+      pushAll(
+        lines,
+        hints.slice(0, 1).map((hint) => `   hint: ${hint}`),
+      )
+  }
+  if (groups.length > 0) {
+    const [first] = groups[0]!.objects
+    const where = first?.namespace === undefined ? "" : ` -n ${first.namespace}`
+    lines.push("", `More about one of them: k3ts why ${first!.kind.toLowerCase()}/${first!.name}${where}`)
+  }
+  if (unknown.length > 0) pushAll(lines, ["", "Not known:", ...unknown.map((line) => `  ${line}`)])
+  return `${lines.join("\n")}\n`
+}
+
+const perhaps = ({ sure, message }: Finding["cause"]): string => (sure || /perhaps/i.test(message) ? "" : "perhaps ")
+
 const at = ({ chain }: Finding): string => {
   const last = chain.at(-1)
   return last === undefined ? "" : `${nameOf(last.object)}: `
@@ -37,10 +75,7 @@ export function findingText({ chain, cause, mends, hints }: Finding): readonly s
   const lines = chain.map(
     ({ object, says }, depth) => `${"  ".repeat(depth)}${depth === 0 ? "" : "└ "}${nameOf(object)} ${says}`,
   )
-  lines.push(
-    "",
-    `Cause: ${cause.sure || /perhaps/i.test(cause.message) ? "" : "perhaps "}${cause.message} (${cause.code})`,
-  )
+  lines.push("", `Cause: ${perhaps(cause)}${cause.message} (${cause.code})`)
   pushAll(
     lines,
     cause.evidence.slice(0, EVIDENCE).map((line) => `  ${line}`),

@@ -19,11 +19,15 @@ export class Walk {
   }
 
   /** Returns what is known of an object. */
-  async answer(object: ObjectRef): Promise<Answer> {
+  async answer(
+    object: ObjectRef,
+    more: (ward: Ward) => Promise<readonly Finding[]> = () => Promise.resolve([]),
+  ): Promise<Answer> {
     const opinion = await this.#ask(object, [])
     const link = { object, says: opinion.summary }
-    const findings = opinion.findings.map((one): Finding => ({ ...one, chain: [link, ...one.chain] }))
-    return { object, ...opinion, findings }
+    const own = await more({ reader: this.#reader, ask: (other) => this.#ask(other, []) })
+    const findings = [...own, ...opinion.findings].map((one): Finding => ({ ...one, chain: [link, ...one.chain] }))
+    return { object, ...opinion, healthy: opinion.healthy && own.length === 0, findings: findings.toSorted(byWeight) }
   }
 
   async #ask(ref: ObjectRef, asking: readonly string[]): Promise<Opinion> {

@@ -11,6 +11,13 @@ import { Walk } from "./walk.ts"
 /** Returns why an object is not well. @throws CannotRead where even it cannot be read */
 export const why = (api: WhyApi, object: ObjectRef): Promise<Answer> => new Walk(new Reader(api)).answer(object)
 
+/** Returns why a pod does not reach a Service or another pod at `port`, where that is left out at all ports of the target. */
+export async function whyNot(api: WhyApi, object: ObjectRef, from: ObjectRef, port?: number): Promise<Answer> {
+  const reader = new Reader(api)
+  const { reachFindings } = await import("./network/reach.ts")
+  return new Walk(reader).answer(object, (ward) => reachFindings(object, from, port, ward))
+}
+
 /**
  * Returns what a user means by KIND/NAME, such as `deploy/web` or `pods/web-0`. @throws Error for an unknown kind
  */

@@ -6,14 +6,24 @@ import { describe, test } from "bun:test"
 import { CONFIGURATION } from "./configuration.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
 import { IMAGES } from "./images.cases.ts"
+import { NODES } from "./nodes.cases.ts"
+import { POLICIES } from "./policies.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
+import { SERVICES } from "./services.cases.ts"
 import { check, type Situation } from "./situation.fixtures.ts"
+import { STORAGE } from "./storage.cases.ts"
+import { WORKLOADS } from "./workloads.cases.ts"
 
 const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "images that cannot be pulled": IMAGES,
   "containers that crash or are not ready": CRASHES,
   "what a pod refers to": CONFIGURATION,
   "pods that no node takes": SCHEDULING,
+  "nodes that are not well": NODES,
+  "claims and volumes": STORAGE,
+  "Services, names, policies of the network and Ingresses": SERVICES,
+  "workloads that do not do their work": WORKLOADS,
+  "what is refused or held": POLICIES,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

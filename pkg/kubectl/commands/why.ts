@@ -1,12 +1,13 @@
 import { EXIT_CODE, stateOf, type Answer } from "../../why/answer.ts"
 import type { WhyApi } from "../../why/reading/reader.ts"
 import { command, type Invocation } from "../command/command.ts"
-import { boolFlag, stringFlag } from "../command/flag.ts"
+import { stringFlag } from "../command/flag.ts"
 import { SilentExit } from "../errors/errors.ts"
 
 const flags = {
   output: stringFlag("", "Output format: json, or nothing for text.", { shorthand: "o" }),
-  "all-namespaces": boolFlag(false, "If true, look at all namespaces.", { shorthand: "A" }),
+  from: stringFlag("", "The pod or workload, as KIND/NAME, whose connections to the object are to be explained."),
+  port: stringFlag("", "The port that --from connects to; all ports of the object where it is left out."),
 }
 
 /** Differs from upstream, which has no such command. */
@@ -23,6 +24,9 @@ Tell why an object is not well: the chain from it to the cause, through its owne
   example: `
 # Tell why a deployment has no pods that are ready
 kubectl why deployment/web
+
+# Tell why a pod does not reach a service
+kubectl why service/db --from=pod/web-0 --port=5432
 
 # Tell what is unwell in the whole cluster
 kubectl why
@@ -41,9 +45,13 @@ async function run(invocation: Invocation<typeof flags>): Promise<void> {
       `unable to match a printer suitable for the output format ${JSON.stringify(values.output)}, allowed formats are: json`,
     )
   const api = await apiOf(invocation)
-  const { namespace } = await factory.namespace()
-  const { objectNamed, why } = await import("../../why/why.ts")
-  const answer = await why(api, await objectNamed(api, args.join("/"), namespace))
+  const { namespace, explicit } = await factory.namespace()
+  if (args.length === 0) return overview(invocation, explicit ? namespace : undefined)
+  const { objectNamed, why, whyNot } = await import("../../why/why.ts")
+  const object = await objectNamed(api, args.join("/"), namespace)
+  const from = values.from === "" ? undefined : await objectNamed(api, values.from, namespace)
+  const port = values.port === "" ? undefined : Number(values.port)
+  const answer = await (from === undefined ? why(api, object) : whyNot(api, object, from, port))
   await print(answer)
   const code = EXIT_CODE[stateOf(answer)]
   if (code !== 0) throw new SilentExit(code)
@@ -53,6 +61,19 @@ async function run(invocation: Invocation<typeof flags>): Promise<void> {
     const { answerText } = await import("../../why/text.ts")
     await out.write(answerText(one))
   }
+}
+
+async function overview(invocation: Invocation<typeof flags>, namespace: string | undefined): Promise<void> {
+  const { flags: values, out } = invocation
+  const { whyCluster } = await import("../../why/cluster.ts")
+  const found = await whyCluster(await apiOf(invocation), namespace)
+  if (values.output === "json") await out.write(`${JSON.stringify(found, undefined, 2)}\n`)
+  else {
+    const { overviewText } = await import("../../why/text.ts")
+    await out.write(overviewText(found))
+  }
+  const code = EXIT_CODE[found.state]
+  if (code !== 0) throw new SilentExit(code)
 }
 
 async function apiOf({ factory }: Invocation<typeof flags>): Promise<WhyApi> {

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../apimachinery/resource.ts"
-import { mend, nameOf, type Mend } from "../answer.ts"
+import { nameOf, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { CLAIMS, PODS, refOf } from "../reading/kinds.ts"
 
@@ -23,11 +23,15 @@ export async function finalizerOwner(name: string, object: KubeObject, ward: War
       )
       const names = pods.map((pod) => pod.metadata.name ?? "")
       return {
-        says: names.length === 0 ? "no pod uses it, so it will be removed" : `${podsIn(names)} still use it`,
-        hints: [],
-        mends: names.map((pod) =>
-          mend(`kubectl delete pod ${pod} -n ${metadata.namespace ?? ""}`, "ends the pod that uses the claim"),
+        says:
+          names.length === 0
+            ? "no pod uses it, so it will be removed"
+            : `${podsIn(names)} still ${names.length === 1 ? "uses" : "use"} it`,
+        hints: names.map(
+          (pod) =>
+            `kubectl delete pod ${pod} -n ${metadata.namespace ?? ""} ends the pod; then the claim goes, with its data`,
         ),
+        mends: [],
         works: names.length === 0,
       }
     }
@@ -67,7 +71,7 @@ export async function finalizerOwner(name: string, object: KubeObject, ward: War
 }
 
 const podsIn = (names: readonly string[]): string =>
-  names.length === 1 ? `pod ${names[0]!} may` : `pods ${names.join(", ")}`
+  names.length === 1 ? `pod ${names[0]!}` : `pods ${names.join(", ")}`
 
 /** The command that takes a finalizer away by hand. */
 function removal(object: KubeObject, name: string): string {

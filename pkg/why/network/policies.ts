@@ -131,3 +131,14 @@ function isPort(
     )
   return endPort === undefined ? port === at.port : at.port >= port && at.port <= endPort
 }
+
+/** Returns the policy that lets nobody to a pod; undefined where some policy has a rule, or none selects the pod. */
+export function closingPolicy(pod: Pod, policies: readonly NetworkPolicy[]): NetworkPolicy | undefined {
+  if (pod.spec.hostNetwork === true) return undefined
+  const selecting = policies.filter(
+    (policy) =>
+      directionsOf(policy).includes("Ingress") &&
+      fromLabelSelector(policy.spec.podSelector ?? {}).matches(pod.metadata.labels),
+  )
+  return selecting.some(({ spec }) => (spec.ingress ?? []).length > 0) ? undefined : selecting[0]
+}

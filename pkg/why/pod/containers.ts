@@ -55,9 +55,23 @@ export async function containerFindings(
     if (ended === undefined || !isYoung || (status.restartCount ?? 0) === 0) return []
     const findings = await crashFindings(pod, container, status, ended, ward)
     // It runs at this moment: it is well if it goes on to do so.
-    return findings.map((one): Finding => ({ ...one, weight: (status.restartCount ?? 0) > 2 ? "broken" : "note" }))
+    const isFlapping = (status.restartCount ?? 0) > 2 && !hasOutlived(ended, startedAt, ward.reader.now)
+    return findings.map((one): Finding => ({ ...one, weight: isFlapping ? "broken" : "note" }))
   }
   return notReady(pod, container, status, ward)
+}
+
+/** How much longer than the last run the present one must last to count as better, in milliseconds. */
+const MARGIN_MS = 30_000
+
+/** Whether the present run of a container already lasts so much longer than its last one that it will not end so. */
+function hasOutlived(
+  { startedAt, finishedAt }: NonNullable<ContainerStatus["lastState"]["terminated"]>,
+  since: number,
+  now: number,
+): boolean {
+  const [from, to] = [parseTime(startedAt ?? ""), parseTime(finishedAt ?? "")]
+  return from !== undefined && to !== undefined && now - since > 2 * (to - from) + MARGIN_MS
 }
 
 async function notReady(

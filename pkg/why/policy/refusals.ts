@@ -77,14 +77,15 @@ const REFUSERS: readonly Refuser[] = [
       }),
   },
   {
-    words: /admission webhook "([^"]+)" denied the request(?:: (.*))?$/s,
+    words: /admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)$/s,
     explain: ([, name = "", says = "without explanation"], { what, evidence }) =>
       finding("webhook-denied", `admission webhook ${name} refuses ${what}: ${says}`, { evidence }),
   },
   {
     words: /failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)$/s,
     explain([, name = "", says = ""], { what, evidence }) {
-      const isLate = /deadline exceeded|timed? ?out/i.test(says)
+      // The URL that was asked has a timeout in it.
+      const isLate = /deadline exceeded|timed? ?out/i.test(says.replaceAll(/"https?:[^"]*"/g, ""))
       return finding(
         isLate ? "webhook-timeout" : "webhook-down",
         `admission webhook ${name} must be asked about ${what} and ` +

@@ -1,9 +1,10 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import type { ClusterRole } from "../../api/rbac/v1/clusterrole.ts"
+import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
 import type { Role } from "../../api/rbac/v1/role.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
-import { CLUSTER_ROLES, ROLES } from "../reading/kinds.ts"
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
 
 /** The API server's words for a request without a right. */
 const FORBIDDEN =
@@ -26,8 +27,13 @@ export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<
   const account = /^system:serviceaccount:([^:]+):(.+)$/.exec(user)
   const who = account === null ? `user ${user}` : `ServiceAccount ${account[1]}/${account[2]}`
   const where = namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`
-  const holders = await rolesWith(right, ward)
-  const [holder] = holders
+  const [holder] = await rolesWith(right, ward)
+  if (account !== null && (await isBound(account[1]!, account[2]!, right, ward)))
+    return finding(
+      "right-given-since",
+      `${who} had no right to ${verb} ${resource} when its pod asked, and has it now; perhaps the pod has not asked again`,
+      { evidence: [`log: ${line.trim()}`], sure: false, weight: "waiting" },
+    )
   const mends = account === null ? [] : mendsFor(account[1]!, account[2]!, right, holder)
   return finding(
     "right-missing",
@@ -47,14 +53,50 @@ export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<
   )
 }
 
+/** Whether a role with the right is bound to an account by now. */
+async function isBound(namespace: string, account: string, right: Right, ward: Ward): Promise<boolean> {
+  const { reader } = ward
+  const isSubject = (subjects: RoleBinding["subjects"] = []) =>
+    subjects.some(({ kind, name, namespace: of }) =>
+      kind === "ServiceAccount"
+        ? name === account && of === namespace
+        : kind === "Group"
+          ? ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"].includes(name)
+          : name === `system:serviceaccount:${namespace}:${account}`,
+    )
+  const local =
+    right.namespace === undefined ? [] : ((await reader.listIfAllowed(ROLE_BINDINGS, right.namespace)) ?? [])
+  const wide = (await reader.listIfAllowed(CLUSTER_ROLE_BINDINGS)) ?? []
+  for (const { roleRef, subjects } of [...local, ...wide].filter((one) => isSubject(one.subjects))) {
+    if (!isSubject(subjects)) continue
+    const role =
+      roleRef.kind === "Role"
+        ? await reader.get(ROLES, right.namespace, roleRef.name)
+        : await reader.get(CLUSTER_ROLES, undefined, roleRef.name)
+    if (role !== undefined && grants(role, right)) return true
+  }
+  return false
+}
+
+const grants = ({ rules }: Role | ClusterRole, { verb, resource, group }: Right): boolean =>
+  (rules ?? []).some(
+    ({ verbs = [], apiGroups = [], resources = [], resourceNames = [] }) =>
+      [verb, "*"].some((one) => verbs.includes(one)) &&
+      [group, "*"].some((one) => apiGroups.includes(one)) &&
+      [resource, "*"].some((one) => resources.includes(one)) &&
+      resourceNames.length === 0,
+  )
+
 interface Holder {
   readonly kind: "Role" | "ClusterRole"
   readonly name: string
 }
 
 /** Returns the roles that grant little more than a right: those of the cluster's own parts are left out. */
-async function rolesWith({ verb, resource, group, namespace }: Right, { reader }: Ward): Promise<readonly Holder[]> {
-  const grants = ({ rules }: Role | ClusterRole) =>
+async function rolesWith(right: Right, { reader }: Ward): Promise<readonly Holder[]> {
+  const { verb, resource, group, namespace } = right
+  // A role that grants everything is not what the account lacks.
+  const names = ({ rules }: Role | ClusterRole) =>
     (rules ?? []).some(
       ({ verbs = [], apiGroups = [], resources = [], resourceNames = [] }) =>
         verbs.includes(verb) && apiGroups.includes(group) && resources.includes(resource) && resourceNames.length === 0,
@@ -62,9 +104,9 @@ async function rolesWith({ verb, resource, group, namespace }: Right, { reader }
   const own = namespace === undefined ? [] : ((await reader.listIfAllowed(ROLES, namespace)) ?? [])
   const cluster = (await reader.listIfAllowed(CLUSTER_ROLES)) ?? []
   return [
-    ...own.filter(grants).map(({ metadata }): Holder => ({ kind: "Role", name: metadata.name ?? "" })),
+    ...own.filter(names).map(({ metadata }): Holder => ({ kind: "Role", name: metadata.name ?? "" })),
     ...cluster
-      .filter((role) => role.metadata.labels?.["kubernetes.io/bootstrapping"] === undefined && grants(role))
+      .filter((role) => role.metadata.labels?.["kubernetes.io/bootstrapping"] === undefined && names(role))
       .map(({ metadata }): Holder => ({ kind: "ClusterRole", name: metadata.name ?? "" })),
   ]
 }

@@ -75,6 +75,16 @@ export class Reader {
     }
   }
 
+  /** Returns the API server's words for a request that failed; undefined for one that was answered. */
+  async failure(path: string): Promise<string | undefined> {
+    try {
+      const { code, text } = await this.#get(path)
+      return code < 500 ? undefined : ((JSON.parse(text) as { readonly message?: string }).message ?? text)
+    } catch {
+      return undefined
+    }
+  }
+
   /** Returns the last lines that a container has written, without empty ones. */
   async log(
     { namespace, name }: Pick<ObjectRef, "namespace" | "name">,

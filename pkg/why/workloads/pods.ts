@@ -1,8 +1,9 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { isPodReady, isPodTerminal } from "../../pods/pod-state.ts"
-import type { Finding } from "../answer.ts"
+import type { Finding, ObjectRef } from "../answer.ts"
 import { askThrough, isOwnedBy, type Ward } from "../doctor.ts"
 import { PODS, refOf } from "../reading/kinds.ts"
+import { workloadOf } from "../workload.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 
 /** How many pods of one owner are examined: most fail for the same cause. */
@@ -35,4 +36,16 @@ export async function podFindings(pods: readonly Pod[], ward: Ward): Promise<rea
       ? one
       : { ...one, cause: { ...one.cause, evidence: [`${count} pods have this cause`, ...one.cause.evidence] } }
   })
+}
+
+/** Returns a pod by its reference, or the pods of a workload. */
+export async function workloadPods(ref: ObjectRef, ward: Ward): Promise<readonly Pod[]> {
+  if (ref.kind === PODS.kind) {
+    const pod = await ward.reader.get(PODS, ref.namespace, ref.name)
+    return pod === undefined ? [] : [pod]
+  }
+  const found: Pod[] = []
+  for (const pod of await ward.reader.list(PODS, ref.namespace))
+    if ((await workloadOf(pod, ward)).ref.name === ref.name) found.push(pod)
+  return found
 }

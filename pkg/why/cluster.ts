@@ -1,0 +1,165 @@
+import type { KubeObject } from "../apimachinery/resource.ts"
+import { exactKey } from "../cache/exact-key.ts"
+import { errorMessage } from "../errors/error-message.ts"
+import {
+  byWeight,
+  nameOf,
+  type Cause,
+  type Finding,
+  type Link,
+  type Mend,
+  type ObjectRef,
+  type State,
+} from "./answer.ts"
+import { controllerOf } from "./doctor.ts"
+import {
+  API_SERVICES,
+  AUTOSCALERS,
+  CLAIMS,
+  CRON_JOBS,
+  DAEMON_SETS,
+  DEFINITIONS,
+  DEPLOYMENTS,
+  EVENTS,
+  INGRESSES,
+  JOBS,
+  NAMESPACES,
+  NODES,
+  PODS,
+  refOf,
+  REPLICA_SETS,
+  SERVICES,
+  STATEFUL_SETS,
+  type Kind,
+} from "./reading/kinds.ts"
+import { Reader, type WhyApi } from "./reading/reader.ts"
+import { Walk } from "./walk.ts"
+
+/** One cause, with all objects that are unwell because of it. */
+export interface Group {
+  readonly cause: Cause
+  /** The objects that were looked at, the first with its chain to the cause. */
+  readonly objects: readonly ObjectRef[]
+  readonly chain: readonly Link[]
+  readonly mends: readonly Mend[]
+  readonly hints: readonly string[]
+}
+
+export interface Overview {
+  readonly state: State
+  /** How many objects were looked at. */
+  readonly examined: number
+  /** The worst first: what most objects suffer from. */
+  readonly groups: readonly Group[]
+  readonly unknown: readonly string[]
+}
+
+/** The kinds that are looked at, those that others depend on first. Others are reached through these. */
+const ASKED: readonly Kind[] = [
+  NODES,
+  NAMESPACES,
+  API_SERVICES,
+  DEPLOYMENTS,
+  STATEFUL_SETS,
+  DAEMON_SETS,
+  REPLICA_SETS,
+  CRON_JOBS,
+  JOBS,
+  PODS,
+  CLAIMS,
+  SERVICES,
+  INGRESSES,
+  AUTOSCALERS,
+]
+
+/** How many objects of one custom kind are looked at. */
+const MOST_CUSTOM = 200
+
+/** Returns what is unwell in the cluster, or in one namespace, grouped by cause. */
+export async function whyCluster(api: WhyApi, namespace?: string): Promise<Overview> {
+  const reader = new Reader(api)
+  const unknown: string[] = []
+  // One list of all namespaces answers what is asked of each.
+  for (const kind of [EVENTS, ...ASKED]) await reader.listIfAllowed(kind)
+  const walk = new Walk(reader)
+  const groups = new Map<string, { first: Finding; objects: ObjectRef[] }>()
+  let examined = 0
+  for (const kind of [...ASKED, ...(await customKinds(reader, unknown))]) {
+    if (namespace !== undefined && !kind.namespaced) continue
+    let objects: readonly KubeObject[]
+    try {
+      objects = await reader.list(kind, namespace)
+    } catch (err) {
+      unknown.push(`${kind.plural}: ${errorMessage(err)}`)
+      continue
+    }
+    for (const object of objects) {
+      if (isAskedThroughOwner(object)) continue
+      examined++
+      const { findings, unknown: own, object: ref } = await walk.answer(refOf(object))
+      for (const line of own) if (!unknown.includes(line)) unknown.push(line)
+      // The first is the cause; what else is wrong with the object comes after it.
+      const [first] = findings.filter(({ weight }) => weight !== "note")
+      if (first === undefined) continue
+      const key = exactKey([first.cause.code, sharedBy(first)])
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, { first, objects: [ref] })
+      else group.objects.push(ref)
+    }
+  }
+  const sorted = [...groups.values()].toSorted(
+    (a, b) => byWeight(a.first, b.first) || b.objects.length - a.objects.length,
+  )
+  return {
+    state: sorted.length > 0 ? "unwell" : unknown.length > 0 ? "unknown" : "healthy",
+    examined,
+    groups: sorted.map(({ first: { cause, chain, mends, hints }, objects }) => ({
+      cause,
+      objects,
+      chain,
+      mends,
+      hints,
+    })),
+    unknown,
+  }
+}
+
+/** Objects with a controller are told of with it, and once. */
+const isAskedThroughOwner = (object: KubeObject): boolean => {
+  const owner = controllerOf(object)
+  return owner !== undefined && owner.kind !== "Node" && ["Pod", "ReplicaSet", "Job"].includes(object.kind)
+}
+
+/** Causes that are in a program itself, so that two workloads with the same words have not the same cause. */
+const OF_PROGRAM = /^(?:exits|ended-by|oom|command|killed|evicted|starting|init-container|right|read-only)|-probe-/
+
+/** What objects with the same cause share: the names of pods differ between those of one workload. */
+function sharedBy({ cause, chain }: Finding): string {
+  const owner = chain.toReversed().find(({ object }) => !["Pod", "ReplicaSet", "Job"].includes(object.kind))?.object
+  if (owner !== undefined && OF_PROGRAM.test(cause.code)) return nameOf(owner)
+  const pods = chain.filter(({ object }) => object.kind === "Pod").map(({ object }) => object.name)
+  return pods.reduce((text, name) => text.replaceAll(name, ""), cause.message)
+}
+
+async function customKinds(reader: Reader, unknown: string[]): Promise<readonly Kind[]> {
+  const definitions = await reader.listIfAllowed(DEFINITIONS)
+  if (definitions === undefined || definitions.length === 0) return []
+  const groups = new Set(definitions.map(({ spec }) => `${spec.group}/${spec.names.plural}`))
+  try {
+    const served = (await reader.served()).filter(({ apiVersion, plural }) =>
+      groups.has(`${apiVersion.split("/")[0]!}/${plural}`),
+    )
+    const kinds: Kind[] = []
+    for (const kind of served) {
+      if (kinds.some((one) => one.plural === kind.plural && sameGroup(one, kind))) continue
+      const all = await reader.listIfAllowed(kind)
+      if (all !== undefined && all.length <= MOST_CUSTOM) kinds.push(kind)
+    }
+    return kinds
+  } catch (err) {
+    unknown.push(errorMessage(err))
+    return []
+  }
+}
+
+const sameGroup = (a: Kind, b: Kind): boolean => a.apiVersion.split("/")[0] === b.apiVersion.split("/")[0]

@@ -1,0 +1,69 @@
+import type { Namespace } from "../api/core/v1/namespace.ts"
+import { humanDuration, parseTime } from "../apimachinery/scalars/time.ts"
+import { finding, type Finding } from "./answer.ts"
+import { askThrough, doctor, healthy, unwell, type Ward } from "./doctor.ts"
+import { API_SERVICES, NAMESPACES, refOf } from "./reading/kinds.ts"
+
+export const namespaceDoctor = doctor(NAMESPACES, async (namespace, ward) => {
+  if (namespace.metadata.deletionTimestamp === undefined) return healthy("is active")
+  const since = parseTime(namespace.metadata.deletionTimestamp) ?? ward.reader.now
+  const summary = `is being deleted, for ${humanDuration(ward.reader.now - since)}`
+  const findings = [...(await discoveryFindings(namespace, ward)), ...(await remaining(namespace, ward))]
+  return unwell(
+    summary,
+    findings.length > 0
+      ? findings
+      : [
+          finding("being-deleted", "its objects are being deleted", {
+            weight: "waiting",
+            evidence: messages(namespace),
+          }),
+        ],
+  )
+})
+
+const messages = ({ status }: Namespace): readonly string[] =>
+  (status.conditions ?? [])
+    .filter((one) => one.status === "True" && one.message !== undefined)
+    .map(({ type, message = "" }) => `${type}: ${message}`)
+
+/** An extension server that does not answer keeps every namespace: nobody knows whether it has objects there. */
+async function discoveryFindings(namespace: Namespace, ward: Ward): Promise<readonly Finding[]> {
+  const failed = (namespace.status.conditions ?? []).find(
+    ({ type, status }) => type === "NamespaceDeletionDiscoveryFailure" && status === "True",
+  )
+  if (failed === undefined) return []
+  const services = (await ward.reader.list(API_SERVICES)).filter(({ status }) =>
+    status.conditions?.some((one) => one.type === "Available" && one.status !== "True"),
+  )
+  const behind: Finding[] = []
+  for (const service of services) for (const one of (await askThrough(ward, refOf(service))).findings) behind.push(one)
+  return behind.length > 0
+    ? behind
+    : [
+        finding("discovery-failed", `what is in it cannot be found out: ${failed.message ?? ""}`, {
+          evidence: messages(namespace),
+        }),
+      ]
+}
+
+/** Returns which objects hold a namespace. */
+async function remaining(namespace: Namespace, ward: Ward): Promise<readonly Finding[]> {
+  const content = (namespace.status.conditions ?? []).find(
+    ({ type, status }) => type === "NamespaceContentRemaining" && status === "True",
+  )
+  const findings: Finding[] = []
+  const served = await ward.reader.served()
+  for (const [, plural = "", group = ""] of (content?.message ?? "").matchAll(
+    /([a-z0-9]+)\.([a-z0-9.-]*) has \d+ resource/g,
+  )) {
+    const kind = served.find(
+      (one) => one.plural === plural && (one.apiVersion.includes("/") ? one.apiVersion.split("/")[0] : "") === group,
+    )
+    for (const object of kind === undefined
+      ? []
+      : ((await ward.reader.listIfAllowed(kind, namespace.metadata.name)) ?? []).slice(0, 3))
+      for (const one of (await askThrough(ward, refOf(object))).findings) findings.push(one)
+  }
+  return findings
+}

@@ -1,0 +1,120 @@
+import type { HorizontalPodAutoscaler } from "../../api/autoscaling/v2/horizontalpodautoscaler.ts"
+import { finding, mend, type Finding, type ObjectRef } from "../answer.ts"
+import { doctor, healthy, through, unwell, type Ward } from "../doctor.ts"
+import { eventLine, eventsOf } from "../events.ts"
+import { API_SERVICES, AUTOSCALERS, refOf, refTo } from "../reading/kinds.ts"
+import { wordsOf } from "../workload.ts"
+
+export const autoscalerDoctor = doctor(AUTOSCALERS, async (autoscaler, ward) => {
+  const { status, spec } = autoscaler
+  const conditions = status.conditions ?? []
+  const bad = (type: string) => conditions.find((one) => one.type === type && one.status === "False")
+  const { currentReplicas = 0, desiredReplicas = 0 } = status
+  const summary = `${currentReplicas} pods, wants ${desiredReplicas}, ${spec.minReplicas ?? 1} to ${spec.maxReplicas} allowed`
+  const unable = bad("AbleToScale")
+  if (unable !== undefined) return unwell(summary, [targetFinding(autoscaler, unable.message ?? "")])
+  const inactive = bad("ScalingActive")
+  if (inactive !== undefined)
+    return unwell(summary, await metricFindings(autoscaler, inactive.reason ?? "", inactive.message ?? "", ward))
+  const limited = conditions.find(({ type, status: is }) => type === "ScalingLimited" && is === "True")
+  if (limited?.reason === "TooManyReplicas")
+    return unwell(summary, [
+      finding("autoscaler-at-maximum", `its metrics want more pods than its maxReplicas of ${spec.maxReplicas}`, {
+        evidence: [limited.message ?? ""],
+        hints: [`kubectl patch ${wordsOf(refOf(autoscaler))} --type=merge -p '{"spec":{"maxReplicas":N}}'`],
+      }),
+    ])
+  if (conditions.length === 0)
+    return unwell(summary, [finding("controller-behind", "no controller has looked at it yet", { weight: "waiting" })])
+  const target = targetOf(autoscaler)
+  const opinion = await ward.ask(target)
+  return healthy(
+    summary,
+    through(target, opinion).map((one): Finding => ({ ...one, weight: "note" })),
+  )
+})
+
+const targetOf = ({ spec, metadata }: HorizontalPodAutoscaler): ObjectRef => ({
+  apiVersion: spec.scaleTargetRef.apiVersion ?? "",
+  kind: spec.scaleTargetRef.kind,
+  name: spec.scaleTargetRef.name,
+  namespace: metadata.namespace ?? "",
+})
+
+function targetFinding({ spec }: HorizontalPodAutoscaler, message: string): Finding {
+  const { kind, name } = spec.scaleTargetRef
+  return /not found|no matches/i.test(message)
+    ? finding("autoscaler-target-missing", `its target ${kind} ${name} does not exist`, { evidence: [message] })
+    : finding("autoscaler-cannot-scale", `it cannot scale ${kind} ${name}: ${message}`, { evidence: [message] })
+}
+
+/** The words of clients of the metrics APIs that get nothing. */
+const NO_METRICS =
+  /no metrics (?:returned|known)|unable to (?:fetch|get) metrics|did not receive metrics|could not find the requested/i
+
+async function metricFindings(
+  autoscaler: HorizontalPodAutoscaler,
+  reason: string,
+  message: string,
+  ward: Ward,
+): Promise<readonly Finding[]> {
+  const { kind, name } = autoscaler.spec.scaleTargetRef
+  const words = `${kind.toLowerCase()}/${name} -n ${autoscaler.metadata.namespace ?? ""}`
+  const events = (await eventsOf(ward.reader, autoscaler)).slice(0, 3).map(eventLine)
+  const evidence = [`${reason}: ${message}`, ...events]
+  if (reason === "ScalingDisabled")
+    return [
+      finding("autoscaler-disabled", `its target ${kind} ${name} has 0 replicas, which turns the autoscaler off`, {
+        evidence,
+        mends: [
+          mend(
+            `kubectl scale ${words} --replicas=${autoscaler.spec.minReplicas ?? 1}`,
+            "starts the pods and the autoscaler",
+          ),
+        ],
+      }),
+    ]
+  const request = /missing request for (\S+) in container (\S+) of Pod (\S+)/.exec(message)
+  if (request !== null)
+    return [
+      finding(
+        "autoscaler-requests-missing",
+        `it reckons in parts of the ${request[1]!} request, and container ${request[2]!} of pod ${request[3]!} requests none`,
+        { evidence, hints: [`kubectl set resources ${words} -c ${request[2]!} --requests=${request[1]!}=AMOUNT`] },
+      ),
+    ]
+  if (NO_METRICS.test(message)) {
+    const group = /external/i.test(message)
+      ? "v1beta1.external.metrics.k8s.io"
+      : /custom/i.test(message)
+        ? "v1beta1.custom.metrics.k8s.io"
+        : "v1beta1.metrics.k8s.io"
+    const behind = await ward.ask(refTo(API_SERVICES, undefined, group))
+    const missing = behind.findings.some(({ cause }) => cause.code === "apiservice-missing")
+    const real = through(refTo(API_SERVICES, undefined, group), behind)
+    if (missing)
+      return [
+        finding(
+          "autoscaler-metrics-missing",
+          `nobody serves the metrics that it needs: there is no APIService ${group}`,
+          { evidence, hints: ["install what serves it: metrics-server for CPU and memory, an adapter for others"] },
+        ),
+      ]
+    if (real.length > 0) return real
+    const target = await ward.ask(targetOf(autoscaler))
+    const why = through(targetOf(autoscaler), target)
+    return why.length > 0
+      ? why
+      : [
+          finding(
+            "autoscaler-metrics-missing",
+            `there are no metrics of the pods of ${kind} ${name} (yet): ${message}`,
+            {
+              evidence,
+              weight: "waiting",
+            },
+          ),
+        ]
+  }
+  return [finding("autoscaler-inactive", `it cannot reckon how many pods there should be: ${message}`, { evidence })]
+}

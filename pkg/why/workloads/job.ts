@@ -1,0 +1,67 @@
+import type { Job } from "../../api/batch/v1/job.ts"
+import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
+import { finding, mend, type Finding } from "../answer.ts"
+import { doctor, healthy, unwell } from "../doctor.ts"
+import { eventLine, eventsOf } from "../events.ts"
+import { JOBS, refOf } from "../reading/kinds.ts"
+import { wordsOf } from "../workload.ts"
+import { creationFinding } from "./creation.ts"
+import { podFindings, podsOfOwner } from "./pods.ts"
+
+export const jobDoctor = doctor(JOBS, async (job, ward) => {
+  const { status, spec } = job
+  const is = (type: string) => status.conditions?.find((one) => one.type === type && one.status === "True")
+  if (is("Complete") !== undefined) return healthy("is complete")
+  const failed = is("Failed") ?? is("FailureTarget")
+  const pods = await podsOfOwner(job, ward)
+  if (spec.suspend === true)
+    return unwell("is suspended", [
+      finding("job-suspended", "it is suspended, so it runs no pods", {
+        mends: [
+          mend(`kubectl patch ${wordsOf(refOf(job))} --type=merge -p '{"spec":{"suspend":false}}'`, "lets it run"),
+        ],
+      }),
+    ])
+  if (failed !== undefined) {
+    const about = failedFinding(job, failed.reason ?? "", failed.message ?? "")
+    const events = (await eventsOf(ward.reader, job)).filter(({ type }) => type === "Warning").map(eventLine)
+    const first = { ...about, cause: { ...about.cause, evidence: [...about.cause.evidence, ...events.slice(0, 2)] } }
+    // Only pods that have ended by themselves say more than that there is no time or no try left.
+    const own = failed.reason === "DeadlineExceeded" ? [] : await podFindings(pods, ward)
+    const behind = own.map((one) => ({
+      ...one,
+      cause: { ...one.cause, evidence: [...one.cause.evidence, first.cause.message] },
+    }))
+    return unwell(`has failed: ${failed.reason ?? ""}`, [...behind, ...(behind.length === 0 ? [first] : [])])
+  }
+  const { active = 0, succeeded = 0, failed: failures = 0 } = status
+  const summary = `${succeeded} of ${spec.completions ?? 1} pods have ended with success, ${active} run${failures > 0 ? `, ${failures} failed` : ""}`
+  const creation = active === 0 ? await creationFinding(job, "a pod", ward) : undefined
+  const findings: Finding[] = [...(creation === undefined ? [] : [creation]), ...(await podFindings(pods, ward))]
+  if (findings.length > 0) return unwell(summary, findings)
+  const since = parseTime(status.startTime ?? "")
+  return healthy(`${summary}${since === undefined ? "" : `, for ${humanDuration(ward.reader.now - since)}`}`)
+})
+
+function failedFinding({ spec }: Job, reason: string, message: string): Finding {
+  switch (reason) {
+    case "DeadlineExceeded":
+      return finding(
+        "job-deadline",
+        `it ran longer than its activeDeadlineSeconds of ${spec.activeDeadlineSeconds ?? 0} s, and was ended`,
+        { evidence: [message], hints: ["raise the deadline, or find out what takes so long; then create it again"] },
+      )
+    case "BackoffLimitExceeded":
+    case "MaxFailedIndexesExceeded":
+    case "FailedIndexes":
+      return finding(
+        "job-out-of-retries",
+        `it is out of retries: its pods failed more often than its backoffLimit of ${spec.backoffLimit ?? 6} allows`,
+        { evidence: [message], hints: ["mend what makes the pods fail, and create the job again"] },
+      )
+    case "PodFailurePolicy":
+      return finding("job-pod-failure-policy", `its podFailurePolicy ended it: ${message}`)
+    default:
+      return finding("job-failed", `it has failed: ${reason}${message === "" ? "" : `: ${message}`}`)
+  }
+}

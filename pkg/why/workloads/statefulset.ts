@@ -1,0 +1,81 @@
+import type { StatefulSet } from "../../api/apps/v1/statefulset.ts"
+import { isPodReady } from "../../pods/pod-state.ts"
+import { finding, type Finding } from "../answer.ts"
+import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
+import { refOf, SERVICES, STATEFUL_SETS } from "../reading/kinds.ts"
+import { creationFinding } from "./creation.ts"
+import { podFindings, podsOfOwner } from "./pods.ts"
+
+export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
+  const wanted = set.spec.replicas ?? 1
+  const start = set.spec.ordinals?.start ?? 0
+  const pods = (await podsOfOwner(set, ward)).toSorted((a, b) => ordinalOf(a) - ordinalOf(b))
+  const ready = pods.filter(isPodReady).length
+  const summary = `${ready} of ${wanted} pods are ready`
+  const isOrdered = set.spec.podManagementPolicy !== "Parallel"
+  const findings: Finding[] = []
+  const creation = pods.length < wanted ? await creationFinding(set, "a pod", ward) : undefined
+  // One pod after the other: the first that is not ready keeps those after it.
+  const first = pods.find((pod) => !isPodReady(pod))
+  if (isOrdered && first !== undefined) {
+    const next = ordinalOf(first) + 1 - start
+    const { findings: own } = await askThrough(ward, refOf(first))
+    const waits =
+      pods.length < wanted && next < wanted
+        ? [
+            `pods ${ordinalOf(first) + 1} to ${wanted - 1 + start} come after ${first.metadata.name} is ready (OrderedReady)`,
+          ]
+        : []
+    for (const one of own)
+      findings.push({ ...one, cause: { ...one.cause, evidence: [...one.cause.evidence, ...waits] } })
+  } else for (const one of await podFindings(pods, ward)) findings.push(one)
+  if (creation !== undefined) findings.push(creation)
+  if (findings.length > 0) return unwell(summary, findings)
+  const late = ready >= wanted ? updateFinding(set) : undefined
+  if (late !== undefined) return unwell(summary, [late])
+  if (ready >= wanted) return healthy(summary, await governing(set, ward))
+  return unwell(summary, [
+    finding("pods-not-created", `${pods.length} of ${wanted} pods exist; perhaps its controller does not run`, {
+      weight: "waiting",
+      sure: false,
+    }),
+  ])
+})
+
+const ordinalOf = ({ metadata }: { readonly metadata: { readonly name?: string | undefined } }): number =>
+  Number(/-(\d+)$/.exec(metadata.name ?? "")?.[1] ?? 0)
+
+/** A new template that is not rolled out. */
+function updateFinding({ spec, status, metadata }: StatefulSet): Finding | undefined {
+  const { updateRevision, currentRevision, updatedReplicas = 0 } = status
+  if (updateRevision === undefined || updateRevision === currentRevision) return undefined
+  if (spec.updateStrategy?.type === "OnDelete")
+    return finding(
+      "rollout-on-delete",
+      `${updatedReplicas} of ${spec.replicas ?? 1} pods have the new template: with updateStrategy OnDelete a pod gets it when it is deleted`,
+      { hints: [`kubectl delete pod ${metadata.name}-N -n ${metadata.namespace}`] },
+    )
+  const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0
+  if (partition > 0)
+    return finding(
+      "rollout-partition",
+      `only pods from number ${partition} on get the new template: that is the partition of its updateStrategy`,
+      { weight: "note" },
+    )
+  return finding("rollout-goes-on", "its rollout goes on, one pod after the other", { weight: "waiting" })
+}
+
+/** The Service that gives the pods their names. */
+async function governing({ spec, metadata }: StatefulSet, { reader }: Ward): Promise<readonly Finding[]> {
+  if (!spec.serviceName) return []
+  const service = await reader.get(SERVICES, metadata.namespace, spec.serviceName)
+  return service === undefined
+    ? [
+        finding(
+          "governing-service-missing",
+          `Service ${spec.serviceName}, which its serviceName names, does not exist: its pods have no names in DNS`,
+          { weight: "note" },
+        ),
+      ]
+    : []
+}

@@ -1,0 +1,94 @@
+/** `k3ts why` alone: the whole cluster; what may not be read; and objects that are well. */
+import { describe, expect, test } from "bun:test"
+import { startCluster } from "../../components/cluster/testing/testing.ts"
+import type { Overview } from "../../pkg/why/cluster.ts"
+import { ask, deployment, pod } from "./situation.fixtures.ts"
+
+const CONFIGURED = `{containers: [{name: c, image: "app:1", envFrom: [{configMapRef: {name: conf}}]}]}`
+
+describe("why without an object", () => {
+  test("says that all is well where it is", async () => {
+    // given a cluster in which something of every usual kind runs
+    await using cluster = await startCluster({ nodes: 2, network: "real" })
+    await cluster.apply(deployment("web", `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80}]}]}`))
+    await cluster.apply(`
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: often}
+spec: {schedule: "*/2 * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "job:1"}]}}}}}
+`)
+    cluster.setImage("job:1", { runsMs: 1000 })
+    await cluster.advance("10m")
+
+    // when somebody asks why
+    const { code, stdout } = await cluster.kubectl("why")
+
+    // then nothing is unwell
+    expect(stdout).toMatch(/^All is well: \d+ objects were looked at\n$/)
+    expect(code).toBe(0)
+  })
+
+  test("lists what is unwell by cause, what most suffer from first", async () => {
+    // given three Deployments that lack one ConfigMap, and one that crashes behind a Service
+    await using cluster = await startCluster({ nodes: 2, images: { "bad:1": { runsMs: 10, exitCode: 3 } } })
+    for (const name of ["a", "b", "c"]) await cluster.apply(deployment(name, CONFIGURED))
+    await cluster.apply(deployment("crash", `{containers: [{name: c, image: "bad:1"}]}`))
+    await cluster.apply(
+      "apiVersion: v1\nkind: Service\nmetadata: {name: crash}\nspec: {selector: {app: crash}, ports: [{port: 80}]}",
+    )
+    await cluster.advance("3m")
+
+    // when somebody asks why
+    const { code, stdout } = await cluster.kubectl("why -o json")
+    const text = (await cluster.kubectl("why")).stdout
+
+    // then there are two causes, and the Service is told of with what it depends on
+    const { groups } = JSON.parse(stdout) as Overview
+    expect(
+      groups.map(({ cause, objects }) => [cause.code, objects.map(({ kind, name }) => `${kind} ${name}`)]),
+    ).toEqual([
+      ["configmap-missing", ["Deployment a", "Deployment b", "Deployment c"]],
+      ["exits-with-error", ["Deployment crash", "Service crash"]],
+    ])
+    expect(code).toBe(1)
+    expect(text).toContain("2 causes of what is unwell, the worst first:\n\n1. ConfigMap conf")
+  })
+})
+
+describe("why", () => {
+  test("says what it may not read, and then does not know", async () => {
+    // given a user who may read pods alone
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(pod("web", `{nodeSelector: {a: b}, containers: [{name: c, image: "app:1"}]}`))
+    await cluster.kubectl("create role pods --verb=get,list --resource=pods")
+    await cluster.kubectl("create rolebinding pods --role=pods --user=jane")
+    await cluster.advance("10s")
+
+    // when this user asks why a pod has no node
+    const { code, answer } = await ask(cluster, "pod/web", "--as=jane")
+
+    // then no cause is named
+    expect(answer.findings).toEqual([])
+    expect(answer.unknown.join()).toContain('cannot list resource "nodes"')
+    expect(code).toBe(2)
+  })
+
+  test("takes KIND NAME, short names and other kinds, and refuses what is neither", async () => {
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(deployment("web", `{containers: [{name: c, image: "app:1"}]}`))
+    expect((await cluster.kubectl("why deploy web")).stdout).toBe(
+      "Deployment default/web is well: 1 of 1 pods are available\n",
+    )
+    expect((await cluster.kubectl("why deployments.apps/web")).code).toBe(0)
+    expect((await cluster.kubectl("why lease/node-0 -n kube-node-lease")).stdout).toBe(
+      "Lease kube-node-lease/node-0 is well: exists\n",
+    )
+    expect((await cluster.kubectl("why gizmo/a")).stderr).toContain('the server has no kind "gizmo"')
+    expect((await cluster.kubectl("why web")).stderr).toContain('"web" is not KIND/NAME, such as deployment/web')
+  })
+})

@@ -1,0 +1,136 @@
+import { pod, type Situation } from "./situation.fixtures.ts"
+
+const claim = (spec: string): string => `
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: ${spec}
+`
+const USER = pod(
+  "web",
+  `{containers: [{name: c, image: "app:1", volumeMounts: [{name: v, mountPath: /data}]}], volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}`,
+)
+const SIZE = "resources: {requests: {storage: 1Gi}}"
+const volume = (name: string, spec: string): string => `
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: ${name}}
+spec: ${spec}
+`
+
+export const STORAGE: readonly Situation[] = [
+  {
+    title: "a claim that does not exist",
+    yaml: USER,
+    ask: "pod/web",
+    cause: "persistentvolumeclaim-missing",
+    says: /PersistentVolumeClaim default\/data does not exist/,
+  },
+  {
+    title: "a claim of a class that does not exist",
+    yaml: claim(`{storageClassName: fast, accessModes: [ReadWriteOnce], ${SIZE}}`) + USER,
+    ask: "pod/web",
+    cause: "storage-class-missing",
+    says: /StorageClass fast does not exist/,
+  },
+  {
+    title: "a claim without a class in a cluster without a default one",
+    yaml: "",
+    breaks: async (cluster) => {
+      await cluster.kubectl("delete storageclass local-path")
+      await cluster.apply(claim(`{accessModes: [ReadWriteOnce], ${SIZE}}`))
+    },
+    ask: "pvc/data",
+    cause: "storage-class-missing",
+    says: /it names no storage class, and the cluster has no default one/,
+  },
+  {
+    title: "a claim that no pod uses yet",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: late}
+provisioner: example.com/disk
+volumeBindingMode: WaitForFirstConsumer
+${claim(`{storageClassName: late, accessModes: [ReadWriteOnce], ${SIZE}}`)}`,
+    ask: "pvc/data",
+    cause: "claim-waits-for-pod",
+    says: /no pod uses it yet: class late makes its volume when the first one is scheduled/,
+  },
+  {
+    title: "a claim whose provisioner does not run",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: net}
+provisioner: disk.example.com
+${claim(`{storageClassName: net, accessModes: [ReadWriteOnce], ${SIZE}}`)}${USER}`,
+    ask: "pod/web",
+    cause: "provisioner-silent",
+    says: /waits for disk\.example\.com to make its volume; perhaps this provisioner does not run/,
+    options: { nodes: 1, csiDrivers: { "disk.example.com": { provisionDelay: "10h" } } },
+  },
+  {
+    title: "a claim with an access mode that no volume has",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: "", hostPath: {path: /x}}`,
+      ) + claim(`{storageClassName: "", accessModes: [ReadWriteMany], ${SIZE}}`),
+    ask: "pvc/data",
+    cause: "no-volume-fits",
+    says: /volume disk has ReadWriteOnce and not ReadWriteMany/,
+  },
+  {
+    title: "a claim that is larger than any volume",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 500Mi}, accessModes: [ReadWriteOnce], storageClassName: "", hostPath: {path: /x}}`,
+      ) + claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`),
+    ask: "pvc/data",
+    cause: "no-volume-fits",
+    says: /volume disk has 500Mi, less than the 1Gi of the claim/,
+  },
+  {
+    title: "a claim that is deleted while a pod uses it",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: "", hostPath: {path: /x}}`,
+      ) +
+      claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`) +
+      USER,
+    breaks: (cluster) => cluster.kubectl("delete pvc data --wait=false"),
+    ask: "pvc/data",
+    cause: "held-by-finalizer",
+    says: /held by the finalizer kubernetes\.io\/pvc-protection: pod web/,
+  },
+  {
+    title: "a volume whose claim is gone",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: "", hostPath: {path: /x}}`,
+      ) + claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`),
+    breaks: (cluster) => cluster.kubectl("delete pvc data"),
+    ask: "pv/disk",
+    cause: "volume-released",
+    says: /its claim default\/data is gone, and it is kept with its data/,
+  },
+  {
+    title: "a volume that is on another node than the pod may use",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: "", local: {path: /x}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [gone]}]}]}}}`,
+      ) +
+      claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`) +
+      USER,
+    ask: "pod/web",
+    cause: "volume-elsewhere",
+    says: /cannot reach volume disk of claim data, which is on another node/,
+  },
+]

@@ -1,0 +1,238 @@
+import { deployment, type Situation } from "./situation.fixtures.ts"
+
+const job = (spec: string, podSpec: string): string => `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: task}
+spec:
+  ${spec}
+  template: {spec: ${podSpec}}
+`
+const cron = (spec: string, podSpec = `{restartPolicy: Never, containers: [{name: c, image: "task:1"}]}`): string => `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly}
+spec:
+  ${spec.split("; ").join("\n  ")}
+  jobTemplate: {spec: {template: {spec: ${podSpec}}}}
+`
+const set = (spec: string, more = ""): string => `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  replicas: 3
+  selector: {matchLabels: {app: db}}
+  ${more}
+  template:
+    metadata: {labels: {app: db}}
+    spec: ${spec}
+`
+const daemons = (spec: string): string => `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: ${spec}
+`
+const FAILS = { nodes: 1, images: { "task:1": { runsMs: 100, exitCode: 4, logs: ["no such file: input.csv"] } } }
+const ONCE = `{restartPolicy: Never, containers: [{name: c, image: "task:1"}]}`
+
+export const WORKLOADS: readonly Situation[] = [
+  {
+    title: "a Job whose pods fail until it is out of retries",
+    yaml: job("backoffLimit: 1", ONCE),
+    ask: "job/task",
+    cause: "exits-with-error",
+    says: /exit code 4; its last line: no such file: input\.csv/,
+    options: FAILS,
+  },
+  {
+    title: "a Job whose failed pods are gone",
+    yaml: job("backoffLimit: 1", `{restartPolicy: OnFailure, containers: [{name: c, image: "task:1"}]}`),
+    ask: "job/task",
+    cause: "job-out-of-retries",
+    says: /more often than its backoffLimit of 1 allows/,
+    options: FAILS,
+  },
+  {
+    title: "a Job that takes longer than it may",
+    yaml: job("activeDeadlineSeconds: 30", ONCE),
+    ask: "job/task",
+    cause: "job-deadline",
+    says: /longer than its activeDeadlineSeconds of 30 s/,
+  },
+  {
+    title: "a Job that is suspended",
+    yaml: job("suspend: true", ONCE),
+    ask: "job/task",
+    cause: "job-suspended",
+    says: /it is suspended, so it runs no pods/,
+    mends: 1,
+    options: { nodes: 1, images: { "task:1": { runsMs: 100 } } },
+  },
+  {
+    title: "a Job whose image does not exist",
+    yaml: job("backoffLimit: 1", ONCE),
+    ask: "job/task",
+    cause: "image-not-found",
+    says: /image task:1 does not exist/,
+    options: { nodes: 1, images: { "task:1": { pullError: "docker.io/library/task:1: not found" } } },
+  },
+  {
+    title: "a CronJob that is suspended",
+    yaml: cron('schedule: "* * * * *"; suspend: true'),
+    ask: "cronjob/nightly",
+    cause: "cronjob-suspended",
+    says: /it is suspended, so it starts no jobs/,
+    mends: 1,
+    options: { nodes: 1, images: { "task:1": { runsMs: 100 } } },
+  },
+  {
+    title: "a CronJob whose former job still runs",
+    yaml: cron('schedule: "* * * * *"; concurrencyPolicy: Forbid'),
+    ask: "cronjob/nightly",
+    cause: "cronjob-forbid",
+    says: /job nightly-\d+ still runs, for \S+, and concurrencyPolicy Forbid allows one/,
+    after: "5m",
+  },
+  {
+    title: "a CronJob for a day that never comes",
+    yaml: cron('schedule: "0 0 30 2 *"'),
+    ask: "cronjob/nightly",
+    cause: "cronjob-never",
+    says: /names a time that never comes/,
+  },
+  {
+    title: "a CronJob whose last job failed",
+    yaml: cron('schedule: "* * * * *"'),
+    ask: "cj/nightly",
+    cause: "exits-with-error",
+    says: /exit code 4/,
+    options: FAILS,
+  },
+  {
+    title: "a CronJob whose time passed while nobody could start it",
+    yaml: cron('schedule: "0 * * * *"; startingDeadlineSeconds: 60'),
+    breaks: async (cluster) => {
+      const fault = await cluster.faults.crashed("controller-manager")
+      await cluster.advance("62m")
+      await fault.end()
+    },
+    ask: "cronjob/nightly",
+    cause: "cronjob-missed",
+    says: /was not started: its time passed while nobody could start it, and startingDeadlineSeconds of 60 s is over/,
+  },
+  {
+    title: "a StatefulSet that waits for its first pod",
+    yaml: set(`{containers: [{name: c, image: "task:1"}]}`),
+    ask: "statefulset/db",
+    cause: "exits-with-error",
+    says: /exit code 4/,
+    options: FAILS,
+  },
+  {
+    title: "a StatefulSet whose claim has a class that does not exist",
+    yaml: set(
+      `{containers: [{name: c, image: "app:1"}]}`,
+      `volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]`,
+    ),
+    ask: "sts/db",
+    cause: "storage-class-missing",
+    says: /StorageClass fast does not exist/,
+  },
+  {
+    title: "a StatefulSet whose template is rolled out only on deletion",
+    yaml: set(`{containers: [{name: c, image: "app:1"}]}`, "updateStrategy: {type: OnDelete}"),
+    breaks: (cluster) => cluster.kubectl("set image statefulset/db c=app:2"),
+    ask: "statefulset/db",
+    cause: "rollout-on-delete",
+    says: /0 of 3 pods have the new template: with updateStrategy OnDelete/,
+  },
+  {
+    title: "a DaemonSet for nodes that do not exist",
+    yaml: daemons(`{nodeSelector: {gpu: "yes"}, containers: [{name: c, image: "app:1"}]}`),
+    ask: "daemonset/agent",
+    cause: "node-selector",
+    says: /it has no pod on nodes node-0, node-1: each has no label gpu/,
+    mends: 1,
+  },
+  {
+    title: "a DaemonSet whose pods do not tolerate the taint of all nodes",
+    yaml: daemons(`{containers: [{name: c, image: "app:1"}]}`),
+    ask: "ds/agent",
+    cause: "taint-not-tolerated",
+    says: /no pod on node a, which has the taint dedicated=db:NoSchedule/,
+    mends: 1,
+    options: { nodes: [{ name: "a", taints: [{ key: "dedicated", value: "db", effect: "NoSchedule" }] }] },
+  },
+  {
+    title: "a rollout that is paused",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`),
+    breaks: async (cluster) => {
+      await cluster.kubectl("rollout pause deployment/web")
+      await cluster.kubectl("set image deployment/web c=app:2")
+    },
+    ask: "deployment/web",
+    cause: "rollout-paused",
+    says: /its rollout is paused/,
+    mends: 1,
+  },
+  {
+    title: "a rollout that is stuck at its deadline",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`, "progressDeadlineSeconds: 60"),
+    breaks: (cluster) => cluster.kubectl("set image deployment/web c=task:1"),
+    ask: "deployment/web",
+    cause: "exits-with-error",
+    says: /exit code 4/,
+    options: FAILS,
+  },
+  {
+    title: "an autoscaler whose pods request nothing",
+    yaml:
+      deployment("web", `{containers: [{name: c, image: "app:1"}]}`) +
+      `
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}
+`,
+    ask: "hpa/web",
+    cause: "autoscaler-requests-missing",
+    says: /parts of the cpu request, and container c of pod web-\S+ requests none/,
+  },
+  {
+    title: "an autoscaler whose target does not exist",
+    yaml: `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: wbe}, maxReplicas: 5, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}
+`,
+    ask: "hpa/web",
+    cause: "autoscaler-target-missing",
+    says: /its target Deployment wbe does not exist/,
+  },
+  {
+    title: "an autoscaler of a Deployment without replicas",
+    yaml:
+      deployment("web", `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: 100m}}}]}`) +
+      `
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 5, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}
+`,
+    breaks: (cluster) => cluster.kubectl("scale deployment/web --replicas=0"),
+    ask: "hpa/web",
+    cause: "autoscaler-disabled",
+    says: /has 0 replicas, which turns the autoscaler off/,
+    mends: 1,
+  },
+]
