@@ -1,7 +1,7 @@
 import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
-import type { Clock } from "../../pkg/clock/clock.ts"
+import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
 import type { Logger } from "../../pkg/log/log.ts"
@@ -21,6 +21,7 @@ import { webhookMetrics } from "./admission/webhooks/metrics.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAggregator, type Aggregator } from "./aggregator/aggregator.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
+import { ownApiService } from "./aggregator/own-api-service.ts"
 import { withOwnExtensions, type FindExtensionServer, type OwnExtension } from "./aggregator/extension-server.ts"
 import { keepAuthenticationConfig } from "./authentication/authentication-config.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
@@ -296,7 +297,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     tracing,
     kinds: options.remoteKinds ?? new RemoteKinds(),
     functions: withOwnExtensions(options.ownExtensions ?? [], options.extensionServers ?? (() => undefined)),
-    isOwn: withOwnExtensions(options.ownExtensions ?? [], () => undefined),
+    own: (options.ownExtensions ?? []).map((own) => ownApiService(own, timestamp(clock))),
     tellsAvailability: () => live === undefined || live.isFirst,
   })
   const stops = [

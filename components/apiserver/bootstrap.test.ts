@@ -1,6 +1,11 @@
 /** The field managers of the bootstrap objects. The expected values are those of Kubernetes 1.36.2. */
 import { expect, test } from "bun:test"
+import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
+import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
+import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import { ClusterRole, FlowSchema, Namespace, startCluster } from "../cluster/testing/testing.ts"
+import { storageKey } from "./cacher/view.ts"
+import { obsoleteObjects } from "./bootstrap/obsolete-objects.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 
@@ -50,4 +55,34 @@ test("bootstrap objects are managed by the API server, and fields that are appli
       },
     },
   ])
+})
+
+test("what an earlier version has made and this one does not is deleted, unless somebody has applied another", async () => {
+  // given what the built-in metrics server had, and a role that a manifest has changed
+  const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" }
+  const metadata = (name: string, ...managers: string[]) => ({
+    metadata: { name, labels, managedFields: managers.map((manager) => ({ manager })) },
+  })
+  const service = (name: string) => ({ spec: { service: { namespace: "kube-system", name } } })
+  const deleted = (objects: Readonly<Record<string, object>>) => {
+    const get = (key: string) => (objects[key] === undefined ? undefined : { object: objects[key], revision: 7 })
+    const options = { storage: { get } as never, clock: new VirtualClock(0) }
+    return obsoleteObjects(options).flatMap((write) => write()?.key ?? [])
+  }
+  const keys = {
+    api: storageKey(APIService, { name: "v1beta1.metrics.k8s.io" }),
+    role: storageKey(ClusterRole, { name: "system:metrics-server" }),
+    reader: storageKey(ClusterRole, { name: "system:aggregated-metrics-reader" }),
+    binding: storageKey(ClusterRoleBinding, { name: "system:metrics-server" }),
+  }
+  // when, then
+  expect(
+    deleted({
+      [keys.api]: service("k3ts-metrics"),
+      [keys.role]: metadata("system:metrics-server", "kube-apiserver"),
+      [keys.reader]: metadata("system:aggregated-metrics-reader", "kube-apiserver", "kubectl-client-side-apply"),
+      [keys.binding]: metadata("system:metrics-server", "kube-apiserver"),
+    }),
+  ).toEqual([keys.api, keys.role, keys.binding])
+  expect(deleted({ [keys.api]: service("metrics-server") })).toEqual([])
 })

@@ -32,7 +32,7 @@ import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
 import { isRace } from "./store/is-race.ts"
 import type { OwnExtension } from "./aggregator/extension-server.ts"
-import { PASSED } from "./aggregator/availability-check.ts"
+import { obsoleteObjects } from "./bootstrap/obsolete-objects.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
 import { AUTHENTICATION_CONFIG, authenticationData, type Authorities } from "./authentication/authentication-config.ts"
 import { want, type Wanted } from "./bootstrap/bootstrap-object.ts"
@@ -80,8 +80,9 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       : writeOf(options, wanted, kept, current.revision)
   }
   const all = [...wantedObjects(options), ...(await gatewayDefinitions(options))]
-  if (storage.freshen === undefined) await storage.writeAll(all.flatMap((wanted) => missing(wanted) ?? []))
-  else await Promise.all(all.map((wanted) => writeShared(storage, () => missing(wanted))))
+  const writes = [...all.map((wanted) => () => missing(wanted)), ...obsoleteObjects(options)]
+  if (storage.freshen === undefined) await storage.writeAll(writes.flatMap((write) => write() ?? []))
+  else await Promise.all(writes.map((write) => writeShared(storage, write)))
 }
 
 /** Servers that start at the same time may race for one object; then the next attempt finds what another has written. */
@@ -118,7 +119,6 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...authenticationConfig(options),
     tokenTracking(options),
     ...builtinServices(options.scheme).map((service) => want(APIService, service, reconcileLocal)),
-    ...(options.ownExtensions ?? []).map((own) => ownApi(own, options)),
     ...(options.localStorage === true ? [want(StorageClass, localPathClass)] : []),
     ...(options.ingress === true ? [want(IngressClass, k3tsIngressClass)] : []),
   ]
@@ -134,15 +134,6 @@ async function gatewayDefinitions({ storage, gateway }: BootstrapOptions): Promi
   if (gateway !== true || stored.some(({ object }) => isOfGroup(object))) return []
   const { DEFINITIONS } = await import("../../pkg/gateway-api/definitions.ts")
   return DEFINITIONS.map((definition) => want(CustomResourceDefinition, definition))
-}
-
-/** The APIService of an API that this process serves: it is available from the start. */
-const ownApi = ({ apiService }: OwnExtension, { clock }: BootstrapOptions): Wanted => {
-  const lastTransitionTime = timestamp(clock)
-  return want(APIService, {
-    ...apiService,
-    status: { conditions: [{ type: "Available", lastTransitionTime, ...PASSED }] },
-  })
 }
 
 type ManagersOfForms = Map<string, KubeObject["metadata"]["managedFields"]>

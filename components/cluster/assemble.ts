@@ -103,7 +103,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
   })
   const clients = new Clients(tools, (user) => around(apiServer.transportFor(user), user.name))
   const metricsServer = createMetricsServer({
-    client: clients.clientFor(systemAccount("metrics-server")),
+    client: clients.clientFor(systemAccount("k3ts-metrics-server")),
     connectors,
     clock: tools.clock,
   })

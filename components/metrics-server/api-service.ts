@@ -1,7 +1,7 @@
 /**
- * Registers the metrics API. Except for the Service, the spec is that of metrics-server's manifests, so that applying
- * these replaces the built-in server; when the APIService is deleted, there is no metrics API. Source: metrics-server
- * manifests/base.
+ * The APIService of the metrics API, which is not stored. The chart of metrics-server, or its manifests, store one with
+ * this name, and its server then answers in the place of the built-in one, until that is deleted. Source:
+ * metrics-server manifests/base.
  */
 export const METRICS_API_SERVICE = {
   metadata: { name: "v1beta1.metrics.k8s.io", labels: { "k8s-app": "metrics-server" } },

@@ -125,14 +125,13 @@ async function strangeMetricsServer(scraped: () => Promise<string>) {
   }
 }
 
-/** Server-side apply, as `kubectl apply --server-side --force-conflicts` has it. */
-async function apply(server: TestServer, path: string, object: { metadata: { name: string } }): Promise<void> {
-  const at = `${path}/${object.metadata.name}?fieldManager=kubectl&force=true`
-  const { status } = await server.send("PATCH", at, object, "application/apply-patch+yaml")
-  expect({ path, applied: status < 300 }).toEqual({ path, applied: true })
+/** Creates an object, as Helm does: one of this name that it has not made would keep it from installing the chart. */
+async function create(server: TestServer, path: string, object: { metadata: { name: string } }): Promise<void> {
+  const { status } = await server.send("POST", path, object)
+  expect({ path, status }).toEqual({ path, status: 201 })
 }
 
-test("an installed metrics-server scrapes the node's port and takes the place of the metrics API in k3ts", async () => {
+test("an installed metrics-server scrapes the node's port and takes the place of the metrics API in k3ts until it is deleted", async () => {
   // given
   const port = await freePort()
   await using server = await startServer({
@@ -148,7 +147,7 @@ test("an installed metrics-server scrapes the node's port and takes the place of
     }
   }
   await untilWindow("10s")
-  for (const { path, object } of MANIFESTS) await apply(server, path, object)
+  for (const { path, object } of MANIFESTS) await create(server, path, object)
   const { body } = await server.send("POST", `${MANIFESTS[0]!.path}/metrics-server/token`, {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
@@ -158,8 +157,8 @@ test("an installed metrics-server scrapes the node's port and takes the place of
   const ca = readFileSync(join(server.dataDir, "server/tls/server-ca.crt"), "utf8")
   const stranger = await strangeMetricsServer(() => scrape(port, status.token, ca))
 
-  // when its APIService is applied
-  await apply(server, "/apis/apiregistration.k8s.io/v1/apiservices", {
+  // when its APIService is created
+  await create(server, "/apis/apiregistration.k8s.io/v1/apiservices", {
     apiVersion: "apiregistration.k8s.io/v1",
     kind: "APIService",
     metadata: { name: "v1beta1.metrics.k8s.io" },
@@ -177,5 +176,14 @@ test("an installed metrics-server scrapes the node's port and takes the place of
   expect(JSON.parse(await untilWindow("42s"))).toMatchObject({
     items: [{ metadata: { name: NODE }, usage: { memory: expect.stringMatching(/^\d+$/) } }],
   })
+  // when it is deleted
+  const { status: deleted } = await server.send(
+    "DELETE",
+    "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io",
+    {},
+  )
+  expect(deleted).toBe(200)
+  // then the metrics are those of k3ts again
+  await untilWindow("10s")
   stranger.stop()
 }, 60_000)

@@ -3,6 +3,7 @@
  * requests (proxy.ts), adds their resources to discovery (discovery.ts), and reports in each APIService whether its
  * server is available (availability.ts). Source: kube-aggregator pkg/apiserver/apiserver.go.
  */
+import type { APIService } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
@@ -48,8 +49,8 @@ export interface AggregatorOptions {
   readonly kinds: RemoteKinds
   /** Functions that take the place of extension servers. */
   readonly functions: FindExtensionServer
-  /** Those functions that belong to this process. */
-  readonly isOwn: FindExtensionServer
+  /** The APIServices of APIs of this process, which are not stored. */
+  readonly own: readonly APIService[]
   /** Whether this server is the one that writes the conditions of APIServices, of several that share a store. */
   readonly tellsAvailability: () => boolean
 }
@@ -75,7 +76,7 @@ export interface Aggregator {
 
 export function createAggregator(options: AggregatorOptions): Aggregator {
   const { storage, objects, clock, functions } = options
-  const services = new ApiServices(storage)
+  const services = new ApiServices(storage, options.own)
   const connections = new ExtensionConnections(objects, options.frontProxy, options.tracing)
   const ask = createAsk({ connections, functions, clock })
   const discovery = new RemoteDiscovery(ask, clock, options.kinds)

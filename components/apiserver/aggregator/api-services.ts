@@ -10,7 +10,11 @@ export type RemoteService = APIService & {
 
 export const isRemote = (service: APIService): service is RemoteService => service.spec.service !== undefined
 
-/** The stored APIServices in the form that requests need. Updated in the same turn as each commit. */
+/**
+ * The stored APIServices in the form that requests need. Updated in the same turn as each commit. The APIs of this
+ * process are among them while no stored one has the same name: so a chart or manifest that brings another server finds
+ * nothing in its way (Helm refuses objects that it has not made), and ours is there again when that is deleted.
+ */
 export class ApiServices {
   readonly #byName = new Map<string, APIService>()
   /**
@@ -19,12 +23,15 @@ export class ApiServices {
    */
   readonly #remote = new Map<string, RemoteService>()
   readonly #listeners = new Set<(names: readonly string[]) => void>()
+  readonly #own: ReadonlyMap<string, APIService>
   readonly #unsubscribe: () => void
   #generation = 0
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, own: readonly APIService[]) {
     const services = new StoredKind(storage, APIService)
     const { prefix } = services
+    this.#own = new Map(own.map((service) => [service.metadata.name ?? "", service]))
+    for (const service of own) this.#put(service)
     for (const { object } of services.list()) this.#put(object)
     this.#unsubscribe = storage.subscribe(
       (events) => {
@@ -84,10 +91,17 @@ export class ApiServices {
 
   #drop(name: string): void {
     const service = this.#byName.get(name)
-    if (service === undefined) return
+    const own = this.#own.get(name)
+    if (service === undefined || service === own) return
     this.#byName.delete(name)
     this.#remote.delete(keyOf(service))
     this.#generation++
+    if (own !== undefined) this.#put(own)
+  }
+
+  /** Whether an APIService is not stored, since it is that of an API of this process. */
+  isOwn(service: APIService): boolean {
+    return this.#own.get(service.metadata.name ?? "") === service
   }
 }
 

@@ -40,7 +40,6 @@ export interface AvailabilityOptions {
   readonly services: ApiServices
   readonly connections: ExtensionConnections
   readonly functions: FindExtensionServer
-  readonly isOwn: FindExtensionServer
   readonly ask: Ask
   readonly discovery: RemoteDiscovery
   readonly client: Client
@@ -106,7 +105,7 @@ export function keepAvailability(options: AvailabilityOptions): KeptAvailability
       if (finding.status === "True") {
         failures.delete(name)
         // A function of this process cannot become unavailable by itself.
-        if (functionBehind(service, options.isOwn) === undefined) queue.addAfter(name, LOOK_AGAIN_MS, "upkeep")
+        if (!services.isOwn(service)) queue.addAfter(name, LOOK_AGAIN_MS, "upkeep")
       } else if (finding.reason === "FailedDiscoveryCheck") lookSoon(name)
       await tell(service, { type: "Available", lastTransitionTime: timestamp(clock), ...finding })
     } catch (err) {
@@ -147,7 +146,7 @@ export function keepAvailability(options: AvailabilityOptions): KeptAvailability
     const lastTransitionTime =
       before?.status === condition.status ? before.lastTransitionTime : condition.lastTransitionTime
     const next = { ...condition, lastTransitionTime }
-    const tells = options.tellsAvailability()
+    const tells = options.tellsAvailability() && !services.isOwn(service)
     seen.set(name, { spec: service.spec, condition: tells ? next : undefined })
     if (!tells) return
     if (before !== undefined && deepEqual(before, next)) return

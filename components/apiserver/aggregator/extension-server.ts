@@ -19,8 +19,8 @@ export const functionBehind = (
 ): ExtensionServer | undefined => functions(`${service.namespace ?? ""}/${service.name ?? ""}`)
 
 /**
- * An API that another component of this process serves. Its APIService is created at the start, unless somebody has
- * changed it.
+ * An API that another component of this process serves, while no APIService with this name is stored. Its own is not
+ * stored: what is stored belongs to whoever has installed another server.
  */
 export interface OwnExtension {
   readonly apiService: {

@@ -19,7 +19,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:network-policy", accounts: ["kube-system/network-policy"] },
   { role: "system:pod-network", accounts: ["kube-system/pod-network"] },
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
-  { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
+  { role: "system:k3ts-metrics-server", accounts: ["kube-system/k3ts-metrics-server"] },
   { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
   { role: "system:k3ts-node-role", users: ["system:k3ts-node-role"] },
   { role: "system:kubelet-api-admin", users: ["system:k3ts-kubelet-client"] },

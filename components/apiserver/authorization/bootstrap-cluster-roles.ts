@@ -84,13 +84,14 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // These two roles come with metrics-server upstream: a user who may view a namespace may see the usage of its pods.
-    name: "system:aggregated-metrics-reader",
+    // These two roles come with metrics-server upstream, under other names, which are left to its manifests and its
+    // chart: a user who may view a namespace may see the usage of its pods.
+    name: "system:k3ts-metrics-reader",
     labels: { ...AGGREGATE("admin"), ...AGGREGATE("edit"), ...AGGREGATE("view") },
     rules: [on(READ, "metrics.k8s.io", "pods nodes")],
   },
   {
-    name: "system:metrics-server",
+    name: "system:k3ts-metrics-server",
     rules: [on("get", "core", "nodes/metrics"), on(READ, "core", "pods nodes")],
   },
   {
