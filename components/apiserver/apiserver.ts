@@ -18,6 +18,7 @@ import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { auditedBeside } from "./audit/audited-beside.ts"
 import { assembledAuthenticator } from "./authentication/assembled-authenticator.ts"
+import { openedSignIn } from "./authentication/opened-sign-in.ts"
 import { onMembershipEnd } from "./authentication/node-members.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
 import { validBootstrapToken } from "./authentication/bootstrap-token.ts"
@@ -168,10 +169,14 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const issuers = config.issuers ?? [DEFAULT_ISSUER]
     const [issuer = DEFAULT_ISSUER] = issuers
     const objects = new Objects(storage)
+    const apiAudiences = config.apiAudiences ?? issuers
+    const signIn = await openedSignIn(config.signIn, { ownIssuers: issuers, apiAudiences, metrics, clock, random, log })
     const authenticator = assembledAuthenticator({
       files: opened,
       keys,
       issuers,
+      apiAudiences,
+      signIn,
       anonymous: config.anonymous,
       objects,
       clock,
@@ -210,7 +215,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       gateway: config.gateway === true,
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, issuer, clock, random }),
-      apiAudiences: issuers,
+      apiAudiences,
       reviewToken: authenticator.token,
       componentStatuses: () =>
         componentStatuses({
@@ -298,6 +303,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
             },
           })
     const endCuts = onMembershipEnd(storage, () => listener?.cutPeers((peer) => authenticator.isExpelled(peer)))
+    signIn?.start()
     opening = undefined
     health.shuttingDown = false
     running = {
@@ -311,6 +317,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       async stop() {
         endRenewal?.()
         endCuts()
+        signIn?.stop()
         await stopServing({ clock, listener, plane, beside: config.beside, delayMs: config.shutdownDelayMs })
         plane.refuseAll()
         listener = undefined

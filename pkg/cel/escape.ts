@@ -33,3 +33,18 @@ export function escapeProperty(property: string): string | undefined {
  */
 export const fieldOf = ({ fields }: CelType, name: string): CelField | undefined =>
   fields?.get(name) ?? (RESERVED.has(name) ? fields?.get(`__${name}__`) : undefined)
+
+const NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(SIGNS).map(([sign, name]) => [name, sign]),
+)
+
+/**
+ * Returns the property that a name in an expression stands for, such as `a-b` for `a__dash__b`; undefined when the name
+ * stands for itself. Source: apiserver pkg/cel/escaping.go Unescape.
+ */
+export function unescapeProperty(name: string): string | undefined {
+  const word = /^__(.*)__$/.exec(name)?.[1]
+  if (word !== undefined && RESERVED.has(word)) return word
+  const plain = name.replaceAll(/__(?:underscores|dot|dash|slash)__/g, (escaped) => NAMES[escaped]!)
+  return plain === name ? undefined : plain
+}

@@ -18,6 +18,7 @@ import { auditOf } from "./audit-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
+import { signInOf } from "./authentication-flags.ts"
 import { nodeLifecycleOf } from "./node-lifecycle-flags.ts"
 import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
@@ -51,6 +52,7 @@ export function clusterConfig(
       clusterDomain,
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
       audit: auditOf(flags),
+      ...signInOf(flags),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"] ?? usualHistoryBytes(dataDir),
       eventSeconds: flags["event-ttl"],

@@ -12,6 +12,7 @@ import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
 import { auditFlags } from "./audit-flags.ts"
+import { authenticationFlags } from "./authentication-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { schedulerFlags } from "./scheduler-flags.ts"
@@ -150,6 +151,7 @@ export const serverFlags = {
     placeholder: "DURATION",
     defaultText: "1h",
   }),
+  ...authenticationFlags,
   ...datastoreFlags,
   ...etcdFlags,
   ...snapshotFlags,

@@ -6,6 +6,7 @@ import { trueOrFalse } from "../cli/flags.ts"
 import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
+import { authenticationFlags } from "../config/authentication-flags.ts"
 import type { OptionalPart, serverFlags } from "../config/server-flags.ts"
 import { KUBE_PROXY_ANSWERS, KUBE_PROXY_FLAGS } from "./kube-proxy-args.ts"
 
@@ -52,6 +53,10 @@ function passes(
   }
 }
 
+/** Flags that have the same name here as in the upstream program. */
+const same = (names: readonly (keyof typeof serverFlags)[]): Readonly<Record<string, keyof typeof serverFlags>> =>
+  Object.fromEntries(names.map((name) => [name, name]))
+
 /** `--etcd-snapshot-name daily`: a flag of k3ts without the word etcd. */
 const withoutEtcd = (kind: "value" | "boolean", names: readonly (keyof typeof serverFlags)[]): ForeignFlags =>
   Object.fromEntries(
@@ -79,6 +84,7 @@ export const k3sFlags: ForeignFlags = {
   ),
 
   "kube-apiserver-arg": passes("kube-apiserver", {
+    ...same(Object.keys(authenticationFlags) as (keyof typeof authenticationFlags)[]),
     "advertise-address": "advertise-address",
     "audit-log-maxage": "audit-log-maxage",
     "audit-log-maxbackup": "audit-log-maxbackup",

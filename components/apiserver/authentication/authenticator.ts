@@ -1,6 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { MEMBERSHIP_EXTRA, membershipUri, type NodeMembership } from "../../../pkg/pki/node-membership.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
+import { isPending, type MaybePromise } from "../call/maybe-promise.ts"
 import type { UserInfo } from "../call/request.ts"
 import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
 
@@ -8,12 +9,16 @@ export const AUTHENTICATED = "system:authenticated"
 export const UNAUTHENTICATED = "system:unauthenticated"
 export const ANONYMOUS: UserInfo = { name: "system:anonymous", groups: [UNAUTHENTICATED] }
 
+/** The user; undefined for a token of another kind; an error for an invalid token. */
+export type TokenVerdict = TokenUser | TokenRefused | undefined
+
 /**
- * Authenticates a bearer token. Returns the user; undefined for a token of another kind; an error for an invalid token.
+ * Authenticates a bearer token. Returns a promise only where another program must be asked, as an OpenID provider whose
+ * key is unknown.
  */
 export interface TokenAuthenticator {
   /** `audiences`: the audiences of which the token must have one; those of the API server unless given. */
-  authenticate(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
+  authenticate(token: string, audiences?: readonly string[]): MaybePromise<TokenVerdict>
 }
 
 export interface TokenUser {
@@ -80,12 +85,12 @@ export interface CertificateMeaning {
 }
 
 export interface Authenticator {
-  /** Returns the user of a request. Throws Unauthorized when there is none. */
-  authenticate(credentials: Credentials): UserInfo
+  /** Returns the user of a request. Throws Unauthorized when there is none, or rejects with it. */
+  authenticate(credentials: Credentials): MaybePromise<UserInfo>
   /** Whether a certificate belongs to a machine that is no member any more. */
   isExpelled(certificate: PeerCertificate): boolean
   /** Runs the token authenticators alone, for a TokenReview. */
-  token(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
+  token(token: string, audiences?: readonly string[]): MaybePromise<TokenVerdict>
 }
 
 /**
@@ -152,15 +157,24 @@ export function createAuthenticator({
       : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED], ...extraOf(meaning) } }
   }
 
-  function token(text: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined {
-    let refused: TokenRefused | undefined
-    for (const authenticator of tokens) {
-      const verdict = authenticator.authenticate(text, audiences)
-      if (verdict === undefined) continue
-      if ("user" in verdict) return verdict
-      refused = verdict
+  function token(text: string, audiences?: readonly string[]): MaybePromise<TokenVerdict> {
+    return firstUser(tokens, 0, text, audiences, undefined)
+  }
+
+  /** Decides about the request of a token by what was found out about the token. */
+  function userOf(verdict: TokenVerdict, { annotate, warn }: Credentials): UserInfo {
+    if (verdict?.annotations !== undefined)
+      for (const [key, value] of Object.entries(verdict.annotations)) annotate?.(key, value)
+    if (verdict !== undefined && "user" in verdict) {
+      if (verdict.warning !== undefined) warn?.(verdict.warning)
+      return verdict.user
     }
-    return refused
+    throw new ApiError(
+      "Unauthorized",
+      "Unauthorized",
+      undefined,
+      verdict === undefined ? undefined : { cause: new Error(verdict.error) },
+    )
   }
 
   return {
@@ -185,23 +199,39 @@ export function createAuthenticator({
         (credentials.isWebSocket ? tokenOfProtocols(credentials.header("sec-websocket-protocol")) : undefined)
       if (bearer !== undefined) {
         const verdict = token(bearer)
-        if (verdict?.annotations !== undefined)
-          for (const [key, value] of Object.entries(verdict.annotations)) credentials.annotate?.(key, value)
-        if (verdict !== undefined && "user" in verdict) {
-          if (verdict.warning !== undefined) credentials.warn?.(verdict.warning)
-          return verdict.user
-        }
-        throw new ApiError(
-          "Unauthorized",
-          "Unauthorized",
-          undefined,
-          verdict === undefined ? undefined : { cause: new Error(verdict.error) },
-        )
+        return isPending(verdict) ? verdict.then((known) => userOf(known, credentials)) : userOf(verdict, credentials)
       }
       if (!isBad && mayBeAnonymous(credentials.path)) return ANONYMOUS
       throw new ApiError("Unauthorized", "Unauthorized")
     },
   }
+}
+
+/**
+ * Asks the authenticators in turn, from the one at `index` on. The first user counts, else the last refusal.
+ * @param refused of those asked before
+ */
+function firstUser(
+  tokens: readonly TokenAuthenticator[],
+  index: number,
+  token: string,
+  audiences: readonly string[] | undefined,
+  refused: TokenRefused | undefined,
+): MaybePromise<TokenVerdict> {
+  let last = refused
+  for (let i = index; i < tokens.length; i++) {
+    const verdict = tokens[i]!.authenticate(token, audiences)
+    if (isPending(verdict)) {
+      const before = last
+      return verdict.then((known) =>
+        known !== undefined && "user" in known ? known : firstUser(tokens, i + 1, token, audiences, known ?? before),
+      )
+    }
+    if (verdict === undefined) continue
+    if ("user" in verdict) return verdict
+    last = verdict
+  }
+  return last
 }
 
 const extraOf = ({ membership }: CertificateMeaning): Pick<UserInfo, "extra"> =>

@@ -1,13 +1,10 @@
 import type { UserInfo } from "../call/request.ts"
 import { withAuthenticated, type TokenAuthenticator } from "./authenticator.ts"
 
-/** Authenticates tokens with fixed users, such as the administrator's. */
-export function createStaticTokens(users: Readonly<Record<string, UserInfo>>): TokenAuthenticator {
+/** Authenticates tokens with fixed users, such as the administrator's and those of a token file. */
+export function createStaticTokens(users: Iterable<readonly [string, UserInfo]>): TokenAuthenticator {
   const byToken = new Map(
-    Object.entries(users).map(([token, user]) => [
-      token,
-      { user: { ...user, groups: withAuthenticated(user.groups) } },
-    ]),
+    [...users].map(([token, user]) => [token, { user: { ...user, groups: withAuthenticated(user.groups) } }]),
   )
   return { authenticate: (token) => byToken.get(token) }
 }

@@ -4,7 +4,7 @@
  * A read would not be answered in the turn in which it came, and between what a write has checked and its place in the
  * store another write could come.
  */
-type MaybePromise<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 /** Whether something takes time. In an async function: `isPending(value) ? await value : value`. */
 export const isPending = <T>(value: MaybePromise<T>): value is Promise<T> => value instanceof Promise

@@ -1,4 +1,5 @@
 import { isReason } from "../../../pkg/apimachinery/errors.ts"
+import { isPending, type MaybePromise } from "../call/maybe-promise.ts"
 
 /**
  * Passes what `decide` returns to `proceed`. Where `decide` refuses who sends a request, or what it is to do, and servers
@@ -8,19 +9,33 @@ import { isReason } from "../../../pkg/apimachinery/errors.ts"
  */
 export function decidedWhenFresh<T>(
   freshen: (() => Promise<void>) | undefined,
-  decide: () => T,
+  decide: () => MaybePromise<T>,
   proceed: (decision: T) => void | Promise<void>,
 ): void | Promise<void> {
-  let decision: T
+  let decision: MaybePromise<T>
   try {
     decision = decide()
   } catch (err) {
-    if (freshen === undefined || !isReason(err, "Unauthorized", "Forbidden")) throw err
-    // A store that cannot be reached changes nothing about the refusal.
-    return freshen().then(
-      () => proceed(decide()),
-      () => Promise.reject(err as Error),
-    )
+    return again(freshen, decide, proceed, err)
   }
-  return proceed(decision)
+  if (!isPending(decision)) return proceed(decision)
+  return decision.then(proceed, (err: unknown) => again(freshen, decide, proceed, err))
+}
+
+/** Decides once more after a refusal, if that may change anything. @throws the refusal if not */
+function again<T>(
+  freshen: (() => Promise<void>) | undefined,
+  decide: () => MaybePromise<T>,
+  proceed: (decision: T) => void | Promise<void>,
+  refusal: unknown,
+): Promise<void> {
+  if (freshen === undefined || !isReason(refusal, "Unauthorized", "Forbidden")) throw refusal
+  // A store that cannot be reached changes nothing about the refusal.
+  return freshen().then(
+    async () => {
+      const decision = decide()
+      return proceed(isPending(decision) ? await decision : decision)
+    },
+    () => Promise.reject(refusal as Error),
+  )
 }

@@ -1,5 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from "node:http"
-import { request as httpsRequest, type Agent, type RequestOptions } from "node:https"
+import type { Agent } from "node:https"
 import { isIP } from "node:net"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
@@ -7,10 +6,11 @@ import type { Objects } from "../cacher/objects.ts"
 import { serviceAddress, type ServiceAddress } from "../proxy/service-address.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { BodyError } from "../codec/body-error.ts"
-import { connectionFailure } from "../proxy/connection-failure.ts"
 import { parseJson } from "../codec/json.ts"
 import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import { Agents } from "./agents.ts"
+import { exchange, type Answered } from "./exchange.ts"
+import { meaningOf } from "./failure-code.ts"
 import { MOST_REDIRECTS, redirectOf, type Hop } from "./redirect.ts"
 import { failedHop, failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
 
@@ -150,95 +150,4 @@ function reviewIn(answer: string): unknown {
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${given} into Go value of type ` +
       'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
   )
-}
-
-interface Answered {
-  readonly code: number
-  readonly answer: string
-  readonly type: string
-  /** Where a redirect leads. */
-  readonly location: string | undefined
-  readonly retryAfter: string | undefined
-}
-
-interface Posting {
-  /** The largest response that is read, in bytes. */
-  readonly mostBytes: number
-  readonly clock: Clock
-  readonly timeoutMs: number
-  failed(why: string): WebhookCallError
-}
-
-function exchange(
-  options: RequestOptions & ServiceAddress,
-  body: Buffer | undefined,
-  { clock, timeoutMs, failed, mostBytes }: Posting,
-): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const outgoing = (options.protocol === "https:" ? httpsRequest : httpRequest)(options)
-    const timer = clock.setTimeout(() => end(failed("context deadline exceeded")), timeoutMs)
-    const end = (err: Error) => {
-      timer.cancel()
-      reject(err)
-      outgoing.destroy()
-    }
-    // The listener stays after the first error, since a failed connection can emit another one, which would be
-    // uncaught.
-    outgoing.on("error", (err: NodeJS.ErrnoException) => end(failed(connectionFailure(err, options))))
-    outgoing.once("response", (incoming: IncomingMessage) => {
-      const parts: Buffer[] = []
-      let bytes = 0
-      incoming.on("data", (part: Buffer) => {
-        parts.push(part)
-        if ((bytes += part.length) > mostBytes) end(failed(`the answer is larger than ${mostBytes} bytes`))
-      })
-      incoming.on("error", (err) => end(failed(err.message)))
-      incoming.once("end", () => {
-        timer.cancel()
-        resolve({
-          code: incoming.statusCode ?? 0,
-          answer: Buffer.concat(parts).toString(),
-          type: incoming.headers["content-type"] ?? "text/plain",
-          location: incoming.headers.location,
-          retryAfter: incoming.headers["retry-after"],
-        })
-      })
-    })
-    outgoing.end(body)
-  })
-}
-
-/**
- * Returns the error message for a response with a failure code. Source: apimachinery pkg/api/errors
- * NewGenericServerResponse; client-go rest/request.go transformResponse.
- */
-const meaningOf = (code: number, { answer, type }: Answered): string =>
-  messageOfStatus(answer) ??
-  MEANINGS[code] ??
-  (code >= 500
-    ? `an error on the server (${JSON.stringify(type.startsWith("text/") ? answer.slice(0, 2048) : "unknown")}) has ` +
-      "prevented the request from succeeding"
-    : `the server responded with the status code ${code} but did not return more information`)
-
-/** Returns the message of a response that is a Status with Failure; undefined for other responses. */
-function messageOfStatus(answer: string): string | undefined {
-  try {
-    const { kind, apiVersion, status, message } = JSON.parse(answer) as Readonly<Record<string, unknown>>
-    const isFailure = kind === "Status" && apiVersion === "v1" && status === "Failure"
-    return isFailure && typeof message === "string" && message !== "" ? message : undefined
-  } catch {
-    return undefined
-  }
-}
-const MEANINGS: Readonly<Record<number, string>> = {
-  400: "the server rejected our request for an unknown reason",
-  401: "the server has asked for the client to provide credentials",
-  403: "the server does not allow access to the requested resource",
-  404: "the server could not find the requested resource",
-  405: "the server does not allow this method on the requested resource",
-  409: "the server reported a conflict",
-  422: "the server rejected our request due to an error in our request",
-  429: "the server has received too many requests and has asked us to try again later",
-  503: "the server is currently unable to handle the request",
-  504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }

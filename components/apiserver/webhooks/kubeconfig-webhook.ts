@@ -68,6 +68,8 @@ export function readWebhookKubeconfig(file: string, flag: string): ClientConfig 
 interface WebhookParts {
   readonly clock: Clock
   readonly random: Random
+  /** Longest time of one call, in milliseconds; 30 s unless given. */
+  readonly timeoutMs?: number
 }
 
 /** Calls one webhook by POST. Connections are kept open between calls. */
@@ -77,8 +79,10 @@ export class KubeconfigWebhook {
   readonly #agent: HttpAgent
   readonly #clock: Clock
   readonly #random: Random
+  readonly #timeoutMs: number
 
-  constructor(config: ClientConfig, { clock, random }: WebhookParts) {
+  constructor(config: ClientConfig, { clock, random, timeoutMs = TIMEOUT_MS }: WebhookParts) {
+    this.#timeoutMs = timeoutMs
     this.#config = config
     this.#url = new URL(config.server)
     this.#clock = clock
@@ -139,7 +143,7 @@ export class KubeconfigWebhook {
           ...this.#authorization(),
         },
       })
-      const timer = this.#clock.setTimeout(() => end(failed("context deadline exceeded")), TIMEOUT_MS)
+      const timer = this.#clock.setTimeout(() => end(failed("context deadline exceeded")), this.#timeoutMs)
       const end = (err: Error) => {
         timer.cancel()
         reject(err)

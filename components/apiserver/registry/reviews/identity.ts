@@ -7,14 +7,17 @@ import { TokenReview } from "../../../../pkg/api/authentication/v1/tokenreview.t
 import { badRequest } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../../pkg/clock/clock.ts"
+import { whenReady, type MaybePromise } from "../../call/maybe-promise.ts"
 import type { UserInfo } from "../../call/request.ts"
 import type { KindHooks } from "../context.ts"
 
+type Verdict =
+  | { readonly user: UserInfo; readonly audiences?: readonly string[] }
+  | { readonly error: string }
+  | undefined
+
 /** Authenticates a token by the chain of token authenticators. */
-export type ReviewToken = (
-  token: string,
-  audiences: readonly string[] | undefined,
-) => { readonly user: UserInfo; readonly audiences?: readonly string[] } | { readonly error: string } | undefined
+export type ReviewToken = (token: string, audiences: readonly string[] | undefined) => MaybePromise<Verdict>
 
 export const identityReviews = (
   reviewToken: ReviewToken,
@@ -38,20 +41,23 @@ export const identityReviews = (
       createVirtual(_request, object) {
         const { token, audiences } = (object as unknown as TokenReview).spec
         if (token === "") throw badRequest("token is required for TokenReview in authentication")
-        const verdict = reviewToken(token, audiences) ?? { error: "invalid bearer token" }
-        if ("error" in verdict) return { ...object, status: { user: {}, error: verdict.error } } as KubeObject
-        return {
-          ...object,
-          status: {
-            authenticated: true,
-            user: shown(verdict.user),
-            ...(verdict.audiences === undefined ? {} : { audiences: verdict.audiences }),
-          },
-        } as KubeObject
+        return whenReady(reviewToken(token, audiences), (verdict) => reviewed(object, verdict))
       },
     },
   ],
 ]
+
+function reviewed(object: KubeObject, verdict: Verdict = { error: "invalid bearer token" }): KubeObject {
+  if ("error" in verdict) return { ...object, status: { user: {}, error: verdict.error } } as KubeObject
+  return {
+    ...object,
+    status: {
+      authenticated: true,
+      user: shown(verdict.user),
+      ...(verdict.audiences === undefined ? {} : { audiences: verdict.audiences }),
+    },
+  } as KubeObject
+}
 
 const shown = ({ name, uid, groups, extra }: UserInfo) => ({
   username: name,
