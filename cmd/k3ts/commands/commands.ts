@@ -17,6 +17,7 @@ const PAST = {
   get: "Show objects, as they are or as they were",
   history: "Show who wrote what to objects, and when",
   diff: "Show what differs between two points of the history",
+  undo: "Undo writes, also deletions",
 } as const
 
 /** Every command, in the order of the help. */
@@ -28,7 +29,7 @@ export const COMMANDS: readonly Entry[] = [
     summary: "Run kubectl, for this cluster or any other",
     load: () => import("./kubectl.ts"),
   },
-  ...(["get", "history", "diff"] as const).map((name) => ({
+  ...(["get", "history", "diff", "undo"] as const).map((name) => ({
     name,
     summary: PAST[name],
     load: async () => ({ default: (await import("./kubectl-commands.ts")).KUBECTL_COMMANDS[name] }),

@@ -35,4 +35,11 @@ export const KUBECTL_COMMANDS = {
     "k3ts diff --from 1h --to 10m -n team\nThe exit code is 1 where something differs. kubectl diff is another command: " +
       "it compares with files.",
   ),
+  undo: commandOf(
+    "undo",
+    "Undo writes, also deletions",
+    "REVISION…|TYPE/NAME…",
+    "k3ts undo deployment/web\nk3ts undo -A --user alice --since 10m\nk3ts undo -n team --at 1h\nIt shows what it would " +
+      "write, and asks. k3ts undo --help shows its flags.",
+  ),
 } as const

@@ -34,11 +34,14 @@ export interface RequestInfo {
   readonly past?: PastPath | undefined
 }
 
-/** A path below `/k3ts/at/<point>/` or `/k3ts/history`. */
+/** A path below `/k3ts/at/<point>/`, `/k3ts/history` or `/k3ts/restore/`. */
 export interface PastPath {
-  /** `state`: what there was at `point`. `history`: the writes of what the path behind the prefix names. */
-  readonly wants: "state" | "history"
-  /** As the client wrote it: a revision, a time, or how long ago; empty for a history. */
+  /**
+   * `state`: what there was at `point`. `history`: the writes of what the path behind the prefix names. `restore`: a
+   * create or an update that sets who owns which fields, as an object of the past has it.
+   */
+  readonly wants: "state" | "history" | "restore"
+  /** As the client wrote it: a revision, a time, or how long ago; empty unless a state is asked for. */
   readonly point: string
   /** The request target behind the prefix, with its query: `/api/v1/pods?limit=5`. */
   readonly target: string
@@ -66,8 +69,8 @@ const OWN_PATHS = "/k3ts/"
 function pastPath(url: string): PastPath | undefined {
   const state = /^\/k3ts\/at\/([^/?]+)(\/.*)?$/s.exec(url)
   if (state !== null) return { wants: "state", point: segment(state[1]!), target: state[2] ?? "/" }
-  const history = /^\/k3ts\/history(\/apis?\/.*)$/s.exec(url)
-  if (history !== null) return { wants: "history", point: "", target: history[1]! }
+  const other = /^\/k3ts\/(history|restore)(\/apis?\/.*)$/s.exec(url)
+  if (other !== null) return { wants: other[1] as "history" | "restore", point: "", target: other[2]! }
   return /^\/k3ts\/history\/?(\?.*)?$/s.test(url) ? { wants: "history", point: "", target: url } : undefined
 }
 

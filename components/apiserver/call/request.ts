@@ -71,6 +71,8 @@ export interface ApiRequest {
    */
   readonly isLarge?: true
   readonly userAgent?: string
+  /** The managedFields of the body are stored as they are: the request restores an object of the past. */
+  readonly restores?: true
   /** Adds a Warning header (code 299) to the response. */
   readonly warn: (text: string) => void
   /** Adds an annotation to the audit event of the request; absent where none is written. */

@@ -153,6 +153,7 @@ function request({ exchange, info, user, grant }: ResourceCall, resource: Resour
     waited: exchange.waited,
     requested: exchange.notes?.showsRequest === true ? exchange.notes.requested : undefined,
     grant,
+    ...(info.past?.wants === "restore" ? { restores: true as const } : {}),
     ...userAgentOf(exchange),
   }
 }

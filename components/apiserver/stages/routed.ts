@@ -1,6 +1,6 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { RemoteService } from "../aggregator/api-services.ts"
-import type { RequestInfo } from "../call/request-info.ts"
+import type { PastPath, RequestInfo } from "../call/request-info.ts"
 import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { isLongRunning } from "../http/long-running.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "../http/resource-request.ts"
@@ -21,8 +21,8 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
     const { exchange, info, remote } = call
     const isLong = isLongRunning(info)
     const routed = call as Filled<RoutedCall>
-    if (info.past !== undefined && (info.isResource || info.past.wants === "history")) {
-      checkPast(info, remote)
+    if (info.past !== undefined) checkPast(info, info.past, remote)
+    if (info.past?.wants === "history" || (info.past?.wants === "state" && info.isResource)) {
       routed.handler = async ({ exchange, attributes: { user }, grant }) =>
         (await options.past()).serve({ exchange, info, user, grant })
       exchange.isServed = true
@@ -61,9 +61,14 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
 }
 
 /** @throws ApiError for what nobody can do in the past, or nobody has kept */
-function checkPast({ isResource, verb }: RequestInfo, remote: RemoteService | undefined): void {
-  if (verb !== "get" && verb !== "list")
-    throw new ApiError("MethodNotAllowed", `the past can only be read, by get and list: ${verb} is not possible`)
+function checkPast({ isResource, verb }: RequestInfo, { wants }: PastPath, remote: RemoteService | undefined): void {
+  if (wants === "restore" ? verb !== "create" && verb !== "update" : verb !== "get" && verb !== "list")
+    throw new ApiError(
+      "MethodNotAllowed",
+      wants === "restore"
+        ? `objects are restored by create and update: ${verb} is not possible`
+        : `the past can only be read, by get and list: ${verb} is not possible`,
+    )
   if (isResource && remote !== undefined)
     throw new ApiError("NotFound", "objects of extension API servers have no history here")
 }

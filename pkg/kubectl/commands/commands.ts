@@ -142,6 +142,7 @@ const ALL: readonly CommandEntry[] = [
   entry("kuberc", "Manage kuberc configuration files", () =>
     import("./kuberc/kuberc.ts").then((file) => file.kubercCommand),
   ),
+  entry("undo", "Undo writes", () => import("./undo/undo.ts").then((file) => file.undoCommand), { hidden: true }),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),
   ),

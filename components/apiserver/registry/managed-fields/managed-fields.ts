@@ -26,7 +26,9 @@ export const recordCreate = (
   request: ApiRequest,
   object: KubeObject,
 ): KubeObject | Promise<KubeObject> =>
-  request.patch?.type === "apply" || (request.isLarge === true && fieldsExceed(request.resource, object, MOST_BYTES))
+  request.patch?.type === "apply" ||
+  request.restores === true ||
+  (request.isLarge === true && fieldsExceed(request.resource, object, MOST_BYTES))
     ? object
     : run(
         tracking(request.resource, undefined, object, changedBy(context, request)),
@@ -42,6 +44,7 @@ export function recordUpdate(
   old: KubeObject,
 ): KubeObject | Promise<KubeObject> {
   const { resource, subresource } = request
+  if (request.restores === true) return object
   if (request.isLarge === true && addedFieldsExceed(resource, old, object, { subresource, most: MOST_BYTES }))
     return withEntries(object, undefined)
   const by = changedBy(context, request)
