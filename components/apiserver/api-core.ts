@@ -13,6 +13,8 @@ import type { Scheme } from "../../pkg/api/scheme.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import type { Admission } from "./admission/admission.ts"
+import type { AdmissionOptions } from "./admission/admission-settings.ts"
+import type { TolerationSeconds } from "./admission/plugins/defaulttolerationseconds.ts"
 import { defaultChain } from "./admission/chain.ts"
 import { matchConditionMetrics } from "./admission/policies/match-condition-metrics.ts"
 import { policyMetrics } from "./admission/policies/metrics.ts"
@@ -107,7 +109,11 @@ export interface ApiCoreOptions {
   /** Returns the health of the components as ComponentStatus objects; none unless given. */
   readonly componentStatuses?: () => readonly KubeObject[]
   /** Names of the admission plugins that are off. */
-  readonly disabledAdmission?: ReadonlySet<string>
+  readonly disabledAdmission?: ReadonlySet<string> | undefined
+  /** Which admission plugins are on, and what they are told; those of Kubernetes unless given. */
+  readonly admission?: AdmissionOptions | undefined
+  /** How long pods stay on nodes that have failed; five minutes unless given. */
+  readonly tolerationSeconds?: TolerationSeconds | undefined
   /** Feature gates; all on unless given. */
   readonly features?: Features
   /** Wraps the pipeline for calls of the server itself, so that they have audit events. */
@@ -225,11 +231,22 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   }
   const ending = new AbortController()
   const { quarantine } = options
+  const { signal } = ending
+  const admitting = { objects, storage, clock, random, log, quarantine, authorizer, leftOut: leftOut.tell, signal }
+  const settings =
+    options.admission === undefined
+      ? { disabled: options.disabledAdmission }
+      : (await import("./admission/optional-plugins.ts")).admissionSettings(options.admission, {
+          ...admitting,
+          scheme,
+          tracing,
+          client: () => ownClient,
+        })
   const chain = defaultChain(
-    { objects, storage, clock, random, log, quarantine, authorizer, leftOut: leftOut.tell, signal: ending.signal },
+    admitting,
     webhooks,
     { scheme, conditions, metrics: policyMetrics(metrics) },
-    options.disabledAdmission,
+    { ...settings, tolerationSeconds: options.tolerationSeconds },
     features,
   )
   const admission = tracing === undefined ? chain : tracedAdmission(chain, tracing)

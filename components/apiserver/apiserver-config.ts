@@ -1,3 +1,5 @@
+import type { AdmissionOptions } from "./admission/admission-settings.ts"
+import type { TolerationSeconds } from "./admission/plugins/defaulttolerationseconds.ts"
 import type { AuditConfig } from "./audit/create-audit.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
@@ -109,6 +111,10 @@ export interface ApiServerConfig {
   readonly connectionLimits?: Partial<ConnectionLimits>
   /** Names of the admission plugins that are off. */
   readonly disabledAdmission?: ReadonlySet<string>
+  /** Which admission plugins are on, and what they are told; those of Kubernetes unless given. */
+  readonly admission?: AdmissionOptions | undefined
+  /** How long pods stay on nodes that have failed; five minutes unless given. */
+  readonly tolerationSeconds?: TolerationSeconds | undefined
   /** Feature gates; those of Kubernetes 1.36 unless given. */
   readonly features?: Features
   /** Replaces the way admission webhooks are called, which is over HTTPS: test clusters call functions. */

@@ -225,7 +225,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         }),
       eventSeconds: config.eventSeconds,
       ...(config.historyMs === undefined ? {} : { historyMs: config.historyMs }),
-      ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
+      disabledAdmission: config.disabledAdmission,
+      admission: config.admission,
+      tolerationSeconds: config.tolerationSeconds,
       ...(config.features === undefined ? {} : { features: config.features }),
       ...(audit === undefined ? {} : { audited: audit.ownCalls }),
     })

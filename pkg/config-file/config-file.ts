@@ -20,6 +20,8 @@ export interface ConfigurationKind<M extends Message = Message> {
   /** Newest first: `["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1"]`. */
   readonly apiVersions: readonly [string, ...string[]]
   readonly kind: string
+  /** The file says neither `apiVersion` nor `kind`, as those of old kinds. */
+  readonly isUntyped?: true
   /** The fields, without `apiVersion` and `kind`. */
   readonly schema: M
   /** Returns what is wrong in a decoded value, with defaults set, beyond what the schema says itself. */
@@ -65,13 +67,50 @@ export function parseConfiguration<M extends Message>(
   kinds: readonly ConfigurationKind<M>[],
 ): Configuration<M> {
   if (text.length > LARGEST) throw new ConfigurationError(`${file}: has more than ${LARGEST} bytes`)
-  const json = parsed(text, file)
-  const kind = kindOf(json, kinds, text, file)
-  const { apiVersion, ...rest } = json as { readonly apiVersion: string }
-  const value = decoded(kind, { apiVersion, ...rest }, text, file)
+  return configurationIn(parsed(text, file), { text, file, at: "" }, kinds)
+}
+
+/** Where a configuration stands: in a file of its own, or below a field of another configuration. */
+export interface Place {
+  readonly text: string
+  /** For messages. */
+  readonly file: string
+  /** The path of that field, such as `plugins[0].configuration`; empty for a file of its own. */
+  readonly at: string
+}
+
+/**
+ * Reads a configuration that is the value of a field of another one.
+ * @throws ConfigurationError
+ */
+export function embeddedConfiguration<M extends Message>(
+  value: unknown,
+  place: Place,
+  kinds: readonly ConfigurationKind<M>[],
+): Configuration<M> {
+  if (!isJsonObject(value)) throw refusalAt(place, [{ field: "", message: "must be a map" }])
+  return configurationIn(value, place, kinds)
+}
+
+function configurationIn<M extends Message>(
+  json: Readonly<Record<string, unknown>>,
+  place: Place,
+  kinds: readonly ConfigurationKind<M>[],
+): Configuration<M> {
+  const kind = kinds.find(({ isUntyped }) => isUntyped === true) ?? kindOf(json, kinds, place)
+  const value = decoded(kind, json, place)
   const causes = [...declaredFaults(kind.schema, value as object), ...(kind.validate?.(value) ?? [])]
-  if (causes.length > 0) throw refusal(text, file, causes)
-  return { apiVersion, kind, value }
+  if (causes.length > 0) throw refusalAt(place, causes)
+  return { apiVersion: String(json["apiVersion"] ?? ""), kind, value }
+}
+
+/** Makes the error of a configuration that cannot be used, wherever it stands. */
+export function refusalAt({ text, file, at }: Place, causes: readonly Cause[]): ConfigurationError {
+  return refusal(
+    text,
+    file,
+    causes.map((cause) => ({ ...cause, field: [at, cause.field ?? ""].filter((part) => part !== "").join(".") })),
+  )
 }
 
 /**
@@ -111,8 +150,7 @@ function yamlOf(text: string, file: string): ReturnType<typeof parseYaml> {
 function kindOf<M extends Message>(
   { apiVersion, kind }: Readonly<Record<string, unknown>>,
   kinds: readonly ConfigurationKind<M>[],
-  text: string,
-  file: string,
+  place: Place,
 ): ConfigurationKind<M> {
   const known = kinds.flatMap(({ apiVersions, kind: name }) =>
     apiVersions.map((version) => `apiVersion: ${version}, kind: ${name}`),
@@ -122,21 +160,20 @@ function kindOf<M extends Message>(
   const field = kinds.some(({ kind: name }) => name === kind) ? "apiVersion" : "kind"
   const given = field === "kind" ? kind : apiVersion
   const what = given === undefined ? "is missing" : `${JSON.stringify(given)} is not known here`
-  throw refusal(text, file, [{ field, message: `${what}: this file must begin with ${known.join(" or ")}` }])
+  const where = place.at === "" ? "this file must begin with" : "it must have"
+  throw refusalAt(place, [{ field, message: `${what}: ${where} ${known.join(" or ")}` }])
 }
 
 function decoded<M extends Message>(
   { schema }: ConfigurationKind<M>,
   json: Readonly<Record<string, unknown>>,
-  text: string,
-  file: string,
+  place: Place,
 ): ObjectOf<M> {
   try {
     const { object, faults } = decodeMessage(typed(schema), json)
     if (faults.length === 0) return object as ObjectOf<M>
-    throw refusal(
-      text,
-      file,
+    throw refusalAt(
+      place,
       faults.map((fault) => {
         const field = /^unknown field "(.*)"$/.exec(fault)?.[1] ?? ""
         const known = field.includes(".") ? [] : Object.keys(schema.fields)
@@ -144,7 +181,7 @@ function decoded<M extends Message>(
       }),
     )
   } catch (err) {
-    if (err instanceof DecodeError) throw new ConfigurationError(`${file}: ${err.message}`, { cause: err })
+    if (err instanceof DecodeError) throw new ConfigurationError(`${place.file}: ${err.message}`, { cause: err })
     throw err
   }
 }

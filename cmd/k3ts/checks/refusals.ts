@@ -6,6 +6,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { fileError } from "../../../pkg/files/files.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { ServerFlags } from "../config/server-flags.ts"
+import { admissionOf } from "../config/admission-flags.ts"
 import { auditOf } from "../config/audit-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { runsEtcd } from "../etcd/flags.ts"
@@ -16,6 +17,7 @@ export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
   const dir = join(flags["data-dir"], "server")
   refuseTokens(flags, dir)
   await refuseAudit(flags)
+  await refuseAdmission(flags)
   const datastore = datastoreOf(flags)
   if (datastore !== undefined)
     (await import("../../../components/apiserver/store/datastore-options.ts")).datastoreOptions(datastore, realClock)
@@ -38,6 +40,16 @@ function refuseTokens(flags: ServerFlags, dir: string): void {
   ] as const)
     if (chosen === undefined) passwordIn(dir, joinsAs)
     else passwordOf(chosen, user)
+}
+
+async function refuseAdmission(flags: ServerFlags): Promise<void> {
+  const options = admissionOf(flags)
+  if (options === undefined) return
+  ;(await import("../../../components/apiserver/admission/optional-plugins.ts")).checkNames(options)
+  if (options.configFile !== undefined)
+    (await import("../../../components/apiserver/admission/admission-configuration.ts")).readAdmissionConfiguration(
+      options.configFile,
+    )
 }
 
 async function refuseAudit(flags: ServerFlags): Promise<void> {

@@ -14,6 +14,7 @@ import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../../components/controller-manager/servicelb/servicelb.ts"
 import { embeddedManifests } from "../embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName } from "./host.ts"
+import { admissionOf, tolerationSecondsOf } from "./admission-flags.ts"
 import { auditOf } from "./audit-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
@@ -53,6 +54,8 @@ export function clusterConfig(
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
       audit: auditOf(flags),
       ...signInOf(flags),
+      admission: admissionOf(flags),
+      tolerationSeconds: tolerationSecondsOf(flags),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"] ?? usualHistoryBytes(dataDir),
       eventSeconds: flags["event-ttl"],

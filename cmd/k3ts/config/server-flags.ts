@@ -11,6 +11,7 @@ import { datastoreFlags } from "../datastore/flags.ts"
 import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
+import { admissionFlags } from "./admission-flags.ts"
 import { auditFlags } from "./audit-flags.ts"
 import { authenticationFlags } from "./authentication-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
@@ -129,6 +130,7 @@ export const serverFlags = {
     defaultText: "600",
   }),
   ...auditFlags,
+  ...admissionFlags,
   profiling: boolean(
     "Serve profiles of this program below /debug/pprof, to administrators",
     { defaultText: "true" },

@@ -1,7 +1,9 @@
 import { checkKnown } from "../../../pkg/names/known.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { namedRefusals } from "./named-refusals.ts"
+import type { WebhookCaller } from "../webhooks/webhook-caller.ts"
 import { chainOf, type Admission } from "./admission.ts"
+import { PLUGIN_NAMES, type AdmissionSettings, type OffByDefault } from "./admission-settings.ts"
 import type { AdmissionContext } from "./context.ts"
 import { disabledFields } from "./disabled-fields.ts"
 import { certificates } from "./plugins/certificates.ts"
@@ -28,45 +30,57 @@ import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "
 
 /**
  * The plugins in the order in which they are called. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins,
- * which has webhooks and policies just before ResourceQuota, the last one. @throws Error for an unknown name in
- * `disabled`
+ * which has webhooks and policies just before ResourceQuota, the last one. @throws Error for an unknown name of a
+ * disabled plugin
  */
 export const defaultChain = (
   context: AdmissionContext,
   webhooks: WebhookDependencies,
   policies: PolicyDependencies,
-  disabled: ReadonlySet<string> = new Set(),
+  settings: AdmissionSettings = {},
   features: Features = DEFAULT_FEATURES,
 ): Admission => {
+  const { disabled = new Set<string>() } = settings
+  const calling = (caller: WebhookCaller | undefined) => (caller === undefined ? webhooks : { ...webhooks, caller })
+  const added = (name: OffByDefault) => settings.added?.get(name)
   const plugins = [
+    added("AlwaysAdmit"),
+    added("NamespaceAutoProvision"),
     namespaceLifecycle(context),
+    added("NamespaceExists"),
+    added("LimitPodHardAntiAffinityTopology"),
     ...limitRanger(context),
     serviceAccount(context),
     nodeRestriction(context),
     taintNodesByCondition,
-    ...podSecurity(context),
+    added("AlwaysPullImages"),
+    added("ImagePolicyWebhook"),
+    ...podSecurity(context, settings.podSecurity),
+    added("PodNodeSelector"),
     ...priority(context),
-    defaultTolerationSeconds,
+    defaultTolerationSeconds(settings.tolerationSeconds),
+    added("PodTolerationRestriction"),
+    added("EventRateLimit"),
+    added("ExtendedResourceToleration"),
     defaultStorageClass(context),
     storageObjectInUseProtection,
+    added("OwnerReferencesPermissionEnforcement"),
     persistentVolumeClaimResize(context),
     runtimeClass(context),
     ...certificates(context),
     defaultIngressClass(context),
+    added("DenyServiceExternalIPs"),
     podTopologyLabels(context),
     nodeDeclaredFeatures(context),
     podResize(context),
     disabledFields(features),
     mutatingPolicies(context, policies),
-    mutatingWebhooks(context, webhooks),
+    mutatingWebhooks(context, calling(settings.webhookCallers?.mutating)),
     validatingPolicies(context, policies),
-    validatingWebhooks(context, webhooks),
-    resourceQuota(context),
+    validatingWebhooks(context, calling(settings.webhookCallers?.validating)),
+    resourceQuota(context, settings.limitedResources),
+    added("AlwaysDeny"),
   ].filter((plugin) => plugin !== undefined)
-  checkKnown(
-    "admission plugin",
-    disabled,
-    plugins.map(({ name }) => name),
-  )
+  checkKnown("admission plugin", disabled, PLUGIN_NAMES)
   return namedRefusals(chainOf(plugins.filter(({ name }) => !disabled.has(name))))
 }

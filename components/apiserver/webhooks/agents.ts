@@ -7,6 +7,8 @@ export interface Place {
   readonly host: string
   /** CA certificates (PEM, in base64); when empty, those of the system. */
   readonly caBundle: string
+  /** The client certificate that is shown there. All calls of one host show the same. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined
 }
 
 /** The most places to which connections are kept open. */
@@ -41,12 +43,12 @@ export class Agents {
     }
   }
 
-  #of({ host, caBundle }: Place): Kept {
+  #of({ host, caBundle, certificate }: Place): Kept {
     const key = `${host} ${caBundle}`
     const known = this.#kept.get(key)
     // The last entry of the map is the one used most recently.
     this.#kept.delete(key)
-    const kept = known ?? { agent: newAgent(caBundle), calls: 0, isLeaving: false }
+    const kept = known ?? { agent: newAgent(caBundle, certificate), calls: 0, isLeaving: false }
     this.#kept.set(key, kept)
     if (this.#kept.size > MOST_PLACES) {
       const [oldest] = this.#kept
@@ -58,5 +60,5 @@ export class Agents {
   }
 }
 
-const newAgent = (caBundle: string): Agent =>
-  new Agent({ keepAlive: true, maxSockets: MOST_SOCKETS, ...trustingBundle(caBundle) })
+const newAgent = (caBundle: string, certificate: Place["certificate"]): Agent =>
+  new Agent({ keepAlive: true, maxSockets: MOST_SOCKETS, ...trustingBundle(caBundle), ...certificate })

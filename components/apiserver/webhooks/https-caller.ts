@@ -11,6 +11,7 @@ import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import { Agents } from "./agents.ts"
 import { exchange, type Answered } from "./exchange.ts"
 import { meaningOf } from "./failure-code.ts"
+import type { CredentialsFor } from "./webhook-credentials.ts"
 import { MOST_REDIRECTS, redirectOf, type Hop } from "./redirect.ts"
 import { failedHop, failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
 
@@ -26,6 +27,8 @@ export interface HttpsCallerOptions {
   readonly clock: Clock
   /** Tells webhooks the span that calls them. */
   readonly tracing?: Tracing | undefined
+  /** Returns how a host recognizes this server; none unless given. */
+  readonly credentials?: CredentialsFor | undefined
 }
 
 /**
@@ -34,7 +37,7 @@ export interface HttpsCallerOptions {
  * same trust and the same time limit. A webhook that answers with 429 or 5xx and asks by Retry-After to wait is called
  * again, within the time limit. Source: apiserver pkg/util/webhook/client.go; client-go rest/with_retry.go.
  */
-export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): WebhookCaller {
+export function httpsCaller({ objects, clock, tracing, credentials }: HttpsCallerOptions): WebhookCaller {
   const agents = new Agents()
 
   return {
@@ -44,6 +47,7 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
       const body = Buffer.from(JSON.stringify(review))
       const traceparent = tracing?.traceparent()
       const until = clock.monotonic() + timeoutMs
+      const { authorization, certificate } = credentials?.(first.url.host) ?? {}
 
       const send = (hop: Hop, agent: Agent) => {
         const { url, method } = hop
@@ -70,6 +74,7 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
                 ? {}
                 : { "content-type": "application/json", "content-length": content.length }),
               ...(traceparent === undefined ? {} : { traceparent }),
+              ...(authorization === undefined || url.origin !== first.url.origin ? {} : { authorization }),
             },
           },
           content,
@@ -77,7 +82,7 @@ export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): We
         )
       }
 
-      const place = { host: first.url.host, caBundle }
+      const place = { host: first.url.host, caBundle, certificate }
       const attempt = () =>
         agents.use(place, async (agent) => {
           let hop = first

@@ -33,6 +33,9 @@ export interface Reply {
 /** A webhook that listens over TLS, and the kubeconfig that names it. */
 export interface StartedWebhook {
   readonly kubeconfig: string
+  readonly url: string
+  /** Its authority, as in a webhook configuration. */
+  readonly caBundle: string
   readonly sent: readonly Sent[]
   /** Resolves when this many calls have come. */
   calls(count: number): Promise<void>
@@ -60,9 +63,12 @@ export async function startWebhook(reply: (body: unknown, call: number) => Reply
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const dir = mkdtempSync(join(tmpdir(), "webhook-"))
   const kubeconfig = join(dir, "kubeconfig.yaml")
-  writeFileSync(kubeconfig, kubeconfigOf(`https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`))
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  writeFileSync(kubeconfig, kubeconfigOf(url))
   return {
     kubeconfig,
+    url,
+    caBundle: btoa(ca.certPem),
     sent,
     calls: (count) =>
       sent.length >= count ? Promise.resolve() : new Promise((resolve) => void waiting.push({ count, resolve })),

@@ -43,8 +43,10 @@ export interface WebhookBackoff {
 }
 
 /** Source: webhook.go DefaultShouldRetry. */
-export const isTransient = ({ code, retryAfter }: KubeconfigWebhookError): boolean =>
-  code === undefined || code === 500 || code === 504 || code === 429 || retryAfter !== undefined
+export const isTransient = ({ code, retryAfter, message }: KubeconfigWebhookError): boolean =>
+  code === undefined
+    ? /: EOF$|connection reset/.test(message)
+    : code === 500 || code === 504 || code === 429 || retryAfter !== undefined
 
 /** Each wait is longer than the one before by this factor, and by up to a fifth more by chance. */
 const FACTOR = 1.5

@@ -10,7 +10,7 @@
  */
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
-import { forbidden, qualified } from "../../../../pkg/apimachinery/errors.ts"
+import { ApiError, forbidden, qualified } from "../../../../pkg/apimachinery/errors.ts"
 import {
   addQuantities,
   compareQuantities,
@@ -41,7 +41,23 @@ interface SharedCount {
   readonly writes: readonly Write[]
 }
 
-export function resourceQuota({ objects, storage, clock }: AdmissionContext): AdmissionPlugin {
+/**
+ * A resource that may only be used where a quota limits its use. Source: apiserver
+ * pkg/admission/plugin/resourcequota/apis/resourcequota/types.go.
+ */
+export interface LimitedResource {
+  readonly apiGroup?: string | undefined
+  /** The plural name. */
+  readonly resource?: string | undefined
+  /** Parts of the names of what is limited: `.storageclass.storage.k8s.io/requests.storage`. */
+  readonly matchContains?: readonly string[] | undefined
+  readonly matchScopes?: NonNullable<ResourceQuota["spec"]["scopeSelector"]>["matchExpressions"]
+}
+
+export function resourceQuota(
+  { objects, storage, clock }: AdmissionContext,
+  limited: readonly LimitedResource[] = [],
+): AdmissionPlugin {
   const known: QuotaObjects = {
     now: () => clock.now(),
     deviceClass: (name) => objects.get(DeviceClass, { name }),
@@ -83,7 +99,7 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
         object === undefined
       )
         return
-      if (objects.list(ResourceQuota, namespace).length === 0) return
+      if (objects.list(ResourceQuota, namespace).length === 0 && limited.length === 0) return
       if (turns === undefined || options.dryRun === true || Object.keys(usageOf(resource, object, known)).length === 0)
         return void check(attributes, namespace, object)
       return checkInTurn(turns, attributes, namespace, object)
@@ -123,6 +139,7 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     const { resource, old, options } = attributes
     const wanted = usageOf(resource, object, known)
     const before = old === undefined ? {} : usageOf(resource, old, known)
+    if (limited.length > 0) checkCovered(attributes, objects.list(ResourceQuota, namespace), object, wanted, before)
     const growing = objects.list(ResourceQuota, namespace).flatMap((quota) => {
       if (!inScope(quota, object)) return []
       // An object that comes into the quota's scope by an update counts in full.
@@ -131,6 +148,43 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     })
     if (options.dryRun !== true && old === undefined) admitted.set(attributes, object)
     return growing
+  }
+
+  /** Refuses the use of what is limited and has no quota. Source: resourcequota/controller.go CheckRequest. */
+  function checkCovered(
+    { resource, name }: AdmissionAttributes,
+    quotas: readonly ResourceQuota[],
+    object: KubeObject,
+    wanted: Usage,
+    before: Usage,
+  ): void {
+    if (Object.keys(wanted).every((key) => minus(wanted[key]!, before[key]).nano === 0n)) return
+    const covered = new Set(
+      quotas.filter((quota) => inScope(quota, object)).flatMap(({ spec }) => Object.keys(spec.hard ?? {})),
+    )
+    const parts = limited
+      .filter(({ apiGroup = "", resource: plural }) => apiGroup === resource.group && plural === resource.plural)
+      .flatMap(({ matchContains = [] }) => matchContains)
+    const uncovered = Object.keys(wanted).filter(
+      (key) => wanted[key]!.nano > 0n && !covered.has(key) && parts.some((part) => key.includes(part)),
+    )
+    if (uncovered.length > 0)
+      throw forbidden(resource, name, `insufficient quota to consume: ${uncovered.sort().join(",")}`)
+    const scopes = limited.flatMap(({ matchScopes = [] }) => matchScopes).filter((scope) => matches(scope, object))
+    const known = new Set(
+      quotas
+        .flatMap(({ spec }) => [
+          ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: "Exists" }) as const),
+          ...(spec.scopeSelector?.matchExpressions ?? []),
+        ])
+        .filter((scope) => matches(scope, object))
+        .map(({ scopeName }) => scopeName as string),
+    )
+    const open = scopes.filter(({ scopeName }) => !known.has(scopeName))
+    if (open.length === 0) return
+    const shown = open.map(({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(" ")}]}`)
+    // Upstream answers without a reason too.
+    throw new ApiError("Unknown", `insufficient quota to match these scopes: [${shown.join(" ")}]`)
   }
 
   function usageWrite(quota: ResourceQuota, used: Usage): Write {
@@ -204,6 +258,10 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     return used
   }
 }
+
+type Scope = NonNullable<LimitedResource["matchScopes"]>[number]
+const matches = (scope: Scope, object: KubeObject): boolean =>
+  inScope({ spec: { scopeSelector: { matchExpressions: [scope] } } } as unknown as ResourceQuota, object)
 
 const ZERO: Quantity = { nano: 0n, format: "DecimalSI" }
 const minus = (a: Quantity, b: Quantity | undefined): Quantity =>

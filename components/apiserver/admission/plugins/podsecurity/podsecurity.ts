@@ -13,30 +13,59 @@ import {
   isPrivileged,
   isStricter,
   LABEL_PREFIX,
-  policyOf,
+  policyReader,
   sameStandard,
   standardText,
   type Policy,
+  type PolicyReader,
   type Standard,
 } from "./policy.ts"
+import type { PodSecuritySettings } from "./podsecurity-settings.ts"
 import { detailsOf, reasonsOf, violations } from "./standards.ts"
 
 const COMMON = { name: "PodSecurity", operations: ["CREATE", "UPDATE"] } as const
+/** The audit annotation of what is not checked. */
+const EXEMPT = `${LABEL_PREFIX}exempt`
+
+/** What is not checked. */
+interface Exemptions {
+  readonly namespaces: ReadonlySet<string>
+  readonly users: ReadonlySet<string>
+  readonly runtimeClasses: ReadonlySet<string>
+}
+
+const exemptionsOf = ({
+  namespaces,
+  usernames,
+  runtimeClasses,
+}: NonNullable<PodSecuritySettings["exemptions"]>): Exemptions => ({
+  namespaces: new Set(namespaces),
+  users: new Set(usernames),
+  runtimeClasses: new Set(runtimeClasses),
+})
+
 /** The most pods of a namespace that are checked when its enforced level becomes stricter. */
 const MOST_PODS = 3000
 
-export function podSecurity({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
+export function podSecurity(
+  { objects }: AdmissionContext,
+  { defaults, exemptions = {} }: PodSecuritySettings = {},
+): readonly AdmissionPlugin[] {
+  const policyOf = policyReader(defaults)
+  const exempt = exemptionsOf(exemptions)
   const policyFor = (namespace: string | undefined) =>
     policyOf(objects.get(Namespace, { name: namespace ?? "" })?.metadata.labels)
   return [
     on(Namespace, {
       ...COMMON,
-      validate: (attributes) => checkNamespace(attributes, (name) => objects.list(Pod, name)),
+      validate: (attributes) => checkNamespace(attributes, policyOf, exempt, (name) => objects.list(Pod, name)),
     }),
     on(Pod, {
       ...COMMON,
       subresources: [undefined, "ephemeralcontainers", "resize"],
-      validate: (attributes) => checkPod(attributes, policyFor(attributes.namespace)),
+      validate(attributes) {
+        if (!isExempt(attributes, exempt)) checkPod(attributes, policyFor(attributes.namespace), exempt)
+      },
     }),
     {
       ...COMMON,
@@ -44,13 +73,21 @@ export function podSecurity({ objects }: AdmissionContext): readonly AdmissionPl
       // refused.
       concerns: ({ podTemplate }) => podTemplate !== undefined,
       validate(attributes) {
-        if (attributes.subresource === undefined) checkTemplate(attributes, policyFor(attributes.namespace))
+        if (attributes.subresource !== undefined || isExempt(attributes, exempt)) return
+        checkTemplate(attributes, policyFor(attributes.namespace), exempt)
       },
     },
   ]
 }
 
-function checkPod(attributes: AttributesOf<Pod>, policy: Policy): void {
+/** Whether namespace or user are exempt, which the audit event says. */
+function isExempt({ namespace = "", user, annotate }: AdmissionAttributes, exempt: Exemptions): boolean {
+  const why = exempt.namespaces.has(namespace) ? "namespace" : exempt.users.has(user.name) ? "user" : undefined
+  if (why !== undefined) annotate?.(EXEMPT, why)
+  return why !== undefined
+}
+
+function checkPod(attributes: AttributesOf<Pod>, policy: Policy, exempt: Exemptions): void {
   const { annotate } = attributes
   if (
     policy.faults.length === 0 &&
@@ -64,21 +101,23 @@ function checkPod(attributes: AttributesOf<Pod>, policy: Policy): void {
   const { object: pod, old } = attributes
   // A running pod that breaks the standard can still be updated, unless the update changes its containers.
   if (old !== undefined && !changesContainers(pod, old)) return
-  evaluate(attributes, policy, pod, true)
+  evaluate(attributes, policy, pod, exempt, true)
 }
 
-function checkTemplate(attributes: AdmissionAttributes, policy: Policy): void {
+function checkTemplate(attributes: AdmissionAttributes, policy: Policy, exempt: Exemptions): void {
   if (policy.faults.length === 0 && isPrivileged(policy.audit) && isPrivileged(policy.warn)) return
   const pod = templateOf(attributes.resource, attributes.object)
-  if (pod !== undefined) evaluate(attributes, policy, pod, false)
+  if (pod !== undefined) evaluate(attributes, policy, pod, exempt, false)
 }
 
 function evaluate(
   { resource, name, warn, annotate }: AdmissionAttributes,
   { enforce, audit, warn: warnOf, faults }: Policy,
   pod: Pod,
+  exempt: Exemptions,
   refuses: boolean,
 ): void {
+  if (exempt.runtimeClasses.has(pod.spec.runtimeClassName ?? "")) return annotate?.(EXEMPT, "runtimeClass")
   const against = (standard: Standard): string => {
     const found = violations(pod, standard)
     return found.length === 0 ? "" : `PodSecurity ${JSON.stringify(standardText(standard))}: ${detailsOf(found)}`
@@ -128,6 +167,8 @@ function templateOf({ podTemplate = "" }: Resource, object: KubeObject | undefin
  */
 function checkNamespace(
   { operation, resource, name, object, old, warn }: AdmissionAttributes,
+  policyOf: PolicyReader,
+  exempt: Exemptions,
   podsOf: (namespace: string) => readonly Pod[],
 ): void {
   const policy = policyOf(object?.metadata.labels)
@@ -135,10 +176,31 @@ function checkNamespace(
   if (policy.faults.length > 0 && (before === undefined || !deepEqual(policy.faults, before.faults)))
     throw invalid(resource, name, policy.faults)
   const { enforce } = policy
+  const isStated = before === undefined && exempt.namespaces.has(name)
+  if (isStated) return warnOfExemption(name, policy, object?.metadata.labels, policyOf(undefined), warn)
   if (before === undefined || sameStandard(enforce, before.enforce) || isPrivileged(enforce)) return
   if (enforce.version === before.enforce.version && !isStricter(enforce, before.enforce)) return
+  if (exempt.namespaces.has(name))
+    return warnOfExemption(name, policy, object?.metadata.labels, policyOf(undefined), warn)
   for (const text of warningsOf(name, enforce, podsOf(name))) warn(text)
 }
+
+/** Warns that the labels of an exempt namespace have no effect. */
+function warnOfExemption(
+  name: string,
+  policy: Policy,
+  labels: Readonly<Record<string, string>> = {},
+  defaults: Policy,
+  warn: (text: string) => void,
+): void {
+  if (MODES.every((mode) => isPrivileged(policy[mode]))) return
+  if (MODES.every((mode) => sameStandard(policy[mode], defaults[mode]))) return
+  const isGiven = (mode: string) => [mode, `${mode}-version`].some((label) => LABEL_PREFIX + label in labels)
+  const shown = MODES.filter((mode) => !isPrivileged(policy[mode]) && isGiven(mode))
+  const text = shown.map((mode) => `${mode}=${standardText(policy[mode])}`).join(", ")
+  warn(`namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${text}) will be ignored`)
+}
+const MODES = ["enforce", "audit", "warn"] as const
 
 function warningsOf(namespace: string, enforce: Standard, all: readonly Pod[]): readonly string[] {
   const pods = oneOfEachControllerFirst(all)

@@ -26,41 +26,43 @@ export interface Policy {
   readonly faults: readonly Cause[]
 }
 
+/** What namespaces without labels have. */
+export type PolicyDefaults = Omit<Policy, "faults">
+
 const PRIVILEGED: Standard = { level: "privileged", version: "latest" }
-const NO_POLICY: Policy = { enforce: PRIVILEGED, audit: PRIVILEGED, warn: PRIVILEGED, faults: [] }
+const NO_POLICY: PolicyDefaults = { enforce: PRIVILEGED, audit: PRIVILEGED, warn: PRIVILEGED }
 
-const known = new WeakMap<object, Policy>()
+export type PolicyReader = (labels: Readonly<Record<string, string>> | undefined) => Policy
 
-/** Returns the policy of a namespace's labels. The result is cached by the labels object. */
-export function policyOf(labels: Readonly<Record<string, string>> | undefined): Policy {
-  if (labels === undefined) return NO_POLICY
-  let policy = known.get(labels)
-  if (policy === undefined) known.set(labels, (policy = parsed(labels)))
-  return policy
+/** Returns what reads the policy of a namespace's labels. The result is cached by the labels object. */
+export function policyReader(defaults: PolicyDefaults = NO_POLICY): PolicyReader {
+  const known = new WeakMap<object, Policy>()
+  const unlabelled = { ...defaults, faults: [] }
+  return (labels) => {
+    if (labels === undefined) return unlabelled
+    let policy = known.get(labels)
+    if (policy === undefined) known.set(labels, (policy = parsed(labels, defaults)))
+    return policy
+  }
 }
 
-function parsed(labels: Readonly<Record<string, string>>): Policy {
+function parsed(labels: Readonly<Record<string, string>>, defaults: PolicyDefaults): Policy {
   const faults: Cause[] = []
   /**
    * Reads level and version of one mode. An unknown level counts as restricted for `enforce`, and as privileged for
    * `audit` and `warn`.
    */
-  const standard = (mode: string, whenUnknown: Level): Standard => {
+  const standard = (mode: keyof PolicyDefaults, whenUnknown: Level): Standard => {
     const level = labels[`${LABEL_PREFIX}${mode}`]
     const version = labels[`${LABEL_PREFIX}${mode}-version`]
     const levelKnown = level === undefined || isLevel(level)
-    const versionKnown = version === undefined || version === "latest" || /^v1\.(0|[1-9][0-9]*)$/.test(version)
-    if (!levelKnown)
-      faults.push(
-        invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}`), level, `must be one of ${LEVELS.join(", ")}`),
-      )
+    const versionKnown = version === undefined || isVersion(version)
+    if (!levelKnown) faults.push(invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}`), level, LEVEL_RULE))
     if (!versionKnown)
-      faults.push(
-        invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}-version`), version, `must be "latest" or "v1.x"`),
-      )
+      faults.push(invalidValue(atKey("metadata.labels", `${LABEL_PREFIX}${mode}-version`), version, VERSION_RULE))
     return {
-      level: level === undefined ? "privileged" : levelKnown ? level : whenUnknown,
-      version: versionKnown ? (version ?? "latest") : "latest",
+      level: level === undefined ? defaults[mode].level : levelKnown ? level : whenUnknown,
+      version: versionKnown ? (version ?? defaults[mode].version) : "latest",
     }
   }
   const enforce = standard("enforce", "restricted")
@@ -72,10 +74,14 @@ function parsed(labels: Readonly<Record<string, string>>): Policy {
   if (labels[`${LABEL_PREFIX}warn`] !== undefined || wanted === undefined || !isLevel(wanted))
     return { enforce, audit, warn, faults }
   const version = labels[`${LABEL_PREFIX}warn-version`] === undefined ? enforce.version : warn.version
-  return { enforce, audit, warn: enforce.level === "privileged" ? warn : { level: enforce.level, version }, faults }
+  return { enforce, audit, warn: isStricter(enforce, warn) ? { level: enforce.level, version } : warn, faults }
 }
 
-const isLevel = (level: string): level is Level => (LEVELS as readonly string[]).includes(level)
+export const LEVEL_RULE = `must be one of ${LEVELS.join(", ")}`
+export const VERSION_RULE = 'must be "latest" or "v1.x"'
+
+export const isVersion = (version: string): boolean => version === "latest" || /^v1\.(0|[1-9][0-9]*)$/.test(version)
+export const isLevel = (level: string): level is Level => (LEVELS as readonly string[]).includes(level)
 
 export const isPrivileged = ({ level }: Standard): boolean => level === "privileged"
 export const isStricter = (a: Standard, b: Standard): boolean => LEVELS.indexOf(a.level) > LEVELS.indexOf(b.level)
