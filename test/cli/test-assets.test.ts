@@ -230,7 +230,7 @@ test.each([
   [[], "--etcd-servers must be given"],
   [["--etcd-servers", "http://127.0.0.1:1", "--authorization-mode", "AlwaysAllow"], "must be Node or RBAC"],
   [["--etcd-servers", "http://127.0.0.1:1", "--client-ca-file", "/no/such/file"], "cannot read /no/such/file"],
-  [["--enable-admission-plugins", "AlwaysPullImages"], "is a plugin that k3ts does not have"],
+  [["--enable-admission-plugins", "AlwaysPullImage"], "did you mean AlwaysPullImages?"],
   [["--runtime-config", "api/beta=false"], "versions cannot be turned off"],
 ] as const)("kube-apiserver refuses %j and says why", async (args, message) => {
   const { code, stderr } = await k3ts(["test-assets", "kube-apiserver", ...args])

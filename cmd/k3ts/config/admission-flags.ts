@@ -1,15 +1,21 @@
-import type { AdmissionOptions } from "../../../components/apiserver/admission/admission-settings.ts"
+import { PLUGIN_NAMES, type AdmissionOptions } from "../../../components/apiserver/admission/admission-settings.ts"
 import type { TolerationSeconds } from "../../../components/apiserver/admission/plugins/defaulttolerationseconds.ts"
 import { list, value, type FlagsOf } from "../cli/flags.ts"
-import { notEmpty } from "../cli/flag-type.ts"
+import { textThat } from "../cli/flag-type.ts"
+import { didYouMean } from "../../../pkg/names/suggest.ts"
 import * as v from "../cli/values.ts"
+
+const plugin = textThat(
+  (name) => PLUGIN_NAMES.includes(name),
+  (name) => `must be an admission plugin${didYouMean(name, PLUGIN_NAMES) || `: one of ${PLUGIN_NAMES.join(", ")}`}`,
+)
 
 /** Which admission plugins are on, and what they are told. */
 export const admissionFlags = {
-  "enable-admission-plugins": list(notEmpty, "Admission plugin to turn on: one that is off by default", {
+  "enable-admission-plugins": list(plugin, "Admission plugin to turn on: one that is off by default", {
     placeholder: "NAME",
   }),
-  "disable-admission-plugins": list(notEmpty, "Admission plugin to turn off", { placeholder: "NAME" }),
+  "disable-admission-plugins": list(plugin, "Admission plugin to turn off", { placeholder: "NAME" }),
   "admission-control-config-file": value(
     v.filePath.optional(),
     "File with an AdmissionConfiguration: what the admission plugins are told",

@@ -13,6 +13,7 @@ import {
   portOrNone,
   portRange,
 } from "../cli/values.ts"
+import { admissionFlags } from "../config/admission-flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 
 const AUTHORIZERS = ["Node", "RBAC"]
@@ -20,24 +21,6 @@ const authorizer = reading(
   (text) => AUTHORIZERS.find((one) => one === text),
   "must be Node or RBAC, by which this API server always authorizes",
 )
-
-/** Plugins of upstream's API server that k3ts does not have. They are off unless somebody turns them on. */
-const MISSING_PLUGINS: ReadonlySet<string> = new Set([
-  "AlwaysAdmit",
-  "AlwaysDeny",
-  "AlwaysPullImages",
-  "DenyServiceExternalIPs",
-  "EventRateLimit",
-  "ExtendedResourceToleration",
-  "ImagePolicyWebhook",
-  "LimitPodHardAntiAffinityTopology",
-  "NamespaceAutoProvision",
-  "NamespaceExists",
-  "OwnerReferencesPermissionEnforcement",
-  "PodNodeSelector",
-  "PodTolerationRestriction",
-])
-const presentPlugin = textThat((name) => !MISSING_PLUGINS.has(name), "is a plugin that k3ts does not have")
 
 const etcdUrl = textThat(
   (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
@@ -91,10 +74,7 @@ export const apiServerFlags = {
   }),
   "anonymous-auth": boolean("Take requests without credentials for those of system:anonymous", {}, true),
   "authorization-mode": list(authorizer, "Node and RBAC, which are always both on", { placeholder: "MODE" }),
-  "disable-admission-plugins": list(notEmpty, "Admission plugins that are off", { placeholder: "NAME" }),
-  "enable-admission-plugins": list(presentPlugin, "Admission plugins that must be there; all of k3ts are on", {
-    placeholder: "NAME",
-  }),
+  ...admissionFlags,
   "feature-gates": value(featureGates.prefault(""), "Feature gates to switch on or off", {
     placeholder: "NAME=BOOL,…",
     defaultText: "as in Kubernetes 1.36",

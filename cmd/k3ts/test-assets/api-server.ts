@@ -1,3 +1,4 @@
+import { admissionOf, tolerationSecondsOf } from "../config/admission-flags.ts"
 import { get } from "node:http"
 import { z } from "zod"
 import { createApiServer } from "../../../components/apiserver/apiserver.ts"
@@ -68,7 +69,8 @@ const configOf = (flags: ApiServerFlags): ApiServerConfig => ({
   requestTimeoutMs: flags["request-timeout"] * 1000,
   maxInFlight: { reads: flags["max-requests-inflight"], writes: flags["max-mutating-requests-inflight"] },
   priorityAndFairness: flags["enable-priority-and-fairness"],
-  disabledAdmission: new Set(flags["disable-admission-plugins"]),
+  admission: admissionOf(flags),
+  tolerationSeconds: tolerationSecondsOf(flags),
   features: flags["feature-gates"],
   ...(flags["audit-log-path"] === undefined
     ? {}
