@@ -1,4 +1,5 @@
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { connectionWords } from "../../../pkg/errors/connection-words.ts"
 import { dialFailure } from "./dial-failure.ts"
 
 /** Describes why a TLS connection to a host failed, in Go's words, which people search for. */
@@ -11,8 +12,7 @@ export function connectionFailure(
   const certificate = CERTIFICATE_ERRORS[err.code ?? ""]
   if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`
   if (err.code === "ENOTFOUND") return `dial tcp: lookup ${host}: no such host`
-  if (err.code === "ECONNRESET") return "EOF"
-  return err.message
+  return connectionWords(err, { remote: joinHostPort(host, port) }) ?? err.message
 }
 
 const UNKNOWN_AUTHORITY = "certificate signed by unknown authority"

@@ -12,6 +12,7 @@ import { createGunzip, createGzip } from "node:zlib"
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ServerAnswer } from "../../../pkg/runtime/http/server-request.ts"
+import { connectionWords } from "../../../pkg/errors/connection-words.ts"
 import { dialFailure } from "./dial-failure.ts"
 import type { Exchange } from "../call/exchange.ts"
 import type { RequestInfo } from "../call/request-info.ts"
@@ -84,7 +85,8 @@ export function requestTo(target: ProxyTarget, options: RequestOptions): ClientR
 
 /** Describes a failed connection in Go's words, which clients of upstream know. */
 export function dialError(err: NodeJS.ErrnoException, { host, port }: ProxyTarget): ApiError {
-  return unreachable(dialFailure(err.code, joinHostPort(host, port)) ?? err.message)
+  const remote = joinHostPort(host, port)
+  return unreachable(dialFailure(err.code, remote) ?? connectionWords(err, { remote }) ?? err.message)
 }
 
 /** The URI of the client's request, which the target gets in a header. */

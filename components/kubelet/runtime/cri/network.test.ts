@@ -2,7 +2,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { createServer } from "node:http"
-import { createServer as createTcp, type AddressInfo } from "node:net"
+import { createServer as createTcp, type AddressInfo, type Socket } from "node:net"
 import { realClock } from "../../../../pkg/clock/real.ts"
 import { hostNetwork } from "./network.ts"
 
@@ -68,6 +68,60 @@ describe("connections from the host to pods", () => {
       network.httpGet({ scheme: "HTTP", host, port: 1, path: "/", headers: [], timeoutMs: 1000 }),
     ).rejects.toThrow(`Get "http://${host}:1/": dial tcp ${host}:1: connect: connection refused`)
     await expect(network.tcpConnect(host, 1, 1000)).rejects.toThrow(`dial tcp ${host}:1: connect: connection refused`)
+  })
+
+  /** How a server that accepts a connection fails it, when it has read the request. */
+  const FAILURES: readonly {
+    title: string
+    scheme: "HTTP" | "HTTPS"
+    fail: (socket: Socket) => void
+    wants: RegExp
+  }[] = [
+    { title: "closes it", scheme: "HTTP", fail: (socket) => socket.end(), wants: /^EOF$/ },
+    { title: "closes it", scheme: "HTTPS", fail: (socket) => socket.end(), wants: /^EOF$/ },
+    ...(["HTTP", "HTTPS"] as const).map((scheme) => ({
+      title: "resets it",
+      scheme,
+      fail: (socket: Socket) => socket.resetAndDestroy(),
+      wants: /^read tcp (127\.0\.0\.1:\d+->)?127\.0\.0\.1:\d+: read: connection reset by peer$/,
+    })),
+    {
+      title: "speaks no TLS",
+      scheme: "HTTPS",
+      fail: (socket) => socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
+      wants: /^http: server gave HTTP response to HTTPS client$/,
+    },
+    {
+      title: "speaks no HTTP",
+      scheme: "HTTP",
+      fail: (socket) => socket.end("hello\r\n\r\n"),
+      wants: /^net\/http: HTTP\/1.x transport connection broken: malformed HTTP response$/,
+    },
+    {
+      title: "wants a certificate",
+      scheme: "HTTPS",
+      // A fatal TLS alert: handshake_failure.
+      fail: (socket) => socket.end(Buffer.from([0x15, 3, 3, 0, 2, 2, 40])),
+      wants: /^remote error: tls: handshake failure$/,
+    },
+  ]
+  test.each(FAILURES)("says in Go's words that a server $title ($scheme)", async ({ scheme, fail, wants }) => {
+    // given
+    const server = createTcp((socket) => {
+      socket.on("error", () => {})
+      socket.once("data", () => fail(socket))
+    })
+    await new Promise<void>((resolve) => server.listen(0, host, resolve))
+    const { port } = server.address() as AddressInfo
+    // when
+    const failure = await network
+      .httpGet({ scheme, host, port, path: "/", headers: [], timeoutMs: 5000 })
+      .catch((err: unknown) => (err as Error).message)
+    server.close()
+    // then
+    const start = `Get "${scheme.toLowerCase()}://${host}:${port}/": `
+    expect(failure).toStartWith(start)
+    expect((failure as string).slice(start.length)).toMatch(wants)
   })
 
   test("connects to a TCP port", async () => {

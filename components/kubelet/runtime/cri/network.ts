@@ -5,6 +5,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
 import { connect } from "node:net"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { connectionWords } from "../../../../pkg/errors/connection-words.ts"
 import { enumeration, field, message } from "../../../../pkg/protobuf/message.ts"
 import type { HttpProbeRequest, PodNetwork } from "../runtime.ts"
 
@@ -135,7 +136,11 @@ export function hostNetwork(clock: Clock): PodNetwork {
           if (size >= MAX_BODY) done()
         })
         response.once("end", done)
-        response.once("error", fail)
+        response.once("error", () => {
+          timer.cancel()
+          call.destroy()
+          reject(new Error("unexpected EOF"))
+        })
       }
       const call = scheme === "HTTPS" ? httpsRequest(options, onResponse) : httpRequest(options, onResponse)
       const timer = clock.setTimeout(
@@ -146,13 +151,23 @@ export function hostNetwork(clock: Clock): PodNetwork {
       const fail = (err: Error) => {
         timer.cancel()
         call.destroy()
-        reject("code" in err ? new Error(`Get "${url}": ${dialError(err, host, port).message}`) : err)
+        reject("code" in err ? new Error(`Get "${url}": ${failureOf(err, host, port, local)}`) : err)
       }
+      let local: string | undefined
+      call.once("socket", (socket) => {
+        socket.once("connect", () => {
+          local = joinHostPort(socket.localAddress ?? "", socket.localPort ?? 0)
+        })
+      })
       call.once("error", fail)
       call.end()
     })
   }
 }
+
+/** Returns why a request failed, in Go's words. */
+const failureOf = (err: Error, host: string, port: number, local: string | undefined): string =>
+  connectionWords(err, { local, remote: joinHostPort(host, port) }) ?? dialError(err, host, port).message
 
 /** Returns the error with the message of Go's dialer, for which users search. */
 function dialError(err: Error, host: string, port: number): Error {
@@ -162,9 +177,12 @@ function dialError(err: Error, host: string, port: number): Error {
       ? "connect: connection refused"
       : code === "EHOSTUNREACH"
         ? "connect: no route to host"
-        : code === "ETIMEDOUT"
-          ? "i/o timeout"
-          : undefined
+        : code === "ENETUNREACH"
+          ? "connect: network is unreachable"
+          : code === "ETIMEDOUT"
+            ? "i/o timeout"
+            : undefined
+  if (code === "ENOTFOUND") return new Error(`dial tcp: lookup ${host}: no such host`)
   return why === undefined ? err : new Error(`dial tcp ${joinHostPort(host, port)}: ${why}`)
 }
 
