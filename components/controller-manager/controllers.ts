@@ -183,7 +183,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     ),
     entry("disruption-controller", disruptionController),
     entry("disruption-controller", staleDisruptionTargets),
-    entry("endpoint-controller", endpointController),
+    entry("endpoint-controller", endpointController()),
     entry("endpointslice-controller", endpointSliceController()),
     entry("endpointslicemirroring-controller", endpointSliceMirroringController),
     entry("resourcequota-controller", resourceQuotaController(config.resources)),
