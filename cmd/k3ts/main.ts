@@ -7,6 +7,7 @@ import { didYouMean } from "../../pkg/names/suggest.ts"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import { COMMANDS, WHERE_OTHERS_ARE } from "./commands/commands.ts"
+import { PLUGIN_PROCESS } from "./config/scheduler-flags.ts"
 import { COMPLETE } from "./commands/completion.ts"
 
 /**
@@ -39,6 +40,7 @@ async function main(argv: readonly string[]): Promise<number> {
     )
     return argv.length === 0 ? WRONG_USAGE : 0
   }
+  if (first === PLUGIN_PROCESS) return (await import("./scheduler-plugin.ts")).runPlugin(rest)
   if (first === COMPLETE) {
     const isKubectl = rest[0] === "kubectl" && rest.length > 1
     const { words, files } = isKubectl

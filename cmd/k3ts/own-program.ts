@@ -1,7 +1,7 @@
 import { replaceFile } from "../../pkg/files/files.ts"
 
 /** The words that start this program: its file, or the runtime and the file of the source. */
-function ownProgram(): readonly string[] {
+export function ownProgram(): readonly string[] {
   const [, main = ""] = process.argv
   return main.startsWith("/$bunfs/") ? [process.execPath] : [process.execPath, main]
 }

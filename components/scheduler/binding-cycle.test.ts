@@ -26,6 +26,7 @@ function lab(plugins: (done: string[]) => readonly Plugin[], isRefused = false) 
     events: { event: () => undefined },
     observer: undefined,
     cycle,
+    bindsByDefault: true,
     queue: {
       done: () => undefined,
       failed: () => done.push("again"),

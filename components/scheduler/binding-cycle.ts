@@ -2,10 +2,12 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { BindingContext } from "./binding-context.ts"
+import { PermitRefusal, type ExternalBinding } from "./external/external-binding.ts"
 import type { Plugin, Reservation } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { pluginsOf } from "./plugins/plugins.ts"
 import type { QueuedPod } from "./queue.ts"
+import { writeUnschedulable } from "./refusal.ts"
 import { podName, type SchedulingContext } from "./scheduling-context.ts"
 
 /** What a plugin keeps for a pod. */
@@ -47,26 +49,55 @@ export class BindingCycle {
     return kept
   }
 
-  /** Writes what was kept, and then the binding. On failure gives all back and queues the pod again. */
-  async bind(queued: QueuedPod, node: string, started: number, kept: readonly Kept[]): Promise<void> {
-    const { name, client, clock, queue, observer, cycle, events } = this.#context
+  /**
+   * Writes what was kept, and then the binding. On failure gives all back and queues the pod again.
+   * @param external what plugins and extenders outside of the scheduler's turn do for the pod
+   */
+  async bind(
+    queued: QueuedPod,
+    node: string,
+    started: number,
+    kept: readonly Kept[],
+    external?: ExternalBinding,
+  ): Promise<void> {
+    const { name, client, clock, queue, observer, cycle, events, bindsByDefault } = this.#context
     const { pod } = queued
     try {
+      await external?.reserve()
+      await external?.permit()
       for (const { reservation } of kept) await reservation.preBind()
-      await client.createSubresource(Pod, pod.metadata, "binding", {
-        apiVersion: "v1",
-        kind: "Binding",
-        metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, uid: pod.metadata.uid },
-        target: { kind: "Node", name: node },
-      })
+      await external?.preBind()
+      const binder = await external?.bind()
+      if (binder !== undefined) await this.#checkBound(pod, node, binder)
+      else if (!bindsByDefault) throw new Error(`no plugin of the profile ${name} has bound the pod`)
+      else
+        await client.createSubresource(Pod, pod.metadata, "binding", {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, uid: pod.metadata.uid },
+          target: { kind: "Node", name: node },
+        })
       queue.done(pod)
       observer?.attempted("scheduled", clock.monotonic() - started, name)
       observer?.placed(queued.attempts, clock.now() - queued.added)
       cycle.nominations.remove(pod)
       events.event(pod, "Normal", "Scheduled", `Successfully assigned ${podName(pod)} to ${node}`)
+      if (external !== undefined) await external.bound()
     } catch (err) {
+      if (external !== undefined) await external.failed()
       await this.#failed(queued, node, started, kept, err)
     }
+  }
+
+  /** @throws Error where whoever says that it has bound the pod has not */
+  async #checkBound(pod: Pod, node: string, binder: string): Promise<void> {
+    const { uid } = pod.metadata
+    const now = await this.#context.client.get(Pod, pod.metadata)
+    if (now.metadata.uid === uid && now.spec.nodeName === node) return
+    throw new Error(
+      `${binder} says that it has bound the pod, but ` +
+        (now.spec.nodeName === undefined ? "the pod has no node" : `the pod is on node ${now.spec.nodeName}`),
+    )
   }
 
   async #failed(queued: QueuedPod, node: string, started: number, kept: readonly Kept[], err: unknown): Promise<void> {
@@ -79,10 +110,21 @@ export class BindingCycle {
     // schedule_one.go handleSchedulingFailure.
     if (!this.#context.isRunning() || (isNotFound(err) && this.#isGone(pod)) || this.#isBound(pod))
       return queue.done(pod)
+    if (err instanceof PermitRefusal) return this.#notPermitted(queued, started, err)
     observer?.attempted("error", clock.monotonic() - started, name)
     log.warn("Binding failed; will retry", { pod: podName(pod), node, err })
     queue.failed(queued, new Set())
     // Other pods may have been refused because of a pod that is not there after all.
+    queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")
+  }
+
+  /** The pod waits as if the plugin had refused all nodes. Source: schedule_one.go bindingCycle, WaitOnPermit. */
+  async #notPermitted(queued: QueuedPod, started: number, { plugin, message }: PermitRefusal): Promise<void> {
+    const { name, clock, queue, observer, events } = this.#context
+    observer?.attempted("unschedulable", clock.monotonic() - started, name)
+    events.event(queued.pod, "Warning", "FailedScheduling", message)
+    await writeUnschedulable(queued.pod, message, undefined, this.#context).catch(() => undefined)
+    queue.failed(queued, new Set([plugin]))
     queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")
   }
 

@@ -16,6 +16,8 @@ export class NodeInfo {
   index = 0
   /** Rises with every change, so that results about the node can be cached until then. */
   generation = 0
+  /** Rises when a pod was replaced that counts as before, such as after a change of its labels. */
+  replacements = 0
   readonly pods = new Map<string, Pod>()
   readonly requested: Amounts = noAmounts()
   /** Requests as scoring counts them, with small amounts for containers without requests: milli-cores and bytes. */
@@ -73,6 +75,7 @@ export class NodeInfo {
     const uid = pod.metadata.uid ?? ""
     const old = this.pods.get(uid)
     this.pods.set(uid, pod)
+    this.replacements++
     if (old === undefined) return
     for (const pods of [this.affinityPods, this.antiAffinityPods]) if (pods.delete(old)) pods.add(pod)
   }

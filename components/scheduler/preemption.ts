@@ -18,18 +18,35 @@ export type Preemption =
   | { readonly candidate: Candidate }
   | { /** What `kubectl describe` shows after the reasons. */ readonly message: string }
 
-/**
- * Finds a node where deleting pods of lower priority makes room. Source: plugins/defaultpreemption,
- * framework/preemption. Among several it takes, in this order of criteria, the node with the fewest violated disruption
- * budgets, the lowest priority of its most important victim, the lowest sum of the victims' priorities, the fewest
- * victims, and the latest start of its most important victim.
- */
+/** Finds the best node where deleting pods of lower priority makes room; see `findCandidates`, `bestOf`. */
 export function findVictims(
   pod: Pod,
   diagnosis: Diagnosis,
   context: CycleContext,
   budgets: readonly PodDisruptionBudget[],
 ): Preemption {
+  const found = findCandidates(pod, diagnosis, context, budgets)
+  return "message" in found ? found : { candidate: bestOf(found.candidates) }
+}
+
+/**
+ * Among several candidates takes, in this order of criteria, the node with the fewest violated disruption budgets, the
+ * lowest priority of its most important victim, the lowest sum of the victims' priorities, the fewest victims, and the
+ * latest start of its most important victim.
+ */
+export const bestOf = (candidates: readonly Candidate[]): Candidate =>
+  candidates.reduce((best, next) => (better(next, best) ? next : best))
+
+/**
+ * Finds nodes where deleting pods of lower priority makes room. Source: plugins/defaultpreemption,
+ * framework/preemption.
+ */
+export function findCandidates(
+  pod: Pod,
+  diagnosis: Diagnosis,
+  context: CycleContext,
+  budgets: readonly PodDisruptionBudget[],
+): { readonly candidates: readonly Candidate[] } | { readonly message: string } {
   const { preemption } = context
   if (preemption === undefined) return { message: "" }
   const prefix = `preemption: 0/${diagnosis.totalNodes} nodes are available`
@@ -76,7 +93,7 @@ export function findVictims(
         .sort()
         .join(", ")}.`,
     }
-  return { candidate: candidates.reduce((best, next) => (better(next, best) ? next : best)) }
+  return { candidates }
 }
 
 /** Source: defaultpreemption calculateNumCandidates. */

@@ -7,6 +7,7 @@ import { DEFAULT_ARGS } from "./config/default-args.ts"
 import { pluginsIn } from "./config/profile-plugins.ts"
 import type { ProfileSettings, SchedulerSettings } from "./config/scheduler-settings.ts"
 import { DeviceClaims } from "./dynamicresources/device-objects.ts"
+import type { External } from "./external/external.ts"
 import type { Plugin } from "./framework.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import type { Nominations } from "./nominations.ts"
@@ -21,7 +22,10 @@ export interface Profile {
   readonly name: string
   readonly context: SchedulingContext
   readonly binding: BindingCycle
+  /** With what the queue knows of externals. */
   readonly plugins: readonly Plugin[]
+  /** Plugins of one's own and extenders, in the order in which they are asked. */
+  readonly externals: readonly External[]
 }
 
 /** What the profiles of a scheduler share. */
@@ -30,6 +34,8 @@ export interface Shared {
   readonly nominations: Nominations
   readonly queue: SchedulingQueue
   readonly observer: SchedulerObserver | undefined
+  /** Returns the plugins of one's own that the profile has, and the extenders. */
+  externalsOf(profile: ProfileSettings): readonly External[]
   isRunning(): boolean
 }
 
@@ -64,7 +70,7 @@ export function createProfiles(
 
 function createProfile(
   { client, informers, clock, random, log: root }: ComponentContext,
-  { cache, nominations, queue, observer, isRunning }: Shared,
+  { cache, nominations, queue, observer, externalsOf, isRunning }: Shared,
   objects: PluginObjects,
   settings: ProfileSettings | undefined,
   ignored: readonly string[],
@@ -75,6 +81,7 @@ function createProfile(
   const all = defaultPlugins(objects, { clock, random }, args, ignored)
   const plugins = settings === undefined ? all : pluginsIn(all, settings.plugins)
   const preempts = settings === undefined || settings.plugins.enabled.postFilter.includes("DefaultPreemption")
+  const externals = settings === undefined ? [] : externalsOf(settings)
   const cycle = {
     cache,
     plugins,
@@ -85,6 +92,13 @@ function createProfile(
     preemption: preempts ? args.DefaultPreemption : undefined,
   }
   const events = createEventRecorder({ client, clock, log }, name)
-  const scheduling = { name, client, informers, clock, log, events, observer, cycle, queue, isRunning }
-  return { name, context: scheduling, binding: new BindingCycle(scheduling), plugins: pluginsOf(plugins) }
+  const bindsByDefault = settings === undefined || settings.plugins.enabled.bind.includes("DefaultBinder")
+  const scheduling = { name, client, informers, clock, log, events, observer, cycle, queue, bindsByDefault, isRunning }
+  return {
+    name,
+    context: scheduling,
+    binding: new BindingCycle(scheduling),
+    plugins: [...pluginsOf(plugins), ...externals.map(({ queueing }) => queueing)],
+    externals,
+  }
 }

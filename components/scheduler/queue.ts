@@ -158,12 +158,17 @@ export class SchedulingQueue {
     for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
   }
 
-  /** Moves gated pods that no preEnqueue plugin refuses any more to the active queue. */
-  recheckGated(): void {
-    for (const [uid, queued] of [...this.gated]) {
+  /** Moves gated pods that no preEnqueue plugin refuses any more to the active queue: all of them, or the one. */
+  recheckGated(only?: Pod): void {
+    for (const [uid, queued] of only === undefined ? [...this.gated] : this.gatedOf(only)) {
       this.gated.delete(uid)
       this.enter(queued)
     }
+  }
+
+  private gatedOf({ metadata: { uid = "" } }: Pod): readonly (readonly [string, QueuedPod])[] {
+    const queued = this.gated.get(uid)
+    return queued === undefined ? [] : [[uid, queued]]
   }
 
   stop(): void {

@@ -34,6 +34,16 @@ export interface CycleContext {
 /** With fewer nodes than this, all are filtered. Source: minFeasibleNodesToFind. */
 const MIN_FEASIBLE = 100
 
+/** The nodes that fit a pod, with what the next steps need. */
+export interface Search {
+  readonly feasible: readonly NodeInfo[]
+  /** The cached sums of the scores of the feasible nodes. */
+  readonly totals: Float64Array
+  readonly state: CycleState
+  readonly looked: number
+  readonly refused: readonly (readonly [NodeInfo, Refusal])[]
+}
+
 /**
  * Finds a node for a pod: prefilter → filter → prescore → score → choose. It runs in one turn, without an await, so
  * nothing changes meanwhile. `startAt` is the index in the list of nodes to begin at, so that every node gets its turn
@@ -44,6 +54,36 @@ export function findNode(
   context: CycleContext,
   startAt: number,
 ): { readonly outcome: Outcome; readonly looked: number } {
+  const found = findFeasible(pod, context, startAt)
+  if ("outcome" in found) return found
+  const { feasible, totals, state, looked } = found
+  return { outcome: { node: choose(pod, state, feasible, totals, context).name }, looked }
+}
+
+/**
+ * Chooses among nodes that externals have accepted, with their scores by node. Filters them again, since others may
+ * have taken what was free before.
+ */
+export function findAmong(pod: Pod, context: CycleContext, accepted: ReadonlyMap<string, number>): Outcome {
+  const found = findFeasible(pod, context, 0, accepted)
+  if ("outcome" in found) return found.outcome
+  const { feasible, totals, state } = found
+  for (const [i, { name }] of feasible.entries()) totals[i]! += accepted.get(name)!
+  return { node: choose(pod, state, feasible, totals, context).name }
+}
+
+/**
+ * Filters nodes for a pod, until enough fit or all were looked at.
+ * @param among the only nodes to look at, all of them; undefined for any
+ * @param all whether all nodes are looked at
+ */
+export function findFeasible(
+  pod: Pod,
+  context: CycleContext,
+  startAt: number,
+  among?: ReadonlyMap<string, unknown>,
+  all = among !== undefined,
+): Search | { readonly outcome: Outcome; readonly looked: number } {
   const { cache, nominations } = context
   const state: CycleState = new Map()
   const totalNodes = cache.list.length
@@ -54,11 +94,13 @@ export function findNode(
     return { outcome: { diagnosis, plugins: new Set([preFilter.plugin]) }, looked: 0 }
   }
 
-  const { candidates, signing, others } = narrowed
+  const { signing, others } = narrowed
+  const candidates =
+    among === undefined ? narrowed.candidates : narrowed.candidates.filter(({ name }) => among.has(name))
   const verdicts = context.verdicts.for(pod, signing)
-  const all = [...signing, ...others]
+  const filters = [...signing, ...others]
   const refused: [NodeInfo, Refusal][] = []
-  const enough = feasibleToFind(candidates.length, context.percentageOfNodesToScore)
+  const enough = all ? candidates.length : feasibleToFind(candidates.length, context.percentageOfNodesToScore)
   // The arrays have their full length from the start: growing them for each pod took longer than filtering.
   const feasible = new Array<NodeInfo>(enough)
   const totals = new Float64Array(enough)
@@ -71,7 +113,9 @@ export function findNode(
     const nominated = nominations.of(node)
     const refusal =
       verdict.refusal ??
-      (nominated === undefined ? firstRefusal(others, state, pod, node) : refusalBy(all, state, pod, node, nominated))
+      (nominated === undefined
+        ? firstRefusal(others, state, pod, node)
+        : refusalBy(filters, state, pod, node, nominated))
     if (refusal === undefined) {
       feasible[found] = node
       totals[found++] = verdict.score
@@ -79,8 +123,8 @@ export function findNode(
     else refused.push([node, refusal])
   }
   feasible.length = found
-  if (found === 0) return { outcome: unschedulableOutcome(refused, narrowed, context), looked }
-  return { outcome: { node: choose(pod, state, feasible, totals, context).name }, looked }
+  if (found === 0) return { outcome: unschedulableOutcome(refused, { ...narrowed, candidates }, context), looked }
+  return { feasible, totals, state, looked, refused }
 }
 
 /** Source: RunFilterPlugins in framework/runtime/framework.go. */
@@ -126,7 +170,7 @@ function preFilter(
  * nodes.
  */
 function unschedulableOutcome(
-  refused: readonly [NodeInfo, Refusal][],
+  refused: readonly (readonly [NodeInfo, Refusal])[],
   { candidates, narrowedBy }: Narrowed,
   { cache, plugins }: CycleContext,
 ): Outcome {

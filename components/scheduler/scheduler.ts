@@ -14,6 +14,9 @@ import { ReserveError, type BindingCycle } from "./binding-cycle.ts"
 import { ClaimWaits } from "./claim-waits.ts"
 import { Cache } from "./cache.ts"
 import type { SchedulerSettings } from "./config/scheduler-settings.ts"
+import type { Decision } from "./decision.ts"
+import type { CreateExternals, Externals } from "./externals.ts"
+import type { ExternalBinding } from "./external/external-binding.ts"
 import type { Diagnosis } from "./framework.ts"
 import { DEVICE_KINDS, followObjects } from "./event-handlers.ts"
 import { Nominations } from "./nominations.ts"
@@ -21,8 +24,8 @@ import type { SchedulerObserver } from "./observer.ts"
 import { findVictims } from "./preemption.ts"
 import { createProfiles, type Profile } from "./profile.ts"
 import { DEFAULT_BACKOFFS, SchedulingQueue, type QueuedPod } from "./queue.ts"
-import { fail, refuse, type Refused } from "./refusal-cycle.ts"
-import { findNode, type Outcome } from "./schedule-one.ts"
+import { fail, refuse } from "./refusal-cycle.ts"
+import { findNode } from "./schedule-one.ts"
 import { podName } from "./scheduling-context.ts"
 import { VOLUME_KINDS } from "./volumebinding/volume-objects.ts"
 
@@ -30,6 +33,8 @@ export interface SchedulerConfig {
   readonly observer?: SchedulerObserver
   /** The profiles and what they share; one profile with upstream's defaults unless given. */
   readonly settings?: SchedulerSettings | undefined
+  /** Makes the plugins of one's own and the extenders of the profiles; none unless given. */
+  readonly externals?: CreateExternals | undefined
 }
 
 export interface Scheduler extends Component {
@@ -38,8 +43,6 @@ export interface Scheduler extends Component {
   /** Why a pod fits no node, from its last attempt; undefined when it was never refused. */
   diagnosis(pod: Pod): Diagnosis | undefined
 }
-
-type Decision = Exclude<Outcome, { readonly diagnosis: Diagnosis }> | Refused
 
 /**
  * Most scheduling decisions in one turn of the event loop, so that other components get theirs. The bindings of a turn
@@ -62,6 +65,7 @@ class SchedulingLoop implements Scheduler {
   readonly #nominations = new Nominations()
   readonly #queue: SchedulingQueue
   readonly #profiles: ReadonlyMap<string, Profile>
+  readonly #externals: Externals | undefined
   readonly #tracing: Tracing | undefined
   readonly #place: QuarantinePlace | undefined
   readonly #diagnoses = new Map<string, Diagnosis>()
@@ -76,7 +80,7 @@ class SchedulingLoop implements Scheduler {
   #awake = false
   #startAt = 0
 
-  constructor(context: ComponentContext, { observer, settings }: SchedulerConfig) {
+  constructor(context: ComponentContext, { observer, settings, externals }: SchedulerConfig) {
     this.#component = context
     this.#tracing = context.tracing?.of("kube-scheduler")
     this.#log = context.log.child({ component: "scheduler" })
@@ -86,6 +90,18 @@ class SchedulingLoop implements Scheduler {
     const pluginsFor = (pod: Pod) => this.#profileOf(pod).plugins
     const backoffs = settings && { initialMs: settings.initialBackoffMs, maxMs: settings.maxBackoffMs }
     this.#queue = new SchedulingQueue(context.clock, pluginsFor, () => this.#wake(), backoffs ?? DEFAULT_BACKOFFS)
+    this.#externals = externals?.({
+      clock: context.clock,
+      log: this.#log,
+      informers: context.informers,
+      cache: this.#cache,
+      observer,
+      recheck: (pod) => this.#queue.recheckGated(pod),
+      conclude: (queued, decision, started, profile, external) =>
+        this.#running ? this.#conclude(queued, decision, started, profile, external) : undefined,
+      drop: (pod) => this.#queue.done(pod),
+      contain: (queued, err) => this.#contain(queued, err),
+    })
     this.#profiles = createProfiles(
       context,
       {
@@ -93,6 +109,7 @@ class SchedulingLoop implements Scheduler {
         nominations: this.#nominations,
         queue: this.#queue,
         observer,
+        externalsOf: (profile) => this.#externals?.of(profile) ?? [],
         isRunning: () => this.#running,
       },
       settings,
@@ -146,6 +163,7 @@ class SchedulingLoop implements Scheduler {
     this.#unfollow()
     this.#claimWaits?.stop()
     this.#queue.stop()
+    await this.#externals?.stop()
     await Promise.allSettled(this.#underWay)
     await Promise.all([...this.#profiles.values()].map(({ context }) => context.events.stop()))
   }
@@ -203,19 +221,36 @@ class SchedulingLoop implements Scheduler {
   #scheduleOne(queued: QueuedPod): Promise<void> | undefined {
     const { pod } = queued
     const profile = this.#profileOf(pod)
-    const { clock, observer } = profile.context
+    const { clock } = profile.context
     if (pod.metadata.deletionTimestamp !== undefined || this.#cache.isAssumed(pod)) {
       this.#queue.done(pod)
       return undefined
     }
     const started = clock.monotonic()
     if (this.#isHeldBack(queued)) return undefined
+    if (profile.externals.length > 0) {
+      const externals = profile.externals.filter((external) => external.concerns(pod))
+      if (externals.length > 0) return this.#inBackground(this.#externals!.schedule(queued, profile, externals))
+    }
     const place = this.#place
     const decision =
       place === undefined
         ? this.#decide(pod, profile)
         : place.while(keyFrom(pod.metadata), () => this.#decide(pod, profile))
-    if ("node" in decision) return this.#assume(queued, decision.node, started, profile)
+    return this.#conclude(queued, decision, started, profile)
+  }
+
+  /** Carries a decision out. Returns what is written in the background; undefined for nothing. */
+  #conclude(
+    queued: QueuedPod,
+    decision: Decision,
+    started: number,
+    profile: Profile,
+    external?: ExternalBinding,
+  ): Promise<void> | undefined {
+    const { pod } = queued
+    const { clock, observer } = profile.context
+    if ("node" in decision) return this.#assume(queued, decision.node, started, profile, external)
     if ("error" in decision) {
       this.#diagnoses.delete(pod.metadata.uid ?? "")
       observer?.attempted("error", clock.monotonic() - started, profile.name)
@@ -250,7 +285,13 @@ class SchedulingLoop implements Scheduler {
   }
 
   /** Counts the pod as one of its node, and writes the binding in the background. */
-  #assume(queued: QueuedPod, node: string, started: number, { context, binding }: Profile): Promise<void> | undefined {
+  #assume(
+    queued: QueuedPod,
+    node: string,
+    started: number,
+    { context, binding }: Profile,
+    external: ExternalBinding | undefined,
+  ): Promise<void> | undefined {
     const { client, informers, clock, events, log, cycle, queue } = context
     const { pod } = queued
     const tools = { client, informers, clock, events, waits: this.#claimWaits!, signal: this.#stopping.signal }
@@ -260,12 +301,13 @@ class SchedulingLoop implements Scheduler {
     } catch (err) {
       if (!(err instanceof ReserveError)) throw err
       log.warn("Reserving failed; will retry", { pod: podName(pod), err })
+      external?.drop()
       queue.failed(queued, new Set())
       return err.kept.length === 0 ? undefined : this.#inBackground(binding.unreserve(pod, err.kept))
     }
     cycle.cache.assume(pod, node)
     this.#diagnoses.delete(pod.metadata.uid ?? "")
-    const bind = () => binding.bind(queued, node, started, kept)
+    const bind = () => binding.bind(queued, node, started, kept, external)
     return this.#inBackground(traced(this.#tracing, "Binding cycle", bind, { "k8s.node.name": node }))
   }
 

@@ -15,6 +15,8 @@ export interface SchedulingContext extends Pick<ComponentContext, "client" | "in
   readonly observer: SchedulerObserver | undefined
   readonly cycle: CycleContext
   readonly queue: SchedulingQueue
+  /** Whether the scheduler binds pods itself where no plugin has. */
+  readonly bindsByDefault: boolean
   /** Whether the scheduler was started and not stopped: what fails while it stops is no news. */
   isRunning(): boolean
 }

@@ -3,6 +3,7 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   testing: "components/cluster/testing/testing.ts",
   "testing/matchers": "components/cluster/testing/matchers/matchers.ts",
   operator: "pkg/operator/operator.ts",
+  scheduler: "pkg/scheduler-plugin/scheduler.ts",
 }
 
 /** Modules of the package that are loaded by their files' names, and not by others: the threads of `runClusters`. */

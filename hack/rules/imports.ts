@@ -19,6 +19,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   pods: ["api"],
   provisioner: ["api", "controller"],
   quota: ["api"],
+  "scheduler-plugin": ["api"],
   component: ["api", "client"],
   controller: ["api", "client", "component"],
   operator: ["api", "client", "component", "controller"],

@@ -30,6 +30,7 @@ export const PARTS: readonly Part[] = [
       docs("why", "Why something is not well"),
       docs("agents", "More machines"),
       docs("servers", "Several servers"),
+      docs("scheduler", "The scheduler, and plugins of one's own"),
       docs("ingress", "Ingress"),
       docs("gateway", "Gateway API"),
       docs("dns", "DNS"),

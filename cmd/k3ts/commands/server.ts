@@ -54,7 +54,7 @@ export default defineCommand({
     if (ownsNode) refuseSecondNode()
     refuseLacking(await preflight(flags))
     await refuseBeforeWriting(flags)
-    const scheduling = await schedulerOf(flags)
+    const scheduling = await schedulerOf(flags, log)
     const lock = lockDataDir(dataDir)
     closeServerFolder(dataDir, log)
     try {

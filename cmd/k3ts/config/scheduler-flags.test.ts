@@ -2,7 +2,14 @@ import { expect, test } from "bun:test"
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { schedulerOf } from "./scheduler-flags.ts"
+import { silent } from "../../../pkg/log/log.ts"
+import { schedulerOf, type SchedulerFlags } from "./scheduler-flags.ts"
+
+const scheduling = (flags: Partial<SchedulerFlags>) =>
+  schedulerOf(
+    { "scheduler-config": undefined, "scheduler-plugin": [], "scheduler-plugin-reload": false, ...flags },
+    silent,
+  )
 
 const fileOf = (text: string): string => {
   const file = join(mkdtempSync(join(tmpdir(), "k3ts-scheduler-")), "scheduler.yaml")
@@ -14,10 +21,10 @@ test("--scheduler-config gives the profiles of the file", async () => {
   const file = fileOf(
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\nprofiles:\n- schedulerName: a\n- schedulerName: b\n",
   )
-  const scheduling = await schedulerOf({ "scheduler-config": file })
-  expect(scheduling?.settings?.profiles.map(({ name }) => name)).toEqual(["a", "b"])
-  expect(scheduling?.settings?.meaningless).toEqual(["parallelism"])
-  expect(await schedulerOf({ "scheduler-config": undefined })).toBeUndefined()
+  const found = await scheduling({ "scheduler-config": file })
+  expect(found?.settings?.profiles.map(({ name }) => name)).toEqual(["a", "b"])
+  expect(found?.settings?.meaningless).toEqual(["parallelism"])
+  expect(await scheduling({})).toBeUndefined()
 })
 
 test("--scheduler-config refuses a faulty file with the line, the field and the mend of each fault", async () => {
@@ -26,12 +33,12 @@ test("--scheduler-config refuses a faulty file with the line, the field and the 
       "  plugins:\n    score:\n      enabled:\n      - name: NodeAfinity\n  pluginConfig:\n  - name: InterPodAffinity\n" +
       "    args:\n      hardPodAffinityWeight: 101\n",
   )
-  const refused = await schedulerOf({ "scheduler-config": file }).catch((err: Error) => err.message)
+  const refused = await scheduling({ "scheduler-config": file }).catch((err: Error) => err.message)
   expect(refused).toContain(`${file}:8: profiles[0].plugins.score.enabled[0].name: Invalid value: "NodeAfinity"`)
   expect(refused).toContain("did you mean NodeAffinity?")
   expect(refused).toContain(`${file}:12: profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101`)
 })
 
 test("--scheduler-config names a file that cannot be read", async () => {
-  await expect(schedulerOf({ "scheduler-config": "/nowhere/s.yaml" })).rejects.toThrow("/nowhere/s.yaml")
+  await expect(scheduling({ "scheduler-config": "/nowhere/s.yaml" })).rejects.toThrow("/nowhere/s.yaml")
 })

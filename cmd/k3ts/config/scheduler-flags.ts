@@ -1,10 +1,18 @@
 import { readFileSync } from "node:fs"
+import type { PluginHost } from "../../../components/scheduler/plugin-host/plugin-host.ts"
+import type { OwnPlugin } from "../../../components/scheduler/config/scheduler-settings.ts"
 import type { SchedulerConfig } from "../../../components/scheduler/scheduler.ts"
-import { fileError } from "../../../pkg/files/files.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
-import { value, type FlagsOf } from "../cli/flags.ts"
+import { fileError } from "../../../pkg/files/files.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { boolean, list, value, type FlagsOf } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
+import { ownProgram } from "../own-program.ts"
+
+/** The first argument of the program in which a scheduler plugin runs. */
+export const PLUGIN_PROCESS = "scheduler-plugin-process"
 
 /** The flags of the scheduler. Source: kube-scheduler's `--config`. */
 export const schedulerFlags = {
@@ -13,6 +21,11 @@ export const schedulerFlags = {
     "File with a KubeSchedulerConfiguration: several schedulers, their plugins, and extenders",
     { placeholder: "FILE", path: true },
   ),
+  "scheduler-plugin": list(v.filePath, "TypeScript file with a plugin of the scheduler", {
+    placeholder: "FILE",
+    path: true,
+  }),
+  "scheduler-plugin-reload": boolean("Load a scheduler plugin again when its folder changes, for development"),
 } as const
 export type SchedulerFlags = FlagsOf<typeof schedulerFlags>
 
@@ -20,19 +33,68 @@ export type SchedulerFlags = FlagsOf<typeof schedulerFlags>
  * Reads what the flags name; undefined for a scheduler by default, which loads none of the code for that.
  * @throws UsageError with file, line, field and mend
  */
-export async function schedulerOf(flags: SchedulerFlags): Promise<Omit<SchedulerConfig, "observer"> | undefined> {
-  const file = flags["scheduler-config"]
-  if (file === undefined) return undefined
-  const { readSchedulerSettings } = await import("../../../components/scheduler/config/scheduler-settings.ts")
-  let text: string
+export async function schedulerOf(
+  flags: SchedulerFlags,
+  log: Logger,
+): Promise<Omit<SchedulerConfig, "observer"> | undefined> {
+  const { "scheduler-config": file, "scheduler-plugin": files } = flags
+  if (file === undefined && files.length === 0) return undefined
+  const hosts = await pluginsOf(files, flags["scheduler-plugin-reload"], log)
   try {
-    text = readFileSync(file, "utf8")
+    const { readSchedulerSettings, settingsWith } =
+      await import("../../../components/scheduler/config/scheduler-settings.ts")
+    const own = hosts.map(({ description }): OwnPlugin => description)
+    const settings = file === undefined ? settingsWith(own) : readSchedulerSettings(textOf(file), file, own)
+    if (hosts.length === 0) return { settings }
+    await configure(hosts, settings.profiles)
+    const { ownExternals } = await import("../../../components/scheduler/external-cycle/own-externals.ts")
+    return { settings, externals: ownExternals(hosts) }
+  } catch (err) {
+    await Promise.all(hosts.map((host) => host.stop()))
+    throw new UsageError(
+      `${file === undefined ? "--scheduler-plugin" : "--scheduler-config"} cannot be used:\n${errorMessage(err)}`,
+    )
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8")
   } catch (err) {
     throw fileError("read", file, err)
   }
-  try {
-    return { settings: readSchedulerSettings(text, file) }
-  } catch (err) {
-    throw new UsageError(`--scheduler-config cannot be used:\n${errorMessage(err)}`)
-  }
 }
+
+/** Loads the plugins. @throws UsageError with file and line */
+async function pluginsOf(files: readonly string[], reloads: boolean, log: Logger): Promise<readonly PluginHost[]> {
+  if (files.length === 0) return []
+  const { ProcessHost } = await import("../../../components/scheduler/plugin-host/process-host.ts")
+  const { ReloadingHost } = await import("../../../components/scheduler/plugin-host/reloading-host.ts")
+  const hosts: PluginHost[] = []
+  for (const file of files)
+    try {
+      const options = { file, command: [...ownProgram(), PLUGIN_PROCESS], clock: realClock, log }
+      const host = reloads ? await ReloadingHost.load(options) : await ProcessHost.load(options)
+      hosts.push(host)
+      const { name } = host.description
+      if (hosts.some((other) => other !== host && other.description.name === name))
+        throw new Error(`another plugin is named ${name} too`)
+    } catch (err) {
+      await Promise.all(hosts.map((host) => host.stop()))
+      throw new UsageError(`--scheduler-plugin ${file} cannot be used: ${errorMessage(err)}`)
+    }
+  return hosts
+}
+
+/** Has the plugins check their arguments. @throws Error that names the plugin */
+async function configure(
+  hosts: readonly PluginHost[],
+  profiles: readonly { readonly ownArgs: ReadonlyMap<string, unknown> }[],
+): Promise<void> {
+  for (const host of hosts)
+    for (const { ownArgs } of profiles)
+      await host.ask({ call: "configure", args: ownArgs.get(host.description.name) }, undefined, CONFIGURE_MS)
+}
+
+/** How long a plugin may take to check its arguments, in milliseconds. */
+const CONFIGURE_MS = 5000

@@ -46,11 +46,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   tellSuppressed()
   const caller = callerOf()
   return from(caller, async () => {
-    const { snapshot, schedulerConfig } = options
+    const { snapshot, schedulerConfig, schedulerPlugins } = options
     const cluster = new Cluster(options, new ReportFile(caller, options.reports), {
       snapshot: snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot),
       scheduling:
-        schedulerConfig === undefined ? undefined : (await import("./options/scheduling.ts")).schedulingFrom(options),
+        schedulerConfig === undefined && schedulerPlugins === undefined
+          ? undefined
+          : (await import("./options/scheduling.ts")).schedulingFrom(options),
     })
     printIfTestFails(() => cluster.report())
     await cluster.start(options.preload)

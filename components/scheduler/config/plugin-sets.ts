@@ -6,7 +6,8 @@ import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
-import { EXTENSION_POINTS, IN_TREE, type ExtensionPoint, type PointsOf } from "./extension-points.ts"
+import { EXTENSION_POINTS, type ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
+import { IN_TREE, type PointsOf } from "./in-tree-plugins.ts"
 import type { PluginEntry, PluginSet, PluginSets } from "./scheduler-configuration.ts"
 
 /** The names of the plugins that run at each extension point, in their order. */

@@ -1,5 +1,5 @@
 import { failed, type Plugin, type Reservation, type Weighted } from "../framework.ts"
-import type { ExtensionPoint } from "./extension-points.ts"
+import type { ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
 import type { ProfilePlugins } from "./plugin-sets.ts"
 
 /**

@@ -11,7 +11,8 @@ import { parseConfiguration, type ConfigurationKind } from "../../../pkg/config-
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { argsFaults } from "./args-validation.ts"
 import { configurationFaults, isRemovedPlugin } from "./configuration-validation.ts"
-import { inTreePoints, type ExtensionPoint, type PointsOf } from "./extension-points.ts"
+import type { ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
+import { inTreePoints, type PointsOf } from "./in-tree-plugins.ts"
 import { ARGS, completeArgs, hasArgs, type ArgsOfPlugins, type PluginWithArgs } from "./plugin-args.ts"
 import { pluginsOfProfile, type ProfilePlugins } from "./plugin-sets.ts"
 import {

@@ -27,6 +27,7 @@ const OPTIONS: Names<ClusterOptions> = {
   admission: true,
   features: true,
   schedulerConfig: true,
+  schedulerPlugins: true,
   autoscalerSyncPeriod: true,
   eventTtl: true,
   history: true,

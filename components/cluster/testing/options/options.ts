@@ -1,5 +1,6 @@
 import { featuresOf, type FeatureName, type Features } from "../../../../pkg/component/features.ts"
 import type { Family } from "../../../../pkg/apimachinery/addresses/cidr.ts"
+import type { SchedulerPlugin } from "../../../../pkg/scheduler-plugin/plugin.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { ExtensionServer } from "../../../apiserver/aggregator/extension-server.ts"
@@ -92,6 +93,8 @@ export interface ClusterOptions {
    * `schedulerName`.
    */
   readonly schedulerConfig?: string | Readonly<Record<string, unknown>>
+  /** Plugins of the scheduler, as `k3ts server --scheduler-plugin` has them; they run in this process. */
+  readonly schedulerPlugins?: readonly SchedulerPlugin[]
   /** Feature gates by Kubernetes' names; by default as in Kubernetes 1.36. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /**

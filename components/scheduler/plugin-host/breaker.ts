@@ -1,0 +1,61 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { PluginError } from "./plugin-host.ts"
+
+/** So many failures in a row, and the plugin is not asked for a while. */
+const MOST_FAILURES = 3
+const FIRST_PAUSE_MS = 5000
+const LONGEST_PAUSE_MS = 60_000
+
+/**
+ * Does not ask a plugin for a while that hangs or dies each time: pods that need it fail at once, and it costs nothing.
+ * Then one call is tried. What a plugin throws is no such failure.
+ */
+export class Breaker {
+  readonly #name: string
+  readonly #clock: Pick<Clock, "monotonic">
+  readonly #log: Logger
+  #failures = 0
+  #until = 0
+  #last = ""
+
+  constructor(name: string, clock: Pick<Clock, "monotonic">, log: Logger) {
+    this.#name = name
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** @throws PluginError of the call, or because the plugin is not asked now */
+  async through<T>(call: () => Promise<T>): Promise<T> {
+    const left = this.#until - this.#clock.monotonic()
+    if (left > 0)
+      throw new PluginError(
+        `plugin ${this.#name} is not asked for ${Math.ceil(left / 1000)}s, because it failed ${this.#failures} times: ` +
+          this.#last,
+        false,
+      )
+    try {
+      const answer = await call()
+      this.#failures = 0
+      return answer
+    } catch (err) {
+      if (err instanceof PluginError && err.isFatal) this.#note(err)
+      throw err
+    }
+  }
+
+  #note(err: Error): void {
+    this.#failures++
+    this.#last = errorMessage(err)
+    if (this.#failures < MOST_FAILURES) return
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - MOST_FAILURES))
+    this.#until = this.#clock.monotonic() + pause
+    this.#log.warn("A scheduler plugin is not asked for a while", {
+      plugin: this.#name,
+      seconds: pause / 1000,
+      failures: this.#failures,
+      err,
+    })
+  }
+}

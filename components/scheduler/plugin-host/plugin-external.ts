@@ -1,0 +1,150 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
+import type { ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
+import { SCHEDULING_EVENTS, type Refusal } from "../../../pkg/scheduler-plugin/plugin.ts"
+import type { PluginRequest } from "../../../pkg/scheduler-plugin/protocol.ts"
+import type { Cache } from "../cache.ts"
+import type { Attempt, External, Filtered } from "../external/external.ts"
+import { SUCCESS, type Plugin, type Status } from "../framework.ts"
+import type { NodeInfo } from "../node-info.ts"
+import type { Breaker } from "./breaker.ts"
+import { filterAnswer, nominateAnswer, refusalAnswer, scoreAnswer } from "./plugin-answers.ts"
+import { shownPod, viewOf } from "./node-feed.ts"
+import { PluginError, type PluginHost } from "./plugin-host.ts"
+
+/** Deadlines unless the plugin has some, in milliseconds: while a pod waits for its node, and when it has one. */
+const IN_CYCLE_MS = 1000
+const IN_BINDING_MS = 30_000
+const BINDING: ReadonlySet<ExtensionPoint> = new Set(["permit", "preBind", "bind", "postBind"])
+
+export interface PluginExternalOptions {
+  readonly host: PluginHost
+  readonly breaker: Breaker
+  readonly cache: Cache
+  readonly log: Logger
+  readonly args: unknown
+  /** Weight of the score in the profile; undefined for that of the plugin. */
+  readonly weight: number | undefined
+  /** Whether the profile has the plugin at the point. */
+  isEnabled(point: ExtensionPoint): boolean
+}
+
+/** A plugin of one's own, in one profile. */
+export class PluginExternal implements External {
+  readonly sees = "all"
+  readonly queueing: Plugin
+  readonly #options: PluginExternalOptions
+
+  constructor(options: PluginExternalOptions) {
+    this.#options = options
+    this.queueing = {
+      name: options.host.description.name,
+      get eventsToRegister() {
+        return options.host.description.events ?? SCHEDULING_EVENTS
+      },
+    }
+  }
+
+  get name(): string {
+    return this.#options.host.description.name
+  }
+  get ignorable(): boolean {
+    return this.#options.host.description.ignorable
+  }
+
+  concerns(pod: Pod): boolean {
+    const { metadata } = pod
+    const { resources, labels, namespaces } = this.#options.host.description.pods
+    if (namespaces?.includes(metadata.namespace ?? "") === false) return false
+    if (labels !== undefined && !Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value))
+      return false
+    if (resources === undefined) return true
+    const { exact } = requestsOf(pod)
+    return resources.some((name) =>
+      name === "cpu" || name === "memory" ? exact[name] > 0 : (exact.scalar.get(name) ?? 0) > 0,
+    )
+  }
+
+  does(point: ExtensionPoint): boolean {
+    const { host, isEnabled } = this.#options
+    return host.description.points.includes(point) && isEnabled(point)
+  }
+
+  async filter(attempt: Attempt, nodes: readonly NodeInfo[], instead?: NodeInfo): Promise<Filtered> {
+    const names = nodes.map(({ name }) => name)
+    const points = (["preFilter", "filter"] as const).filter((point) => this.does(point))
+    const answer = await this.#ask("filter", {
+      call: "filter",
+      attempt: this.#told(attempt),
+      nodes: names,
+      points,
+      ...(instead === undefined ? {} : { instead: [viewOf(instead)] }),
+    })
+    return filterAnswer(answer, new Set(names))
+  }
+
+  async score(attempt: Attempt, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
+    const { host, weight = host.description.weight } = this.#options
+    const names = nodes.map(({ name }) => name)
+    const points = (["preScore", "score"] as const).filter((point) => this.does(point))
+    const answer = await this.#ask("score", { call: "score", attempt: this.#told(attempt), nodes: names, points })
+    return scoreAnswer(answer, names, weight)
+  }
+
+  async postFilter(attempt: Attempt, refused: ReadonlyMap<string, Status>): Promise<string | undefined> {
+    const reasons = Object.fromEntries(
+      [...refused].map(([name, { code, reasons }]): [string, Refusal] => [
+        name,
+        { reason: reasons.join(", "), ...(code === "Unschedulable" ? {} : { unresolvable: true }) },
+      ]),
+    )
+    return nominateAnswer(
+      await this.#ask("postFilter", { call: "postFilter", attempt: this.#told(attempt), refused: reasons }),
+    )
+  }
+
+  async reserve(attempt: Attempt, node: string): Promise<void> {
+    await this.#onNode("reserve", attempt, node)
+  }
+  async unreserve(attempt: Attempt, node: string): Promise<void> {
+    await this.#onNode("unreserve", attempt, node)
+  }
+  async permit(attempt: Attempt, node: string): Promise<Status> {
+    return refusalAnswer(await this.#onNode("permit", attempt, node)) ?? SUCCESS
+  }
+  async preBind(attempt: Attempt, node: string): Promise<void> {
+    await this.#onNode("preBind", attempt, node)
+  }
+  async bind(attempt: Attempt, node: string): Promise<boolean> {
+    return (await this.#onNode("bind", attempt, node)) === true
+  }
+  async postBind(attempt: Attempt, node: string): Promise<void> {
+    await this.#onNode("postBind", attempt, node)
+  }
+
+  ended({ key }: Attempt): void {
+    this.#options.host.tell({ call: "end", key })
+  }
+
+  #onNode(call: Extract<PluginRequest, { node: string }>["call"], attempt: Attempt, node: string): Promise<unknown> {
+    return this.#ask(call === "unreserve" ? "reserve" : call, { call, attempt: this.#told(attempt), node })
+  }
+
+  #told({ key, pod }: Attempt) {
+    return { key, pod: shownPod(pod), args: this.#options.args }
+  }
+
+  async #ask(point: ExtensionPoint, request: PluginRequest): Promise<unknown> {
+    const { host, breaker, cache } = this.#options
+    const { name, deadlines } = host.description
+    const deadline = deadlines[point] ?? (BINDING.has(point) ? IN_BINDING_MS : IN_CYCLE_MS)
+    try {
+      return await breaker.through(() => host.ask(request, cache.list, deadline))
+    } catch (err) {
+      if (err instanceof PluginError) throw err
+      throw new PluginError(`plugin ${name}: ${point} failed: ${errorMessage(err)}`, false, { cause: err })
+    }
+  }
+}
