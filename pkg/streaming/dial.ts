@@ -1,7 +1,7 @@
 /**
- * The client of an upgrade: connects to a container runtime's streaming server or to another kubelet. SPDY only: all of
- * them serve it, and its half-close signals the end of stdin, which WebSocket v4 cannot. Source:
- * apimachinery/pkg/util/httpstream/spdy/roundtripper.go.
+ * The client of an upgrade: connects to a container runtime's streaming server or to another kubelet by SPDY: all of
+ * them serve it, and its half-close signals the end of stdin, which WebSocket v4 cannot. kubectl tries WebSockets first
+ * (websocket-client.ts). Source: apimachinery/pkg/util/httpstream/spdy/roundtripper.go.
  */
 import { connect as connectTcp, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
@@ -29,6 +29,8 @@ export interface Upgraded {
   readonly answer: Buffer
   /** The bytes after the head of the response. */
   readonly head: Buffer
+  /** The headers of the response, with names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
   readonly protocol: string
 }
 
@@ -51,7 +53,21 @@ const MAX_BODY = 64 * 1024
  * Requests an upgrade of `url` to SPDY with one of `protocols`, the preferred one first. Rejects with UpgradeRefused,
  * or with the socket's error.
  */
-export async function dialSpdy(options: DialOptions, protocols: readonly string[]): Promise<Upgraded> {
+export function dialSpdy(options: DialOptions, protocols: readonly string[]): Promise<Upgraded> {
+  const headers = { Upgrade: "SPDY/3.1", "Content-Length": "0", "X-Stream-Protocol-Version": protocols }
+  return dialUpgrade(options, "POST", headers, protocols.at(-1))
+}
+
+/**
+ * Requests an upgrade of `url` with these headers. `oldest` is the protocol of a server that names none. Rejects with
+ * UpgradeRefused, or with the socket's error.
+ */
+export async function dialUpgrade(
+  options: DialOptions,
+  method: "GET" | "POST",
+  upgrade: Readonly<Record<string, string | readonly string[]>>,
+  oldest = "",
+): Promise<Upgraded> {
   const { url, headers = {}, signal } = options
   signal?.throwIfAborted()
   const { host, pathname, search } = new URL(url)
@@ -59,11 +75,10 @@ export async function dialSpdy(options: DialOptions, protocols: readonly string[
   const onAbort = () => socket.destroy(signal?.reason as Error)
   signal?.addEventListener("abort", onAbort, { once: true })
   try {
-    const sent = { Host: host, ...headers, Connection: "Upgrade", Upgrade: "SPDY/3.1", "Content-Length": "0" }
-    const lines = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`)
-    const offers = protocols.map((name) => `X-Stream-Protocol-Version: ${name}\r\n`)
-    socket.write(`POST ${pathname}${search} HTTP/1.1\r\n${lines.join("")}${offers.join("")}\r\n`)
-    return await readAnswer(socket, protocols.at(-1) ?? "")
+    const sent = { Host: host, ...headers, Connection: "Upgrade", ...upgrade }
+    const lines = Object.entries(sent).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}\r\n`))
+    socket.write(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`)
+    return await readAnswer(socket, oldest)
   } catch (err) {
     socket.destroy()
     throw err
@@ -130,6 +145,7 @@ export function readAnswer(socket: Duplex, oldest: string): Promise<Upgraded> {
             socket,
             answer: bytes.subarray(0, bodyAt),
             head: bytes.subarray(bodyAt),
+            headers,
             protocol: headers.get("x-stream-protocol-version") ?? oldest,
           }),
         )

@@ -6,6 +6,8 @@ import type { Duplex } from "node:stream"
 import { type DialOptions, dialSpdy } from "./dial.ts"
 import { PORT_FORWARD_PROTOCOL } from "./port-forward.ts"
 import { SpdyConnection } from "./spdy/connection.ts"
+import { dialWebSocket, type WebSocketOptions } from "./websocket-client.ts"
+import { WebSocketTunnel } from "./websocket.ts"
 
 /** One connection to a port of a pod. */
 export interface PortConnection {
@@ -32,7 +34,16 @@ export interface PortForwardClient extends ForwardTarget {
 /** Rejects with UpgradeRefused or the socket's error. */
 export async function connectPortForward(options: DialOptions): Promise<PortForwardClient> {
   const { socket, head } = await dialSpdy(options, [PORT_FORWARD_PROTOCOL])
-  const connection = new SpdyConnection({ socket, side: "client", head })
+  return clientOver(new SpdyConnection({ socket, side: "client", head }))
+}
+
+/** The same with SPDY in a WebSocket, as kubectl does it first. Source: client-go tools/portforward/tunneling_dialer.go. */
+export async function connectPortForwardOverWebSocket(options: WebSocketOptions): Promise<PortForwardClient> {
+  const { ws } = await dialWebSocket(options, [`SPDY/3.1+${PORT_FORWARD_PROTOCOL}`])
+  return clientOver(new SpdyConnection({ socket: new WebSocketTunnel(ws), side: "client" }))
+}
+
+function clientOver(connection: SpdyConnection): PortForwardClient {
   let requests = 0
   return {
     open(port) {

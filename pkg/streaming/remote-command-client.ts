@@ -4,10 +4,12 @@
  */
 import type { Readable, Writable } from "node:stream"
 import { type DialOptions, dialSpdy } from "./dial.ts"
-import { type CommandStreams, protocolVersion } from "./remote-command.ts"
+import { CHANNEL, type CommandStreams, protocolVersion } from "./remote-command.ts"
 import { SpdyConnection } from "./spdy/connection.ts"
 import { type CommandStatus, decodeStatus } from "./status.ts"
 import { encodeTerminalSize, type TerminalSize } from "./terminal-size.ts"
+import { dialWebSocket, type WebSocketOptions } from "./websocket-client.ts"
+import { WebSocketChannels } from "./websocket.ts"
 
 export interface RemoteCommandClient {
   readonly protocol: string
@@ -27,6 +29,7 @@ export interface RemoteCommandClient {
   close(): void
 }
 
+const WEBSOCKET_PROTOCOL = "v5.channel.k8s.io"
 const PROTOCOLS = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io"]
 
 /** Runs or attaches to the command that `url` stands for. Rejects with UpgradeRefused or the socket's error. */
@@ -57,6 +60,36 @@ export async function connectRemoteCommand(
     status,
     closed: connection.closed,
     close: () => connection.destroy(),
+  }
+}
+
+/**
+ * The same over a WebSocket, as kubectl does it first. Only v5, in which the end of the input can be told. Source:
+ * client-go tools/remotecommand/websocket.go.
+ */
+export async function connectRemoteCommandOverWebSocket(
+  options: WebSocketOptions & { readonly streams: CommandStreams },
+): Promise<RemoteCommandClient> {
+  const { streams } = options
+  const { ws, protocol } = await dialWebSocket(options, [WEBSOCKET_PROTOCOL])
+  const channels = new WebSocketChannels(ws, { base64: false, closeSignal: true, client: true })
+  const open = (name: keyof typeof CHANNEL, is: boolean) => (is ? channels.channel(CHANNEL[name]) : undefined)
+  const error = channels.channel(CHANNEL.error)
+  const stdin = open("stdin", streams.stdin)
+  const stdout = open("stdout", streams.stdout)
+  const stderr = open("stderr", streams.stderr && !streams.tty)
+  const resize = open("resize", streams.tty)
+  stdin?.resume()
+  resize?.resume()
+  return {
+    protocol,
+    stdin,
+    stdout,
+    stderr,
+    resize: (size) => void resize?.write(encodeTerminalSize(size)),
+    status: readAll(error).then((text) => decodeStatus(text, protocolVersion(protocol))),
+    closed: channels.closed,
+    close: () => channels.terminate(),
   }
 }
 

@@ -34,7 +34,8 @@ export interface RemoteCommandSession {
   readonly closed: Promise<void>
 }
 
-const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const
+/** The numbers of the streams as channels of a WebSocket. */
+export const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const
 
 const SPDY_PROTOCOLS = [
   "v5.channel.k8s.io",

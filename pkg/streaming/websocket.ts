@@ -7,6 +7,21 @@ import { Duplex } from "node:stream"
 import { type RawData, type WebSocket, WebSocketServer } from "ws"
 import { headerList, refuseUpgrade, type UpgradeRequest } from "./upgrade.ts"
 
+/** What channels and tunnels need of a WebSocket, that of a server or of a client. */
+export interface WebSocketConnection {
+  readonly readyState: number
+  readonly OPEN: number
+  readonly CLOSED: number
+  on(event: "message", listener: (data: RawData) => void): unknown
+  on(event: "error", listener: () => void): unknown
+  once(event: "close", listener: () => void): unknown
+  send(data: string | Uint8Array, done: () => void): void
+  pause(): void
+  resume(): void
+  close(code: number): void
+  terminate(): void
+}
+
 /** The first byte of v5's message that closes a channel: the second byte is the number of the channel. */
 const CLOSE_SIGNAL = 255
 
@@ -52,7 +67,7 @@ export function acceptWebSocket(
   })
 }
 
-const closeOf = (ws: WebSocket): Promise<void> =>
+const closeOf = (ws: WebSocketConnection): Promise<void> =>
   new Promise((resolve) => {
     ws.once("close", () => resolve())
     ws.on("error", () => ws.terminate()) // a damaged message or a broken connection: `close` follows
@@ -67,14 +82,17 @@ export class WebSocketChannels {
   readonly closed: Promise<void>
   readonly #channels = new Map<number, Channel>()
   readonly #full = new Set<Channel>()
-  readonly #ws: WebSocket
-  readonly #codec: { readonly base64: boolean; readonly closeSignal: boolean }
+  readonly #ws: WebSocketConnection
+  readonly #codec: { readonly base64: boolean; readonly closeSignal: boolean; readonly client?: boolean }
 
   /**
    * `base64`: messages are text, first the channel as a digit, then base64. `closeSignal`: v5, where the client may end
-   * a channel. (A server never does: clients report the signal as an unknown channel.)
+   * a channel. (A server never does: clients report the signal as an unknown channel.) `client`: this is the client.
    */
-  constructor(ws: WebSocket, codec: { readonly base64: boolean; readonly closeSignal: boolean }) {
+  constructor(
+    ws: WebSocketConnection,
+    codec: { readonly base64: boolean; readonly closeSignal: boolean; readonly client?: boolean },
+  ) {
     this.#ws = ws
     this.#codec = codec
     this.closed = closeOf(ws)
@@ -102,8 +120,19 @@ export class WebSocketChannels {
     this.#ws.send(message, () => done()) // a failure means that the connection has ended: see `closed`
   }
 
+  /** Tells the server that a channel has ended. A server tells its client nothing. */
+  ended(number: number, done: () => void): void {
+    const { client = false, closeSignal } = this.#codec
+    if (!client || !closeSignal || this.#ws.readyState !== this.#ws.OPEN) return done()
+    this.#ws.send(Buffer.from([CLOSE_SIGNAL, number]), () => done())
+  }
+
   close(): void {
     this.#ws.close(1000)
+  }
+
+  terminate(): void {
+    this.#ws.terminate()
   }
 
   setFull(channel: Channel, full: boolean): void {
@@ -168,6 +197,10 @@ class Channel extends Duplex {
     this.#socket.send(this.#number, chunk, callback)
   }
 
+  override _final(callback: () => void): void {
+    this.#socket.ended(this.#number, callback)
+  }
+
   override _destroy(_error: Error | null, callback: (error: Error | null) => void): void {
     this.#remoteEnded = true
     this.#socket.setFull(this, false)
@@ -177,9 +210,9 @@ class Channel extends Duplex {
 
 /** A byte stream in binary messages, whose boundaries have no meaning: `SPDY/3.1+…` subprotocols run over it. */
 export class WebSocketTunnel extends Duplex {
-  readonly #ws: WebSocket
+  readonly #ws: WebSocketConnection
 
-  constructor(ws: WebSocket) {
+  constructor(ws: WebSocketConnection) {
     super({ allowHalfOpen: false, readableHighWaterMark: 256 * 1024, writableHighWaterMark: 64 * 1024 })
     this.#ws = ws
     ws.on("message", (data) => {

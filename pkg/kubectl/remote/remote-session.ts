@@ -1,5 +1,9 @@
 import type { Readable, Writable } from "node:stream"
-import { connectRemoteCommand, type RemoteCommandClient } from "../../streaming/remote-command-client.ts"
+import {
+  connectRemoteCommand,
+  connectRemoteCommandOverWebSocket,
+  type RemoteCommandClient,
+} from "../../streaming/remote-command-client.ts"
 import { UpgradeRefused } from "../../streaming/dial.ts"
 import { exitCodeOf } from "../../streaming/status.ts"
 import { ExitError } from "../errors/errors.ts"
@@ -9,7 +13,7 @@ import type { InputStream, OutputStream } from "../environment/environment.ts"
 import type { Output } from "../printers/output.ts"
 import { parseJson } from "../rest/json.ts"
 import type { RestRequest } from "../rest/rest-request.ts"
-import type { DialOptions } from "../../streaming/dial.ts"
+import type { WebSocketOptions } from "../../streaming/websocket-client.ts"
 
 /** What is joined with the streams of a command in a container. */
 export interface SessionStreams {
@@ -25,18 +29,38 @@ export async function dialOptions(
   factory: Factory,
   path: string,
   query: NonNullable<RestRequest["query"]>,
-): Promise<DialOptions> {
+): Promise<WebSocketOptions> {
   const client = await factory.client()
   const url = client.url({ path, query })
   const { Accept: _, ...headers } = await client.headersOf({})
   const tls = await client.tls()
-  const { connect, interrupt } = factory.environment
+  const { connect, interrupt, random } = factory.environment
   const { proxy } = client.config
   return {
     url: url.href,
     headers: flat(headers),
     signal: interrupt,
+    random,
     connect: () => connect.dial({ url, tls, signal: interrupt, ...(proxy === undefined ? {} : { proxy }) }),
+  }
+}
+
+/**
+ * Connects by a WebSocket, or by SPDY where the server does not want that. The variable of the environment turns
+ * WebSockets off. Source: client-go tools/remotecommand/fallback.go, kubectl pkg/cmd/util/helpers.go.
+ */
+export async function overWebSocketFirst<T>(
+  { environment }: Factory,
+  variable: string,
+  webSocket: () => Promise<T>,
+  spdy: () => Promise<T>,
+): Promise<T> {
+  if (environment.variables[variable]?.toLowerCase() === "false") return spdy()
+  try {
+    return await webSocket()
+  } catch (err) {
+    if (!(err instanceof UpgradeRefused)) throw err
+    return spdy()
   }
 }
 
@@ -70,7 +94,7 @@ export async function runSession(
   const tty = streams.terminal !== undefined
   let client: RemoteCommandClient
   try {
-    client = await connectRemoteCommand({
+    const options = {
       ...(await dialOptions(factory, path, query)),
       streams: {
         stdin: streams.stdin !== undefined,
@@ -78,7 +102,13 @@ export async function runSession(
         stderr: streams.stderr !== undefined && !tty,
         tty,
       },
-    })
+    }
+    client = await overWebSocketFirst(
+      factory,
+      "KUBECTL_REMOTE_COMMAND_WEBSOCKETS",
+      () => connectRemoteCommandOverWebSocket(options),
+      () => connectRemoteCommand(options),
+    )
   } catch (err) {
     throw upgradeError(err)
   }

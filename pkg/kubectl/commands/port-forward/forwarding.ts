@@ -1,11 +1,15 @@
 import { isIPv6 } from "node:net"
 import type { Duplex } from "node:stream"
 import { errorMessage } from "../../../errors/error-message.ts"
-import { connectPortForward, type PortForwardClient } from "../../../streaming/port-forward-client.ts"
+import {
+  connectPortForward,
+  connectPortForwardOverWebSocket,
+  type PortForwardClient,
+} from "../../../streaming/port-forward-client.ts"
 import type { Listen, Listener } from "../../environment/listen.ts"
 import type { Factory } from "../../factory/factory.ts"
 import type { Output } from "../../printers/output.ts"
-import { dialOptions, upgradeError } from "../../remote/remote-session.ts"
+import { dialOptions, overWebSocketFirst, upgradeError } from "../../remote/remote-session.ts"
 import type { ListenAddress } from "./addresses.ts"
 import type { ForwardedPort } from "./ports.ts"
 
@@ -26,7 +30,13 @@ export async function forward(options: Forwarding): Promise<void> {
   const { factory, ports, errOut } = options
   let client: PortForwardClient
   try {
-    client = await connectPortForward(await dialOptions(factory, options.path, {}))
+    const dial = await dialOptions(factory, options.path, {})
+    client = await overWebSocketFirst(
+      factory,
+      "KUBECTL_PORT_FORWARD_WEBSOCKETS",
+      () => connectPortForwardOverWebSocket(dial),
+      () => connectPortForward(dial),
+    )
   } catch (err) {
     throw new Error(`error upgrading connection: ${errorMessage(upgradeError(err))}`, { cause: err })
   }

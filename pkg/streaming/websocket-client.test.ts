@@ -1,0 +1,125 @@
+/** kubectl's side of sessions over WebSockets, against the server's side. */
+import { afterEach, describe, expect, test } from "bun:test"
+import { systemRandom as random } from "../clock/random.ts"
+import { UpgradeRefused } from "./dial.ts"
+import { acceptPortForward } from "./port-forward.ts"
+import { connectPortForwardOverWebSocket } from "./port-forward-client.ts"
+import { acceptRemoteCommand } from "./remote-command.ts"
+import { connectRemoteCommandOverWebSocket } from "./remote-command-client.ts"
+import { ALL, closeServers, serve, shout, text, TTY } from "./sessions.fixtures.ts"
+import { exitCodeOf, exitCodeStatus } from "./status.ts"
+import { refuseUpgrade } from "./upgrade.ts"
+import { clientFrame, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
+
+afterEach(closeServers)
+
+describe("a remote command over a WebSocket", () => {
+  test("has its streams, the end of its input and its exit code", async () => {
+    const host = await serve((req, socket, head) => void acceptRemoteCommand(req, socket, head, ALL).then(shout))
+    const command = await connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: ALL, random })
+    expect(command.protocol).toBe("v5.channel.k8s.io")
+    command.stdin!.write("hel")
+    command.stdin!.end("lo")
+    expect(await Promise.all([text(command.stdout), text(command.stderr), command.status])).toEqual([
+      "HELLO",
+      "complaint",
+      exitCodeStatus(3),
+    ])
+    await command.closed
+  })
+
+  test("carries megabytes in both directions, whose reader is slow", async () => {
+    const host = await serve((req, socket, head) => {
+      void acceptRemoteCommand(req, socket, head, ALL).then(async (session) => {
+        session!.stdin!.pipe(session!.stdout!, { end: false })
+        await new Promise<void>((resolve) => session!.stdin!.once("end", resolve))
+        await session!.exit(exitCodeStatus(0))
+      })
+    })
+    const command = await connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: ALL, random })
+    const part = Buffer.alloc(100_000, "0123456789")
+    let sent = 0
+    const sending = (async () => {
+      for (; sent < 40; sent++)
+        if (!command.stdin!.write(part)) await new Promise<void>((go) => command.stdin!.once("drain", go))
+      command.stdin!.end()
+    })()
+    let length = 0
+    let isAsSent = true
+    for await (const chunk of command.stdout! as AsyncIterable<Buffer>) {
+      for (const byte of chunk) if (byte !== 0x30 + (length++ % 10)) isAsSent = false
+      await Promise.resolve()
+    }
+    await sending
+    expect([length, isAsSent, exitCodeOf(await command.status)]).toEqual([4_000_000, true, 0])
+  })
+
+  test("gets the sizes of the terminal", async () => {
+    const host = await serve(async (req, socket, head) => {
+      const session = (await acceptRemoteCommand(req, socket, head, TTY))!
+      for await (const { width } of session.resize!) {
+        await session.exit(exitCodeStatus(width))
+        return
+      }
+    })
+    const command = await connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: TTY, random })
+    command.resize({ width: 80, height: 24 })
+    command.stdout!.resume()
+    expect(exitCodeOf(await command.status)).toBe(80)
+  })
+
+  test.each([
+    ["answers with an error", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", 403],
+    ["does not prove that it understands", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", 101],
+  ])("is refused by a server that %s", async (_title, answer, status) => {
+    const host = await serve((_req, socket) => void socket.end(answer))
+    const connecting = connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: ALL, random })
+    expect(connecting).rejects.toMatchObject({ name: UpgradeRefused.name, status })
+    await connecting.catch(() => undefined)
+  })
+})
+
+test("ports are forwarded over a WebSocket", async () => {
+  const host = await serve(async (req, socket, head) => {
+    const session = (await acceptPortForward(req, socket, head)) ?? []
+    for await (const { port, data } of session) data.end(`port ${port}`)
+  })
+  const client = await connectPortForwardOverWebSocket({ url: `http://${host}/portforward`, random })
+  expect(await text(client.open(80).data)).toBe("port 80")
+  client.close()
+})
+
+test("a server that speaks only SPDY refuses a WebSocket, so that kubectl speaks SPDY too", async () => {
+  const host = await serve((_req, socket) => refuseUpgrade(socket, 400, "unable to upgrade: only SPDY"))
+  const connecting = connectPortForwardOverWebSocket({ url: `http://${host}/portforward`, random })
+  expect(connecting).rejects.toBeInstanceOf(UpgradeRefused)
+  await connecting.catch(() => undefined)
+})
+
+describe("frames of a WebSocket", () => {
+  test.each([0, 1, 125, 126, 65_535, 65_536])("of a client of %d bytes have their length and are masked", (length) => {
+    const payload = Buffer.alloc(length, "x")
+    const frame = clientFrame(OPCODE.binary, payload, Buffer.from([1, 2, 3, 4]))
+    const from = frame.length - length
+    expect(frame[0]).toBe(0x82)
+    expect(from).toBe(length < 126 ? 6 : length < 65_536 ? 8 : 14)
+    expect(frame.subarray(from).every((byte, at) => (byte ^ [1, 2, 3, 4][at % 4]!) === 0x78)).toBe(true)
+  })
+
+  test("of a server come in pieces of any size, and masked ones are refused", () => {
+    const bytes = Buffer.concat([
+      Buffer.from([0x02, 1, 0x61, 0x80, 2, 0x62, 0x63, 0x82, 126, 0, 130]),
+      Buffer.alloc(130, "y"),
+    ])
+    const reader = new WebSocketFrameReader()
+    const frames = [...bytes].flatMap((byte) => [...reader.read(Uint8Array.of(byte))])
+    expect(frames.map(({ opcode, isLast, payload }) => [opcode, isLast, payload.toString()])).toEqual([
+      [2, false, "a"],
+      [0, true, "bc"],
+      [2, true, "y".repeat(130)],
+    ])
+    expect(() => [...reader.read(clientFrame(OPCODE.text, Buffer.from("a"), Buffer.alloc(4)))]).toThrow(
+      "websocket: invalid frame",
+    )
+  })
+})

@@ -1,0 +1,132 @@
+/** WebSockets as a client over a connection of its own. Source: RFC 6455; client-go transport/websocket. */
+import { createHash } from "node:crypto"
+import { EventEmitter } from "node:events"
+import type { Duplex } from "node:stream"
+import type { Random } from "../clock/random.ts"
+import { type DialOptions, dialUpgrade, UpgradeRefused } from "./dial.ts"
+import { clientFrame, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
+import type { WebSocketConnection } from "./websocket.ts"
+
+/** What the server's proof of the handshake is made of. Source: RFC 6455, 1.3. */
+const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+const NORMAL = 1000
+const PROTOCOL_ERROR = 1002
+
+export interface WebSocketOptions extends DialOptions {
+  /** Masks what is sent. */
+  readonly random: Random
+}
+
+/**
+ * Requests an upgrade of `url` to a WebSocket with one of `protocols`. Rejects with UpgradeRefused, also when the
+ * server agrees to none of them, or with the error of the socket.
+ */
+export async function dialWebSocket(
+  options: WebSocketOptions,
+  protocols: readonly string[],
+): Promise<{ readonly ws: WebSocketClient; readonly protocol: string }> {
+  const key = Buffer.from(options.random.bytes(16)).toString("base64")
+  const upgraded = await dialUpgrade(options, "GET", {
+    Upgrade: "websocket",
+    "Sec-WebSocket-Key": key,
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Protocol": protocols.join(", "),
+  })
+  const { socket, head, headers } = upgraded
+  const refuse = (why: string) => {
+    socket.destroy()
+    return new UpgradeRefused(101, why)
+  }
+  const proof = createHash("sha1").update(`${key}${GUID}`).digest("base64")
+  if (headers.get("sec-websocket-accept") !== proof) throw refuse("websocket: bad handshake")
+  const protocol = headers.get("sec-websocket-protocol") ?? ""
+  if (!protocols.includes(protocol))
+    throw refuse(`invalid protocol, expected one of ${JSON.stringify(protocols)}, got ${JSON.stringify(protocol)}`)
+  return { ws: new WebSocketClient(socket, head, options.random), protocol }
+}
+
+/** The client's end. Emits `message` with each whole message, and `close` at the end. */
+export class WebSocketClient extends EventEmitter implements WebSocketConnection {
+  readonly OPEN = 1
+  readonly CLOSED = 3
+  readyState = 1
+  readonly #socket: Duplex
+  readonly #random: Random
+  readonly #reader = new WebSocketFrameReader()
+  /** The parts of a message whose last frame has not come. */
+  #parts: Buffer[] = []
+  #isClosing = false
+  #isReading = false
+
+  constructor(socket: Duplex, head: Uint8Array, random: Random) {
+    super()
+    this.#random = random
+    this.#socket = socket
+    socket.on("error", () => socket.destroy())
+    socket.once("close", () => {
+      this.readyState = this.CLOSED
+      this.emit("close")
+    })
+    socket.on("end", () => socket.destroy())
+    socket.on("data", (bytes: Buffer) => this.#receive(bytes))
+    socket.pause()
+    // What has come is passed on when the owner listens, and has made its channels in the same turn.
+    this.on("newListener", (event: string) => {
+      if (event !== "message" || this.#isReading) return
+      this.#isReading = true
+      queueMicrotask(() => {
+        if (head.length > 0) this.#receive(head)
+        socket.resume()
+      })
+    })
+  }
+
+  send(data: string | Uint8Array, done: () => void): void {
+    const isText = typeof data === "string"
+    this.#write(isText ? OPCODE.text : OPCODE.binary, isText ? Buffer.from(data) : data, done)
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** Tells the server that this is the end, and closes the connection. */
+  close(code = NORMAL): void {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    const payload = Buffer.alloc(2)
+    payload.writeUInt16BE(code)
+    this.#write(OPCODE.close, payload, () => undefined)
+    this.#socket.end(() => this.#socket.destroy())
+  }
+
+  terminate(): void {
+    this.#socket.destroy()
+  }
+
+  #write(opcode: number, payload: Uint8Array, done: () => void): void {
+    this.#socket.write(clientFrame(opcode, payload, this.#random.bytes(4)), () => done())
+  }
+
+  #receive(bytes: Uint8Array): void {
+    try {
+      for (const { opcode, isLast, payload } of this.#reader.read(bytes))
+        if (opcode === OPCODE.ping) this.#write(OPCODE.pong, payload, () => undefined)
+        else if (opcode === OPCODE.close) this.close(payload.length < 2 ? NORMAL : payload.readUInt16BE())
+        else if (opcode <= OPCODE.binary) {
+          this.#parts.push(payload)
+          if (!isLast) continue
+          const message = this.#parts.length === 1 ? payload : Buffer.concat(this.#parts)
+          this.#parts = []
+          this.emit("message", message)
+        }
+    } catch {
+      this.close(PROTOCOL_ERROR)
+      this.terminate()
+    }
+  }
+}
