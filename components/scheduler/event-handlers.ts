@@ -35,8 +35,8 @@ export interface FollowOptions {
  */
 export function followObjects({ informers, names, cache, queue, nominations, diagnoses }: FollowOptions): () => void {
   const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && names.has(pod.spec.schedulerName)
-  const moveAll = (actions: readonly ClusterAction[]) => {
-    for (const action of actions) queue.moveAllToActiveOrBackoffQueue(action)
+  const moveAll = (actions: readonly ClusterAction[], object?: unknown) => {
+    for (const action of actions) queue.moveAllToActiveOrBackoffQueue(action, object)
   }
 
   function podChanged(pod: Pod, old: Pod | undefined): void {
@@ -51,7 +51,7 @@ export function followObjects({ informers, names, cache, queue, nominations, dia
     if (old !== undefined && waits(old)) dropWaiting(pod)
     if (pod.spec.nodeName) {
       cache.setPod(pod)
-      moveAll(podActions(pod, old))
+      moveAll(podActions(pod, old), pod)
     }
   }
 
@@ -65,7 +65,7 @@ export function followObjects({ informers, names, cache, queue, nominations, dia
     if (waits(pod)) dropWaiting(pod)
     const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
     cache.forget(pod)
-    if (counted) moveAll(["AssignedPod/Delete"])
+    if (counted) moveAll(["AssignedPod/Delete"], pod)
   }
 
   const volumesChanged = () => moveAll(["Volume/Change"])
@@ -79,11 +79,11 @@ export function followObjects({ informers, names, cache, queue, nominations, dia
     informers.of(Node).on({
       added: (node) => {
         cache.setNode(node)
-        moveAll(["Node/Add"])
+        moveAll(["Node/Add"], node)
       },
       updated: (node, old) => {
         cache.setNode(node)
-        moveAll(nodeActions(node, old))
+        moveAll(nodeActions(node, old), node)
       },
       deleted: (node) => cache.removeNode(node.metadata.name ?? ""),
     }),

@@ -6,6 +6,7 @@ import type { SchedulerObserver } from "./observer.ts"
 import type { Profile } from "./profile.ts"
 import type { QueuedPod } from "./queue.ts"
 import type { Decision } from "./decision.ts"
+import type { ClusterAction } from "./framework.ts"
 import type { External } from "./external/external.ts"
 import type { ExternalBinding } from "./external/external-binding.ts"
 
@@ -13,8 +14,8 @@ import type { ExternalBinding } from "./external/external-binding.ts"
 export interface ExternalTools extends Pick<ComponentContext, "clock" | "log" | "informers"> {
   readonly cache: Cache
   readonly observer: SchedulerObserver | undefined
-  /** Called when a pod that was kept from the queue may enter it. */
-  recheck(pod: Pod): void
+  /** Called when a pod that was kept from the queue may enter it; without one, when any may. */
+  recheck(pod?: Pod): void
   /** Carries a decision out. Returns what is written in the background; undefined for nothing. */
   conclude(
     queued: QueuedPod,
@@ -35,6 +36,8 @@ export interface Externals {
   of(profile: ProfileSettings): readonly External[]
   /** Schedules a pod of which these have a say. Resolves when the pod has its node, or has none. Never rejects. */
   schedule(queued: QueuedPod, profile: Profile, externals: readonly External[]): Promise<void>
+  /** Called for each event of the cluster. */
+  happened(action: ClusterAction): void
   stop(): Promise<void>
 }
 export type CreateExternals = (tools: ExternalTools) => Externals

@@ -68,6 +68,9 @@ export interface Reservation {
   readonly freed?: ClusterAction
 }
 
+/** Orders the queue: compared part by part, the smaller first. */
+export type SortKey = readonly (number | string)[]
+
 export interface Plugin {
   readonly name: string
   /** The events that may make a pod schedulable after this plugin refused it; no other event wakes the pod. */
@@ -80,6 +83,13 @@ export interface Plugin {
   signature?(pod: Pod): unknown
   /** Whether the pod may enter the active queue at all. */
   preEnqueue?(pod: Pod): Status
+  /** Returns what orders the pod in the queue; pods with equal keys, or none, are ordered by priority and age. */
+  sortKey?(pod: Pod): SortKey | undefined
+  /**
+   * Finds out whether an event that the plugin has registered for may help a pod that it has refused, and calls `wake`
+   * if so; every such event does where there is no such method.
+   */
+  readonly hint?: ((pod: Pod, action: ClusterAction, object: unknown, wake: () => void) => void) | undefined
   /** Runs once before the filters; may narrow the nodes down, refuse the pod, or Skip its filter. */
   preFilter?(state: CycleState, pod: Pod, nodes: NodeList): Status | { readonly nodes: ReadonlySet<string> }
   /** Whether preFilter reads the pods of other nodes: preemption then calls it again for each set of victims. */

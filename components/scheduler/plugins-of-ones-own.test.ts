@@ -201,6 +201,81 @@ describe("a plugin of one's own", () => {
     })
   })
 
+  test("keeps pods from the queue, and lets them in when an event has changed its mind", async () => {
+    let isOpen = false
+    const asked: string[] = []
+    const plugin = definePlugin({
+      name: "Gate",
+      events: ["Node/UpdateLabel"],
+      pods: { labels: { gated: "yes" } },
+      preEnqueue({ metadata }) {
+        asked.push(metadata.name!)
+        return isOpen ? undefined : "not yet"
+      },
+    })
+    await using cluster = await startCluster({ nodes: 1, schedulerPlugins: [plugin] })
+    await cluster.apply([podOf("gated", {}, { labels: { gated: "yes" } }), podOf("free")])
+    expect([await nodeOf(cluster, "gated"), await nodeOf(cluster, "free")]).toEqual([undefined, "node-0"])
+    isOpen = true
+    await cluster.advance("1m")
+    expect(asked).toEqual(["gated"])
+    await cluster.kubectl("label node node-0 open=yes")
+    await cluster.advance("3s")
+    expect((await pod(cluster, "gated")).spec.nodeName).toBe("node-0")
+  })
+
+  test("orders the queue", async () => {
+    const order: string[] = []
+    const plugin = definePlugin({
+      name: "Shortest-First",
+      queueSort: ({ metadata }) => Number(metadata.annotations?.["minutes"] ?? 0),
+      filter({ metadata }) {
+        if (!order.includes(metadata.name!)) order.push(metadata.name!)
+      },
+    })
+    await using cluster = await startCluster({ nodes: 1, schedulerPlugins: [plugin] })
+    {
+      await using _down = await cluster.faults.crashed("scheduler")
+      await cluster.apply([
+        podOf("long", {}, { annotations: { minutes: "60" } }),
+        podOf("short", {}, { annotations: { minutes: "1" } }),
+        podOf("medium", {}, { annotations: { minutes: "5" } }),
+      ])
+    }
+    await cluster.advance("2s")
+    expect(order).toEqual(["short", "medium", "long"])
+  })
+
+  test("says which events help a pod that it has refused", async () => {
+    let hasRoom = false
+    const hints: string[] = []
+    let tries = 0
+    const plugin = definePlugin({
+      name: "Hinting",
+      events: ["Node/UpdateLabel"],
+      filter() {
+        tries++
+        return hasRoom ? undefined : "no room"
+      },
+      queueingHint(_pod, { event, object }) {
+        const { labels } = (object as Node).metadata
+        hints.push(`${event} ${JSON.stringify(labels?.["room"])}`)
+        return labels?.["room"] === "yes"
+      },
+    })
+    await using cluster = await startCluster({ nodes: 1, schedulerPlugins: [plugin] })
+    await cluster.apply(podOf("p"))
+    await cluster.advance("2s")
+    const before = tries
+    hasRoom = true
+    await cluster.kubectl("label node node-0 room=no")
+    await cluster.advance("20s")
+    expect([tries, hints]).toEqual([before, ['Node/UpdateLabel "no"']])
+    await cluster.kubectl("label node node-0 --overwrite room=yes")
+    await cluster.advance("5s")
+    expect((await pod(cluster, "p")).spec.nodeName).toBe("node-0")
+  })
+
   test("that throws or never answers fails the pods that need it with its name, and no others", async () => {
     const plugin = definePlugin({
       name: "Broken",

@@ -1,6 +1,6 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
-import type { ClusterAction, Plugin } from "./framework.ts"
+import type { ClusterAction, Plugin, SortKey } from "./framework.ts"
 
 /** How long a pod waits after it failed, in milliseconds. */
 export interface Backoffs {
@@ -12,6 +12,13 @@ export interface Backoffs {
 export const DEFAULT_BACKOFFS: Backoffs = { initialMs: 1000, maxMs: 10_000 }
 /** Source: podMaxInUnschedulablePodsDuration. */
 const LONGEST_UNSCHEDULABLE_MS = 300_000
+
+/** What externals do with the queue; without them nothing of it costs. */
+export interface QueueHooks {
+  sortKey(pod: Pod): SortKey | undefined
+  /** Called for each event of the cluster. */
+  happened(action: ClusterAction): void
+}
 
 /** A pod in the queue. `attempts` counts scheduling attempts; `plugins` are those that refused the last one. */
 export interface QueuedPod {
@@ -50,6 +57,7 @@ export class SchedulingQueue {
   private readonly pluginsFor: (pod: Pod) => readonly Plugin[]
   private readonly onActive: () => void
   private readonly backoffs: Backoffs
+  private readonly hooks: QueueHooks | undefined
 
   /** `pluginsFor` returns the plugins of the profile that schedules the pod. */
   constructor(
@@ -57,11 +65,13 @@ export class SchedulingQueue {
     pluginsFor: (pod: Pod) => readonly Plugin[],
     onActive: () => void,
     backoffs: Backoffs = DEFAULT_BACKOFFS,
+    hooks?: QueueHooks,
   ) {
     this.clock = clock
     this.pluginsFor = pluginsFor
     this.onActive = onActive
     this.backoffs = backoffs
+    this.hooks = hooks
   }
 
   /** The number of pods in each part of the queue. */
@@ -152,10 +162,18 @@ export class SchedulingQueue {
     else this.park(queued)
   }
 
-  /** Wakes the pods that an event may have made schedulable. */
-  moveAllToActiveOrBackoffQueue(action: ClusterAction): void {
+  /** Wakes the pods that an event may have made schedulable. `object` is what has changed. */
+  moveAllToActiveOrBackoffQueue(action: ClusterAction, object?: unknown): void {
+    this.hooks?.happened(action)
     for (const { events } of this.inFlight.values()) events.add(action)
-    for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
+    for (const [uid, stuck] of this.unschedulable) {
+      const { concerned, hint } = this.concernedBy(stuck.queued, action)
+      if (concerned) this.wake(uid, stuck)
+      else
+        hint?.(stuck.queued.pod, action, object, () => {
+          if (this.unschedulable.get(uid) === stuck) this.wake(uid, stuck)
+        })
+    }
   }
 
   /** Moves gated pods that no preEnqueue plugin refuses any more to the active queue: all of them, or the one. */
@@ -180,9 +198,22 @@ export class SchedulingQueue {
   }
 
   private concerns(queued: QueuedPod, action: ClusterAction): boolean {
-    return this.pluginsFor(queued.pod).some(
-      (plugin) => queued.plugins.has(plugin.name) && plugin.eventsToRegister?.includes(action) === true,
-    )
+    const { concerned, hint } = this.concernedBy(queued, action)
+    return concerned || hint !== undefined
+  }
+
+  /** Whether an event wakes the pod, or which plugin knows whether it does. */
+  private concernedBy(
+    queued: QueuedPod,
+    action: ClusterAction,
+  ): { readonly concerned: boolean; readonly hint?: Plugin["hint"] } {
+    let hint: Plugin["hint"]
+    for (const plugin of this.pluginsFor(queued.pod)) {
+      if (!queued.plugins.has(plugin.name) || plugin.eventsToRegister?.includes(action) !== true) continue
+      if (plugin.hint === undefined) return CONCERNED
+      hint = plugin.hint
+    }
+    return hint === undefined ? UNCONCERNED : { concerned: false, hint }
   }
 
   private enter(queued: QueuedPod): void {
@@ -193,7 +224,7 @@ export class SchedulingQueue {
       this.gated.set(queued.pod.metadata.uid ?? "", queued)
       return
     }
-    this.active.push(queued)
+    this.active.push(queued, this.hooks?.sortKey(queued.pod))
     this.onActive()
   }
 
@@ -237,6 +268,7 @@ export class SchedulingQueue {
 /** A pod in the heap, with what orders it. Pods never change their priority. */
 interface Ranked {
   readonly queued: QueuedPod
+  readonly key: SortKey | undefined
   readonly priority: number
   readonly added: number
   /** Rises with each push. */
@@ -253,13 +285,13 @@ class PriorityQueue {
     return this.known.size
   }
 
-  push(queued: QueuedPod): void {
+  push(queued: QueuedPod, key: SortKey | undefined): void {
     const { metadata, spec } = queued.pod
     const uid = metadata.uid ?? ""
     if (this.known.has(uid)) return
     this.known.set(uid, queued)
     const { heap } = this
-    const ranked: Ranked = { queued, priority: spec.priority ?? 0, added: queued.added, order: this.order++ }
+    const ranked: Ranked = { queued, key, priority: spec.priority ?? 0, added: queued.added, order: this.order++ }
     let at = heap.push(ranked) - 1
     while (at > 0) {
       const parent = (at - 1) >> 1
@@ -314,5 +346,21 @@ class PriorityQueue {
   }
 }
 
+const CONCERNED = { concerned: true }
+const UNCONCERNED = { concerned: false }
+
 const isBefore = (a: Ranked, b: Ranked): boolean =>
+  a.key === b.key ? isBeforeByDefault(a, b) : (compareKeys(a.key, b.key) || (isBeforeByDefault(a, b) ? -1 : 1)) < 0
+
+/** Returns a number below 0 where `a` comes first, and 0 for equal keys. Pods without a key come last. */
+function compareKeys(a: SortKey | undefined, b: SortKey | undefined): number {
+  if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1
+  for (let i = 0; i < Math.max(a.length, b.length); i++) {
+    const [x, y] = [a[i] ?? "", b[i] ?? ""]
+    if (x !== y) return typeof x === typeof y ? (x < y ? -1 : 1) : typeof x === "number" ? -1 : 1
+  }
+  return 0
+}
+
+const isBeforeByDefault = (a: Ranked, b: Ranked): boolean =>
   a.priority !== b.priority ? a.priority > b.priority : a.added !== b.added ? a.added < b.added : a.order < b.order

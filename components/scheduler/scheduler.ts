@@ -17,7 +17,7 @@ import type { SchedulerSettings } from "./config/scheduler-settings.ts"
 import type { Decision } from "./decision.ts"
 import type { CreateExternals, Externals } from "./externals.ts"
 import type { ExternalBinding } from "./external/external-binding.ts"
-import type { Diagnosis } from "./framework.ts"
+import type { ClusterAction, Diagnosis } from "./framework.ts"
 import { DEVICE_KINDS, followObjects } from "./event-handlers.ts"
 import { Nominations } from "./nominations.ts"
 import type { SchedulerObserver } from "./observer.ts"
@@ -89,7 +89,12 @@ class SchedulingLoop implements Scheduler {
     this.#settings = settings
     const pluginsFor = (pod: Pod) => this.#profileOf(pod).plugins
     const backoffs = settings && { initialMs: settings.initialBackoffMs, maxMs: settings.maxBackoffMs }
-    this.#queue = new SchedulingQueue(context.clock, pluginsFor, () => this.#wake(), backoffs ?? DEFAULT_BACKOFFS)
+    const hooks = externals && {
+      sortKey: (pod: Pod) => this.#profileOf(pod).plugins.find(({ sortKey }) => sortKey !== undefined)?.sortKey!(pod),
+      happened: (action: ClusterAction) => this.#externals?.happened(action),
+    }
+    const wake = () => this.#wake()
+    this.#queue = new SchedulingQueue(context.clock, pluginsFor, wake, backoffs ?? DEFAULT_BACKOFFS, hooks)
     this.#externals = externals?.({
       clock: context.clock,
       log: this.#log,

@@ -74,6 +74,9 @@ function namesAt(
   const expanded = multi
     .map(({ name }) => name)
     .filter((name) => pointsOf(name)?.includes(point) === true && !disabled.has(name))
+  // The queue is sorted by one: by that of a plugin of one's own where no configuration says otherwise.
+  if (point === "queueSort" && enabled.length === 0 && expanded.length > 1)
+    return expanded.filter((name) => !Object.hasOwn(IN_TREE, name))
   return [
     ...enabled.filter((name) => expanded.includes(name)),
     ...expanded.filter((name) => !enabled.includes(name)),

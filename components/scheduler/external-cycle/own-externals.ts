@@ -1,3 +1,4 @@
+import { pushAll } from "../../../pkg/lists/push-all.ts"
 import type { PluginHost } from "../plugin-host/plugin-host.ts"
 import { Breaker } from "../plugin-host/breaker.ts"
 import { PluginExternal } from "../plugin-host/plugin-external.ts"
@@ -11,10 +12,11 @@ export const ownExternals =
     const { clock, log, cache } = tools
     const cycle = new ExternalCycle(tools)
     const breakers = new Map(hosts.map((host) => [host, new Breaker(host.description.name, clock, log)]))
+    const made: PluginExternal[] = []
     return {
       of: ({ plugins, ownArgs }) => {
         const order = Object.values(plugins.enabled).flat()
-        return hosts
+        const own = hosts
           .filter(({ description: { name } }) => order.includes(name))
           .toSorted((a, b) => order.indexOf(a.description.name) - order.indexOf(b.description.name))
           .map((host) => {
@@ -23,16 +25,22 @@ export const ownExternals =
               host,
               breaker: breakers.get(host)!,
               cache,
+              clock,
               log,
+              recheck: tools.recheck,
               args: ownArgs.get(name),
               weight: plugins.weights.get(name),
               isEnabled: (point) => plugins.enabled[point].includes(name),
             })
           })
+        pushAll(made, own)
+        return own
       },
+      happened: (action) => made.forEach((plugin) => plugin.happened(action)),
       schedule: (queued, profile, externals) => cycle.schedule(queued, profile, externals),
       async stop() {
         cycle.stop()
+        for (const plugin of made) plugin.stop()
         await Promise.all(hosts.map((host) => host.stop()))
       },
     }

@@ -122,3 +122,13 @@ export function shownNode({ metadata: { managedFields: _fields, ...metadata }, s
 export function shownPod({ metadata: { managedFields: _fields, ...metadata }, spec, apiVersion, kind }: Pod): Pod {
   return { apiVersion, kind, metadata, spec, status: {} } as Pod
 }
+
+/** What has changed in the cluster, as plugins see it; undefined for what is neither a node nor a pod. */
+export function shownObject(object: unknown): Node | Pod | undefined {
+  if (typeof object !== "object" || object === null || !("kind" in object)) return undefined
+  return object.kind === "Pod"
+    ? shownPod(object as Pod)
+    : object.kind === "Node"
+      ? shownNode(object as Node)
+      : undefined
+}

@@ -1,6 +1,6 @@
 /** Reads what plugins answer: values of any form, since they come from code that may do anything. */
 import type { Filtered } from "../external/external.ts"
-import { unresolvable, unschedulable, type Status } from "../framework.ts"
+import { unresolvable, unschedulable, type SortKey, type Status } from "../framework.ts"
 
 /** A reason is part of Events and of the pod's status: longer ones are cut, in characters. */
 const LONGEST_REASON = 256
@@ -47,4 +47,16 @@ export function nominateAnswer(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   if (!isObject(value) || typeof value["nominate"] !== "string") throw new TypeError("nominates no node")
   return value["nominate"]
+}
+
+/** Most parts of a key, and most characters of a text in it. */
+const [MOST_PARTS, LONGEST_PART] = [8, 256]
+
+/** @throws TypeError for an answer that orders nothing */
+export function sortKeyAnswer(value: unknown): SortKey {
+  const isPart = (part: unknown) =>
+    typeof part === "number" || (typeof part === "string" && part.length <= LONGEST_PART)
+  if (!Array.isArray(value) || value.length > MOST_PARTS || !value.every(isPart))
+    throw new TypeError(`answered no key of at most ${MOST_PARTS} numbers and texts`)
+  return value as SortKey
 }

@@ -3,27 +3,34 @@ import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.
 import type { Logger } from "../../../pkg/log/log.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
-import { SCHEDULING_EVENTS, type Refusal } from "../../../pkg/scheduler-plugin/plugin.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { SCHEDULING_EVENTS, type Refusal, type SchedulingEvent } from "../../../pkg/scheduler-plugin/plugin.ts"
 import type { PluginRequest } from "../../../pkg/scheduler-plugin/protocol.ts"
 import type { Cache } from "../cache.ts"
 import type { Attempt, External, Filtered } from "../external/external.ts"
-import { SUCCESS, type Plugin, type Status } from "../framework.ts"
+import { SUCCESS, type ClusterAction, type Plugin, type Status } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
 import type { Breaker } from "./breaker.ts"
-import { filterAnswer, nominateAnswer, refusalAnswer, scoreAnswer } from "./plugin-answers.ts"
-import { shownPod, viewOf } from "./node-feed.ts"
+import { filterAnswer, nominateAnswer, refusalAnswer, scoreAnswer, sortKeyAnswer } from "./plugin-answers.ts"
+import { shownObject, shownPod, viewOf } from "./node-feed.ts"
+import { QueueGate } from "./queue-gate.ts"
 import { PluginError, type PluginHost } from "./plugin-host.ts"
 
 /** Deadlines unless the plugin has some, in milliseconds: while a pod waits for its node, and when it has one. */
 const IN_CYCLE_MS = 1000
 const IN_BINDING_MS = 30_000
+/** Most open questions whether an event helps a pod: a pod about which none can be asked is tried. */
+const MOST_HINTS = 100
 const BINDING: ReadonlySet<ExtensionPoint> = new Set(["permit", "preBind", "bind", "postBind"])
 
 export interface PluginExternalOptions {
   readonly host: PluginHost
   readonly breaker: Breaker
   readonly cache: Cache
+  readonly clock: Clock
   readonly log: Logger
+  /** Has the queue look again at a pod that was held back, or at all of them. */
+  recheck(pod?: Pod): void
   readonly args: unknown
   /** Weight of the score in the profile; undefined for that of the plugin. */
   readonly weight: number | undefined
@@ -36,15 +43,64 @@ export class PluginExternal implements External {
   readonly sees = "all"
   readonly queueing: Plugin
   readonly #options: PluginExternalOptions
+  readonly #gate: QueueGate
+  /** Hints that were asked for and have not come. */
+  #hints = 0
 
   constructor(options: PluginExternalOptions) {
     this.#options = options
+    const { host, clock, log, recheck } = options
+    const events = () => host.description.events ?? SCHEDULING_EVENTS
+    this.#gate = new QueueGate({
+      clock,
+      log,
+      recheck,
+      preEnqueue: async (pod) =>
+        this.does("preEnqueue") ? refusalAnswer(await this.#onPod("preEnqueue", pod)) : undefined,
+      sortKey: async (pod) => (this.does("queueSort") ? sortKeyAnswer(await this.#onPod("queueSort", pod)) : undefined),
+      registers: (action) => (events() as readonly ClusterAction[]).includes(action),
+      isIgnorable: () => this.ignorable,
+    })
+    const isAsked = () => this.does("preEnqueue") || this.does("queueSort")
+    const hint: Plugin["hint"] = (pod, action, object, wake) =>
+      void this.#hint(pod, action, object).then((yes) => yes && wake())
     this.queueing = {
-      name: options.host.description.name,
+      name: host.description.name,
       get eventsToRegister() {
-        return options.host.description.events ?? SCHEDULING_EVENTS
+        return events()
+      },
+      preEnqueue: (pod) => (isAsked() && this.concerns(pod) ? this.#gate.check(pod) : SUCCESS),
+      ...(options.isEnabled("queueSort") ? { sortKey: (pod) => this.#gate.sortKey(pod) } : {}),
+      get hint() {
+        return host.description.hints ? hint : undefined
       },
     }
+  }
+
+  happened(action: ClusterAction): void {
+    this.#gate.happened(action)
+  }
+  stop(): void {
+    this.#gate.stop()
+  }
+
+  /** Whether the event may help the pod; also where the plugin fails, or has too many questions open. */
+  async #hint(pod: Pod, action: ClusterAction, object: unknown): Promise<boolean> {
+    if (this.#hints >= MOST_HINTS) return true
+    this.#hints++
+    try {
+      const event = action as SchedulingEvent
+      const request = { call: "queueingHint", pod: shownPod(pod), event, object: shownObject(object) } as const
+      return (await this.#ask("preEnqueue", request)) !== false
+    } catch {
+      return true
+    } finally {
+      this.#hints--
+    }
+  }
+
+  #onPod(call: "preEnqueue" | "queueSort", pod: Pod): Promise<unknown> {
+    return this.#ask(call, { call, pod: shownPod(pod) })
   }
 
   get name(): string {
