@@ -8,7 +8,8 @@ import { podsOf } from "./service-pods.ts"
 
 export interface Connection {
   readonly host: string
-  readonly port: number
+  /** Undefined where the log does not say it: every port of the Service is meant. */
+  readonly port: number | undefined
   /** Refused at once, instead of unanswered. */
   readonly refused: boolean
 }
@@ -29,7 +30,11 @@ export async function connectionFinding(
   const evidence = [`log: ${line.trim()}`]
   if (service === undefined) return []
   const ref = refOf(service)
-  if (service.spec.type !== "ExternalName" && service.spec.ports?.some((one) => one.port === port) !== true)
+  if (
+    port !== undefined &&
+    service.spec.type !== "ExternalName" &&
+    service.spec.ports?.some((one) => one.port === port) !== true
+  )
     return [
       finding(
         "service-port",
@@ -45,7 +50,8 @@ export async function connectionFinding(
   if (found.length > 0) return found
   if (refused) return []
   const { pods } = await podsOf(service, ward)
-  const dropped = await flowFinding(pod, pods, { service, port }, ward)
+  const asked = port ?? service.spec.ports?.[0]?.port ?? 0
+  const dropped = await flowFinding(pod, pods, { service, port: asked }, ward)
   return dropped === undefined
     ? []
     : [{ ...dropped, cause: { ...dropped.cause, evidence: [...dropped.cause.evidence, ...evidence] } }]

@@ -63,7 +63,7 @@ export async function crashFindings(
         {
           evidence,
           hints: [
-            `kubectl set resources ${wordsOf(workload.ref)} -c ${name} --limits=memory=MORE raises the limit; or make the program use less`,
+            `${workload.ref.kind === "Pod" ? "create the pod again with a higher limit" : `kubectl set resources ${wordsOf(workload.ref)} -c ${name} --limits=memory=MORE raises the limit`}; or make the program use less`,
           ],
         },
       ),
@@ -76,7 +76,11 @@ export async function crashFindings(
   if (start !== undefined) return [start]
   const clues = await logClues(pod, name, [...log, ...message.split("\n")], ward)
   if (clues.length > 0)
-    return clues.map((clue) => ({ ...clue, cause: { ...clue.cause, evidence: [...clue.cause.evidence, ...evidence] } }))
+    return clues.map((clue) => ({
+      ...clue,
+      // The line that says it is among the last lines too.
+      cause: { ...clue.cause, evidence: [...clue.cause.evidence.filter((line) => !/^log\b/.test(line)), ...evidence] },
+    }))
   if (exitCode === 0)
     return [
       finding(
@@ -150,6 +154,13 @@ export function startFinding(
       {
         evidence,
       },
+    )
+  const { workingDir } = container
+  if (/chdir to cwd/i.test(message) || (workingDir !== undefined && message.includes(`mkdir ${workingDir}`)))
+    return finding(
+      "working-directory",
+      `container ${name} cannot start: its working directory ${workingDir ?? ""} cannot be entered`,
+      { evidence, hints: ["correct workingDir of the container, or the image"] },
     )
   if (/not a directory|mount/i.test(message))
     return finding("mount-failed", `container ${name} cannot start: a mount failed: ${message}`, { evidence })

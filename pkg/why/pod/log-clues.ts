@@ -19,10 +19,14 @@ const UNRESOLVED: readonly RegExp[] = [
   /([\w.-]+): (?:name or service not known|nodename nor servname provided|temporary failure in name resolution)/i,
   /host not found in upstream "([\w.-]+)/i,
   /ENOTFOUND ([\w.-]+)/,
+  /server can't find ([\w.-]+): NXDOMAIN/i,
 ]
 
-/** Hosts and ports that do not answer: refused, or nothing comes back. */
+/** What does not answer: host, port where it is said, and how it fails. */
 const UNREACHED: readonly RegExp[] = [
+  /can't connect to remote host \(([\w.:]+)\)()[^\n]*?(refused|timed? ?out)/i,
+  /failed to connect to ([\w.-]+) port (\d+)[^\n]*?(refused|timed? ?out|couldn't connect)/i,
+  /HTTPS?ConnectionPool\(host='([\w.-]+)', port=(\d+)\)[^\n]*?(refused|timed? ?out)/i,
   /(?:dial tcp|connect to|connecting to|connection to|reach) (?:https?:\/\/)?\[?([\w.-]+)\]?:(\d+)[^\n]*?(refused|timed? ?out|i\/o timeout|no route)/i,
   /(ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) ([\w.-]+):(\d+)/,
   /([\w.-]+):(\d+):? [^\n]*?(connection refused|timed? ?out|no route to host)/i,
@@ -44,7 +48,7 @@ export async function logClues(
     for (const pattern of UNRESOLVED) {
       const name = pattern.exec(line)?.[1]
       if (name === undefined || /^\d+$/.test(name)) continue
-      const found = await nameFinding(pod, name, line, ward)
+      const found = await nameFinding(pod, withoutSearch(name, pod.metadata.namespace ?? ""), line, ward)
       if (found !== undefined) return [found]
     }
     for (const pattern of UNREACHED) {
@@ -55,7 +59,7 @@ export async function logClues(
         : [match[1]!, match[2]!, match[3]!]
       const found = await connectionFinding(
         pod,
-        { host, port: Number(port), refused: /refused/i.test(how) },
+        { host, port: port === "" ? undefined : Number(port), refused: /refused/i.test(how) },
         line,
         ward,
       )
@@ -66,6 +70,13 @@ export async function logClues(
   }
   return []
 }
+
+/** Returns a name without what the resolver has added to it from its search list. */
+const withoutSearch = (name: string, namespace: string): string =>
+  [`.${namespace}.svc.cluster.local`, ".svc.cluster.local", ".cluster.local"].reduce(
+    (text, suffix) => (text.endsWith(suffix) && !text.slice(0, -suffix.length).includes(".") ? text.slice(0, -suffix.length) : text),
+    name,
+  )
 
 /** What a program says of itself. */
 function ownFinding(container: string, line: string): Finding | undefined {

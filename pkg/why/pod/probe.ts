@@ -48,12 +48,7 @@ export async function probeFinding(
     if (ports.length > 0 && !isDeclared) {
       const mends =
         ports.length === 1 && only !== undefined
-          ? [
-              mend(
-                await portPatch(pod, container, probe, only.containerPort, ward),
-                `asks port ${only.containerPort} instead`,
-              ),
-            ]
+          ? await portMends(pod, container, probe, only.containerPort, ward)
           : []
       return make(
         "port",
@@ -96,13 +91,16 @@ export async function probeFinding(
   return make("failed", `fails${said === "" ? "" : `: ${said}`}`)
 }
 
-async function portPatch(
+async function portMends(
   pod: Pod,
   { name, [FIELD.readiness]: readiness, [FIELD.liveness]: liveness, [FIELD.startup]: startup }: Container,
   probe: ProbeName,
   port: number,
   ward: Ward,
-): Promise<string> {
+): Promise<readonly Mend[]> {
+  const workload = await workloadOf(pod, ward)
+  // The probes of a pod cannot be changed.
+  if (workload.ref.kind === "Pod" || workload.ref.kind === "Job") return []
   const declared = { readiness, liveness, startup }[probe]
   const handler =
     declared?.httpGet !== undefined
@@ -110,5 +108,6 @@ async function portPatch(
       : declared?.tcpSocket !== undefined
         ? { tcpSocket: { port } }
         : { grpc: { port } }
-  return patchCommand(await workloadOf(pod, ward), { containers: [{ name, [FIELD[probe]]: handler }] })
+  const command = patchCommand(workload, { containers: [{ name, [FIELD[probe]]: handler }] })
+  return [mend(command, `asks port ${port} instead`)]
 }

@@ -1,0 +1,23 @@
+/**
+ * `bun test/why/hunt/main.ts --seeds 1000`: breaks clusters at random in one known way and asks why. Prints what was
+ * wrong, and how often the right cause came first. `--from 17` begins at another seed.
+ */
+import { parseArgs } from "node:util"
+import { huntOne } from "./hunt.ts"
+
+const { values } = parseArgs({
+  options: { seeds: { type: "string", default: "1000" }, from: { type: "string", default: "1" } },
+})
+const [seeds, from] = [Number(values.seeds), Number(values.from)]
+let right = 0
+let wrong = 0
+for (let seed = from; seed < from + seeds; seed++) {
+  const outcome = await huntOne(seed)
+  if (outcome.right) right++
+  if (outcome.wrong.length > 0) {
+    wrong++
+    process.stdout.write(`seed ${seed}, ${outcome.fault}${outcome.right ? "" : " (not first)"}: ${outcome.wrong.join("\n    ")}\n`)
+  }
+}
+process.stdout.write(`${seeds} seeds: the right cause first in ${right}, a wrong one in ${wrong}\n`)
+process.exit(right === seeds && wrong === 0 ? 0 : 1)
