@@ -44,6 +44,7 @@ import type { BesideApi } from "./serving/beside.ts"
 import { certificatesOf, listenOn, type ListenAt } from "./listener.ts"
 import { writeKubeconfig } from "./write-kubeconfig.ts"
 import { lateTransport } from "./late-transport.ts"
+import { whyPaths } from "./why/paths.ts"
 import { secretsEncryptionPaths } from "./encryption/paths.ts"
 import { openStorage } from "./store/open-storage.ts"
 import type { OpenedStorage } from "./store/storage-config.ts"
@@ -246,7 +247,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     if (audit !== undefined && config.beside !== undefined) serving.beside = auditedBeside(config.beside, audit)
     let past: Promise<Past> | undefined
     const { watchEvents } = serverMetrics
-    const server = createServer({
+    const server: Server = createServer({
       past: () =>
         (past ??= import("./past/past.ts").then(({ createPast }) =>
           createPast({ registry: plane.registry, scheme, watchEvents }),
@@ -286,6 +287,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         serviceAccounts: { issuer, keys },
         serverAddress: () => joinHostPort(advertiseAddress, port),
         secretsEncryption: secretsEncryptionPaths(stored?.encryption),
+        why: whyPaths(() => server, clock),
       }),
     })
     serving.server = server

@@ -54,9 +54,8 @@ async function remaining(namespace: Namespace, ward: Ward): Promise<readonly Fin
   )
   const findings: Finding[] = []
   const served = await ward.reader.served()
-  for (const [, plural = "", group = ""] of (content?.message ?? "").matchAll(
-    /([a-z0-9]+)\.([a-z0-9.-]*) has \d+ resource/g,
-  )) {
+  for (const part of (content?.message ?? "").replace(/^[^:]*: /, "").split(", ")) {
+    const [, plural, group = ""] = /^([a-z0-9]+)\.(\S*) has \d+ resource/.exec(part) ?? []
     const kind = served.find(
       (one) => one.plural === plural && (one.apiVersion.includes("/") ? one.apiVersion.split("/")[0] : "") === group,
     )

@@ -40,6 +40,8 @@ export interface PathsOptions {
   readonly serverAddress: () => string
   /** Serves what `k3ts secrets-encrypt` asks for; undefined for other paths. */
   readonly secretsEncryption: (exchange: Exchange, info: RequestInfo) => Promise<void> | undefined
+  /** Serves why objects are not well; undefined for other paths. */
+  readonly why: (exchange: Exchange, info: RequestInfo) => Promise<void> | undefined
 }
 
 type Env = { Bindings: { readonly exchange: Exchange } }
@@ -64,7 +66,7 @@ export function createPaths(
       )
     )
       return
-    const pending = options.secretsEncryption(exchange, info)
+    const pending = options.secretsEncryption(exchange, info) ?? options.why(exchange, info)
     if (pending !== undefined) return pending
     app ??= routes(options)
     return respond(app, exchange, info)

@@ -3,6 +3,7 @@ import type { RemoteService } from "../aggregator/api-services.ts"
 import type { PastPath, RequestInfo } from "../call/request-info.ts"
 import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { isLongRunning } from "../http/long-running.ts"
+import { isWhyPath } from "../call/why-path.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "../http/resource-request.ts"
 import type { ServerOptions } from "../server-options.ts"
 import type { AuthorizedCall, Filled, Handler, RoutedCall } from "./call.ts"
@@ -45,7 +46,8 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
     routed.handler = handlerOf(info, exchange.req.method ?? "GET")
     exchange.isServed = true
     routed.hasBody = !isLong && hasBody(info)
-    routed.takesTurn = !isLong || info.verb === "watch"
+    // The requests of which an answer to why is made take their turns: it would wait for them while it has its own.
+    routed.takesTurn = (!isLong || info.verb === "watch") && !isWhyPath(info)
     return proceed(routed)
   }
 

@@ -16,7 +16,7 @@ const UNRESOLVED: readonly RegExp[] = [
   /UnknownHostException: ([\w.-]+)/,
   /(?:can't|cannot) resolve ['"]?([\w.-]+)/i,
   /host ['"]([\w.-]+)['"]:? (?:not found|name or service not known)/i,
-  /([\w.-]+): (?:name or service not known|nodename nor servname provided|temporary failure in name resolution)/i,
+  /(?<![\w.-])([\w.-]+): (?:name or service not known|nodename nor servname provided|temporary failure in name resolution)/i,
   /host not found in upstream "([\w.-]+)/i,
   /ENOTFOUND ([\w.-]+)/,
   /server can't find ([\w.-]+): NXDOMAIN/i,
@@ -29,7 +29,7 @@ const UNREACHED: readonly RegExp[] = [
   /HTTPS?ConnectionPool\(host='([\w.-]+)', port=(\d+)\)[^\n]*?(refused|timed? ?out)/i,
   /(?:dial tcp|connect to|connecting to|connection to|reach) (?:https?:\/\/)?\[?([\w.-]+)\]?:(\d+)[^\n]*?(refused|timed? ?out|i\/o timeout|no route)/i,
   /(ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) ([\w.-]+):(\d+)/,
-  /([\w.-]+):(\d+):? [^\n]*?(connection refused|timed? ?out|no route to host)/i,
+  /(?<![\w.-])([\w.-]+):(\d+):? [^\n]*?(connection refused|timed? ?out|no route to host)/i,
   /host=([\w.-]+)[^\n]*port=(\d+)[^\n]*?(refused|timed? ?out)/i,
   /"([\w.-]+)"[^\n]*port (\d+) failed: [^\n]*?(refused|timed? ?out)/i,
 ]
@@ -74,7 +74,8 @@ export async function logClues(
 /** Returns a name without what the resolver has added to it from its search list. */
 const withoutSearch = (name: string, namespace: string): string =>
   [`.${namespace}.svc.cluster.local`, ".svc.cluster.local", ".cluster.local"].reduce(
-    (text, suffix) => (text.endsWith(suffix) && !text.slice(0, -suffix.length).includes(".") ? text.slice(0, -suffix.length) : text),
+    (text, suffix) =>
+      text.endsWith(suffix) && !text.slice(0, -suffix.length).includes(".") ? text.slice(0, -suffix.length) : text,
     name,
   )
 

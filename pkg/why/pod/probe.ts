@@ -47,9 +47,7 @@ export async function probeFinding(
     const [only] = ports
     if (ports.length > 0 && !isDeclared) {
       const mends =
-        ports.length === 1 && only !== undefined
-          ? await portMends(pod, container, probe, only.containerPort, ward)
-          : []
+        ports.length === 1 && only !== undefined ? await portMends(pod, container, probe, only.containerPort, ward) : []
       return make(
         "port",
         `asks port ${number}, on which nothing listens; the container declares ${names.join(", ")}`,

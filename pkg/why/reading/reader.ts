@@ -16,6 +16,9 @@ export class CannotRead extends Error {
   override readonly name = "CannotRead"
 }
 
+/** As much of a line of a log is read. */
+const LONGEST_LINE = 1000
+
 /** Reads each object and each list once. */
 export class Reader {
   readonly now: number
@@ -98,7 +101,10 @@ export class Reader {
     })
     const path = `/api/v1/namespaces/${namespace ?? ""}/pods/${name}/log?${query}`
     const text = (await this.text(path)) ?? ""
-    return text.split("\n").filter((line) => line.trim() !== "")
+    return text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => line.slice(0, LONGEST_LINE))
   }
 
   /** Returns the kind that a word names, or undefined; asks the server for words that are not known. */

@@ -70,15 +70,27 @@ const pull = (error: string) => ({ pullError: `rpc error: code = Unknown desc = 
 const says = (...logs: string[]) => ({ runsMs: 200, exitCode: 1, logs })
 
 export const FAULTS: readonly Fault[] = [
-  rollOut("image does not exist", pull("failed to resolve reference: docker.io/library/broken:1: not found"), "image-not-found"),
-  rollOut("image needs credentials", pull("unexpected status from HEAD request: 401 Unauthorized"), "image-credentials"),
+  rollOut(
+    "image does not exist",
+    pull("failed to resolve reference: docker.io/library/broken:1: not found"),
+    "image-not-found",
+  ),
+  rollOut(
+    "image needs credentials",
+    pull("unexpected status from HEAD request: 401 Unauthorized"),
+    "image-credentials",
+  ),
   rollOut("registry is slow", pull("dial tcp 10.0.0.1:443: i/o timeout"), "registry-unreachable"),
   rollOut("rate limit", pull("429 Too Many Requests: toomanyrequests"), "image-rate-limited"),
   rollOut("program fails", { runsMs: 300, exitCode: 7, logs: ["no"] }, "exits-with-error"),
   rollOut("program ends", { runsMs: 300, exitCode: 0 }, "command-ends"),
   rollOut("program crashes", { runsMs: 300, exitCode: 139 }, "ended-by-signal"),
   rollOut("shell finds no command", { runsMs: 10, exitCode: 127, logs: ["sh: x: not found"] }, "command-not-found"),
-  rollOut("no such program", { startError: 'exec: "/x": stat /x: no such file or directory: unknown' }, "command-not-found"),
+  rollOut(
+    "no such program",
+    { startError: 'exec: "/x": stat /x: no such file or directory: unknown' },
+    "command-not-found",
+  ),
   rollOut("name is wrong", says("getaddrinfo ENOTFOUND no-such-service"), "name-not-found"),
   rollOut("certificate expired", says("x509: certificate has expired or is not yet valid"), "certificate-expired"),
   rollOut("port is taken", says("listen tcp :8080: bind: address already in use"), "address-in-use"),
@@ -136,7 +148,11 @@ export const FAULTS: readonly Fault[] = [
   change("Secret is missing", container({ envFrom: [{ secretRef: { name: "nowhere" } }] }), "secret-missing"),
   change("node selector", { nodeSelector: { disk: "nvme" } }, "node-selector"),
   change("too much CPU", container({ resources: { requests: { cpu: "64" } } }), "insufficient-cpu"),
-  change("too much memory", container({ resources: { requests: { memory: "900Gi" }, limits: null } }), "insufficient-memory"),
+  change(
+    "too much memory",
+    container({ resources: { requests: { memory: "900Gi" }, limits: null } }),
+    "insufficient-memory",
+  ),
   change("runs as root", { securityContext: { runAsNonRoot: true } }, "runs-as-root"),
   change("scheduler does not exist", { schedulerName: "other" }, "no-such-scheduler"),
   change("account is missing", { serviceAccountName: "nobody" }, "service-account-missing"),
@@ -315,7 +331,9 @@ spec:
     name: "namespace is held",
     async apply(cluster) {
       await cluster.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: old}")
-      await cluster.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: old, finalizers: [example.com/x]}")
+      await cluster.apply(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: old, finalizers: [example.com/x]}",
+      )
       await cluster.kubectl("delete namespace old --wait=false")
       return { expected: ["held-by-finalizer"], ask: "namespace/old" }
     },

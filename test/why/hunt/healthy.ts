@@ -23,13 +23,10 @@ const NAMES = ["web", "api", "cache", "orders", "mail", "search", "billing", "au
 /** Starts a cluster in which some applications run well, as a seed says. */
 export async function startHealthy(seed: number): Promise<Healthy> {
   const random = seededRandom(seed)
-  const nodes = Array.from(
-    { length: between(random, 1, 4) },
-    (_, index): NodeOptions => ({
-      name: `node-${index}`,
-      labels: { zone: index % 2 === 0 ? "east" : "west", disk: pick(random, ["ssd", "hdd"]) },
-    }),
-  )
+  const nodes = Array.from({ length: between(random, 1, 4) }, (_, index): NodeOptions => ({
+    name: `node-${index}`,
+    labels: { zone: index % 2 === 0 ? "east" : "west", disk: pick(random, ["ssd", "hdd"]) },
+  }))
   const cluster = await startCluster({
     nodes,
     seed,
@@ -37,14 +34,12 @@ export async function startHealthy(seed: number): Promise<Healthy> {
     images: { "registry.example/prepare:1": { runsMs: 500 } },
   })
   const names = NAMES.slice(between(random, 0, 4)).slice(0, between(random, 1, 4))
-  const apps = names.map(
-    (name): App => ({
-      name,
-      namespace: pick(random, ["default", "team"]),
-      replicas: between(random, 1, 3),
-      image: pick(random, IMAGES),
-    }),
-  )
+  const apps = names.map((name): App => ({
+    name,
+    namespace: pick(random, ["default", "team"]),
+    replicas: between(random, 1, 3),
+    image: pick(random, IMAGES),
+  }))
   await cluster.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: team}")
   for (const app of apps) await cluster.apply(manifestOf(app, random))
   await cluster.advance("2m")
@@ -59,7 +54,10 @@ function manifestOf({ name, namespace, replicas, image }: App, random: Random): 
     "readinessProbe: {tcpSocket: {port: 8080}}, livenessProbe: {httpGet: {port: 8080}}, ",
   ])
   const resources = pick(random, ["", "resources: {requests: {cpu: 100m, memory: 64Mi}, limits: {memory: 256Mi}}, "])
-  const init = pick(random, ["", `initContainers: [{name: prepare, image: "registry.example/prepare:1", command: ["true"]}], `])
+  const init = pick(random, [
+    "",
+    `initContainers: [{name: prepare, image: "registry.example/prepare:1", command: ["true"]}], `,
+  ])
   return `
 apiVersion: v1
 kind: ConfigMap

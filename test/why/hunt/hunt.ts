@@ -33,7 +33,12 @@ export async function huntOne(seed: number): Promise<Outcome> {
       .filter(({ cause }) => cause.sure && !expected.includes(cause.code))
       .map(({ cause }) => `${cause.code}: ${cause.message}`)
     const right = first !== undefined && expected.includes(first.cause.code)
-    return { seed, fault: fault.name, right, wrong: right ? wrong : [...wrong, `said ${first?.cause.code ?? "nothing"}`] }
+    return {
+      seed,
+      fault: fault.name,
+      right,
+      wrong: right ? wrong : [...wrong, `said ${first?.cause.code ?? "nothing"}`],
+    }
   } finally {
     await cluster.stop()
   }

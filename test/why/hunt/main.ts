@@ -16,7 +16,9 @@ for (let seed = from; seed < from + seeds; seed++) {
   if (outcome.right) right++
   if (outcome.wrong.length > 0) {
     wrong++
-    process.stdout.write(`seed ${seed}, ${outcome.fault}${outcome.right ? "" : " (not first)"}: ${outcome.wrong.join("\n    ")}\n`)
+    process.stdout.write(
+      `seed ${seed}, ${outcome.fault}${outcome.right ? "" : " (not first)"}: ${outcome.wrong.join("\n    ")}\n`,
+    )
   }
 }
 process.stdout.write(`${seeds} seeds: the right cause first in ${right}, a wrong one in ${wrong}\n`)

@@ -13,6 +13,7 @@ import { refOf, type Reference } from "../verbs/selection.ts"
 import { explainPod, type Explanation } from "./explain.ts"
 import { makeReport, type Report } from "../report/report.ts"
 import type { ReportFile } from "../report/report-files.ts"
+import type { ClusterWhy, Why } from "./why.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history.ts"
 
 /** What a test sees of a cluster beside its API: what has happened and why, and what is on the simulated machines. */
@@ -31,6 +32,20 @@ export abstract class ClusterInsight extends ClusterTime {
    */
   explain(pod: Reference): Promise<Explanation> {
     return this.called(async () => this.explained(await this.client.get(Pod, pod)))
+  }
+
+  /**
+   * Returns why an object is not well, as `k3ts why` tells it: the chain to the cause, what shows it, and what mends
+   * it. The object is named as KIND/NAME, `deployment/web`, in `default` unless `namespace` says otherwise. Without an
+   * object all that is unwell in the cluster.
+   */
+  why(): Promise<ClusterWhy>
+  why(object: string, options?: { readonly namespace?: string }): Promise<Why>
+  why(object?: string, { namespace = "default" }: { readonly namespace?: string } = {}): Promise<Why | ClusterWhy> {
+    return this.called(async () => {
+      const { whyOf, whyOfAll } = await import("./why.ts")
+      return object === undefined ? whyOfAll(this.parts) : whyOf(this.parts, object, namespace)
+    })
   }
 
   /**

@@ -1,0 +1,49 @@
+import { Buffer } from "node:buffer"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { InProcessAnswer, InProcessRequest, type InProcessResponse } from "../../../pkg/runtime/http/in-process.ts"
+import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
+import type { WhyApi } from "../../../pkg/why/reading/reader.ts"
+
+/** What of a server is asked: it authenticates, authorizes, limits and audits these requests as all others. */
+interface AskedServer {
+  onRequest(req: ServerRequest, res: ServerAnswer): void
+}
+
+/** Headers of a request by which its sender is known. */
+const IDENTITY = /^(?:authorization|impersonate-|user-agent)/i
+
+/**
+ * Returns the API as the sender of a request sees it: each question is a request to this server with the same
+ * credentials, so that the sender's own rights decide what is read.
+ */
+export function apiOfSender(req: ServerRequest, server: AskedServer, clock: Clock): WhyApi {
+  const headers = identityOf(req)
+  const { socket } = req as ServerRequest & { readonly socket?: object }
+  return {
+    now: () => clock.now(),
+    async get(path, accept = "application/json") {
+      const response = await new Promise<InProcessResponse>((resolve, reject) => {
+        const answer = new InProcessAnswer(resolve)
+        answer.once("close", () => reject(new Error("the server did not answer")))
+        const inner = new InProcessRequest({
+          method: "GET",
+          url: path,
+          headers: [...headers, ["accept", accept]],
+          version: "2.0",
+          ...(socket === undefined ? {} : { socket }),
+        })
+        server.onRequest(inner, answer)
+      })
+      const parts: Uint8Array[] = []
+      for await (const part of response.body) parts.push(part)
+      return { code: response.status, text: Buffer.concat(parts).toString() }
+    },
+  }
+}
+
+function identityOf({ rawHeaders }: ServerRequest): readonly (readonly [string, string])[] {
+  const found: (readonly [string, string])[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+    if (IDENTITY.test(rawHeaders[i]!)) found.push([rawHeaders[i]!, rawHeaders[i + 1]!])
+  return found
+}

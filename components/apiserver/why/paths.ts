@@ -1,0 +1,37 @@
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Exchange } from "../call/exchange.ts"
+import type { RequestInfo } from "../call/request-info.ts"
+import { isWhyPath, WHY } from "../call/why-path.ts"
+import { noSuchMethod } from "../call/subresource-verbs.ts"
+import type { Server } from "../server.ts"
+
+/**
+ * Serves `GET /k3ts/why/KIND/NAME?namespace=…`, and `GET /k3ts/why` for the whole cluster: the JSON of `k3ts why`. It
+ * needs the right to get this path, and shows what its sender may read.
+ */
+export function whyPaths(server: () => Server, clock: Clock) {
+  return (exchange: Exchange, info: RequestInfo): Promise<void> | undefined => {
+    if (!isWhyPath(info)) return undefined
+    if (info.verb !== "get") throw noSuchMethod()
+    return answer(exchange, info, server(), clock)
+  }
+}
+
+async function answer(exchange: Exchange, { path, query }: RequestInfo, server: Server, clock: Clock): Promise<void> {
+  const { apiOfSender } = await import("./own-requests.ts")
+  const api = apiOfSender(exchange.req, server, clock)
+  const words = decodeURIComponent(path.slice(WHY.length + 1))
+  const namespace = query.get("namespace") ?? undefined
+  if (words === "") {
+    const { whyCluster } = await import("../../../pkg/why/cluster.ts")
+    return exchange.sendJson(200, await whyCluster(api, namespace))
+  }
+  const { objectNamed, why } = await import("../../../pkg/why/why.ts")
+  const { stateOf } = await import("../../../pkg/why/answer.ts")
+  const object = await objectNamed(api, words, namespace ?? "default").catch((cause: unknown) => {
+    throw new ApiError("NotFound", (cause as Error).message, undefined, { cause })
+  })
+  const found = await why(api, object)
+  exchange.sendJson(200, { state: stateOf(found), ...found })
+}
