@@ -286,3 +286,27 @@ describe("kubectl describe and events", () => {
     ])
   })
 })
+
+describe("--request-timeout", () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await startCluster({ nodes: 1 })
+    await cluster.kubectl("create configmap one")
+  })
+  afterAll(() => cluster.stop())
+
+  test.each(["get cm one -w -o name", "get cm -w -o name"])("ends %s, which goes on otherwise", async (command) => {
+    const { code, stdout, stderr } = await cluster.kubectl(`${command} --request-timeout=2s`)
+    expect([code, stdout.includes("configmap/one\n"), stderr]).toEqual([0, true, ""])
+  })
+
+  test("ends a log that is followed, with an error", async () => {
+    await cluster.kubectl("run logged --image=busybox --command -- sleep 999")
+    await cluster.kubectl("wait --for=condition=Ready pod/logged")
+    const { code, stderr } = await cluster.kubectl("logs logged -f --request-timeout=2s")
+    expect(stderr).toEndWith(
+      "error: net/http: request canceled (Client.Timeout or context cancellation while reading body)\n",
+    )
+    expect(code).toBe(1)
+  })
+})

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { formatDuration } from "../../apimachinery/scalars/time.ts"
-import { sleep } from "../../clock/clock.ts"
+import { sleep, type Timer } from "../../clock/clock.ts"
 import type { RestConfig } from "../config/rest-config.ts"
 import type { HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
@@ -144,7 +144,7 @@ export class RestClient {
     const timer =
       timeoutMs === undefined
         ? undefined
-        : clock.setTimeout(() => controller.abort(new Error("context deadline exceeded")), timeoutMs, "watchdog")
+        : clock.setTimeout(() => controller.abort(new Error(NO_HEADERS)), timeoutMs, "watchdog")
     const signal =
       request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
     const finish = this.#parts.log.begin(method, url, headers, body)
@@ -159,14 +159,14 @@ export class RestClient {
         ...(this.config.proxy === undefined ? {} : { proxy: this.config.proxy }),
       })
       finish(response)
-      return response.headers["content-encoding"] === "gzip" ? gunzipped(response) : response
+      const whole = response.headers["content-encoding"] === "gzip" ? gunzipped(response) : response
+      return timer === undefined ? whole : limited(whole, timer, controller.signal)
     } catch (err) {
+      timer?.cancel()
       finish(undefined)
       const reason = controller.signal.aborted ? (controller.signal.reason as Error) : (err as Error)
       if (request.signal?.aborted === true) throw request.signal.reason
       throw new UrlError(operationOf(method), url.href, reason)
-    } finally {
-      timer?.cancel()
     }
   }
 
@@ -254,6 +254,29 @@ export class RestClient {
       response.cancel()
     }
   }
+}
+
+/** Go's words for an answer that takes too long. Source: Go net/http/client.go. */
+const NO_HEADERS = "context deadline exceeded"
+const NO_BODY = "net/http: request canceled (Client.Timeout or context cancellation while reading body)"
+
+/** The time of a request counts until its body has ended, as that of a watch does. */
+function limited(response: HttpResponse, timer: Timer, signal: AbortSignal): HttpResponse {
+  async function* read(): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for await (const part of response.body) yield part
+      if (signal.aborted) throw new Error(NO_BODY)
+    } catch (err) {
+      throw signal.aborted ? new Error(NO_BODY, { cause: err }) : err
+    } finally {
+      timer.cancel()
+    }
+  }
+  const cancel = () => {
+    timer.cancel()
+    response.cancel()
+  }
+  return { ...response, body: read(), cancel }
 }
 
 async function collect(body: AsyncIterable<Uint8Array>, { method }: RestRequest, url: URL): Promise<Uint8Array> {
