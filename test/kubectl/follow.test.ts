@@ -300,6 +300,12 @@ describe("--request-timeout", () => {
     expect([code, stdout.includes("configmap/one\n"), stderr]).toEqual([0, true, ""])
   })
 
+  test("is logged when it ends a watch, from level 5 on, and counts for nothing when it is negative", async () => {
+    const { stderr } = await cluster.kubectl("get cm one -w --request-timeout=2s -v=5")
+    expect(stderr).toContain("Unable to decode an event from the watch stream: net/http: request canceled")
+    expect((await cluster.kubectl("get cm one -o name --request-timeout=-1s")).stdout).toBe("configmap/one\n")
+  })
+
   test("ends a log that is followed, with an error", async () => {
     await cluster.kubectl("run logged --image=busybox --command -- sleep 999")
     await cluster.kubectl("wait --for=condition=Ready pod/logged")

@@ -74,7 +74,7 @@ export class ClientConfig {
       throw new Error(
         "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding time unit (e.g. 1s | 2m | 3h)",
       )
-    return ms === 0 ? {} : { timeoutMs: ms }
+    return ms <= 0 ? {} : { timeoutMs: ms }
   }
 
   async #restOf(cluster: Cluster, user: AuthInfo): Promise<RestConfig> {

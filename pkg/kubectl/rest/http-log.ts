@@ -9,7 +9,7 @@ export type LogLine = (place: string, line: string) => void
  * Logs requests and answers: from level 6 on that they were sent, from 7 on headers, from 8 on bodies, at 9 as a
  * command of curl. Source: client-go transport/round_trippers.go.
  */
-export function httpLog(level: number, clock: Clock, print: LogLine): RequestLog {
+export function httpLog(level: number, clock: Clock, print: LogLine): Omit<RequestLog, "watchFailed"> {
   const withCurl = level >= 9
   return {
     begin(method, url, headers, body) {

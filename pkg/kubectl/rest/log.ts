@@ -48,11 +48,14 @@ export class Log {
     return this.flushed()
   }
 
-  /** What logs requests; nothing below level 6. */
+  /** What logs requests; little below level 6. */
   requests(): RequestLog {
-    return this.level < 6
-      ? noRequestLog
-      : httpLog(this.level, this.#clock, (place, line) => this.#print("I", place, line))
+    const print = (place: string, line: string) => this.#print("I", place, line)
+    return {
+      ...(this.level < 6 ? noRequestLog : httpLog(this.level, this.#clock, print)),
+      watchFailed: ({ message }) =>
+        this.info(5, `Unable to decode an event from the watch stream: ${message}`, "streamwatcher.go:129"),
+    }
   }
 
   #print(severity: string, place: string, message: string): void {

@@ -10,6 +10,12 @@ export interface RequestLog {
     body: string | Uint8Array | undefined,
   ): (response: HttpResponse | undefined) => void
   body(bytes: Uint8Array): void
+  /** A watch has ended, but not by its server. */
+  watchFailed(err: Error): void
 }
 
-export const noRequestLog: RequestLog = { begin: () => () => undefined, body: () => undefined }
+export const noRequestLog: RequestLog = {
+  begin: () => () => undefined,
+  body: () => undefined,
+  watchFailed: () => undefined,
+}

@@ -247,9 +247,10 @@ export class RestClient {
     try {
       yield* watchEvents(response.body)
     } catch (err) {
-      // A connection that breaks ends the watch, as upstream's does. Source: client-go watch/streamwatcher.go.
+      // A connection that breaks ends the watch, as upstream's does. Source: apimachinery pkg/watch/streamwatcher.go.
       if (request.signal?.aborted === true) throw request.signal.reason
       if (err instanceof SyntaxError) throw err
+      this.#parts.log.watchFailed(err as Error)
     } finally {
       response.cancel()
     }
