@@ -45,10 +45,14 @@ export async function schedulerOf(
       await import("../../../components/scheduler/config/scheduler-settings.ts")
     const own = hosts.map(({ description }): OwnPlugin => description)
     const settings = file === undefined ? settingsWith(own) : readSchedulerSettings(textOf(file), file, own)
-    if (hosts.length === 0) return { settings }
+    const { extenders } = settings
+    if (hosts.length === 0 && extenders.length === 0) return { settings }
     await configure(hosts, settings.profiles)
     const { ownExternals } = await import("../../../components/scheduler/external-cycle/own-externals.ts")
-    return { settings, externals: ownExternals(hosts) }
+    const { tlsOf } = await import("../../../components/scheduler/extender/extender-client.ts")
+    // Files that cannot be read are found now.
+    for (const extender of extenders) tlsOf(extender)
+    return { settings, externals: ownExternals(hosts, extenders) }
   } catch (err) {
     await Promise.all(hosts.map((host) => host.stop()))
     throw new UsageError(

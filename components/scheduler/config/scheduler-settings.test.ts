@@ -75,6 +75,7 @@ describe("a KubeSchedulerConfiguration", () => {
       { extenders: [{ managedResources: [{ name: "cpu" }] }] },
       ["extenders[0].managedResources[0].name"],
     ],
+    ["with an extender that has no URL", { extenders: [{ filterVerb: "filter" }] }, ["extenders[0].urlPrefix"]],
     ["with two extenders that bind", { extenders: [{ bindVerb: "a" }, { bindVerb: "b" }] }, ["extenders"]],
     [
       "with arguments twice",

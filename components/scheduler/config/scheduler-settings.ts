@@ -7,7 +7,7 @@ import { decodeMessage, typed } from "../../../pkg/apimachinery/decoding/decode.
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { at, invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
-import { parseConfiguration, type ConfigurationKind } from "../../../pkg/config-file/config-file.ts"
+import { parseConfiguration, refusal, type ConfigurationKind } from "../../../pkg/config-file/config-file.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { argsFaults } from "./args-validation.ts"
 import { configurationFaults, isRemovedPlugin } from "./configuration-validation.ts"
@@ -58,6 +58,18 @@ export interface OwnPlugin {
  */
 export function readSchedulerSettings(text: string, file: string, own: readonly OwnPlugin[] = []): SchedulerSettings {
   const { value } = parseConfiguration(text, file, [kindFor(own)])
+  const faults = (value.extenders ?? []).flatMap(({ urlPrefix }, i) =>
+    /^https?:\/\/[^/]/.test(urlPrefix) && URL.canParse(urlPrefix)
+      ? []
+      : [
+          invalidValue(
+            at("extenders", i, "urlPrefix"),
+            urlPrefix,
+            "must be a URL, as in http://127.0.0.1:8888/scheduler",
+          ),
+        ],
+  )
+  if (faults.length > 0) throw refusal(text, file, faults)
   return settingsOf(completed(value), own)
 }
 

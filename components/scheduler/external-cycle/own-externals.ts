@@ -1,18 +1,36 @@
 import { pushAll } from "../../../pkg/lists/push-all.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { ExtenderConfig } from "../config/scheduler-configuration.ts"
+import { extenderName, httpExtender, type AskExtender } from "../extender/extender-client.ts"
+import { ExtenderExternal } from "../extender/extender-external.ts"
 import type { PluginHost } from "../plugin-host/plugin-host.ts"
 import { Breaker } from "../plugin-host/breaker.ts"
 import { PluginExternal } from "../plugin-host/plugin-external.ts"
 import { ExternalCycle } from "./external-cycle.ts"
 import type { CreateExternals } from "../externals.ts"
 
-/** Returns what makes the plugins of one's own parts of a scheduler. */
+/**
+ * Returns what makes the plugins of one's own, and the extenders, parts of a scheduler.
+ * @param extenderFor returns who asks an extender; over HTTP unless given
+ */
 export const ownExternals =
-  (hosts: readonly PluginHost[]): CreateExternals =>
+  (
+    hosts: readonly PluginHost[],
+    extenders: readonly ExtenderConfig[],
+    extenderFor: (config: ExtenderConfig, clock: Clock) => AskExtender = httpExtender,
+  ): CreateExternals =>
   (tools) => {
     const { clock, log, cache } = tools
     const cycle = new ExternalCycle(tools)
-    const breakers = new Map(hosts.map((host) => [host, new Breaker(host.description.name, clock, log)]))
+    const breakers = new Map(hosts.map((host) => [host, new Breaker(`plugin ${host.description.name}`, clock, log)]))
     const made: PluginExternal[] = []
+    // Those that can be left out come last. Source: scheduler.go buildExtenders.
+    const asked = extenders
+      .toSorted((a, b) => Number(a.ignorable) - Number(b.ignorable))
+      .map((config) => {
+        const breaker = new Breaker(extenderName(config), clock, log)
+        return new ExtenderExternal(config, extenderFor(config, clock), breaker, cache)
+      })
     return {
       of: ({ plugins, ownArgs }) => {
         const order = Object.values(plugins.enabled).flat()
@@ -34,7 +52,7 @@ export const ownExternals =
             })
           })
         pushAll(made, own)
-        return own
+        return [...own, ...asked]
       },
       happened: (action) => made.forEach((plugin) => plugin.happened(action)),
       schedule: (queued, profile, externals) => cycle.schedule(queued, profile, externals),

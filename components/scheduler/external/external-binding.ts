@@ -81,7 +81,9 @@ export class ExternalBinding {
 
   /** Returns the name of who has bound the pod; undefined where nobody has. @throws Error of the one that failed */
   async bind(): Promise<string | undefined> {
-    for (const external of this.#externals) {
+    // Extenders come first. Source: schedule_one.go bind.
+    const extendersFirst = this.#externals.toSorted((a, b) => Number(a.sees === "all") - Number(b.sees === "all"))
+    for (const external of extendersFirst) {
       if (!external.does("bind")) continue
       let isBound = false
       await this.#trying(external, async () => {

@@ -9,8 +9,8 @@ const FIRST_PAUSE_MS = 5000
 const LONGEST_PAUSE_MS = 60_000
 
 /**
- * Does not ask a plugin for a while that hangs or dies each time: pods that need it fail at once, and it costs nothing.
- * Then one call is tried. What a plugin throws is no such failure.
+ * Does not ask a plugin or an extender for a while that hangs or dies each time: pods that need it fail at once, and it
+ * costs nothing. Then one call is tried. What a plugin throws is no such failure.
  */
 export class Breaker {
   readonly #name: string
@@ -31,7 +31,7 @@ export class Breaker {
     const left = this.#until - this.#clock.monotonic()
     if (left > 0)
       throw new PluginError(
-        `plugin ${this.#name} is not asked for ${Math.ceil(left / 1000)}s, because it failed ${this.#failures} times: ` +
+        `${this.#name} is not asked for ${Math.ceil(left / 1000)}s, because it failed ${this.#failures} times: ` +
           this.#last,
         false,
       )
@@ -51,8 +51,8 @@ export class Breaker {
     if (this.#failures < MOST_FAILURES) return
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - MOST_FAILURES))
     this.#until = this.#clock.monotonic() + pause
-    this.#log.warn("A scheduler plugin is not asked for a while", {
-      plugin: this.#name,
+    this.#log.warn("A plugin or an extender of the scheduler is not asked for a while", {
+      name: this.#name,
       seconds: pause / 1000,
       failures: this.#failures,
       err,

@@ -28,6 +28,7 @@ const OPTIONS: Names<ClusterOptions> = {
   features: true,
   schedulerConfig: true,
   schedulerPlugins: true,
+  schedulerExtenders: true,
   autoscalerSyncPeriod: true,
   eventTtl: true,
   history: true,

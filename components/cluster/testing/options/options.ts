@@ -95,6 +95,13 @@ export interface ClusterOptions {
   readonly schedulerConfig?: string | Readonly<Record<string, unknown>>
   /** Plugins of the scheduler, as `k3ts server --scheduler-plugin` has them; they run in this process. */
   readonly schedulerPlugins?: readonly SchedulerPlugin[]
+  /**
+   * Extenders of `schedulerConfig` as functions of the test, by their `urlPrefix`: called with the verb and what is
+   * posted, they return the answer. Others are asked over HTTP.
+   */
+  readonly schedulerExtenders?: Readonly<
+    Record<string, (verb: string, args: Readonly<Record<string, unknown>>) => unknown>
+  >
   /** Feature gates by Kubernetes' names; by default as in Kubernetes 1.36. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /**
