@@ -7,6 +7,7 @@ import { nodeDoctor } from "./node.ts"
 import { podDoctor } from "./pod/pod.ts"
 import { budgetDoctor } from "./policy/budget.ts"
 import { secretDoctor } from "./policy/certificate.ts"
+import { signingRequestDoctor } from "./policy/signing-request.ts"
 import { claimDoctor } from "./storage/claim.ts"
 import { volumeDoctor } from "./storage/volume.ts"
 import { autoscalerDoctor } from "./workloads/autoscaler.ts"
@@ -36,5 +37,6 @@ export const DOCTORS: readonly Doctor[] = [
   ingressDoctor,
   budgetDoctor,
   secretDoctor,
+  signingRequestDoctor,
   apiServiceDoctor,
 ]

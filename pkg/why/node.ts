@@ -76,7 +76,8 @@ export const nodeDoctor = doctor(NODES, async (node, ward) => {
       }),
     )
   const states = conditions.filter(({ status: is }) => is === "True").map(({ type }) => type)
-  const summary = `${states.includes("Ready") ? "is ready" : "is not ready"}${spec.unschedulable === true ? ", cordoned" : ""}`
+  const short = states.map((type) => PRESSURES[type]).find((one) => one !== undefined)
+  const summary = `${states.includes("Ready") ? "is ready" : "is not ready"}${spec.unschedulable === true ? ", cordoned" : ""}${short === undefined ? "" : `, short of ${short}`}`
   return findings.length === 0 ? healthy(summary) : unwell(summary, findings)
 })
 

@@ -4,7 +4,7 @@ import { errorMessage } from "../errors/error-message.ts"
 import { byWeight, finding, nameOf, type Answer, type Finding, type ObjectRef, type Opinion } from "./answer.ts"
 import { checksOfEveryKind } from "./any/every-kind.ts"
 import { customResource } from "./any/custom-resource.ts"
-import { nearNames } from "./any/missing.ts"
+import { missingFinding } from "./any/missing.ts"
 import { unwell, type Doctor, type Ward } from "./doctor.ts"
 import { DOCTORS } from "./doctors.ts"
 import type { Reader } from "./reading/reader.ts"
@@ -51,14 +51,7 @@ export class Walk {
           finding("kind-not-served", `the server has no kind ${ref.kind} in ${ref.apiVersion}`),
         ])
       const object = await this.#reader.get(kind, ref.namespace, ref.name)
-      if (object === undefined)
-        return unwell("does not exist", [
-          finding(
-            `${ref.kind.toLowerCase()}-missing`,
-            `${nameOf(ref)} does not exist`,
-            await nearNames(this.#reader, kind, ref),
-          ),
-        ])
+      if (object === undefined) return unwell("does not exist", [await missingFinding(this.#reader, kind, ref)])
       return await this.#examineFound(object, ward, DOCTORS.find((one) => isFor(one, object)) ?? customResource)
     } catch (err) {
       return unwell("cannot be examined", [], [errorMessage(err)])

@@ -256,4 +256,37 @@ spec:
     cause: "deployment-missing",
     says: /Deployment default\/wbe does not exist/,
   },
+  {
+    title: "a rollout for which a quota has no room",
+    yaml: deployment("web", ONE),
+    breaks: async (cluster) => {
+      await cluster.apply("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: one}\nspec: {hard: {pods: '1'}}")
+      await cluster.kubectl("set image deployment/web c=app:2")
+    },
+    ask: "deployment/web",
+    cause: "quota-exceeded",
+    says: /ResourceQuota default\/one does not allow a pod: requested: pods=1, used: pods=1, limited: pods=1/,
+  },
+  {
+    title: "a policy that lets a pod reach its database, but no DNS",
+    yaml: `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: out}
+spec: {podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 5432}]}]}
+${deployment("web", ONE)}`,
+    ask: "deployment/web",
+    cause: "network-policy",
+    says: /cannot ask DNS: NetworkPolicy default\/out selects it for egress, and no rule lets it out to UDP port 53/,
+    options: {
+      nodes: 1,
+      images: {
+        "app:1": {
+          runsMs: 100,
+          exitCode: 1,
+          logs: ["dial tcp: lookup db on 10.43.0.10:53: read udp 10.42.0.2:3333->10.43.0.10:53: i/o timeout"],
+        },
+      },
+    },
+  },
 ]

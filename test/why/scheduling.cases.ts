@@ -177,4 +177,52 @@ export const SCHEDULING: readonly Situation[] = [
     says: /has room for 2 pods and runs 2/,
     options: { nodes: [{ name: "a", capacity: { pods: "2" } }] },
   },
+  {
+    title: "a pod that is meant for one node, which is cordoned, while others are free",
+    yaml: "",
+    breaks: async (cluster) => {
+      await cluster.cordon("a")
+      await cluster.apply(deployment("web", `{nodeSelector: {gpu: "y"}, containers: [{name: c, image: "app:1"}]}`))
+    },
+    ask: "deployment/web",
+    cause: "node-cordoned",
+    says: /node a is cordoned/,
+    mends: 1,
+    options: { nodes: [{ name: "a", labels: { gpu: "y" } }, { name: "b" }] },
+  },
+  {
+    title: "a pod of a DaemonSet whose node is full",
+    yaml: deployment(
+      "hog",
+      `{nodeSelector: {kubernetes.io/hostname: a}, containers: [{name: c, image: "app:1", resources: {requests: {cpu: 1800m}}}]}`,
+    ),
+    breaks: (cluster) =>
+      cluster.apply(`
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: "agent:1", resources: {requests: {cpu: 500m}}}]}}
+`),
+    ask: "daemonset/agent",
+    cause: "insufficient-cpu",
+    says: /nearest is a, which needs 500m cpu, 200m of 2 free; ending pod default\/hog-\S+ frees enough/,
+    mends: 1,
+    options,
+  },
+  {
+    title: "a pod that was ended for one of a higher priority",
+    yaml: `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+${pod("low", requests("1500m"))}`,
+    breaks: (cluster) => cluster.apply(pod("high", `{priorityClassName: high, ${requests("1500m").slice(1)}`)),
+    ask: "pod/low",
+    cause: "preempted",
+    says: /Pod default\/low does not exist any more: it was ended to make room for a pod of a higher priority/,
+    options: { nodes: [{ name: "a", capacity: { cpu: "2" } }] },
+  },
 ]

@@ -133,4 +133,19 @@ ${claim(`{storageClassName: net, accessModes: [ReadWriteOnce], ${SIZE}}`)}${USER
     cause: "volume-elsewhere",
     says: /cannot reach volume disk of claim data, which is on another node/,
   },
+  {
+    title: "a volume that is attached to another node",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: disk}
+provisioner: disk.example.com
+${claim(`{storageClassName: disk, accessModes: [ReadWriteOnce], ${SIZE}}`)}${USER.replace("spec: {", "spec: {nodeName: node-0, ")}`,
+    breaks: (cluster) =>
+      cluster.apply(USER.replace("name: web", "name: other").replace("spec: {", "spec: {nodeName: node-1, ")),
+    ask: "pod/other",
+    cause: "volume-in-use",
+    says: /attached to another node, and can be used by one at a time: Multi-Attach error/,
+    options: { nodes: 2, csiDrivers: { "disk.example.com": {} } },
+  },
 ]

@@ -11,8 +11,34 @@ interface Condition {
   readonly lastTransitionTime?: string
 }
 
+interface Status {
+  readonly conditions?: unknown
+  readonly observedGeneration?: number
+  readonly phase?: string
+  /** Routes of Gateway API have conditions for each Gateway. */
+  readonly parents?: readonly { readonly parentRef?: { readonly name?: string }; readonly conditions?: unknown }[]
+  /** Gateways have conditions for each listener. */
+  readonly listeners?: readonly { readonly name?: string; readonly conditions?: unknown }[]
+}
+
+/** Returns all conditions, those of a part with its name. */
+function conditionsOf(status: Status = {}): readonly Condition[] {
+  const list = (conditions: unknown): readonly Condition[] =>
+    Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
+  const of = (what: string, conditions: unknown) =>
+    list(conditions).map((one) => ({ ...one, message: `${what}: ${one.message ?? ""}` }))
+  const listeners = Array.isArray(status.listeners) ? status.listeners : []
+  const parents = Array.isArray(status.parents) ? status.parents : []
+  return [
+    ...listeners.flatMap(({ name = "", conditions }) => of(`listener ${name}`, conditions)),
+    ...parents.flatMap(({ parentRef, conditions }) => of(`parent ${parentRef?.name ?? ""}`, conditions)),
+    ...list(status.conditions),
+  ]
+}
+
 /** Conditions that are well when they are False. Others are well when they are True, which is the convention. */
-const BAD_WHEN_TRUE = /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Issue|Suspended|Paused)/i
+const BAD_WHEN_TRUE =
+  /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Issue|Suspended|Paused|NonStructuralSchema|Terminating|Deprecated)/i
 /** Conditions that say how things go, not whether they are well. */
 const NEUTRAL = /(?:Progressing|Reconciling|Upgrad|Scaling|Issuing|Deleting|InProgress)/i
 
@@ -20,10 +46,8 @@ const NEUTRAL = /(?:Progressing|Reconciling|Upgrad|Scaling|Issuing|Deleting|InPr
 export const customResource: Doctor = {
   kind: undefined as unknown as Kind,
   async examine(object, ward) {
-    const { status } = object as typeof object & {
-      readonly status?: { readonly conditions?: unknown; readonly observedGeneration?: number; readonly phase?: string }
-    }
-    const conditions = Array.isArray(status?.conditions) ? (status.conditions as readonly Condition[]) : []
+    const { status } = object as typeof object & { readonly status?: Status }
+    const conditions = conditionsOf(status)
     const bad = conditions.filter((one) => isBad(one))
     const events = await recentEvents(ward.reader, object, ["Warning"])
     const ref = refOf(object)

@@ -1,24 +1,46 @@
 import { nearest } from "../../names/suggest.ts"
-import type { ObjectRef } from "../answer.ts"
-import type { Kind } from "../reading/kinds.ts"
+import { finding, nameOf, type Finding, type ObjectRef } from "../answer.ts"
+import { eventLine, seenAt } from "../events.ts"
+import { EVENTS, type Kind } from "../reading/kinds.ts"
 import type { Reader } from "../reading/reader.ts"
 
-/** Returns as evidence what there is instead of an object that does not exist. */
-export async function nearNames(
-  reader: Reader,
-  kind: Kind,
-  { name, namespace }: Pick<ObjectRef, "name" | "namespace">,
-): Promise<{ readonly evidence: readonly string[] }> {
+/** What ended a pod that is gone, by the reasons of its last Events. */
+const ENDS: Readonly<Record<string, readonly [code: string, says: string]>> = {
+  Preempted: ["preempted", "it was ended to make room for a pod of a higher priority"],
+  Evicted: ["evicted", "the kubelet evicted it, to save its node"],
+  TaintManagerEviction: ["evicted-by-taint", "it was evicted because of a taint of its node"],
+  NodeNotReady: ["node-lost", "its node did not answer"],
+}
+
+/** Returns that an object does not exist, with what has become of it or what is meant. */
+export async function missingFinding(reader: Reader, kind: Kind, ref: ObjectRef): Promise<Finding> {
+  const events = (await reader.listIfAllowed(EVENTS, ref.namespace ?? "default")) ?? []
+  const last = events
+    .filter(({ involvedObject: about }) => about.kind === kind.kind && about.name === ref.name)
+    .toSorted((a, b) => seenAt(b) - seenAt(a))
+  const what = `${nameOf(ref)} does not exist`
+  const end = last.find(({ reason = "" }) => ENDS[reason] !== undefined)
+  const evidence = last.slice(0, 4).map(eventLine)
+  if (end !== undefined) {
+    const [code, says] = ENDS[end.reason ?? ""]!
+    return finding(code, `${what} any more: ${says}`, { evidence })
+  }
+  const code = `${ref.kind.toLowerCase()}-missing`
+  return last.length > 0
+    ? finding(code, `${what} any more`, { evidence: ["the last that was said of it:", ...evidence] })
+    : finding(code, what, { evidence: await insteadOf(reader, kind, ref) })
+}
+
+/** Returns what there is instead: a similar name, or the same one in another namespace. */
+async function insteadOf(reader: Reader, kind: Kind, { name, namespace }: ObjectRef): Promise<readonly string[]> {
   const all = (await reader.listIfAllowed(kind, namespace)) ?? []
   const near = nearest(
     name,
     all.map(({ metadata }) => metadata.name ?? ""),
   )
-  if (near !== undefined) return { evidence: [`there is a ${kind.kind} ${near}`] }
+  if (near !== undefined) return [`there is a ${kind.kind} ${near}`]
   const elsewhere = kind.namespaced ? ((await reader.listIfAllowed(kind)) ?? []) : []
-  return {
-    evidence: elsewhere
-      .filter(({ metadata }) => metadata.name === name)
-      .map(({ metadata }) => `there is one of this name in namespace ${metadata.namespace ?? ""}`),
-  }
+  return elsewhere
+    .filter(({ metadata }) => metadata.name === name)
+    .map(({ metadata }) => `there is one of this name in namespace ${metadata.namespace ?? ""}`)
 }

@@ -93,6 +93,9 @@ export function refusalOf(
   return policy === undefined || isolating.some(allows) ? undefined : { policy, direction, selected }
 }
 
+export const selectsPod = ({ spec }: NetworkPolicy, pod: Pod): boolean =>
+  fromLabelSelector(spec.podSelector ?? {}).matches(pod.metadata.labels)
+
 export const directionsOf = ({ spec }: NetworkPolicy): readonly string[] =>
   spec.policyTypes ?? (spec.egress === undefined ? ["Ingress"] : ["Ingress", "Egress"])
 

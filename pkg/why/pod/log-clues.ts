@@ -1,6 +1,7 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
+import { dnsBlockedFinding } from "../network/dns-blocked.ts"
 import { nameFinding } from "../network/names.ts"
 import { connectionFinding } from "../network/connection.ts"
 import { rightFinding } from "../policy/rights.ts"
@@ -21,6 +22,10 @@ const UNRESOLVED: readonly RegExp[] = [
   /ENOTFOUND ([\w.-]+)/,
   /server can't find ([\w.-]+): NXDOMAIN/i,
 ]
+
+/** A DNS server that does not answer: not the name is wrong. */
+const SILENT_DNS =
+  /lookup ([\w.-]+)[^\n]*:53: [^\n]*(?:i\/o timeout|timed? ?out)|EAI_AGAIN ([\w.-]+)|(?<![\w.-])([\w.-]+): temporary failure in name resolution|resolv[^\n]{0,40}timed? ?out/i
 
 /** What does not answer: host, port where it is said, and how it fails. */
 const UNREACHED: readonly RegExp[] = [
@@ -45,6 +50,9 @@ export async function logClues(
   for (const line of lines.toReversed()) {
     const right = await rightFinding(pod, line, ward)
     if (right !== undefined) return [right]
+    const silent = SILENT_DNS.exec(line)
+    const blocked = silent === null ? undefined : await dnsBlockedFinding(pod, line, ward)
+    if (blocked !== undefined) return [blocked]
     for (const pattern of UNRESOLVED) {
       const name = pattern.exec(line)?.[1]
       if (name === undefined || /^\d+$/.test(name)) continue
@@ -79,6 +87,9 @@ const withoutSearch = (name: string, namespace: string): string =>
     name,
   )
 
+/** What clients say of credentials that are out of date. */
+const EXPIRED = /(?:token|credentials) (?:has|have|is|are) expired|Unauthorized.*(?:expired|provide credentials)/i
+
 /** What a program says of itself. */
 function ownFinding(container: string, line: string): Finding | undefined {
   const evidence = [`log of ${container}: ${line.trim()}`]
@@ -89,6 +100,32 @@ function ownFinding(container: string, line: string): Finding | undefined {
         ` (or of the node, with hostNetwork)`,
       { evidence },
     )
+  if (/bind: permission denied|listen EACCES|bind\(\).*permission denied/i.test(line))
+    return finding(
+      "port-not-allowed",
+      `the program of container ${container} may not listen on its port: ports below 1024 need root or NET_BIND_SERVICE`,
+      { evidence, hints: ["let it listen on a higher port; the Service can keep the lower one"] },
+    )
+  if (/serviceaccount\/token: no such file or directory|unable to load in-cluster configuration/i.test(line))
+    return finding(
+      "token-not-mounted",
+      `the program of container ${container} wants to ask the API server, and its pod has no token of its service account`,
+      { evidence, hints: ["see automountServiceAccountToken of the pod and of its ServiceAccount"] },
+    )
+  if (EXPIRED.test(line))
+    return finding(
+      "token-expired",
+      `the program of container ${container} uses a token or credentials that are out of date`,
+      {
+        evidence,
+        hints: ["tokens of service accounts are renewed in their file: the program must read it again"],
+      },
+    )
+  if (/permission denied|EACCES/i.test(line) && /(?:open|mkdir|create|write|touch|cp|chown|unlink)/i.test(line))
+    return finding("permission-denied", `the program of container ${container} may not use a file: ${line.trim()}`, {
+      evidence,
+      hints: ["see runAsUser, runAsGroup and fsGroup of the pod, and who owns the file or the volume"],
+    })
   if (/read-only file ?system|EROFS/i.test(line))
     return finding(
       "read-only-file-system",

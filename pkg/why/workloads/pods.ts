@@ -24,8 +24,11 @@ export async function podFindings(pods: readonly Pod[], ward: Ward): Promise<rea
   const counts = new Map<string, number>()
   for (const pod of ordered.slice(0, MOST)) {
     const { findings: found } = await askThrough(ward, refOf(pod))
+    const seen = new Set<string>()
     for (const one of found) {
       const { code } = one.cause
+      if (seen.has(code)) continue
+      seen.add(code)
       counts.set(code, (counts.get(code) ?? 0) + 1)
       if (counts.get(code) === 1) findings.push(one)
     }

@@ -89,12 +89,13 @@ async function refusedByAll(
   evidence: readonly string[],
   ward: Ward,
 ): Promise<readonly Finding[]> {
-  const fewest = smallest(perNode.map(({ obstacles }) => obstacles.length))
+  const candidates = candidatesAmong(perNode)
+  const fewest = smallest(candidates.map(({ obstacles }) => obstacles.length))
   // The mend that is nearest is at the nodes with the fewest obstacles.
-  const nearest = perNode.filter(({ obstacles }) => obstacles.length === fewest)
+  const nearest = candidates.filter(({ obstacles }) => obstacles.length === fewest)
   const codes = [...new Set(nearest.flatMap(({ obstacles }) => obstacles.map(({ code }) => code)))]
   const code = codes.toSorted((a, b) => countOf(nearest, b) - countOf(nearest, a))[0]!
-  const lines = perNode
+  const lines = [...candidates, ...perNode.filter((one) => !candidates.includes(one))]
     .slice(0, MOST_NODES)
     .map(({ name, obstacles }) => `node ${name}: ${obstacles.map(({ says }) => says).join("; ")}`)
   if (perNode.length > MOST_NODES) lines.push(`and ${perNode.length - MOST_NODES} more nodes`)
@@ -118,6 +119,16 @@ async function refusedByAll(
   const findings = behind.flatMap(({ findings }) => findings)
   return findings.length === 0 ? [own] : [...findings, { ...own, weight: "waiting" as const }]
 }
+
+/** What rules nodes out on purpose, the strongest first: the nodes that a pod is not meant for do not explain it. */
+const RULED_OUT: readonly RegExp[] = [/^(?:node-selector|node-affinity|volume-elsewhere)$/, /^taint-not-tolerated$/]
+
+/** Returns the nodes that the pod is meant for; all that are left where it is meant for none. */
+const candidatesAmong = (perNode: readonly Refused[]): readonly Refused[] =>
+  RULED_OUT.reduce((left, codes) => {
+    const meant = left.filter(({ obstacles }) => !obstacles.some(({ code }) => codes.test(code)))
+    return meant.length > 0 ? meant : left
+  }, perNode)
 
 const nodeRef = (name: string): ObjectRef => refTo(NODES, undefined, name)
 
