@@ -3,6 +3,7 @@
  * command or group of commands.
  */
 import { variableOf } from "../../cmd/k3ts/cli/flags.ts"
+import { shownFlags } from "../../cmd/k3ts/cli/flags.ts"
 import { shownFlag, usageOf } from "../../cmd/k3ts/cli/help.ts"
 import { chapters, type Chapter, type NamedCommand } from "./commands.ts"
 import { wrap } from "./wrap.ts"
@@ -101,7 +102,7 @@ const sectionOfGroupMember = ({ path, command }: NamedCommand): string =>
   section(path.toUpperCase(), [...paragraphs(`${command.summary}.`, command.details), ...optionsOf(command)])
 
 function optionsOf({ flags }: NamedCommand["command"]): string[] {
-  const options = Object.entries(flags).flatMap(([name, schema]) => {
+  const options = shownFlags(flags).flatMap(([name, schema]) => {
     const { short, value, what } = shownFlag(schema)
     const names = [...(short === undefined ? [] : [`-${short}`]), `--${name}`].map((one) => `\\fB${roff(one)}\\fR`)
     return definition(

@@ -3,7 +3,11 @@
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { shownFlags } from "../../cmd/k3ts/cli/flags.ts"
 import { shownFlag, usageOf } from "../../cmd/k3ts/cli/help.ts"
+import { PROGRAMS } from "../../cmd/k3ts/k3s/told.ts"
+import { meaningOf } from "../../cmd/k3ts/k3s/upstream-arg.ts"
+import { KUBELET_SETTINGS } from "../../cmd/k3ts/config/kubelet-args.ts"
 import { chapters, type Chapter, type NamedCommand } from "./commands.ts"
 import { wrap } from "./wrap.ts"
 
@@ -25,7 +29,10 @@ list in the file.
 
 /** Returns the page as it is, and as it should be. */
 export async function referencePage(): Promise<{ readonly text: string; readonly wanted: string }> {
-  return { text: readFileSync(PAGE, "utf8"), wanted: [HEAD, ...(await chapters()).map(chapterText)].join("\n") }
+  return {
+    text: readFileSync(PAGE, "utf8"),
+    wanted: [HEAD, ...(await chapters()).map(chapterText), programsText()].join("\n"),
+  }
 }
 
 function chapterText({ name, summary, commands }: Chapter): string {
@@ -36,7 +43,7 @@ function chapterText({ name, summary, commands }: Chapter): string {
 
 function commandText(heading: string, { path, command }: NamedCommand): string {
   const { summary, details, flags } = command
-  const rows = Object.entries(flags).map(([name, schema]) => {
+  const rows = shownFlags(flags).map(([name, schema]) => {
     const { short, value, what } = shownFlag(schema)
     const names = `${short === undefined ? "" : `\`-${short}\`, `}\`--${name}${value === "" ? "" : ` ${value}`}\``
     return `| ${cell(names)} | ${cell(what)} |`
@@ -48,6 +55,29 @@ function commandText(heading: string, { path, command }: NamedCommand): string {
     ...(details === "" ? [] : [`${paragraphs(details)}\n`]),
     ...(rows.length === 0 ? [] : [`| flag | meaning |\n| --- | --- |\n${rows.join("\n")}\n`]),
   ].join("\n")
+}
+
+const PROGRAMS_HEAD = `## Flags of Kubernetes' programs
+
+k3s passes flags to the programs that it is made of, by \`--kube-apiserver-arg NAME=VALUE\`,
+\`--kube-controller-manager-arg\`, \`--kube-scheduler-arg\`, \`--kube-proxy-arg\` and \`--kubelet-arg\`. k3ts takes them too.
+Each flag of Kubernetes 1.36 does something here, or means nothing, which the log says once at the start, or is refused
+with the reason.
+`
+
+/** Returns what becomes of each flag of each program. */
+function programsText(): string {
+  const programs = Object.entries(PROGRAMS).map(([program, flags]) => {
+    const settings = program === "kubelet" ? KUBELET_SETTINGS : []
+    const rows = [
+      ...Object.entries(flags).map(([name, flag]) => [name, meaningOf(flag)] as const),
+      ...settings.map((name) => [name, `a setting of \`--kubelet-arg\``] as const),
+    ]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, meaning]) => `| \`${name}\` | ${cell(meaning)} |`)
+    return `### ${program}\n\n| flag | here |\n| --- | --- |\n${rows.join("\n")}\n`
+  })
+  return [PROGRAMS_HEAD, ...programs].join("\n")
 }
 
 const paragraphs = (text: string): string =>

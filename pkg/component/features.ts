@@ -1,3 +1,5 @@
+import { isUpstreamGate, refusalOfGate } from "./upstream-gates.ts"
+
 /**
  * The feature gates of Kubernetes that k3ts can turn off too, by upstream's names, with their defaults: those of
  * Kubernetes 1.36. Source: pkg/features/kube_features.go, apiserver pkg/features.
@@ -33,17 +35,20 @@ export const FEATURE_NAMES = Object.keys(DEFAULTS) as readonly FeatureName[]
 export const DEFAULT_FEATURES: Features = DEFAULTS
 
 /**
- * Returns the default feature gates with those of `given` set. @throws Error for an unknown gate, with the names of all
- * gates
+ * Returns the default feature gates with those of `given` set. Gates of Kubernetes that k3ts cannot change may be given
+ * as they are. @throws Error for others, and for an unknown gate, with the names of all gates
  */
 export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
   for (const [name, on] of Object.entries(given)) {
-    if (!(name in DEFAULTS))
+    if (!(name in DEFAULTS) && !isUpstreamGate(name))
       throw new Error(`unknown feature gate ${JSON.stringify(name)}: the feature gates are ${FEATURE_NAMES.join(", ")}`)
     if (typeof on !== "boolean")
       throw new Error(`feature gate ${name} cannot be ${JSON.stringify(on)}: expected true or false`)
+    const refusal = name in DEFAULTS ? undefined : refusalOfGate(name, on)
+    if (refusal !== undefined) throw new Error(refusal)
   }
-  return { ...DEFAULTS, ...given }
+  const own = Object.entries(given).filter(([name]) => name in DEFAULTS)
+  return { ...DEFAULTS, ...Object.fromEntries(own) }
 }
 
 /**

@@ -16,6 +16,8 @@ import { joinTokensOf } from "../token/flags.ts"
 export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
   const dir = join(flags["data-dir"], "server")
   refuseTokens(flags, dir)
+  if (flags["runtime-config"].length > 0)
+    (await import("../config/runtime-config.ts")).refuseRuntimeConfig(flags["runtime-config"])
   await refuseAudit(flags)
   await refuseAdmission(flags)
   const datastore = datastoreOf(flags)

@@ -5,7 +5,11 @@ import { complete } from "./complete.ts"
 
 test.each<[string, string[], boolean]>([
   ["ser", ["server"], false],
-  ["server --disable-", ["--disable-snapshots", "--disable-default-registry-endpoint", "--disable-agent"], false],
+  [
+    "server --disable-",
+    ["--disable-admission-plugins", "--disable-snapshots", "--disable-default-registry-endpoint", "--disable-agent"],
+    false,
+  ],
   ["server --disable ", [...OPTIONAL_PARTS], false],
   ["server --disable k", ["kube-proxy"], false],
   ["server --log-format=j", ["--log-format=json"], false],

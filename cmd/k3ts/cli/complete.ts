@@ -1,3 +1,4 @@
+import { shownFlags } from "./flags.ts"
 import { isGroup, type Command, type CommandGroup } from "./command.ts"
 
 /** What may follow on the command line. */
@@ -46,7 +47,7 @@ function ofCommand({ flags, positionals, choices }: Command, words: readonly str
       files: note.path === true && equals < 0,
     }
   }
-  if (current.startsWith("-")) return matching([...Object.keys(flags).map((name) => `--${name}`), "--help"], current)
+  if (current.startsWith("-")) return matching([...shownFlags(flags).map(([name]) => `--${name}`), "--help"], current)
   return { ...matching(choices, current), files: positionals.includes("FILE") }
 }
 

@@ -26,6 +26,8 @@ export interface Flag<T = unknown> {
   readonly variables?: readonly string[]
   /** Refused on the command line, which every user of the machine can see. */
   readonly secret?: boolean
+  /** Set by flags of other programs, and not shown. */
+  readonly hidden?: boolean
   /** The default in the help, when the schema has none because it depends on the machine. */
   readonly defaultText?: string
 }
@@ -72,6 +74,10 @@ export const oneOf = <const T extends string>(
   summary: string,
   note: Note = {},
 ): Flag<T> => ({ ...note, type: word(choices).default(initial), kind: "value", summary, choices })
+
+/** Returns the flags of a command that its users are shown. */
+export const shownFlags = (shape: FlagShape): readonly (readonly [name: string, flag: Flag])[] =>
+  Object.entries(shape).filter(([, { hidden }]) => hidden !== true)
 
 /** Returns `K3TS_HTTPS_LISTEN_PORT` for `https-listen-port`. */
 export const variableOf = (flag: string): string => `K3TS_${flag.toUpperCase().replaceAll("-", "_")}`

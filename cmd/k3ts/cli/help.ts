@@ -1,4 +1,4 @@
-import { defaultOf, variableOf, type Flag, type FlagShape } from "./flags.ts"
+import { defaultOf, shownFlags, variableOf, type Flag, type FlagShape } from "./flags.ts"
 import { largest } from "../../../pkg/lists/extremes.ts"
 
 interface Described {
@@ -36,7 +36,7 @@ export const usageOf = (path: string, { positionals, flags }: Pick<Described, "p
 
 /** Returns the help of a command. */
 export function commandHelp(path: string, { summary, details, positionals, flags }: Described): string {
-  const rows = Object.entries(flags).map(([name, flag]) => {
+  const rows = shownFlags(flags).map(([name, flag]) => {
     const { short, value, what } = shownFlag(flag)
     const left = `${short === undefined ? "    " : `-${short}, `}--${name}${value === "" ? "" : ` ${value}`}`
     return [left, what] as const

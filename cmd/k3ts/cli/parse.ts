@@ -99,7 +99,7 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
               .map((text) => text.trim())
               .filter((text) => text !== "")
           : given.at(-1)
-    if (given !== undefined && kind !== "list" && given.length > 1)
+    if (given !== undefined && kind !== "list" && new Set(given).size > 1)
       throw new UsageError(`${source} is given ${given.length} times, but takes one value`)
     // Only an optional flag, or one with a default, can be read where nothing is written.
     const read = type.read(raw)

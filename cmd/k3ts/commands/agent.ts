@@ -23,6 +23,7 @@ import { kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
 import { containerdConfig } from "../config/node-config.ts"
 import type { Context } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
+import { tellWithoutEffect } from "../k3s/told.ts"
 import { loggerOf } from "../logger.ts"
 import { untilFormerEnded } from "../process/former-process.ts"
 import { lockAgent, lockNode, refuseSecondNode, type Lock } from "../process/pid-file.ts"
@@ -69,6 +70,7 @@ async function serve(flags: AgentFlags, log: Logger, lock: Lock): Promise<void> 
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
+  tellWithoutEffect(flags, log)
   const opened = openQuarantine(quarantineFolder(flags["data-dir"], "agent"), life.context)
   try {
     await run(flags, { ...life, context: { ...life.context, quarantine: opened?.quarantine } })

@@ -25,6 +25,7 @@ import { bindAddress, clusterConfig, kubeletNames } from "../config/cluster-conf
 import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
+import { tellWithoutEffect } from "../k3s/told.ts"
 import { withTracing, type Context } from "../context.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { loggerOf } from "../logger.ts"
@@ -89,6 +90,7 @@ async function serve(
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
+  tellWithoutEffect(flags, log)
   try {
     if (flags["cluster-reset"]) return await reset(flags, network, context, signal)
     opened = openQuarantine(quarantineFolder(flags["data-dir"], "server"), context)

@@ -3,6 +3,8 @@ import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/model/config.ts"
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
 import { reading } from "../cli/flag-type.ts"
+import { KUBELET_FLAGS } from "../k3s/kubelet-args.ts"
+import { nameAndValue, refusalOf, type UpstreamFlag } from "../k3s/upstream-arg.ts"
 import { counted, timed, type Setting } from "./kubelet-setting.ts"
 import { EVICTION_SETTINGS, IMAGE_SETTINGS, joinedTuning, type GivenTuning } from "./kubelet-tuning.ts"
 
@@ -19,6 +21,8 @@ export interface GivenSetting
   extends
     Partial<Pick<KubeletTuning, "measureMs" | "containerLogMaxBytes" | "containerLogMaxFiles" | "podMaxPids">>,
     GivenTuning {
+  /** The name of a flag of an upstream kubelet that means nothing here. */
+  readonly withoutEffect?: string
   readonly maxPods?: number
   readonly podsPerCore?: number
   readonly syncFrequencyMs?: number
@@ -64,58 +68,31 @@ const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
   ...IMAGE_SETTINGS,
 }
 
-/** Settings of an upstream kubelet for which k3ts has a flag of its own. */
-const FLAGS: ReadonlyMap<string, string> = new Map([
-  ["cluster-dns", "cluster-dns"],
-  ["cluster-domain", "cluster-domain"],
-  ["container-runtime-endpoint", "container-runtime-endpoint"],
-  ["feature-gates", "feature-gates"],
-  ["hostname-override", "node-name"],
-  ["node-ip", "node-ip"],
-  ["node-labels", "node-label"],
-  ["pod-infra-container-image", "pause-image"],
-  ["port", "kubelet-port"],
-  ["register-with-taints", "node-taint"],
-  ["resolv-conf", "resolv-conf"],
-  ["v", "v"],
-])
+/** The names of the settings, which are flags of an upstream kubelet too. */
+export const KUBELET_SETTINGS: readonly string[] = Object.keys(SETTINGS)
 
-/** What k3ts does where an upstream kubelet has a setting and k3ts has none. */
-const ANSWERS: ReadonlyMap<string, string> = new Map([
-  ["cgroup-driver", "it is that of containerd, or of systemd where that runs"],
-  ["config", "there is no file of settings: give each as --kubelet-arg"],
-  [
-    "enforce-node-allocatable",
-    "what is reserved is kept from the scheduler, not enforced by a cgroup: bound pods by their limits",
-  ],
-  [
-    "eviction-minimum-reclaim",
-    "5% of the disk more than the threshold is freed, and of other resources what the next pod had",
-  ],
-  ["fail-swap-on", "nodes with swap are accepted; leave it out"],
-  ["image-gc-max-age", "images are removed when the disk is used as far as image-gc-high-threshold says"],
-  ["image-minimum-gc-age", "images are kept for two minutes after their last use"],
-  ["rotate-certificates", "certificates are renewed by themselves; leave it out"],
-  ["rotate-server-certificates", "certificates are renewed by themselves; leave it out"],
-])
+const upstreamFlag = (name: string): UpstreamFlag | undefined =>
+  Object.hasOwn(KUBELET_FLAGS, name) ? KUBELET_FLAGS[name] : undefined
 
 const nameIn = (text: string): string => /^(?:--)?([^=]*)/.exec(text)![1]!
 
 /** `max-pods=250`, as k3s takes it, or `--max-pods=250`. */
 export const kubeletArg = reading(
   (text): GivenSetting | undefined => {
-    const [, name = "", given = ""] = /^(?:--)?([^=]*)=(.*)$/.exec(text) ?? []
-    return settingOf(name)?.read(given)
+    const [name, given] = nameAndValue(text)
+    const [setting, flag] = [settingOf(name), upstreamFlag(name)]
+    if (setting !== undefined) return text.includes("=") ? setting.read(given) : undefined
+    if (flag === undefined || "done" in flag) return undefined
+    return refusalOf(flag, given) === undefined ? { withoutEffect: name } : undefined
   },
   (text) => {
-    const name = nameIn(text)
-    const [flag, answer] = [FLAGS.get(name), ANSWERS.get(name)]
-    if (flag !== undefined) return `here it is the flag --${flag}`
-    if (answer !== undefined) return `k3ts has no such setting: ${answer}`
-    const setting = settingOf(name)
-    return setting === undefined
-      ? `must be one of ${Object.keys(SETTINGS).join(", ")}; other settings of a kubelet are not known`
-      : `must be ${name}=${setting.form}`
+    const [name, given] = nameAndValue(text)
+    const [flag, setting] = [upstreamFlag(name), settingOf(name)]
+    if (setting !== undefined) return `must be ${name}=${setting.form}`
+    if (flag === undefined)
+      return `must be one of ${KUBELET_SETTINGS.join(", ")}; other settings of a kubelet are not known`
+    if ("done" in flag) return `here it is the flag --${flag.done}`
+    return `k3ts has no such setting: ${refusalOf(flag, given)}`
   },
 )
 
@@ -123,7 +100,7 @@ export const kubeletArg = reading(
 export const splitKubeletArgs = (text: string): readonly string[] =>
   text.split(",").reduce<string[]>((parts, part) => {
     const name = nameIn(part.trim())
-    const isOther = settingOf(name) !== undefined || FLAGS.has(name) || ANSWERS.has(name)
+    const isOther = settingOf(name) !== undefined || upstreamFlag(name) !== undefined
     const before = parts.pop()
     return before === undefined || isOther
       ? [...parts, ...(before === undefined ? [] : [before]), part]

@@ -3,7 +3,7 @@
  * else kube-apiserver's. Source: k3s pkg/cli/cmds/server.go, agent.go; apiserver pkg/server/options.
  */
 import { boolean, list, oneOf, value, type FlagsOf } from "../cli/flags.ts"
-import { textThat, word } from "../cli/flag-type.ts"
+import { notEmpty, textThat, word } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
 import { OWN_PROVIDERS } from "../../../components/apiserver/encryption/own-providers.ts"
@@ -18,6 +18,7 @@ import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { schedulerFlags } from "./scheduler-flags.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
+import { WITHOUT_EFFECT } from "../k3s/upstream-arg.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
 import { agentTokenFlags, joinTokenFlags } from "../token/flags.ts"
 
@@ -321,6 +322,10 @@ export const serverFlags = {
   ...proxyFlags,
   ...schedulerFlags,
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
+  "runtime-config": list(notEmpty, "Version of the API, on or off as it is here: others are refused", {
+    placeholder: "GROUP/VERSION=BOOL",
+  }),
+  [WITHOUT_EFFECT]: list(notEmpty, "Flag of a program of Kubernetes that means nothing here", { hidden: true }),
   disable: list(
     word(OPTIONAL_PARTS, (text) => PARTS_OF_K3S.get(text) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`),
     "Component to turn off",
@@ -349,6 +354,7 @@ export const NODE_FLAG_NAMES = [
   "flannel-iface",
   "kubelet-port",
   "kubelet-arg",
+  WITHOUT_EFFECT,
   "container-runtime-endpoint",
   "default-local-storage-path",
   "pause-image",

@@ -131,7 +131,7 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
     },
     {
       argv: ["--kube-proxy-arg", "proxy-mod=iptables"],
-      wants: 'kube-proxy\'s flag "proxy-mod" means nothing to k3ts; did you mean proxy-mode?',
+      wants: 'kube-proxy of Kubernetes 1.36 has no flag "proxy-mod"; did you mean proxy-mode?',
     },
     {
       argv: ["--kube-proxy-arg", "conntrack-min=131072"],
@@ -146,8 +146,16 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
         "need be, as in 0.0.0.0:10256 or [::]:10256, or none",
     },
     {
-      argv: ["--kube-scheduler-arg", "leader-elect=false"],
-      wants: 'kube-scheduler\'s flag "leader-elect" means nothing to k3ts: it knows config, feature-gates',
+      argv: ["--kube-scheduler-arg", "write-config-to=/tmp/a"],
+      wants:
+        'k3ts has no "write-config-to" of kube-scheduler: give a file with --scheduler-config, which holds what the ' +
+        "program would write",
+    },
+    {
+      argv: ["--kube-apiserver-arg", "authorization-mode=AlwaysAllow"],
+      wants:
+        'k3ts has no "authorization-mode" of kube-apiserver: the authorizers are Node and RBAC; only Node,RBAC and ' +
+        "RBAC,Node and Node and RBAC can be given",
     },
     {
       argv: ["--disable-network-policy=off"],

@@ -4,11 +4,13 @@
  */
 import { trueOrFalse } from "../cli/flags.ts"
 import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
-import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import { authenticationFlags } from "../config/authentication-flags.ts"
 import type { OptionalPart, serverFlags } from "../config/server-flags.ts"
-import { KUBE_PROXY_ANSWERS, KUBE_PROXY_FLAGS } from "./kube-proxy-args.ts"
+import { KUBE_APISERVER_FLAGS } from "./kube-apiserver-args.ts"
+import { KUBE_CONTROLLER_MANAGER_FLAGS } from "./kube-controller-manager-args.ts"
+import { KUBE_PROXY_FLAGS } from "./kube-proxy-args.ts"
+import { KUBE_SCHEDULER_FLAGS } from "./kube-scheduler-args.ts"
+import { passes } from "./upstream-arg.ts"
 
 const answers = (names: readonly string[], answer: string): ForeignFlags =>
   Object.fromEntries(names.map((name) => [name, { answer }]))
@@ -24,38 +26,6 @@ const disables = (part: OptionalPart): ForeignFlag => ({
     return read.value ? [["disable", part]] : []
   },
 })
-
-/**
- * `--kube-proxy-arg proxy-mode=iptables`: the flag of an upstream program. `names` are those that k3ts has, under the
- * same name or the one given; `others` says what to do about flags that k3ts has not.
- */
-function passes(
-  program: string,
-  names: Readonly<Record<string, keyof typeof serverFlags>>,
-  others: Readonly<Record<string, string>> = {},
-): ForeignFlag {
-  return {
-    kind: "value",
-    becomes(value) {
-      const text = value.replace(/^--/, "")
-      const equals = text.indexOf("=")
-      const name = equals < 0 ? text : text.slice(0, equals)
-      if (Object.hasOwn(others, name))
-        throw new UsageError(`k3ts has no ${JSON.stringify(name)} of ${program}: ${others[name]}`)
-      if (!Object.hasOwn(names, name))
-        throw new UsageError(
-          `${program}'s flag ${JSON.stringify(name)} means nothing to k3ts` +
-            (didYouMean(name, Object.keys(names)) ||
-              (Object.keys(names).length === 0 ? "" : `: it knows ${Object.keys(names).join(", ")}`)),
-        )
-      return [[names[name]!, equals < 0 ? "true" : text.slice(equals + 1)]]
-    },
-  }
-}
-
-/** Flags that have the same name here as in the upstream program. */
-const same = (names: readonly (keyof typeof serverFlags)[]): Readonly<Record<string, keyof typeof serverFlags>> =>
-  Object.fromEntries(names.map((name) => [name, name]))
 
 /** `--etcd-snapshot-name daily`: a flag of k3ts without the word etcd. */
 const withoutEtcd = (kind: "value" | "boolean", names: readonly (keyof typeof serverFlags)[]): ForeignFlags =>
@@ -83,39 +53,10 @@ export const k3sFlags: ForeignFlags = {
     "the keys of S3 are not kept in the cluster that they are to bring back: use the config file or the environment",
   ),
 
-  "kube-apiserver-arg": passes("kube-apiserver", {
-    ...same(Object.keys(authenticationFlags) as (keyof typeof authenticationFlags)[]),
-    "advertise-address": "advertise-address",
-    "audit-log-maxage": "audit-log-maxage",
-    "audit-log-maxbackup": "audit-log-maxbackup",
-    "audit-log-maxsize": "audit-log-maxsize",
-    "audit-log-path": "audit-log-path",
-    "bind-address": "bind-address",
-    "enable-priority-and-fairness": "enable-priority-and-fairness",
-    "event-ttl": "event-ttl",
-    "feature-gates": "feature-gates",
-    "max-mutating-requests-inflight": "max-mutating-requests-inflight",
-    "max-requests-inflight": "max-requests-inflight",
-    "request-timeout": "request-timeout",
-    "secure-port": "https-listen-port",
-    "service-cluster-ip-range": "service-cidr",
-    "service-node-port-range": "service-node-port-range",
-    "shutdown-delay-duration": "shutdown-delay-duration",
-  }),
-  "kube-controller-manager-arg": passes("kube-controller-manager", {
-    "cluster-cidr": "cluster-cidr",
-    "feature-gates": "feature-gates",
-    "large-cluster-size-threshold": "large-cluster-size-threshold",
-    "node-cidr-mask-size-ipv4": "node-cidr-mask-size-ipv4",
-    "node-cidr-mask-size-ipv6": "node-cidr-mask-size-ipv6",
-    "node-eviction-rate": "node-eviction-rate",
-    "node-monitor-grace-period": "node-monitor-grace-period",
-    "secondary-node-eviction-rate": "secondary-node-eviction-rate",
-    "service-cluster-ip-range": "service-cidr",
-    "unhealthy-zone-threshold": "unhealthy-zone-threshold",
-  }),
-  "kube-scheduler-arg": passes("kube-scheduler", { config: "scheduler-config", "feature-gates": "feature-gates" }),
-  "kube-proxy-arg": passes("kube-proxy", KUBE_PROXY_FLAGS, KUBE_PROXY_ANSWERS),
+  "kube-apiserver-arg": passes("kube-apiserver", KUBE_APISERVER_FLAGS),
+  "kube-controller-manager-arg": passes("kube-controller-manager", KUBE_CONTROLLER_MANAGER_FLAGS),
+  "kube-scheduler-arg": passes("kube-scheduler", KUBE_SCHEDULER_FLAGS),
+  "kube-proxy-arg": passes("kube-proxy", KUBE_PROXY_FLAGS),
 
   ...answers(
     ["disable-etcd", "disable-apiserver"],
