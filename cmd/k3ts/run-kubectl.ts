@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import { hostEnvironment } from "../../pkg/kubectl/environment/host-environment.ts"
 import type { Environment } from "../../pkg/kubectl/environment/environment.ts"
 import { runKubectl } from "../../pkg/kubectl/kubectl.ts"
@@ -10,8 +11,11 @@ const SERVER_KUBECONFIG = "/etc/k3ts/k3ts.yaml"
 /** Runs kubectl with arguments of this process, and resolves with its exit code. */
 export const kubectl = (args: readonly string[]): Promise<number> => runKubectl(args, environment())
 
+let host: Environment | undefined
+
+/** The environment of every run in this process: it listens to the process's outputs once. */
 const environment = (): Environment =>
-  hostEnvironment({
+  (host ??= hostEnvironment({
     name: "kubectl",
     kubeconfigs: [SERVER_KUBECONFIG],
     version: {
@@ -24,10 +28,30 @@ const environment = (): Environment =>
       compiler: "bun",
       platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
     },
-  })
+  }))
 
 /** Bits of a directive of kubectl's completion: no files may follow. */
 const NO_FILES = 4
+
+/** Runs kubectl, and returns what it printed. */
+export async function kubectlOutput(
+  args: readonly string[],
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const host = environment()
+  const [stdout, stderr] = [collected(host.stdout), collected(host.stderr)]
+  const code = await runKubectl(args, { ...host, stdout: stdout.output, stderr: stderr.output })
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+/** An output that keeps what is written. */
+function collected(host: Environment["stdout"]): { readonly output: Environment["stdout"]; text(): string } {
+  const parts: Buffer[] = []
+  const write = (part: string | Uint8Array) => {
+    parts.push(typeof part === "string" ? Buffer.from(part) : Buffer.from(part))
+    return Promise.resolve()
+  }
+  return { output: { ...host, isTerminal: false, write }, text: () => Buffer.concat(parts).toString() }
+}
 
 /** Proposes words for a command line of kubectl; the last of `words` is being written. */
 export async function completeKubectl(words: readonly string[]): Promise<Completion> {

@@ -40,6 +40,16 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import("./why.ts"),
   },
   {
+    name: "what-if",
+    summary: "Tell what a change would do, by making it in a copy of the cluster",
+    load: () => import("./what-if.ts"),
+  },
+  {
+    name: "fork",
+    summary: "Run a command beside a copy of the cluster in memory",
+    load: () => import("./fork.ts"),
+  },
+  {
     name: "test-cluster",
     summary: "Run a command beside a cluster in memory",
     load: () => import("./test-cluster.ts"),

@@ -24,6 +24,7 @@ import { LastSeen } from "./history/last-seen.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options/options.ts"
 import type { NodeOptions } from "./options/node-spec.ts"
+import type { ClusterSnapshot } from "./snapshot.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
 import { runController } from "./run-controller.ts"
 import { startCsiDrivers } from "./storage/start-drivers.ts"
@@ -42,13 +43,17 @@ import type { Acting } from "./verbs/verbs.ts"
  *
  * @throws TestClusterError for an option that makes no sense
  */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+export const startCluster = (options: ClusterOptions = {}): Promise<Cluster> => startFrom(options)
+
+/** Starts a cluster from what was read of another one; from the options' snapshot unless given. */
+export async function startFrom(options: ClusterOptions, begin?: ClusterSnapshot): Promise<Cluster> {
   tellSuppressed()
   const caller = callerOf()
   return from(caller, async () => {
     const { snapshot, schedulerConfig, schedulerPlugins } = options
     const cluster = new Cluster(options, new ReportFile(caller, options.reports), {
-      snapshot: snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot),
+      snapshot:
+        begin ?? (snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot)),
       scheduling:
         schedulerConfig === undefined && schedulerPlugins === undefined
           ? undefined

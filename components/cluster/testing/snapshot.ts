@@ -32,14 +32,23 @@ const CIDR_KEY = `${ServiceCIDR.prefix}kubernetes`
 /** Reads a snapshot. @throws TestClusterError when it cannot be read, or has objects that cannot be decrypted */
 export async function readSnapshot(input: SnapshotInput): Promise<ClusterSnapshot> {
   try {
-    return await read(input)
+    return clusterSnapshotOf(await readObjects(input))
   } catch (cause) {
     const { message } = cause as Error
     throw new TestClusterError(`Cannot start a cluster with snapshot: ${message}`, { cause })
   }
 }
 
-async function read(input: SnapshotInput): Promise<ClusterSnapshot> {
+/** What a snapshot has of a cluster's store, decrypted. */
+export interface SnapshotContent {
+  /** When it was taken, in milliseconds since the epoch. */
+  readonly time: number
+  readonly revision: number
+  readonly objects: readonly SnapshotObject[]
+}
+
+/** Reads the objects of a snapshot. @throws Error when it cannot be read, or has objects that cannot be decrypted */
+export async function readObjects(input: SnapshotInput): Promise<SnapshotContent> {
   // Loaded only now: few tests begin with a snapshot, and not every runtime has zstd.
   const [{ bytesSource }, { openSnapshot }] = await Promise.all([
     import("../../../pkg/snapshot/sources.ts"),
@@ -54,14 +63,18 @@ async function read(input: SnapshotInput): Promise<ClusterSnapshot> {
     if (!("path" in record)) objects.push(record)
     else if (record.path === OWN_KEYS) keys = Buffer.from(record.content).toString()
   }
-  const plain = await decrypted(objects, keys)
+  return { time: index.time, revision: index.revision, objects: await decrypted(objects, keys) }
+}
+
+/** Returns a cluster's store as a test cluster begins with it. */
+export function clusterSnapshotOf({ time, revision, objects: plain }: SnapshotContent): ClusterSnapshot {
   const valueOf = <T>(object: SnapshotObject | undefined): T | undefined =>
     object === undefined ? undefined : (JSON.parse(Buffer.from(object.value).toString()) as T)
   const cidr = valueOf<ServiceCIDR>(plain.find(({ key }) => key === CIDR_KEY))
   const nodes = plain.filter(({ key }) => key.startsWith(Node.prefix)).map((object) => valueOf<Node>(object)!)
   return {
-    time: index.time,
-    beginning: { revision: index.revision, objects: plain, parse: parseStored },
+    time,
+    beginning: { revision, objects: plain, parse: parseStored },
     nodes: nodes.map((node) => ({ spec: specOf(node), ips: ipsOf(node) })),
     serviceCidrs: cidr?.spec?.cidrs ?? [],
   }

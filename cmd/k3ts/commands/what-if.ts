@@ -1,0 +1,86 @@
+import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
+import { defineCommand, type Command } from "../cli/command.ts"
+import { oneOf, value } from "../cli/flags.ts"
+import { duration } from "../cli/values.ts"
+import { sourceFlags } from "../forecast/source.ts"
+import { kubectlOutput } from "../run-kubectl.ts"
+
+const flags = {
+  ...sourceFlags,
+  for: value(duration.prefault("15m"), "How long the change is followed, in the copy's time", {
+    placeholder: "TIME",
+    defaultText: "15m",
+  }),
+  output: oneOf(["text", "json"], "text", "Form of the output", { short: "o" }),
+}
+
+const command = defineCommand({
+  summary: "Tell what a change would do, by making it in a copy of the cluster",
+  details: [
+    "k3ts what-if drain node-1",
+    "k3ts what-if lose node-1",
+    "k3ts what-if apply -f web.yaml",
+    "k3ts what-if --snapshot FILE --for 1h -o json scale deployment web --replicas 9",
+    "The change is any command of kubectl, or the loss of nodes. The copy is in memory and has simulated nodes of the " +
+      "same sizes; nothing of it reaches the cluster, of which it needs only the right to list objects.",
+    "The exit code is 1 where the change fails, pods are not well afterwards, containers restart, or a Service has no " +
+      "endpoint for some time.",
+  ].join("\n"),
+  flags,
+  positionals: { name: "CHANGE…", min: 1, max: Infinity },
+  async run({ flags, args, print }) {
+    compileAsUsual()
+    const [{ readSource }, { changeOf }, { startFork }, { forecast, SETTLING }, { forecastText, isTrouble }] =
+      await Promise.all([
+        import("../forecast/source.ts"),
+        import("../forecast/change.ts"),
+        import("../../../components/cluster/testing/forecast/fork.ts"),
+        import("../../../components/cluster/testing/forecast/forecast.ts"),
+        import("../../../components/cluster/testing/forecast/forecast-text.ts"),
+      ])
+    const namespace = flags.snapshot === undefined ? await namespaceOf(flags) : undefined
+    const change = changeOf(args, namespace)
+    const { content, left } = await readSource(flags)
+    const fork = await startFork(content, { seed: 1 })
+    await fork.cluster.advance(SETTLING)
+    const found = await forecast(fork.cluster, change, flags.for * 1000)
+    const missing = [...left, ...fork.left]
+    if (flags.output === "json") print(`${JSON.stringify({ ...found, left: missing }, undefined, 2)}\n`)
+    else print(forecastText(found, args.join(" "), missing))
+    return isTrouble(found) ? 1 : 0
+  },
+})
+
+/** The namespace of the kubeconfig's context, if it has one. */
+async function namespaceOf({ kubeconfig, context }: { kubeconfig?: string | undefined; context?: string | undefined }) {
+  const { code, stdout } = await kubectlOutput([
+    "config",
+    "view",
+    "--minify",
+    "-o=jsonpath={..namespace}",
+    ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+    ...(context === undefined ? [] : [`--context=${context}`]),
+  ])
+  return code === 0 && stdout !== "" ? stdout : undefined
+}
+
+/** The change has flags of its own: those of this command may stand before and behind it. */
+function ownFirst(argv: readonly string[]): readonly string[] {
+  const [own, rest]: [string[], string[]] = [[], []]
+  for (let i = 0; i < argv.length; i++) {
+    const arg = argv[i]!
+    const name = arg.split("=", 1)[0]!
+    if (name === "-o" || (name.startsWith("--") && Object.hasOwn(flags, name.slice(2)))) {
+      own.push(arg)
+      if (!arg.includes("=") && i + 1 < argv.length) own.push(argv[++i]!)
+    } else if (rest.length === 0 && (arg === "-h" || arg === "--help")) own.push(arg)
+    else if (arg !== "--" || rest.length > 0) rest.push(arg)
+  }
+  return [...own, "--", ...rest]
+}
+
+const whatIf: Command = {
+  ...command,
+  invoke: (invocation) => command.invoke({ ...invocation, argv: ownFirst(invocation.argv) }),
+}
+export default whatIf

@@ -1,0 +1,89 @@
+import {
+  COPIED,
+  storedObjects,
+  type ListedObject,
+} from "../../../components/cluster/testing/forecast/objects-snapshot.ts"
+import type { SnapshotContent } from "../../../components/cluster/testing/snapshot.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { pushAll } from "../../../pkg/lists/push-all.ts"
+
+/** Reads a path of the API; undefined for one that is not there or not allowed. */
+export type ReadPath = (path: string) => Promise<unknown>
+
+/** How many lists are read at once, and how many objects an answer has. */
+const AT_ONCE = 6
+const PAGE = 1000
+
+interface ListAnswer {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly metadata?: { readonly continue?: string }
+  readonly items?: readonly KubeObject[]
+}
+
+interface Definition extends KubeObject {
+  readonly spec: {
+    readonly group: string
+    readonly names: { readonly plural: string; readonly kind: string }
+    readonly versions: readonly { readonly name: string; readonly storage: boolean }[]
+  }
+}
+
+/** A kind to list: the parts of its path, and its name. */
+interface Listed {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+}
+
+/** Reads all objects of a cluster that one may list, custom ones too. Says in `left` of which kinds there are none. */
+export async function liveObjects(
+  read: ReadPath,
+  now: number,
+): Promise<SnapshotContent & { readonly left: readonly string[] }> {
+  const left: string[] = []
+  const listed: ListedObject[] = []
+  const kinds: Listed[] = COPIED.map(({ group, version, plural, kind }) => ({ group, version, plural, kind }))
+  await eachOf(kinds)
+  const definitions = listed.filter(({ plural }) => plural === "customresourcedefinitions")
+  await eachOf(
+    definitions.flatMap(({ object }) => {
+      const { group, names, versions } = (object as Definition).spec
+      const stored = versions.find(({ storage }) => storage)
+      return stored === undefined ? [] : [{ group, version: stored.name, ...names }]
+    }),
+  )
+  const objects = storedObjects(listed, now)
+  return { time: now, revision: objects.length, objects, left }
+
+  async function eachOf(all: readonly Listed[]): Promise<void> {
+    const waiting = all.toReversed()
+    const work = async () => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const found = await listOf(read, next)
+        if (found === undefined) left.push(`${next.kind} objects: there are none, or you may not list them`)
+        else
+          pushAll(
+            listed,
+            found.map((object) => ({ group: next.group, plural: next.plural, object })),
+          )
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+  }
+}
+
+async function listOf(read: ReadPath, { group, version, plural, kind }: Listed): Promise<KubeObject[] | undefined> {
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`
+  const found: KubeObject[] = []
+  for (let token = ""; ;) {
+    const more = token === "" ? "" : `&continue=${encodeURIComponent(token)}`
+    const answer = (await read(`${root}/${plural}?limit=${PAGE}${more}`)) as ListAnswer | undefined
+    if (answer === undefined) return undefined
+    const apiVersion = group === "" ? version : `${group}/${version}`
+    for (const item of answer.items ?? []) found.push({ ...item, apiVersion, kind })
+    token = answer.metadata?.continue ?? ""
+    if (token === "") return found
+  }
+}

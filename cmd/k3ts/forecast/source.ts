@@ -1,0 +1,40 @@
+import { readObjects, type SnapshotContent } from "../../../components/cluster/testing/snapshot.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { kubectlOutput } from "../run-kubectl.ts"
+import { anyText } from "../cli/flag-type.ts"
+import { value, type FlagsOf } from "../cli/flags.ts"
+import { liveObjects } from "./live-objects.ts"
+
+/** The flags that say which cluster is copied. */
+export const sourceFlags = {
+  snapshot: value(anyText.optional(), "Snapshot to copy instead of a running cluster", {
+    placeholder: "FILE",
+    path: true,
+  }),
+  kubeconfig: value(anyText.optional(), "Kubeconfig of the cluster to copy", { placeholder: "FILE", path: true }),
+  context: value(anyText.optional(), "Context of the kubeconfig", { placeholder: "NAME" }),
+}
+
+/** What is copied, and in words what is not. */
+export interface Source {
+  readonly content: SnapshotContent
+  readonly left: readonly string[]
+}
+
+/** Reads a cluster, by its API or from a snapshot. @throws Error when it cannot be read */
+export async function readSource({ snapshot, kubeconfig, context }: FlagsOf<typeof sourceFlags>): Promise<Source> {
+  if (snapshot !== undefined) return { content: await readObjects(snapshot), left: [] }
+  const flags = [
+    ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+    ...(context === undefined ? [] : [`--context=${context}`]),
+  ]
+  // What cannot be reached at all is told before anything is listed.
+  const { code, stderr } = await kubectlOutput(["get", "--raw", "/version", ...flags])
+  if (code !== 0) throw new Error(`cannot read the cluster: ${stderr.trim()}`)
+  const read = async (path: string) => {
+    const { code, stdout } = await kubectlOutput(["get", "--raw", path, ...flags])
+    return code === 0 ? (JSON.parse(stdout) as unknown) : undefined
+  }
+  const { left, ...content } = await liveObjects(read, realClock.now())
+  return { content, left }
+}

@@ -1,0 +1,36 @@
+import type { Cluster } from "../cluster.ts"
+import { milliseconds, type Duration } from "../time/duration.ts"
+import { baselineOf, observedSince, type Observed } from "./observed.ts"
+
+/** A change to a cluster; returns what the command that makes it said, and how it ended. */
+export type Change = (cluster: Cluster) => Promise<ChangeOutcome>
+
+export interface ChangeOutcome {
+  readonly code: number
+  readonly output: string
+}
+
+/** What would happen. */
+export interface Forecast extends Observed {
+  readonly change: ChangeOutcome
+  /** How long the command itself took, in milliseconds of the cluster's time. */
+  readonly changeMs: number
+  /** The span that was looked at, in milliseconds. */
+  readonly spanMs: number
+  readonly nodes: number
+  readonly pods: number
+}
+
+/** How long a copy needs until its containers run again, as after a start of all machines. */
+export const SETTLING = "5m"
+
+/** Makes a change in a cluster, lets time pass, and returns what has happened. */
+export async function forecast(cluster: Cluster, change: Change, span: Duration): Promise<Forecast> {
+  const begin = await baselineOf(cluster)
+  const outcome = await change(cluster)
+  const changeMs = cluster.contextFor().clock.now() - begin.time
+  const spanMs = milliseconds(span)
+  if (changeMs < spanMs) await cluster.advance(spanMs - changeMs)
+  const observed = await observedSince(cluster, begin)
+  return { ...observed, change: outcome, changeMs, spanMs, nodes: cluster.nodes.length, pods: begin.pods.length }
+}
