@@ -63,7 +63,11 @@ test("what an earlier version has made and this one does not is deleted, unless 
   const metadata = (name: string, ...managers: string[]) => ({
     metadata: { name, labels, managedFields: managers.map((manager) => ({ manager })) },
   })
-  const service = (name: string) => ({ spec: { service: { namespace: "kube-system", name } } })
+  const service = (name: string) => ({
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    spec: { service: { namespace: "kube-system", name } },
+  })
   const deleted = (objects: Readonly<Record<string, object>>) => {
     const get = (key: string) => (objects[key] === undefined ? undefined : { object: objects[key], revision: 7 })
     const options = { storage: { get } as never, clock: new VirtualClock(0) }
