@@ -11,6 +11,7 @@ const HEAVY = [
   "pkg/cel/library/standard.ts",
   "components/apiserver/encryption/load.ts",
   "pkg/kubectl",
+  "pkg/helm",
   "node_modules/re2js",
   "node_modules/@grpc/grpc-js",
   "node_modules/pg",

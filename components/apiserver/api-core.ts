@@ -101,6 +101,8 @@ export interface ApiCoreOptions {
   readonly localStorage?: boolean
   readonly ingress?: boolean
   readonly gateway?: boolean
+  /** See BootstrapOptions. */
+  readonly helm?: boolean
   readonly ownExtensions?: readonly OwnExtension[]
   readonly tokenIssuer: TokenIssuer
   /** Audiences of a service account token whose request names none. */

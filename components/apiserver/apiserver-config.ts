@@ -38,6 +38,8 @@ export interface ApiServerConfig {
   readonly ingress?: boolean
   /** Whether the kinds of Gateway API are defined, unless somebody else has defined some of them. */
   readonly gateway?: boolean
+  /** Whether the kinds HelmChart and HelmChartConfig are defined. */
+  readonly helm?: boolean
   /**
    * The range of Service addresses, or one of each family with the primary one first. Its first address is that of the
    * Service `kubernetes`.

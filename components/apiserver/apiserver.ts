@@ -214,6 +214,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       localStorage: config.localStorage === true,
       ingress: config.ingress === true,
       gateway: config.gateway === true,
+      helm: config.helm === true,
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, issuer, clock, random }),
       apiAudiences,

@@ -59,6 +59,8 @@ export interface BootstrapOptions extends Authorities {
   readonly ingress?: boolean
   /** Whether the kinds of Gateway API are defined. */
   readonly gateway?: boolean
+  /** Whether the kinds HelmChart and HelmChartConfig are defined. */
+  readonly helm?: boolean
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
 }
@@ -79,7 +81,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       ? undefined
       : writeOf(options, wanted, kept, current.revision)
   }
-  const all = [...wantedObjects(options), ...(await gatewayDefinitions(options))]
+  const all = [...wantedObjects(options), ...(await gatewayDefinitions(options)), ...(await helmDefinitions(options))]
   const writes = [...all.map((wanted) => () => missing(wanted)), ...obsoleteObjects(options)]
   if (storage.freshen === undefined) await storage.writeAll(writes.flatMap((write) => write() ?? []))
   else await Promise.all(writes.map((write) => writeShared(storage, write)))
@@ -134,6 +136,13 @@ async function gatewayDefinitions({ storage, gateway }: BootstrapOptions): Promi
   if (gateway !== true || stored.some(({ object }) => isOfGroup(object))) return []
   const { DEFINITIONS } = await import("../../pkg/gateway-api/definitions.ts")
   return DEFINITIONS.map((definition) => want(CustomResourceDefinition, definition))
+}
+
+/** The definitions of HelmChart and HelmChartConfig; those that are stored are left as they are. */
+async function helmDefinitions({ helm }: BootstrapOptions): Promise<readonly Wanted[]> {
+  if (helm !== true) return []
+  const { helmchart, helmchartconfig } = await import("../../pkg/helm-kinds/helmchart.ts")
+  return [helmchart, helmchartconfig].map(({ crd }) => want(CustomResourceDefinition, crd))
 }
 
 type ManagersOfForms = Map<string, KubeObject["metadata"]["managedFields"]>

@@ -16,6 +16,8 @@ import {
   type ControllerManager,
   type ControllerManagerConfig,
 } from "../controller-manager/controller-manager.ts"
+import { GIT_VERSION } from "../../pkg/version/version.ts"
+import { createHelmController } from "../helm-controller/helm-controller.ts"
 import { createDeployer, type DeployerConfig } from "../deployer/deployer.ts"
 import { METRICS_API_SERVICE } from "../metrics-server/api-service.ts"
 import { createMetricsServer } from "../metrics-server/metrics-server.ts"
@@ -54,6 +56,8 @@ export interface ClusterConfig {
   readonly metricsServer: boolean
   /** Applies the manifests of a folder; undefined for none. */
   readonly deployer?: Omit<DeployerConfig, "resourceOf">
+  /** Whether HelmCharts are installed. */
+  readonly helmCharts?: boolean
   /** Lets other machines join; undefined where none may. */
   readonly supervisor?: SupervisorConfig
   /** Whether kubelets on other machines are reached through the tunnels that their agents open; true unless given. */
@@ -81,6 +85,7 @@ export interface AssembledCluster {
   readonly controllerManager: RunningPart<ControllerManager> | undefined
   readonly scheduler: RunningPart<Scheduler> | undefined
   readonly deployer: Part | undefined
+  readonly helmController: RunningPart<Component> | undefined
 }
 
 /** Creates the components of a cluster. Starts nothing. */
@@ -93,6 +98,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     ...config.apiServer,
     nodes: connectors,
     features,
+    helm: config.helmCharts === true,
     ownExtensions: config.metricsServer ? [metrics] : [],
     ...(config.supervisor === undefined
       ? {}
@@ -186,13 +192,36 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
           user: { name: "system:k3ts-deployer", groups: ["system:masters"] },
           create: (context) => createDeployer(context, { ...deployed, resourceOf }),
         })
-  return { apiServer, clients, connectors, controllerManager, scheduler, deployer }
+  const helmController =
+    config.helmCharts === true
+      ? running(
+          "k3ts-helm-controller",
+          "helm-controller",
+          (clients) =>
+            new Part({
+              name: "helm-controller",
+              clients,
+              // Charts have objects of any kind, and only an administrator may write HelmCharts.
+              user: { name: "system:k3ts-helm-controller", groups: ["system:masters"] },
+              create: (context) =>
+                createHelmController(context, {
+                  resourceOf,
+                  kubeVersion: GIT_VERSION,
+                  apiVersions: () =>
+                    [...apiServer.scheme.resources, ...apiServer.remoteKinds.resources].flatMap(
+                      ({ apiVersion, kind }) => [apiVersion, `${apiVersion}/${kind}`],
+                    ),
+                }),
+            }),
+        )
+      : undefined
+  return { apiServer, clients, connectors, controllerManager, scheduler, deployer, helmController }
 }
 
 /** Returns the components of a cluster, each after those that it needs; `before` has the names of what comes first. */
 export function inOrder(cluster: AssembledCluster, before: readonly string[] = []): readonly OrderedComponent[] {
-  const { apiServer, controllerManager, scheduler, deployer } = cluster
-  const others = [controllerManager, scheduler, deployer].filter((part) => part !== undefined)
+  const { apiServer, controllerManager, scheduler, deployer, helmController } = cluster
+  const others = [controllerManager, scheduler, deployer, helmController].filter((part) => part !== undefined)
   return [
     { component: apiServer, after: before },
     ...others.map((component) => ({ component, after: [apiServer.name] })),

@@ -24,6 +24,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   controller: ["api", "client", "component"],
   operator: ["api", "client", "component", "controller"],
   "gateway-api": ["operator"],
+  "helm-kinds": ["operator"],
   why: ["api", "pods"],
   kubectl: ["api", "why"],
 }

@@ -1,4 +1,5 @@
 import { ExactNumber } from "../apimachinery/json/exact-number.ts"
+import { GoObject } from "./go-object.ts"
 
 /** A complex number: its real and its imaginary part. */
 export type Complex = readonly [number, number]
@@ -57,6 +58,7 @@ export function goTypeOf(value: unknown): string {
   if (typeof value === "string") return "string"
   if (typeof value === "boolean") return "bool"
   if (Array.isArray(value)) return "[]interface {}"
+  if (value instanceof GoObject) return value.type
   return numberOf(value)?.type ?? "map[string]interface {}"
 }
 
@@ -65,6 +67,7 @@ export const isGoMap = (value: unknown): value is Readonly<Record<string, unknow
   typeof value === "object" &&
   value !== null &&
   !Array.isArray(value) &&
+  !(value instanceof GoObject) &&
   !(value instanceof TypedNumber) &&
   !(value instanceof ExactNumber)
 

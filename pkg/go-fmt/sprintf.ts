@@ -1,6 +1,7 @@
 import { noFlags, padded, type Flags } from "./flags.ts"
 import { formatComplex, formatFloatVerb, formatInteger } from "./format-number.ts"
 import { formatText } from "./format-text.ts"
+import { GoObject } from "./go-object.ts"
 import { goTypeOf, isGoMap, numberOf, sortedEntries } from "./go-number.ts"
 
 /** Returns values as Go's fmt.Sprint prints them: a space stands between two that are no texts. */
@@ -46,6 +47,7 @@ function formatInner(value: unknown, verb: string, flags: Flags): string {
 
 function simple(value: unknown, verb: string, flags: Flags): string | undefined {
   if (typeof value === "string") return formatText(value, verb, flags)
+  if (value instanceof GoObject) return formatText(value.text, verb === "v" ? "s" : verb, flags)
   if (typeof value === "boolean") return verb === "v" || verb === "t" ? padded(String(value), flags) : undefined
   const number = numberOf(value)
   switch (number?.type) {

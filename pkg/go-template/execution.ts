@@ -1,4 +1,5 @@
 import { byteLength } from "../go-fmt/go-bytes.ts"
+import { GoObject } from "../go-fmt/go-object.ts"
 import { goInt, goTypeOf, isGoMap, numberOf, sortedEntries, TypedNumber } from "../go-fmt/go-number.ts"
 import { quoted } from "../go-fmt/quote.ts"
 import { sprint } from "../go-fmt/sprintf.ts"
@@ -10,20 +11,29 @@ import type { Templates } from "./parser.ts"
 import { TemplateError } from "./template-error.ts"
 import { boxed, Boxed, isNilBox, staticTypeOf, unboxed } from "./value.ts"
 
-/** What a template does with a key that a map does not have: print `<no value>`, or fail. */
-export type MissingKey = "default" | "error"
+/**
+ * What a template does with a key that a map does not have: print `<no value>`, fail, or take nil for it, which has no
+ * fields.
+ */
+export type MissingKey = "default" | "error" | "zero"
+
+/** The text that a template is from, and the name that it was parsed with, which error messages show. */
+export interface TemplateSource {
+  readonly name: string
+  readonly text: string
+}
 
 /** What all of one execution shares. */
 export interface ExecutionContext {
-  /** The name that the text was parsed with, which error messages show. */
-  readonly name: string
-  readonly text: string
   readonly templates: Templates
+  readonly sourceOf: (template: string) => TemplateSource
   /** Functions of the caller first, then Go's own. */
   readonly functionOf: (name: string) => TemplateFunction | undefined
   readonly isBuiltin: (name: string) => boolean
   readonly missingKey: MissingKey
   readonly write: (text: string) => void
+  /** Called for each node, so that the work can be bounded. @throws Error when it is too much */
+  readonly step?: (() => void) | undefined
 }
 
 interface Variable {
@@ -59,6 +69,7 @@ export class Execution {
   walk(dot: unknown, list: readonly Node[]): Jump {
     for (const node of list) {
       this.#node = node
+      this.#context.step?.()
       const jump = this.#walkNode(dot, node)
       if (jump !== undefined) return jump
     }
@@ -91,7 +102,7 @@ export class Execution {
   }
 
   #fail(message: string): never {
-    const { name, text } = this.#context
+    const { name, text } = this.#context.sourceOf(this.#name)
     const node = this.#node
     if (node === undefined) throw new TemplateError(`template: ${this.#name}: ${message}`)
     const before = text.slice(0, node.at)
@@ -132,6 +143,8 @@ export class Execution {
 
   #elements(value: unknown, variables: number): Iterable<readonly [unknown, unknown]> {
     if (value === undefined) return []
+    if (value instanceof GoObject && value.entries !== undefined)
+      return sortedEntries(value.entries).map(([key, item]) => [key, boxed(item)] as const)
     if (Array.isArray(value)) return value.map((item, i) => [goInt(i), boxed(item)] as const)
     const number = numberOf(value)
     if (number === undefined && isGoMap(value))
@@ -194,7 +207,7 @@ export class Execution {
     switch (first.kind) {
       case "field":
         this.#node = first
-        return this.#fields(dot, first.names, operands, final)
+        return this.#fields(dot, dot, first.names, operands, final)
       case "chain":
         return this.#chain(dot, first, operands, final)
       case "identifier":
@@ -204,7 +217,7 @@ export class Execution {
         this.#refuseArguments(operands, final)
         return this.#pipeline(dot, first)
       case "variable":
-        return this.#variable(first.name, first.names, first, operands, final)
+        return this.#variable(dot, first.name, first.names, first, operands, final)
       default:
         this.#node = first
         this.#refuseArguments(operands, final)
@@ -229,10 +242,11 @@ export class Execution {
 
   #chain(dot: unknown, node: ChainNode, operands: readonly Operand[], final: unknown): unknown {
     this.#node = node
-    return this.#fields(this.#argument(dot, "value", node.of), node.names, operands, final)
+    return this.#fields(dot, this.#argument(dot, "value", node.of), node.names, operands, final)
   }
 
   #variable(
+    dot: unknown,
     name: string,
     names: readonly string[],
     node: Operand,
@@ -242,27 +256,54 @@ export class Execution {
     this.#node = node
     const variable = this.#variables.findLast((each) => each.name === name)
     if (variable === undefined) this.#fail(`undefined variable: ${name}`)
-    if (names.length > 0) return this.#fields(variable.value, names, operands, final)
+    if (names.length > 0) return this.#fields(dot, variable.value, names, operands, final)
     this.#refuseArguments(operands, final)
     return variable.value
   }
 
-  #fields(receiver: unknown, names: readonly string[], operands: readonly Operand[], final: unknown): unknown {
+  #fields(
+    dot: unknown,
+    receiver: unknown,
+    names: readonly string[],
+    operands: readonly Operand[],
+    final: unknown,
+  ): unknown {
     const hasArguments = operands.length > 1 || final !== ABSENT
     let value = receiver
-    for (const [i, name] of names.entries()) value = this.#field(value, name, hasArguments && i === names.length - 1)
+    for (const [i, name] of names.entries()) {
+      const object = unboxed(value)
+      if (object instanceof GoObject && Object.hasOwn(object.methods, name))
+        value = this.#method(dot, object, name, i === names.length - 1 ? operands : [], final)
+      else value = this.#field(value, name, hasArguments && i === names.length - 1)
+    }
     return value
+  }
+
+  #method(dot: unknown, object: GoObject, name: string, operands: readonly Operand[], final: unknown): unknown {
+    const node = this.#node
+    const args = operands.slice(1).map((operand) => this.#argument(dot, "any", operand))
+    if (operands.length > 0 && final !== ABSENT) args.push(this.#checked(final, "any"))
+    try {
+      return boxed(object.methods[name]!(...args))
+    } catch (error) {
+      if (!(error instanceof FunctionError)) throw error
+      this.#node = node
+      this.#fail(`error calling ${name}: ${error.message}`)
+    }
   }
 
   #field(receiver: unknown, name: string, hasArguments: boolean): unknown {
     const isStrict = this.#context.missingKey === "error"
     if (receiver === undefined) return isStrict ? this.#fail(`nil data; no entry for key ${quoted(name)}`) : undefined
     if (isNilBox(receiver)) this.#fail(`nil pointer evaluating interface {}.${name}`)
-    const map = unboxed(receiver)
+    const found = unboxed(receiver)
+    const map = found instanceof GoObject ? { ...found.entries, ...found.fields } : found
     if (!isGoMap(map)) this.#fail(`can't evaluate field ${name} in type ${staticTypeOf(receiver)}`)
     if (hasArguments) this.#fail(`${name} is not a method but has arguments`)
     const value = Object.hasOwn(map, name) ? map[name] : undefined
     if (value !== undefined) return boxed(value)
+    if (found instanceof GoObject) this.#fail(`can't evaluate field ${name} in type ${found.type}`)
+    if (this.#context.missingKey === "zero") return boxed(null)
     return isStrict ? this.#fail(`map has no entry for key ${quoted(name)}`) : undefined
   }
 
@@ -331,9 +372,9 @@ export class Execution {
         if (parameter === "string") this.#fail("cannot assign nil to string")
         return parameter === "any" ? null : undefined
       case "field":
-        return this.#checked(this.#fields(dot, node.names, [], ABSENT), parameter)
+        return this.#checked(this.#fields(dot, dot, node.names, [], ABSENT), parameter)
       case "variable":
-        return this.#checked(this.#variable(node.name, node.names, node, [], ABSENT), parameter)
+        return this.#checked(this.#variable(dot, node.name, node.names, node, [], ABSENT), parameter)
       case "pipe":
         return this.#checked(this.#pipeline(dot, node), parameter)
       case "identifier":

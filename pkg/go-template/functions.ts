@@ -1,4 +1,5 @@
 import { bytesOf, byteLength, textOf } from "../go-fmt/go-bytes.ts"
+import { GoObject } from "../go-fmt/go-object.ts"
 import { goInt, goTypeOf, isGoMap, numberOf, TypedNumber } from "../go-fmt/go-number.ts"
 import { sprint, sprintf, sprintln } from "../go-fmt/sprintf.ts"
 import { compareWith, isEqual, isLess } from "./compare.ts"
@@ -52,6 +53,7 @@ export function isTrue(value: unknown): boolean {
   if (typeof value === "boolean") return value
   if (typeof value === "string") return value !== ""
   if (Array.isArray(value)) return value.length > 0
+  if (value instanceof GoObject) return value.entries === undefined || sizeOf(value.entries) > 0
   const number = numberOf(value)
   if (number === undefined) return isGoMap(value) && sizeOf(value) > 0
   return number.type === "complex128" ? number.value.some((part) => part !== 0) : Number(number.value) !== 0

@@ -3,7 +3,7 @@ import { BUILTINS, type TemplateFunction } from "./functions.ts"
 import { parseTemplate, type Templates } from "./parser.ts"
 
 const KNOWN_TO_EXECUTION: ReadonlySet<string> = new Set(["and", "or", "call"])
-const isGoFunction = (name: string): boolean => BUILTINS.has(name) || KNOWN_TO_EXECUTION.has(name)
+export const isGoFunction = (name: string): boolean => BUILTINS.has(name) || KNOWN_TO_EXECUTION.has(name)
 
 /**
  * A template as Go's text/template has it, for values of JSON. Its output can hold bytes that are no characters
@@ -29,9 +29,8 @@ export class GoTemplate {
    */
   execute(data: unknown, write: (text: string) => void, missingKey: MissingKey = "default"): void {
     const context = {
-      name: this.#name,
-      text: this.#text,
       templates: this.#templates,
+      sourceOf: () => ({ name: this.#name, text: this.#text }),
       functionOf: (name: string) => this.#functions.get(name) ?? BUILTINS.get(name),
       isBuiltin: (name: string) => !this.#functions.has(name) && isGoFunction(name),
       missingKey,

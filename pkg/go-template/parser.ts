@@ -388,5 +388,5 @@ const OPERANDS: ReadonlySet<TokenKind> = new Set<TokenKind>([
 const CONSTANTS: ReadonlySet<Operand["kind"]> = new Set<Operand["kind"]>(["bool", "dot", "nil", "number", "string"])
 
 /** Whether a template has nothing but white space in it. */
-const isEmpty = (list: readonly Node[]): boolean =>
+export const isEmpty = (list: readonly Node[]): boolean =>
   list.every((node) => node.kind === "text" && node.text.trim() === "")

@@ -304,7 +304,7 @@ describe("an error about the command line names the argument and what to do", ()
     [
       ["--disable", "dns,kube-dns"],
       'invalid value "kube-dns" for --disable: must be one of dns, gateway, ingress, kube-proxy, network-policy, local-storage, ' +
-        "metrics-server, servicelb, source-guard, scheduler, controller-manager, manifests",
+        "metrics-server, helm-controller, servicelb, source-guard, scheduler, controller-manager, manifests",
     ],
     [
       ["--disable", "dns,traefik"],

@@ -107,6 +107,7 @@ export function clusterConfig(
       },
       disabled: [...disable],
     },
+    helmCharts: !disable.includes("helm-controller"),
     metricsServer: !disable.includes("metrics-server"),
     ...(disable.includes("manifests")
       ? {}

@@ -31,6 +31,7 @@ export const OPTIONAL_PARTS = [
   "network-policy",
   "local-storage",
   "metrics-server",
+  "helm-controller",
   "servicelb",
   "source-guard",
   "scheduler",

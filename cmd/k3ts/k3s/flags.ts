@@ -38,6 +38,7 @@ export const k3sFlags: ForeignFlags = {
   "disable-kube-proxy": disables("kube-proxy"),
   "disable-network-policy": disables("network-policy"),
   "disable-controller-manager": disables("controller-manager"),
+  "disable-helm-controller": disables("helm-controller"),
 
   ...withoutEtcd("boolean", ["disable-snapshots", "snapshot-compress", "s3", "s3-insecure", "s3-skip-ssl-verify"]),
   ...withoutEtcd("value", ["snapshot-schedule-cron", "snapshot-retention", "snapshot-dir", "snapshot-name"]),
@@ -84,10 +85,7 @@ export const k3sFlags: ForeignFlags = {
     ["disable-cloud-controller", "kube-cloud-controller-manager-arg"],
     "there is no cloud controller; load balancers are served by the part `servicelb` of --disable",
   ),
-  ...answers(
-    ["disable-helm-controller", "helm-job-image"],
-    "there is no Helm controller: install charts with helm, which works as with any cluster",
-  ),
+  ...answers(["helm-job-image"], "charts are installed by k3ts itself, without a Job: leave the flag out"),
   ...answers(
     ["docker"],
     "there is no Docker in it: k3ts runs containerd; for another runtime use --container-runtime-endpoint",

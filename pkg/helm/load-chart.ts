@@ -1,0 +1,96 @@
+import { gunzipSync } from "node:zlib"
+import { parseYaml } from "../yaml/yaml.ts"
+import { errorMessage } from "../errors/error-message.ts"
+import type { Chart, ChartDependency, ChartFile, ChartMetadata } from "./chart.ts"
+import { goValues } from "./functions/convert.ts"
+import { readArchive } from "./read-archive.ts"
+
+/** The most bytes of a chart that is unpacked. Source: helm.sh/helm/v3/pkg/chart/loader MaxDecompressedChartSize. */
+const MOST_BYTES = 100 * 1024 * 1024
+/** Charts in charts: deeper ones are refused. */
+const MOST_DEEP = 20
+
+/** Reads a packed chart: a tar archive with one folder, compressed with gzip. @throws Error */
+export const loadArchive = (archive: Uint8Array): Chart => loadFiles(filesOfArchive(archive), 0)
+
+function filesOfArchive(archive: Uint8Array): readonly ChartFile[] {
+  let tar: Uint8Array
+  try {
+    tar = gunzipSync(archive, { maxOutputLength: MOST_BYTES })
+  } catch (err) {
+    throw new Error(`the chart is no archive that is compressed with gzip, or too large: ${errorMessage(err)}`, {
+      cause: err,
+    })
+  }
+  return readArchive(tar).flatMap(({ name, data }) => {
+    const inside = name.replaceAll("\\", "/").split("/").slice(1)
+    if (inside.includes("..")) throw new Error(`the chart has a file outside of its folder: ${name}`)
+    return inside.length === 0 || inside.join("/") === "" ? [] : [{ name: inside.join("/"), data }]
+  })
+}
+
+const decoder = new TextDecoder()
+export const textOfFile = (data: Uint8Array): string => decoder.decode(data)
+
+function yamlIn({ name, data }: ChartFile): unknown {
+  try {
+    return parseYaml(textOfFile(data)).value ?? {}
+  } catch (err) {
+    throw new Error(`cannot load ${name}: ${errorMessage(err)}`, { cause: err })
+  }
+}
+
+/** Reads a chart from its files, by their paths in its folder. @throws Error */
+export function loadFiles(files: readonly ChartFile[], depth = 0): Chart {
+  if (depth > MOST_DEEP) throw new Error("charts are nested too deep")
+  const named = (name: string) => files.find((file) => file.name === name)
+  const own = named("Chart.yaml")
+  if (own === undefined) throw new Error("Chart.yaml file is missing")
+  const written = yamlIn(own) as Partial<ChartMetadata>
+  const requirements = named("requirements.yaml")
+  const metadata: ChartMetadata = {
+    ...written,
+    ...(requirements === undefined
+      ? {}
+      : (yamlIn(requirements) as { readonly dependencies?: readonly ChartDependency[] })),
+    apiVersion: written.apiVersion ?? "v1",
+    name: written.name ?? "",
+    version: String(written.version ?? ""),
+    ...(written.appVersion === undefined ? {} : { appVersion: String(written.appVersion) }),
+  }
+  if (metadata.name === "") throw new Error("validation: chart.metadata.name is required")
+  const values = named("values.yaml")
+  const schema = named("values.schema.json")?.data
+  const isV1 = metadata.apiVersion === "v1"
+  return {
+    metadata,
+    values: values === undefined ? {} : (goValues(yamlIn(values)) as Readonly<Record<string, unknown>>),
+    templates: files.filter(({ name }) => name.startsWith("templates/")),
+    files: files.filter(
+      ({ name }) =>
+        !name.startsWith("templates/") &&
+        !(name.startsWith("charts/") && !name.endsWith(".prov")) &&
+        !["Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json"].includes(name) &&
+        (isV1 || !name.startsWith("requirements.")),
+    ),
+    dependencies: dependenciesIn(files, depth),
+    ...(schema === undefined ? {} : { schema }),
+  }
+}
+
+/** Reads the charts in `charts/`: folders and archives. Names that begin with a dot or an underscore are left out. */
+function dependenciesIn(files: readonly ChartFile[], depth: number): readonly Chart[] {
+  const folders = new Map<string, ChartFile[]>()
+  for (const { name, data } of files) {
+    if (!name.startsWith("charts/") || name.endsWith(".prov")) continue
+    const [folder = "", ...rest] = name.slice("charts/".length).split("/")
+    const found = folders.get(folder) ?? []
+    found.push({ name: rest.join("/"), data })
+    folders.set(folder, found)
+  }
+  return [...folders].flatMap(([folder, inside]) => {
+    if (/^[_.]/.test(folder)) return []
+    if (folder.endsWith(".tgz")) return [loadFiles(filesOfArchive(inside[0]!.data), depth + 1)]
+    return inside.some(({ name }) => name === "Chart.yaml") ? [loadFiles(inside, depth + 1)] : []
+  })
+}
