@@ -34,6 +34,9 @@ describe("JSON is written as Go's encoding/json writes it:", () => {
     expect(goJson({ kind: "A", apiVersion: "v1", data: { 1: [] } }, { indent: "  ", sorted: false })).toBe(
       '{\n  "kind": "A",\n  "apiVersion": "v1",\n  "data": {\n    "1": []\n  }\n}',
     )
+    expect(goJson({ kind: "A", data: { "9": 1, "10": 2, ".a": 3 } }, { sorted: false })).toBe(
+      '{"kind":"A","data":{".a":3,"10":2,"9":1}}',
+    )
     expect(goJson({ b: { 3: [1, {}], 20: {} } }, { indent: " " })).toBe(
       '{\n "b": {\n  "20": {},\n  "3": [\n   1,\n   {}\n  ]\n }\n}',
     )

@@ -3,7 +3,8 @@ import { compareText, numberOf, TypedNumber } from "./go-number.ts"
 
 /**
  * Returns a value as Go's encoding/json writes it, with an indent like json.MarshalIndent: `<` as `\u003c`, floats in
- * Go's form. The keys of objects are sorted, as Go sorts those of maps, or left as they are, as those of a struct.
+ * Go's form. The keys of objects are sorted, as Go sorts those of maps, or left as they are, as those of a struct: then
+ * only an object with a number among its keys is a map.
  */
 export function goJson(
   value: unknown,
@@ -40,7 +41,7 @@ class Copy {
     const record = value as Readonly<Record<string, unknown>>
     const keys = Object.keys(record)
     // JavaScript puts keys that are numbers first, by their value.
-    if (keys.length > 1 && INDEX.test(keys[0]!)) return this.#inexact()
+    if (keys.length > 1 && isIndex(keys[0])) return this.#inexact()
     if (Object.hasOwn(record, "__proto__")) return this.#inexact()
     if (this.#sorted) keys.sort()
     const copy: Record<string, unknown> = {}
@@ -54,7 +55,7 @@ class Copy {
   }
 }
 
-const INDEX = /^(?:0|[1-9][0-9]*)$/
+const isIndex = (key: string | undefined): boolean => key !== undefined && /^(?:0|[1-9][0-9]*)$/.test(key)
 
 class Writer {
   readonly #indent: string
@@ -88,7 +89,8 @@ class Writer {
 
   #object(object: Readonly<Record<string, unknown>>, lineStart: string): string {
     const keys = Object.keys(object)
-    if (this.#sorted) sortKeys(keys)
+    // Where numbers are among the keys, it is a map, whose order JavaScript has not kept.
+    if (this.#sorted || isIndex(keys[0])) sortKeys(keys)
     const inner = this.#indent === "" ? "" : lineStart + this.#indent
     let out = ""
     for (const key of keys) {

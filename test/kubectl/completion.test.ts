@@ -29,6 +29,10 @@ describe("kubectl in a shell", () => {
     { words: ["api-"], want: ["api-resources", "api-versions", ":4"] },
     { words: ["get", "-f", ""], want: ["json", "yaml", "yml", ":8"] },
     { words: ["nosuch", ""], want: [":0"] },
+    { words: ["cp", "kube-p"], want: ["kube-public/", ":2"] },
+    { words: ["cp", "default/x"], want: [":2"] },
+    { words: ["cp", "./"], want: [":2"] },
+    { words: ["cp", "a", ""], want: [":2"] },
   ])("proposes $want for $words", async ({ words, want }) => {
     expect(await proposed(...words)).toEqual(want)
   })

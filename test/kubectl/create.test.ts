@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from "bun:test"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 import recorded from "./create.recorded.json"
 import { steps, type Step } from "./steps.fixtures.ts"
@@ -20,4 +20,23 @@ const ROWS = recorded as unknown as readonly Step[]
 
 describe("kubectl create, for each kind of object", () => {
   steps("answers every command line as kubectl does", () => c, ROWS, FILES)
+
+  test("prints answers of the server in the order of Go's fields, and maps in that of their keys", async () => {
+    const { stdout } = await c.kubectl("create configmap ordered --from-literal=9=a --from-literal=10=b -o json")
+    expect([...stdout.matchAll(/^ {4,8}"(kind|apiVersion|metadata|name|data|10|9)":/gm)].map(([, key]) => key)).toEqual(
+      ["kind", "apiVersion", "metadata", "name", "data", "10", "9"],
+    )
+  })
+
+  test("knows the list of each kind, in which objects need not say their kind", async () => {
+    const list = {
+      apiVersion: "v1",
+      kind: "ConfigMapList",
+      items: [{ metadata: { name: "listed" }, data: { a: "b" } }],
+    }
+    const { stdout, stderr } = await c.kubectl("create -f -", { stdin: JSON.stringify(list) })
+    expect([stdout, stderr]).toEqual(["configmap/listed created\n", ""])
+    const unknown = await c.kubectl("create -f -", { stdin: JSON.stringify({ ...list, kind: "NopeList" }) })
+    expect(unknown.stderr).toContain('no matches for kind "NopeList" in version "v1"')
+  })
 })

@@ -1,3 +1,4 @@
+import { copyArguments } from "./copying.ts"
 import { contextNames, resourceNames, resourceTypes } from "./names.ts"
 import { DIRECTIVE, type Proposals, type Typing } from "./typing.ts"
 
@@ -38,7 +39,7 @@ const RESOURCES: Readonly<Record<string, { readonly types?: readonly string[]; r
   pause: { types: ["deployment"] },
   resume: { types: ["deployment"] },
 }
-const OF_PODS = ["logs", "exec", "attach", "port-forward", "cp"]
+const OF_PODS = ["logs", "exec", "attach", "port-forward"]
 const OF_NODES = ["cordon", "uncordon", "drain"]
 const OF_KUBECONFIG: Readonly<Record<string, "contexts" | "clusters" | "users">> = {
   "use-context": "contexts",
@@ -66,6 +67,7 @@ export async function argumentsOf(
   const isTop = parent === "kubectl"
   if (isTop && OF_NODES.includes(name))
     return words(values.length === 0 ? await resourceNames(factory, "nodes", word) : [])
+  if (isTop && name === "cp") return copyArguments(factory, values, word)
   if (isTop && OF_PODS.includes(name)) return values.length === 0 ? ofPods(factory, word) : words([])
   const known = isTop || parent === "rollout" ? RESOURCES[name] : undefined
   return known === undefined ? undefined : ofResources(factory, values, word, known)

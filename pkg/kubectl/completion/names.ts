@@ -4,10 +4,15 @@ import { Helper } from "../resource/helper.ts"
 import { parseGroupVersion, type Unstructured } from "../rest/json.ts"
 
 /** The names of the objects of a resource in the namespace; none where the server does not answer. */
-export async function resourceNames(factory: Factory, resource: string, word: string): Promise<readonly string[]> {
+export async function resourceNames(
+  factory: Factory,
+  resource: string,
+  word: string,
+  inNamespace?: string,
+): Promise<readonly string[]> {
   try {
     const mapping = await mappingFor(await factory.restMapper(), resource)
-    const { namespace } = await factory.namespace()
+    const namespace = inNamespace ?? (await factory.namespace()).namespace
     const { items = [] } = await new Helper(await factory.client(), mapping).list(namespace, { limit: 500 })
     return (items as readonly Unstructured[])
       .map(({ metadata }) => metadata?.name ?? "")

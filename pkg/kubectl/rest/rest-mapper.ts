@@ -63,9 +63,10 @@ export class RestMapper {
   /** The resource of a kind, in the version or in the one that the server prefers. @throws NoKindMatchError */
   restMapping(group: string, kind: string, version = ""): Promise<RestMapping> {
     return this.#again(async () => {
-      const entries = (await this.#all()).filter(
-        (entry) => entry.kind.group === group && (entry.kind.kind === kind || entry.kind.kind.toLowerCase() === kind),
-      )
+      const all = (await this.#all()).filter((entry) => entry.kind.group === group)
+      const own = all.filter((entry) => entry.kind.kind === kind || entry.kind.kind.toLowerCase() === kind)
+      // Each kind has a list of its own, which is not in discovery.
+      const entries = own.length > 0 ? own : all.filter((entry) => `${entry.kind.kind}List` === kind).map(listOf)
       const found = version === "" ? entries[0] : entries.find((entry) => entry.kind.version === version)
       if (found === undefined) throw new NoKindMatchError(group, kind, version === "" ? [] : [version])
       return { resource: found.resource, kind: { ...found.kind, kind }, namespaced: found.namespaced }
@@ -162,6 +163,12 @@ export class RestMapper {
     return prefixed === undefined ? wanted : { ...wanted, group: prefixed.group, resource: prefixed.api.name }
   }
 }
+
+/** Source: client-go restmapper/discovery.go, which guesses the resource of a list from its kind. */
+const listOf = (entry: Entry): Entry => ({
+  ...entry,
+  resource: { ...entry.resource, resource: `${entry.kind.kind.toLowerCase()}lists` },
+})
 
 /** The entries that a name means: plural or singular, with an exact group before the beginning of one. */
 function matches(entries: readonly Entry[], { group, version, resource }: PartialResource): readonly Entry[] {

@@ -12,7 +12,7 @@ import {
   type DryRun,
 } from "../../command/shared-flags.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
-import { typedObject } from "../../printers/printer.ts"
+import { typedAnswer } from "../../printers/typed-answer.ts"
 import { typedForm } from "../../printers/typed-form.ts"
 import { Helper } from "../../resource/helper.ts"
 import type { Info } from "../../resource/info.ts"
@@ -155,7 +155,7 @@ async function make(invocation: AutoscaleInvocation, info: Info, version: "v1" |
     fieldManager: values["field-manager"],
     serverDryRun: dryRun === "server",
   })
-  await printer.print(typedObject(answer), out)
+  await printer.print(await typedAnswer(answer, values.output), out)
 }
 
 function specOf({ flags: values }: AutoscaleInvocation, info: Info, version: "v1" | "v2"): Unstructured {

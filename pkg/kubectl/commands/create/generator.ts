@@ -11,6 +11,7 @@ import {
 import { errorMessage } from "../../../errors/error-message.ts"
 import { LAST_APPLIED } from "../../last-applied.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
+import { typedAnswer } from "../../printers/typed-answer.ts"
 import { typedObject } from "../../printers/printer.ts"
 import { Helper } from "../../resource/helper.ts"
 import { goJson, parseGroupVersion, type ObjectMeta, type OwnerReference, type Unstructured } from "../../rest/json.ts"
@@ -151,7 +152,7 @@ async function generate<F extends Flags>(
         : new Error(`${definition.failure} ${errorMessage(err)}`, { cause: err })
     }
   }
-  await printer.print(typedObject(object), out)
+  await printer.print(dryRun === "client" ? typedObject(object) : await typedAnswer(object, values.output), out)
 }
 
 /** Keeps an object in its annotation in the order of its fields. Source: kubectl pkg/util/apply.go. */

@@ -78,7 +78,7 @@ kubectl create token myapp --bound-object-kind Secret --bound-object-name mysecr
       })) as Unstructured & { status?: { token?: string } }
     const token = answer.status?.token ?? ""
     if (token === "") throw new Error("failed to create token: no token in server response")
-    if (values.output !== "") await printer.print(typedObject(answer), out)
+    if (values.output !== "") await printer.print(typedObject(inOrder(answer)), out)
     else await out.write(environment.stdout.isTerminal ? `${token}\n` : token)
   },
 })
@@ -105,5 +105,17 @@ function specOf(values: FlagValues<typeof flags>): object {
     audiences: audience.length === 0 ? null : audience,
     expirationSeconds: duration === 0 ? null : duration / 1000,
     boundObjectRef: kind === "" ? null : { kind, apiVersion: "v1", name, ...(uid === "" ? {} : { uid }) },
+  }
+}
+
+/** Returns an answer with its fields in the order of Go's types. */
+function inOrder({ kind, apiVersion, metadata, spec, status }: Unstructured): Unstructured {
+  const { audiences, expirationSeconds, boundObjectRef } = (spec ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    kind: kind!,
+    apiVersion: apiVersion!,
+    metadata: metadata!,
+    spec: { audiences, expirationSeconds, boundObjectRef },
+    status,
   }
 }

@@ -11,6 +11,7 @@ import {
   type DryRun,
 } from "../../command/shared-flags.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
+import { typedAnswer } from "../../printers/typed-answer.ts"
 import { typedObject } from "../../printers/printer.ts"
 import { Helper } from "../../resource/helper.ts"
 import type { Info } from "../../resource/info.ts"
@@ -205,10 +206,9 @@ async function create(
     kind: { group: "", version: "v1", kind: "Service" },
     namespaced: true,
   })
-  return typedObject(
-    await helper.create(namespace, values["save-config"] ? annotated(service) : service, {
-      fieldManager: values["field-manager"],
-      serverDryRun: dryRun === "server",
-    }),
-  )
+  const answer = await helper.create(namespace, values["save-config"] ? annotated(service) : service, {
+    fieldManager: values["field-manager"],
+    serverDryRun: dryRun === "server",
+  })
+  return typedAnswer(answer, values.output)
 }

@@ -5,6 +5,7 @@ import { dryRunFlag, dryRunOf, fieldManagerFlag, withDryRun, type DryRun } from 
 import { aggregate } from "../../errors/aggregate.ts"
 import type { Pod } from "../../polymorphic/pod.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
+import { typedAnswer } from "../../printers/typed-answer.ts"
 import { typedObject } from "../../printers/printer.ts"
 import { Helper } from "../../resource/helper.ts"
 import type { Unstructured } from "../../rest/json.ts"
@@ -180,7 +181,7 @@ async function create(
     fieldManager: values["field-manager"],
     serverDryRun: dryRun === "server",
   })
-  return typedObject(answer)
+  return typedAnswer(answer, values.output)
 }
 
 async function attached(

@@ -13,8 +13,9 @@ import { throwAggregate } from "../../errors/aggregate.ts"
 import { builtinMeta } from "../../patch/builtin-meta.ts"
 import { strategicDiff } from "../../patch/strategic-diff.ts"
 import { typedForm } from "../../printers/typed-form.ts"
+import { typedAnswer } from "../../printers/typed-answer.ts"
 import { printFlags } from "../../printers/print-flags.ts"
-import { typedObject, type ResourcePrinter } from "../../printers/printer.ts"
+import { type ResourcePrinter } from "../../printers/printer.ts"
 import type { Info } from "../../resource/info.ts"
 import type { Result } from "../../resource/result.ts"
 import { goJson, parseGroupVersion, type Unstructured } from "../../rest/json.ts"
@@ -116,7 +117,7 @@ export async function changeAll(
       continue
     }
     setting.check?.()
-    await printer.print(typedObject(answer), out)
+    await printer.print(await typedAnswer(answer, values.output), out)
   }
   throwAggregate(errors)
 }

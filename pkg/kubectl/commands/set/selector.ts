@@ -1,7 +1,7 @@
 import { command } from "../../command/command.ts"
 import { stringFlag } from "../../command/flag.ts"
 import { typedForm } from "../../printers/typed-form.ts"
-import { typedObject } from "../../printers/printer.ts"
+import { typedAnswer } from "../../printers/typed-answer.ts"
 import { labelSelectorOf, type LabelSelector } from "../../resource/label-selector.ts"
 import type { Unstructured } from "../../rest/json.ts"
 import { recorded, recordFlag } from "../record.ts"
@@ -38,7 +38,7 @@ kubectl create service clusterip my-svc --clusterip="None" -o yaml --dry-run=cli
       const after = recorded(withSelector(withVersion(before, version || undefined), selector), invocation)
       if (values.local || dryRun === "client") return printer.print(await typedForm(after), out)
       const answer = await send(info, after, values["field-manager"], dryRun, before)
-      await printer.print(typedObject(answer), out)
+      await printer.print(await typedAnswer(answer, values.output), out)
     })
   },
 })

@@ -55,11 +55,11 @@ export const ServiceSpec = message(
     ),
     publishNotReadyAddresses: f.bool(13, "When true, DNS also names pods that are not ready."),
     sessionAffinityConfig: f.message(14, SessionAffinityConfig, "Settings of session affinity."),
+    ipFamilies: f.list(19, e.string, "Address families of the Service.").atomic(),
     ipFamilyPolicy: f
       .string(17, "Whether one or two address families are wanted.")
       .enum("SingleStack", "PreferDualStack", "RequireDualStack")
       .pointer(),
-    ipFamilies: f.list(19, e.string, "Address families of the Service.").atomic(),
     allocateLoadBalancerNodePorts: f.bool(20, "Whether a load balancer gets node ports.").pointer(),
     loadBalancerClass: f.string(21, "Which implementation of load balancers is to act.").pointer(),
     internalTrafficPolicy: f
