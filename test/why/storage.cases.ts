@@ -148,4 +148,19 @@ ${claim(`{storageClassName: disk, accessModes: [ReadWriteOnce], ${SIZE}}`)}${USE
     says: /attached to another node, and can be used by one at a time: Multi-Attach error/,
     options: { nodes: 2, csiDrivers: { "disk.example.com": {} } },
   },
+  {
+    title: "a pod that is too large, whose claim has a local volume waiting for it",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: disks}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+${volume("disk", `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: disks, local: {path: /x}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-0]}]}]}}}`)}
+${claim(`{storageClassName: disks, accessModes: [ReadWriteOnce], ${SIZE}}`)}
+${USER.replace('image: "app:1"', 'image: "app:1", resources: {requests: {cpu: "100"}}')}`,
+    ask: "pod/web",
+    cause: "insufficient-cpu",
+    says: /needs 100 cpu, the whole node has 8/,
+  },
 ]

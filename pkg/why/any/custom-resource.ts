@@ -1,6 +1,7 @@
 import { finding, nameOf, type Finding } from "../answer.ts"
 import { healthy, unwell, type Doctor } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
+import { gatewayFindings, isOfGatewayApi } from "../network/gateway.ts"
 import { refOf, type Kind } from "../reading/kinds.ts"
 
 interface Condition {
@@ -51,11 +52,14 @@ export const customResource: Doctor = {
     const bad = conditions.filter((one) => isBad(one))
     const events = await recentEvents(ward.reader, object, ["Warning"])
     const ref = refOf(object)
-    const findings: Finding[] = bad.map(({ type, status: is, reason = "", message = "" }) =>
+    const named = isOfGatewayApi(object) ? await gatewayFindings(object, ward) : []
+    const own = bad.map(({ type, status: is, reason = "", message = "" }) =>
       finding("condition", `its controller says ${type}=${is}: ${[reason, message].filter(Boolean).join(": ")}`, {
         evidence: events,
       }),
     )
+    // What is named and is not there explains the conditions.
+    const findings: Finding[] = [...named, ...own]
     const observed = status?.observedGeneration
     const { generation } = object.metadata
     if (findings.length === 0 && observed !== undefined && generation !== undefined && observed < generation)
@@ -68,7 +72,8 @@ export const customResource: Doctor = {
       )
     if (findings.length === 0 && status?.phase !== undefined && /^(?:failed|error)$/i.test(status.phase))
       findings.push(finding("phase", `its controller says ${status.phase}`, { evidence: events }))
-    if (findings.length > 0) return unwell(bad.map(({ type, status: is }) => `${type}=${is}`).join(", "), findings)
+    if (findings.length > 0)
+      return unwell(bad.map(({ type, status: is }) => `${type}=${is}`).join(", ") || "is not served", findings)
     if (conditions.length === 0 && events.length > 0)
       return unwell(
         "has warnings",

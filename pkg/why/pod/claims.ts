@@ -1,9 +1,8 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
-import type { PersistentVolumeClaim } from "../../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { claimNamesOf } from "../../pods/pod-claims.ts"
 import type { Finding } from "../answer.ts"
 import { behind, type Ward } from "../doctor.ts"
-import { CLAIMS, refTo, STORAGE_CLASSES, VOLUMES } from "../reading/kinds.ts"
+import { CLAIMS, refTo, VOLUMES } from "../reading/kinds.ts"
 import type { BoundVolume } from "./placement/bound-volumes.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
@@ -21,7 +20,7 @@ export async function claimsOf(
     if (claim?.status.phase === "Bound") {
       const volume = await ward.reader.get(VOLUMES, undefined, claim.spec.volumeName ?? "")
       if (volume !== undefined) bound.push({ claim: name, volume })
-    } else if (claim !== undefined && !pod.spec.nodeName && (await waitsForPod(claim, ward))) continue
+    }
     const opinion = await ward.ask(ref)
     // A claim that waits for its first pod waits for this one.
     pushAll(
@@ -32,11 +31,4 @@ export async function claimsOf(
     )
   }
   return { findings, bound }
-}
-
-/** Whether a claim is bound only when a pod that uses it is scheduled. */
-export async function waitsForPod({ spec }: PersistentVolumeClaim, { reader }: Ward): Promise<boolean> {
-  if (!spec.storageClassName) return false
-  const found = await reader.get(STORAGE_CLASSES, undefined, spec.storageClassName)
-  return found?.volumeBindingMode === "WaitForFirstConsumer"
 }

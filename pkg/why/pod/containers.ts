@@ -30,6 +30,16 @@ export async function containerFindings(
     if (reason === "CrashLoopBackOff" && lastState.terminated !== undefined)
       return crashFindings(pod, container, status, lastState.terminated, ward)
     if (reason === "CreateContainerConfigError") return [configError(container, message)]
+    if (reason === "PostStartHookError")
+      return [
+        finding(
+          "hook-failed",
+          `container ${container.name} is ended, because its postStart hook fails: ${message.trim()}`,
+          {
+            evidence: [`container ${container.name}: ${reason}`],
+          },
+        ),
+      ]
     if (/Error/.test(reason)) {
       const evidence = [`container ${container.name}: ${reason}: ${message}`]
       const start = startFinding(container, { exitCode: 1, reason, message }, evidence)

@@ -106,7 +106,7 @@ function ownFinding(container: string, line: string): Finding | undefined {
       `the program of container ${container} may not listen on its port: ports below 1024 need root or NET_BIND_SERVICE`,
       { evidence, hints: ["let it listen on a higher port; the Service can keep the lower one"] },
     )
-  if (/serviceaccount\/token: no such file or directory|unable to load in-cluster configuration/i.test(line))
+  if (/serviceaccount\/(?:token|ca\.crt)['"]?:? no such file|unable to load in-cluster configuration/i.test(line))
     return finding(
       "token-not-mounted",
       `the program of container ${container} wants to ask the API server, and its pod has no token of its service account`,

@@ -97,7 +97,7 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
         `no pod uses it yet: class ${wanted} makes its volume when the first one is scheduled (WaitForFirstConsumer)`,
         { evidence, weight: "waiting" },
       )
-    if (found.provisioner !== NONE)
+    if (found.provisioner !== NONE || (await someVolumeFits(claim, ward)))
       return finding("claim-waits-for-pod", `it waits until pod ${users[0]!.metadata.name} is scheduled`, {
         weight: "waiting",
         evidence,
@@ -131,6 +131,9 @@ async function namedVolume(
     },
   )
 }
+
+const someVolumeFits = async (claim: PersistentVolumeClaim, { reader }: Ward): Promise<boolean> =>
+  (await reader.list(VOLUMES)).some((volume) => misfit(claim, volume) === undefined)
 
 /** Returns why no volume that exists is bound to a claim. */
 async function whyNoVolume(claim: PersistentVolumeClaim, { reader }: Ward): Promise<string> {
