@@ -56,7 +56,17 @@ describe("execCredentials", () => {
     })
   })
 
+  test("takes an answer that does not say its kind", async () => {
+    const { environment } = program(JSON.stringify({ apiVersion: V1, status: { token: "a" } }))
+    const credentials = execCredentials(config, { config: exec, cluster: {} }, environment)
+    expect(await credentials.headers()).toEqual({ Authorization: "Bearer a" })
+  })
+
   test.each<{ answer: string | number; message: string }>([
+    {
+      answer: JSON.stringify({ status: { token: "a" } }),
+      message: `getting credentials: exec plugin is configured to use API version ${V1}, plugin returned version client.authentication.k8s.io/__internal`,
+    },
     { answer: 3, message: "getting credentials: exec: executable login failed with exit code 3" },
     { answer: "junk", message: "getting credentials: decoding stdout: couldn't get version/kind; json parse error" },
     {

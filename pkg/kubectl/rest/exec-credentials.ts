@@ -167,17 +167,15 @@ function givenBy(text: string, apiVersion: string): Given {
       cause: err,
     })
   }
-  // What does not say its version is taken for the one without a version.
-  if (credential.kind === undefined && credential.apiVersion === undefined)
-    credential = { ...credential, kind: "ExecCredential", apiVersion: `${GROUP}/__internal` }
-  else if (credential.kind !== "ExecCredential" || !VERSIONS.includes(credential.apiVersion ?? ""))
+  // What it does not say is taken for granted; without a version it is of none that can be configured.
+  const kind = credential.kind || "ExecCredential"
+  const version = credential.apiVersion || `${GROUP}/__internal`
+  if (kind !== "ExecCredential" || !(VERSIONS.includes(version) || version.endsWith("/__internal")))
     throw new Error(
-      `decoding stdout: no kind ${goQuoted(credential.kind ?? "")} is registered for version ${goQuoted(credential.apiVersion ?? "")} in scheme "pkg/client/auth/exec/exec.go"`,
+      `decoding stdout: no kind ${goQuoted(kind)} is registered for version ${goQuoted(version)} in scheme "pkg/client/auth/exec/exec.go"`,
     )
-  if (credential.apiVersion !== apiVersion)
-    throw new Error(
-      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${credential.apiVersion!}`,
-    )
+  if (version !== apiVersion)
+    throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${version}`)
   const { status } = credential
   if (status === undefined) throw new Error("exec plugin didn't return a status field")
   const { token = "", clientCertificateData: cert = "", clientKeyData: key = "", expirationTimestamp } = status
