@@ -28,6 +28,7 @@ import { withOwnExtensions, type FindExtensionServer, type OwnExtension } from "
 import { keepAuthenticationConfig } from "./authentication/authentication-config.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
+import type { ConfiguredAuthorization } from "./authorization/configured-authorization.ts"
 import { authorizerChain } from "./authorization/chain.ts"
 import { NodeAuthorizer } from "./authorization/node.ts"
 import { RbacAuthorizer } from "./authorization/rbac.ts"
@@ -96,6 +97,8 @@ export interface ApiCoreOptions {
   readonly port: number
   /** Returns the names and addresses of the server's certificate, which other servers let no node have. */
   readonly servingNames?: () => readonly string[]
+  /** Who decides about requests; nodes' own rights and RBAC unless given. */
+  readonly authorization?: ConfiguredAuthorization | undefined
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
   readonly localStorage?: boolean
@@ -204,7 +207,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   })
   const hub = new WatchHub({ storage, clock, log, history })
   const rbac = new RbacAuthorizer({ storage, objects })
-  const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
+  const node = new NodeAuthorizer({ storage, objects })
+  const authorizer = options.authorization?.start({ node, rbac }) ?? authorizerChain([node, rbac])
   const builtinHooks = createHooks({
     storage,
     objects,
@@ -338,6 +342,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     () => tracedStorage?.stopTracing(),
     () => registrar.close(),
     () => ending.abort(),
+    () => options.authorization?.stop(),
   ]
   let left: Promise<void> | undefined
   const leave = () => (left ??= live?.leave() ?? Promise.resolve())

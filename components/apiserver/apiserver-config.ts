@@ -9,6 +9,7 @@ import type { Profiler } from "../../pkg/runtime/profiler.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import type { FindExtensionServer, OwnExtension } from "./aggregator/extension-server.ts"
 import type { DatastoreConfig } from "./store/storage-config.ts"
+import type { AuthorizationConfig } from "./authorization/authorization-config.ts"
 import type { SignInConfig } from "./authentication/sign-in-config.ts"
 import type { EncryptionConfig } from "./encryption/load.ts"
 import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
@@ -58,6 +59,8 @@ export interface ApiServerConfig {
   readonly anonymous?: boolean
   /** Who may sign in beside the cluster's own users; nobody unless given. */
   readonly signIn?: SignInConfig | undefined
+  /** Who decides about requests; nodes' own rights and RBAC unless given. */
+  readonly authorization?: AuthorizationConfig | undefined
   /** What tokens must be for; the issuers of service account tokens unless given. */
   readonly apiAudiences?: readonly string[] | undefined
   /** Connections to the kubelets, for logs, exec and the like. */

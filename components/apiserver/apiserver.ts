@@ -18,6 +18,7 @@ import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { auditedBeside } from "./audit/audited-beside.ts"
 import { assembledAuthenticator } from "./authentication/assembled-authenticator.ts"
+import { openedAuthorization } from "./authorization/opened-authorization.ts"
 import { openedSignIn } from "./authentication/opened-sign-in.ts"
 import { onMembershipEnd } from "./authentication/node-members.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
@@ -172,6 +173,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const objects = new Objects(storage)
     const apiAudiences = config.apiAudiences ?? issuers
     const signIn = await openedSignIn(config.signIn, { ownIssuers: issuers, apiAudiences, metrics, clock, random, log })
+    const authorization = await openedAuthorization(config.authorization, { metrics, clock, random, log })
     const authenticator = assembledAuthenticator({
       files: opened,
       keys,
@@ -219,6 +221,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, issuer, clock, random }),
       apiAudiences,
       reviewToken: authenticator.token,
+      authorization,
       componentStatuses: () =>
         componentStatuses({
           "controller-manager": health.find("controller-manager"),

@@ -9,7 +9,8 @@ import { attributesOf } from "./authorization/attributes-of.ts"
 import { TurnedAway } from "./call/too-many-requests.ts"
 import type { Actor, ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo, WatchSink } from "./call/request.ts"
 import { checkSubresource, noSuchResource } from "./call/subresource-verbs.ts"
-import { isPending } from "./call/maybe-promise.ts"
+import { lateWatch } from "./call/late-watch.ts"
+import { isPending, whenReady, type MaybePromise } from "./call/maybe-promise.ts"
 
 /** Returns the transport to extension API servers as a user. Its requests must be authorized before. */
 export type RemoteWay = (user: UserInfo) => Transport
@@ -35,7 +36,10 @@ export function inProcessTransport(
   return {
     call(call, signal) {
       try {
-        if (call.resource.remote === true) return authorized(call, signal).call(call, signal)
+        if (call.resource.remote === true) {
+          const way = authorized(call, signal)
+          return isPending(way) ? way.then((known) => known.call(call, signal)) : way.call(call, signal)
+        }
         if (call.subresource !== undefined) checkSubresource(served(call.resource), call.subresource, call.verb)
       } catch (err) {
         return Promise.reject(err)
@@ -45,8 +49,11 @@ export function inProcessTransport(
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
       try {
-        if (resource.remote === true)
-          return authorized({ verb: "watch", resource, namespace }).watch(resource, options, handlers)
+        if (resource.remote === true) {
+          const begin = (way: Transport) => way.watch(resource, options, handlers)
+          const way = authorized({ verb: "watch", resource, namespace })
+          return isPending(way) ? lateWatch(way, begin, (error) => handlers.onEnd(error)) : begin(way)
+        }
         return pipeline.watch(
           { user, verb: "watch", resource: served(resource), namespace, options: rest, warn, inProcess: true },
           new HandlersSink(handlers),
@@ -82,10 +89,14 @@ export function inProcessTransport(
   }
 
   /** Returns the transport to an extension API server for an authorized request. */
-  function authorized(call: Omit<ApiCall, "verb"> & { readonly verb: Verb }, signal?: AbortSignal): Transport {
-    authorize(pipeline, attributesOf(requestOf(call, user, signal)), undefined)
-    if (remote === undefined) throw new ApiError("ServiceUnavailable", "service unavailable")
-    return remote(user)
+  function authorized(
+    call: Omit<ApiCall, "verb"> & { readonly verb: Verb },
+    signal?: AbortSignal,
+  ): MaybePromise<Transport> {
+    return whenReady(authorize(pipeline, attributesOf(requestOf(call, user, signal)), undefined), () => {
+      if (remote === undefined) throw new ApiError("ServiceUnavailable", "service unavailable")
+      return remote(user)
+    })
   }
 
   function requestOf(

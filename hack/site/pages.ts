@@ -41,7 +41,7 @@ export const PARTS: readonly Part[] = [
       docs("datastore", "SQLite, or a store for several servers"),
       docs("upgrade", "Upgrades, certificates, keys"),
       docs("observability", "Metrics, traces, logs"),
-      docs("sign-in", "Sign-in"),
+      docs("sign-in", "Sign-in, and who decides"),
       docs("security", "Security"),
       docs("hardening", "Hardening"),
       docs("troubleshooting", "Troubleshooting"),

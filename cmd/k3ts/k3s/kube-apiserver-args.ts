@@ -33,6 +33,9 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     ...["oidc-groups-claim", "oidc-groups-prefix", "oidc-required-claim", "oidc-signing-algs"],
     ...["authentication-token-webhook-config-file", "authentication-token-webhook-cache-ttl"],
     "authentication-token-webhook-version",
+    ...["authorization-config", "authorization-mode", "authorization-webhook-config-file"],
+    ...["authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"],
+    "authorization-webhook-version",
   ]),
   ...renamed({
     "admission-control": "enable-admission-plugins",
@@ -55,15 +58,7 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     "service-cluster-ip-range": "service-cidr",
   }),
   "runtime-config": { done: "runtime-config" },
-  ...holds(["Node,RBAC", "RBAC,Node", "Node", "RBAC"], "the authorizers are Node and RBAC", ["authorization-mode"]),
-  ...refused("the authorizers are Node and RBAC", [
-    "authorization-config",
-    "authorization-policy-file",
-    "authorization-webhook-cache-authorized-ttl",
-    "authorization-webhook-cache-unauthorized-ttl",
-    "authorization-webhook-config-file",
-    "authorization-webhook-version",
-  ]),
+  ...refused("there is no ABAC: use RBAC", ["authorization-policy-file"]),
   ...holds(["true"], "bootstrap tokens are known always: delete those that should not work", [
     "enable-bootstrap-token-auth",
   ]),

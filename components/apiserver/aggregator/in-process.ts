@@ -24,7 +24,7 @@ export const askAggregated =
     const info = requestInfo("GET", path)
     const { verb, group, version, resource, subresource, namespace, name } = info
     const about = `${verb} ${resource}.${group}`
-    authorize(pipeline, {
+    await authorize(pipeline, {
       user,
       verb,
       group,

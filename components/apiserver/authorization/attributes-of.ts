@@ -18,6 +18,7 @@ export const attributesOfInfo = (user: UserInfo, info: RequestInfo): ResourceAtt
         namespace: info.namespace || undefined,
         name: authorizedName(info.verb, info.name, info.query.get("fieldSelector")),
         fieldSelector: info.legacyWatch ? undefined : authorizedSelector(info.verb, info.query.get("fieldSelector")),
+        labelSelector: info.legacyWatch ? undefined : authorizedSelector(info.verb, info.query.get("labelSelector")),
       }
     : { user, verb: info.verb, path: info.path }
 
@@ -41,5 +42,6 @@ export function attributesOf({
     namespace,
     name: authorizedName(verb, name, options.fieldSelector),
     fieldSelector: authorizedSelector(verb, options.fieldSelector),
+    labelSelector: authorizedSelector(verb, options.labelSelector),
   }
 }

@@ -1,23 +1,48 @@
 import { ApiError, forbidden } from "../../../pkg/apimachinery/errors.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import type { Grant } from "../call/grant.ts"
-import type { NonResourceRequest, ResourceAttributes } from "../call/request.ts"
-import type { Authorizer } from "./authorizer.ts"
+import { whenReady, type MaybePromise } from "../call/maybe-promise.ts"
+import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes } from "../call/request.ts"
+import type { Authorizer, Decider } from "./authorizer.ts"
 
 /** Adds an annotation to the audit event of a request; absent where no audit log is written. */
 type Annotate = ((key: string, value: string) => void) | undefined
 
 /**
- * Authorizes a request, or throws Forbidden. Every request passes here once: those from outside in `stages/`, before
- * their body is read; those of components of this process in `pipeline.ts`. The decision is recorded in the audit
- * event. Source: apiserver pkg/endpoints/filters/authorization.go.
+ * Authorizes a request, or throws Forbidden, or rejects with it where an authorizer takes time. Every request passes
+ * here once: those from outside in `stages/`, before their body is read; those of components of this process in
+ * `pipeline.ts`. The decision is recorded in the audit event. Source: apiserver pkg/endpoints/filters/authorization.go.
  */
+export function authorize(
+  decider: Decider,
+  request: ResourceAttributes | NonResourceRequest,
+  annotate?: Annotate,
+): Grant
 export function authorize(
   authorizer: Authorizer,
   request: ResourceAttributes | NonResourceRequest,
   annotate?: Annotate,
+): MaybePromise<Grant>
+export function authorize(
+  authorizer: Authorizer,
+  request: ResourceAttributes | NonResourceRequest,
+  annotate?: Annotate,
+): MaybePromise<Grant> {
+  return whenReady(authorizer.authorize(request), (decision: AuthorizationDecision) =>
+    grantOf(decision, request, annotate),
+  )
+}
+
+function grantOf(
+  decision: AuthorizationDecision,
+  request: ResourceAttributes | NonResourceRequest,
+  annotate: Annotate,
 ): Grant {
-  const decision = authorizer.authorize(request)
+  const { error } = decision
+  if (!decision.allowed && error !== undefined) {
+    annotate?.("authorization.k8s.io/reason", "internal error")
+    throw new ApiError("InternalError", `Internal error occurred: ${error.message}`)
+  }
   if (annotate !== undefined) {
     annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid")
     // An authorizer formats its reason when it is read, so the reason is read only when an audit event shows it.
@@ -71,11 +96,11 @@ export function authorizedName(verb: string, name: string | undefined, fieldSele
 }
 
 /**
- * Returns the field selector that authorization considers, if any. Source: apiserver
+ * Returns the selector that authorization considers, if any. Source: apiserver
  * pkg/endpoints/request/requestinfo.go verbsWithSelectors.
  */
-export const authorizedSelector = (verb: string, fieldSelector: string | undefined): string | undefined =>
-  verb === "list" || verb === "watch" || verb === "deletecollection" ? fieldSelector : undefined
+export const authorizedSelector = (verb: string, selector: string | undefined): string | undefined =>
+  verb === "list" || verb === "watch" || verb === "deletecollection" ? selector : undefined
 
 /** Source: apimachinery pkg/api/validation/path/name.go IsValidPathSegmentName. */
 const isPathSegment = (name: string): boolean => name !== "." && name !== ".." && !/[/%]/.test(name)

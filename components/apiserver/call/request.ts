@@ -4,6 +4,7 @@ import type { KubeObject, Resource, Verb } from "../../../pkg/apimachinery/resou
 import type { Patch, Watch } from "../../../pkg/client/client.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { Grant } from "./grant.ts"
+import type { MaybePromise } from "./maybe-promise.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
 
 /** What is longer than this, in bytes or characters, is a large object: its write takes several turns of the event loop. */
@@ -152,12 +153,18 @@ export interface ResourceAttributes {
    * The field selector of a list, watch or deletecollection, as text. Source: KEP-4601 (authorization by selectors).
    */
   readonly fieldSelector?: string | undefined
+  /** The label selector of the same verbs, as text. */
+  readonly labelSelector?: string | undefined
 }
 
 export interface AuthorizationDecision {
   readonly allowed: boolean
   /** The reason; for a refusal it ends the message of the 403. */
   readonly reason: string
+  /** The request is refused for good: no other authorizer is asked about it. */
+  readonly isDenied?: true
+  /** Why an authorizer could not decide, as a webhook that does not answer. */
+  readonly error?: Error
 }
 
 /** Everything behind the codec: authorization → admission → registry → store. In-process clients enter here as well. */
@@ -170,5 +177,5 @@ export interface Pipeline {
   /** Begins a watch; throws ApiError when it is refused. The first frames may come before this returns. */
   watch(request: ApiRequest, sink: WatchSink): Watch
   /** Returns the authorizer's decision about a request for a resource or another path. */
-  authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision
+  authorize(request: ResourceAttributes | NonResourceRequest): MaybePromise<AuthorizationDecision>
 }

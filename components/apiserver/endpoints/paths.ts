@@ -1,3 +1,5 @@
+import { decidedBy } from "../authorization/decisions.ts"
+import { whenReady } from "../call/maybe-promise.ts"
 import { Hono, type Context } from "hono"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
@@ -57,19 +59,21 @@ export function createPaths(
   const { health, pipeline } = options
   let app: Hono<Env> | undefined
   return (exchange, info, user) => {
-    if (
+    const isHealth = decidedBy(pipeline, (decider) =>
       health.serve(
         exchange,
         info.path,
         info.query,
-        (path) => pipeline.authorize({ user, verb: info.verb, path }).allowed,
-      )
+        (path) => decider.authorize({ user, verb: info.verb, path }).allowed,
+      ),
     )
-      return
-    const pending = options.secretsEncryption(exchange, info) ?? options.why(exchange, info)
-    if (pending !== undefined) return pending
-    app ??= routes(options)
-    return respond(app, exchange, info)
+    return whenReady(isHealth, (isServed: boolean) => {
+      if (isServed) return undefined
+      const pending = options.secretsEncryption(exchange, info) ?? options.why(exchange, info)
+      if (pending !== undefined) return pending
+      app ??= routes(options)
+      return respond(app, exchange, info)
+    })
   }
 }
 

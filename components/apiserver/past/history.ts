@@ -1,3 +1,4 @@
+import { isPending, whenReady, type MaybePromise } from "../call/maybe-promise.ts"
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { formatMicroTime } from "../../../pkg/apimachinery/scalars/time.ts"
@@ -7,7 +8,7 @@ import { writtenBy, type ChangedField, type LogEntry, type LogPage } from "../..
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { StorageError, type Storage, type StorageEvent } from "../../../pkg/storage/storage.ts"
 import type { Exchange } from "../call/exchange.ts"
-import type { UserInfo } from "../call/request.ts"
+import type { AuthorizationDecision, UserInfo } from "../call/request.ts"
 import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
@@ -29,7 +30,7 @@ interface Wanted {
   readonly author?: string
   readonly namespace?: string
   /** Returns the resource of an object whose history the user may read. */
-  readonly readable: (event: StorageEvent) => Resource | undefined
+  readonly readable: (event: StorageEvent) => MaybePromise<Resource | undefined>
   readonly limit: number
   /** Whether entries have whole objects. */
   readonly objects: boolean
@@ -48,7 +49,8 @@ export async function serveHistory(
   while (to > wanted.after && !more) {
     const from = Math.max(wanted.after, to - REVISIONS_OF_TURN)
     for (const event of portion(storage, from, to, wanted).toReversed()) {
-      const resource = wanted.readable(event)
+      const readable = wanted.readable(event)
+      const resource = isPending(readable) ? await readable : readable
       if (resource === undefined || (wanted.namespace !== undefined && namespaceOf(event) !== wanted.namespace))
         continue
       if (entries.length === wanted.limit) {
@@ -125,20 +127,14 @@ function ofAllKinds({ registry, scheme }: PastOptions, user: UserInfo): Wanted["
     if (resource === undefined || resource.highChurn === true || resource.ttlSeconds !== undefined) return undefined
     const namespace = namespaceOf(event)
     const place = `${resource.prefix} ${namespace ?? ""}`
-    let allowed = known.get(place)
-    if (allowed === undefined) {
-      const { group, version, plural } = resource
-      allowed = registry.authorizer.authorize({
-        user,
-        verb: "list",
-        group,
-        version,
-        resource: plural,
-        namespace,
-      }).allowed
-      known.set(place, allowed)
-    }
-    return allowed ? resource : undefined
+    const allowed = known.get(place)
+    if (allowed !== undefined) return allowed ? resource : undefined
+    const { group, version, plural } = resource
+    const attributes = { user, verb: "list", group, version, resource: plural, namespace }
+    return whenReady(registry.authorizer.authorize(attributes), (decision: AuthorizationDecision) => {
+      known.set(place, decision.allowed)
+      return decision.allowed ? resource : undefined
+    })
   }
 }
 

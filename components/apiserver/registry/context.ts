@@ -6,7 +6,7 @@ import type { KubeObject, Resource, StrategyContext } from "../../../pkg/apimach
 import type { Features } from "../../../pkg/component/features.ts"
 import type { Storage, Write } from "../../../pkg/storage/storage.ts"
 import type { Admission } from "../admission/admission.ts"
-import type { Authorizer } from "../authorization/authorizer.ts"
+import type { Authorizer, Decider } from "../authorization/authorizer.ts"
 import type { ClientHistory } from "../cacher/client-history.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
@@ -59,8 +59,11 @@ export interface KindHooks<T extends KubeObject = KubeObject> {
   allocateForUpdate?(object: T, old: T, dryRun: boolean): Reservation
   /** Returns more writes for the transaction that changes `old` to `next`; either may be undefined. */
   alongside?(next: T | undefined, old: T | undefined): readonly Write[]
-  /** A rule that depends on other objects or on the user. Throws ApiError. Called before validating admission. */
-  checkWrite?(request: ApiRequest, object: T, old: T | undefined): void
+  /**
+   * A rule that depends on other objects or on the user, whose rights `decider` knows. Throws ApiError. Called before
+   * validating admission, and once more where a decision about rights takes time.
+   */
+  checkWrite?(request: ApiRequest, object: T, old: T | undefined, decider: Decider): void
   /** Whether something besides metadata.finalizers keeps a deleted object, such as the finalizers in a spec. */
   holdsDeletion?(object: T): boolean
   /** Returns the object as it is stored when its deletion has begun and has to wait. */

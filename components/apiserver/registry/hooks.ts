@@ -84,13 +84,13 @@ export function createHooks({
   add(CustomResourceDefinition, definitionHooks(clock, registrar))
   add(Service, serviceHooks({ storage, clock, random, nodePorts, serviceFamilies }))
   add(ServiceAccount, serviceAccountHooks(tokens))
-  add(ResourceClaim, claimHooks({ storage, authorizer }))
-  add(ResourceClaimTemplate, claimTemplateHooks({ storage, authorizer }))
-  for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))
-  for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
-  add(ValidatingAdmissionPolicy, policyHooks(scheme, authorizer))
-  add(MutatingAdmissionPolicy, policyHooks(scheme, authorizer))
-  const reading = { scheme, objects, authorizer }
+  add(ResourceClaim, claimHooks(storage))
+  add(ResourceClaimTemplate, claimTemplateHooks(storage))
+  for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac))
+  for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac))
+  add(ValidatingAdmissionPolicy, policyHooks(scheme))
+  add(MutatingAdmissionPolicy, policyHooks(scheme))
+  const reading = { scheme, objects }
   add(ValidatingAdmissionPolicyBinding, policyBindingHooks(ValidatingAdmissionPolicy as Resource, reading))
   add(MutatingAdmissionPolicyBinding, policyBindingHooks(MutatingAdmissionPolicy as Resource, reading))
   for (const [resource, own] of [

@@ -1,6 +1,8 @@
 import { impersonate } from "../authentication/impersonation.ts"
 import { attributesOfInfo } from "../authorization/attributes-of.ts"
 import { authorize } from "../authorization/authorize.ts"
+import type { Decider } from "../authorization/authorizer.ts"
+import { decidedBy } from "../authorization/decisions.ts"
 import { isImpersonating } from "../http/credentials.ts"
 import type { ServerOptions } from "../server-options.ts"
 import { decidedWhenFresh } from "../store/decided-when-fresh.ts"
@@ -14,20 +16,21 @@ type Options = Pick<ServerOptions, "pipeline" | "connections" | "freshen">
  * user may do what it asks for. It throws Forbidden.
  */
 export function authorized({ pipeline, connections, freshen }: Options): Stage<AuthenticatedCall, AuthorizedCall> {
-  function decided(call: AuthenticatedCall): AuthorizedCall {
+  function decided(call: AuthenticatedCall, decider: Decider): AuthorizedCall {
     const { exchange, info, remote, credentials, sender } = call
     const { req, notes } = exchange
     const user = isImpersonating(req)
-      ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
+      ? impersonate(sender, credentials, (attributes) => decider.authorize(attributes))
       : sender
     if (notes !== undefined) notes.user = user
     const allowed = call as Filled<AuthorizedCall>
     const attributes = attributesOfInfo(user, info)
     allowed.attributes = attributes
-    allowed.grant = authorize(pipeline, attributes, exchange.annotate)
+    allowed.grant = authorize(decider, attributes, exchange.annotate)
     if (remote === undefined && connections.needsCreate(info))
-      authorize(pipeline, { ...attributes, verb: "create" }, undefined)
+      authorize(decider, { ...attributes, verb: "create" }, undefined)
     return allowed
   }
-  return (call, proceed) => decidedWhenFresh(freshen, () => decided(call), proceed)
+  return (call, proceed) =>
+    decidedWhenFresh(freshen, () => decidedBy(pipeline, (decider) => decided(call, decider)), proceed)
 }

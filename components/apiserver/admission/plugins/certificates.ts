@@ -5,6 +5,8 @@ import {
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { readCertificateRequest } from "../../../../pkg/pki/request/certificate-request.ts"
+import type { Decider } from "../../authorization/authorizer.ts"
+import { decidedBy } from "../../authorization/decisions.ts"
 import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
@@ -16,12 +18,16 @@ const ADMINISTRATORS = "system:masters"
  */
 export const certificates = ({ authorizer }: AdmissionContext): readonly AdmissionPlugin[] => {
   /** Checks the signer of the stored request, since the request that was sent may name another one. */
-  const check = ({ user, resource, name, old }: AttributesOf<CertificateSigningRequest>, verb: "approve" | "sign") => {
+  const check = (
+    decider: Decider,
+    { user, resource, name, old }: AttributesOf<CertificateSigningRequest>,
+    verb: "approve" | "sign",
+  ): void => {
     const signer = old?.spec.signerName ?? ""
     const [domain = ""] = signer.split("/")
     const isAllowed = [signer, `${domain}/*`].some(
       (allowed) =>
-        authorizer.authorize({
+        decider.authorize({
           user,
           verb,
           group: "certificates.k8s.io",
@@ -42,14 +48,15 @@ export const certificates = ({ authorizer }: AdmissionContext): readonly Admissi
       name: "CertificateApproval",
       operations: ["UPDATE"],
       subresources: ["approval"],
-      validate: (attributes) => check(attributes, "approve"),
+      validate: (attributes) => decidedBy(authorizer, (decider) => check(decider, attributes, "approve")),
     }),
     on(CertificateSigningRequest, {
       name: "CertificateSigning",
       operations: ["UPDATE"],
       subresources: ["status"],
       validate(attributes) {
-        if (!deepEqual(attributes.object.status, attributes.old?.status)) check(attributes, "sign")
+        if (deepEqual(attributes.object.status, attributes.old?.status)) return undefined
+        return decidedBy(authorizer, (decider) => check(decider, attributes, "sign"))
       },
     }),
     on(CertificateSigningRequest, {

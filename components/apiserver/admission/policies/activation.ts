@@ -1,6 +1,6 @@
 import { isNamespaceResource, Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import type { Authorizer } from "../../authorization/authorizer.ts"
+import type { Decider } from "../../authorization/authorizer.ts"
 import type { Objects } from "../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import type { Seen } from "../webhooks/equivalents.ts"
@@ -14,7 +14,8 @@ import { authorizerVariables } from "./cel-authorizer.ts"
 export interface Sight extends Seen {
   readonly attributes: AdmissionAttributes
   readonly resource: Resource
-  readonly authorizer: Authorizer
+  /** Answers what expressions ask about rights. */
+  readonly decider: Decider
 }
 
 /** The values of an expression's variables by their names. */
@@ -25,7 +26,7 @@ export type Activation = Readonly<Record<string, unknown>>
  * `namespaceObject`, which match conditions do not see. Source: plugin/cel/activation.go, condition.go
  * CreateAdmissionRequest.
  */
-export function activationOf({ attributes, authorizer, resource, object, old }: Sight): Activation {
+export function activationOf({ attributes, decider, resource, object, old }: Sight): Activation {
   const review = admissionReview("admission.k8s.io/v1", "", attributes, { resource, object, old })
   const { uid: _uid, object: _object, oldObject: _old, ...request } = review.request
   return {
@@ -34,7 +35,7 @@ export function activationOf({ attributes, authorizer, resource, object, old }: 
     request: { ...request, name: request.name ?? "", options: request.options ?? {} },
     namespaceObject: null,
     params: null,
-    ...authorizerVariables(authorizer, attributes),
+    ...authorizerVariables(decider, attributes),
   }
 }
 

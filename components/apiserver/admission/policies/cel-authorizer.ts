@@ -1,6 +1,11 @@
-import { AuthorizerValue, ResourceCheck, type AuthorizationQuestion } from "../../../../pkg/cel/library/authorizer.ts"
-import type { Authorizer } from "../../authorization/authorizer.ts"
-import type { UserInfo } from "../../call/request.ts"
+import {
+  AuthorizerValue,
+  ResourceCheck,
+  type AuthorizationAnswer,
+  type AuthorizationQuestion,
+} from "../../../../pkg/cel/library/authorizer.ts"
+import type { Decider } from "../../authorization/authorizer.ts"
+import type { AuthorizationDecision, UserInfo } from "../../call/request.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 
 /**
@@ -8,10 +13,10 @@ import type { AdmissionAttributes } from "../admission.ts"
  * user who sent the request, or of a service account. Source: apiserver pkg/cel/library/authz.go.
  */
 export function authorizerVariables(
-  authorizer: Authorizer,
+  decider: Decider,
   { user, resource, subresource = "", namespace = "", name }: AdmissionAttributes,
 ): Readonly<Record<string, unknown>> {
-  const value = new AuthorizerValue((question) => authorizer.authorize(requestFor(question, user)))
+  const value = new AuthorizerValue((question) => answerOf(decider.authorize(requestFor(question, user))))
   return {
     authorizer: value,
     "authorizer.requestResource": new ResourceCheck(value, {
@@ -23,6 +28,12 @@ export function authorizerVariables(
     }),
   }
 }
+
+const answerOf = ({ allowed, reason, error }: AuthorizationDecision): AuthorizationAnswer => ({
+  allowed,
+  reason,
+  ...(error === undefined ? {} : { error: error.message }),
+})
 
 function requestFor(question: AuthorizationQuestion, sender: UserInfo) {
   const user = question.serviceAccount === undefined ? sender : serviceAccountUser(question.serviceAccount)

@@ -1,3 +1,5 @@
+import { Decisions, Undecided } from "../../authorization/decisions.ts"
+import { isPending } from "../../call/maybe-promise.ts"
 import { MutatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
 import { MutatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
@@ -51,6 +53,7 @@ export function mutatingPolicies(
     reinvocation.begin(attributes.object, deepEqual)
     const namespace = namespaceOf(attributes, objects)
     const budget = new TurnBudget(clock)
+    const rights = new Decisions(authorizer)
     let current = attributes
     let wasMutated = false
     for (const invocation of found) {
@@ -69,16 +72,19 @@ export function mutatingPolicies(
           continue
         }
         const see = (sight: Seen): Activation => ({
-          ...activationOf({ attributes, authorizer, resource, ...sight }),
+          ...activationOf({ attributes, decider: rights, resource, ...sight }),
           params: params ?? null,
         })
         // The label `type` is `validate` here too, as upstream.
         const { operation } = attributes
         const of = { name: policy.metadata.name!, kind: "policy", type: "validate", operation } as const
         const observed = { of, metrics: conditions, clock }
-        const matching = source.evaluating(policy, () =>
-          conditionsMatch(matchConditions, failurePolicy, () => see(seen), observed, compiled.scope),
+        const matched = rights.run(() =>
+          source.evaluating(policy, () =>
+            conditionsMatch(matchConditions, failurePolicy, () => see(seen), observed, compiled.scope),
+          ),
         )
+        const matching = isPending(matched) ? await matched : matched
         if ("error" in matching) {
           failures.add({ policy, binding, why: matching.error, isInvalid: true })
           continue
@@ -88,7 +94,9 @@ export function mutatingPolicies(
         let { object } = seen
         for (const mutation of object === undefined ? [] : compiled.mutations) {
           const activation = { ...see({ object, old: seen.old }), namespaceObject: namespace ?? null }
-          const mutated = mutate(invocation, { object: object!, mutation, activation })
+          const current = object!
+          const attempted = rights.run(() => mutate(invocation, { object: current, mutation, activation }))
+          const mutated = isPending(attempted) ? await attempted : attempted
           if ("why" in mutated) failures.add({ policy, binding, why: mutated.why, isInvalid: true })
           else {
             object = mutated.object
@@ -134,6 +142,7 @@ export function mutatingPolicies(
       observe("no_error")
       return { object: mutated }
     } catch (err) {
+      if (err instanceof Undecided) throw err
       const { message } = err as Error
       observe(errorType(message))
       if (err instanceof ApiError) throw err

@@ -1,3 +1,4 @@
+import { isPending } from "../../call/maybe-promise.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 
 /** How long policies may hold other requests back at once, in milliseconds. */
@@ -31,7 +32,15 @@ export class TurnBudget {
   }
 }
 
-/** Runs all steps, in as many turns as their time asks for; at once where one turn is enough. @throws what a step throws */
-export function inTurns(steps: Iterator<void>, budget: TurnBudget): void | Promise<void> {
-  while (steps.next().done !== true) if (budget.isSpent) return budget.next().then(() => inTurns(steps, budget))
+/**
+ * Runs all steps, in as many turns as their time asks for; at once where one turn is enough. A step that is a promise
+ * is waited for. @throws what a step throws
+ */
+export function inTurns(steps: Iterator<void | Promise<void>>, budget: TurnBudget): void | Promise<void> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return
+    if (isPending(value)) return value.then(() => inTurns(steps, budget))
+    if (budget.isSpent) return budget.next().then(() => inTurns(steps, budget))
+  }
 }

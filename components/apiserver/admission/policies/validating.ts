@@ -23,7 +23,8 @@ import { shownName } from "./shown-name.ts"
 import { inTurns, TurnBudget } from "./turn-budget.ts"
 import type { ObservedConditions } from "./match-conditions.ts"
 import { decide, type Decision, type Decisions } from "./validations.ts"
-import { whenReady } from "../../call/maybe-promise.ts"
+import { Decisions as RightsDecisions } from "../../authorization/decisions.ts"
+import { isPending, whenReady } from "../../call/maybe-promise.ts"
 
 type Binding = ValidatingAdmissionPolicyBinding
 type Misconfigured = Misconfiguration<ValidatingAdmissionPolicy, Binding>
@@ -70,13 +71,14 @@ export function validatingPolicies(
     attributes: AdmissionAttributes,
     matched: readonly Found[],
     seen: ReadonlyMap<Resource, Seen | ConfigurationError>,
-  ): Generator<void> {
+  ): Generator<void | Promise<void>> {
+    const rights = new RightsDecisions(authorizer)
     let refusal: ApiError | undefined
     const activations = new Map<Resource, Activation>()
     const activationOn = (resource: Resource, sight: Seen): Activation => {
       let activation = activations.get(resource)
       if (activation === undefined)
-        activations.set(resource, (activation = activationOf({ attributes, authorizer, resource, ...sight })))
+        activations.set(resource, (activation = activationOf({ attributes, decider: rights, resource, ...sight })))
       return activation
     }
     const misconfigured = ({ policy, binding, why }: Misconfigured): void => {
@@ -108,9 +110,10 @@ export function validatingPolicies(
           metrics: conditions,
           clock,
         }
-        const { decisions, annotations } = decideAlone(policy, () =>
-          decide(inForce, activation, { params: param, namespace }, observed),
+        const evaluated = rights.run(() =>
+          decideAlone(policy, () => decide(inForce, activation, { params: param, namespace }, observed)),
         )
+        const { decisions, annotations } = isPending(evaluated) ? yield* waitFor(evaluated) : evaluated
         const observe = ({ message }: Pick<Decision, "message">, action: Enforcement): void =>
           metrics.checked({
             policy: policy.metadata.name!,
@@ -153,6 +156,13 @@ export function validatingPolicies(
       return whenReady(seenByAll(attributes, matched), (seen) => validate(attributes, matched, seen))
     },
   }
+}
+
+/** Has the steps go on when a promise has its value, and returns that. */
+function* waitFor<T>(pending: Promise<T>): Generator<Promise<void>, T> {
+  let value: T
+  yield pending.then((known) => void (value = known))
+  return value!
 }
 
 /** Collects the audit annotations of policies. Different values for the same key are joined by commas. */

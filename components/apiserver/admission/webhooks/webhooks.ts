@@ -14,7 +14,7 @@ import type { Operation } from "../../webhooks/review.ts"
 import type { AdmissionContext } from "../context.ts"
 import { activationOf } from "../policies/activation.ts"
 import type { MatchConditionMetrics } from "../policies/match-condition-metrics.ts"
-import { conditionsMatch } from "../policies/match-conditions.ts"
+import { conditionsMatch, type Matching } from "../policies/match-conditions.ts"
 import { callWebhook, type WebhookCallOptions } from "./call-webhook.ts"
 import { allSeenAs, convertBetween, equivalentsIn, seenAs, type Seen } from "./equivalents.ts"
 import { criteriaOf, isExemptFromWebhooks, matchedResource } from "./matching.ts"
@@ -22,7 +22,8 @@ import type { WebhookMetrics } from "./metrics.ts"
 import { Reinvocation } from "../reinvocation.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
-import { whenReady } from "../../call/maybe-promise.ts"
+import { decidedBy } from "../../authorization/decisions.ts"
+import { isPending, whenReady, type MaybePromise } from "../../call/maybe-promise.ts"
 
 /** What calls of webhooks need beside the context of all plugins. */
 export interface WebhookDependencies {
@@ -56,11 +57,8 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       const id = `${configuration}/${webhook.name}`
       if (resource === undefined) continue
       const seen = await seenAs(current, resource)
-      if (
-        !meetsConditions(context, dependencies, { type: "admit", webhook, resource, seen }, current) ||
-        !reinvocation.calls(id)
-      )
-        continue
+      const met = meetsConditions(context, dependencies, { type: "admit", webhook, resource, seen }, current)
+      if (!(isPending(met) ? await met : met) || !reinvocation.calls(id)) continue
       const patch = await callWebhook(options, configured, resource, current, { round, index })
       const object = patch.length === 0 ? current.object : await patchedBy(webhook.name, patch, resource, current)
       const changed = object !== current.object && !deepEqual(object, current.object)
@@ -149,7 +147,7 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
     attributes: AdmissionAttributes,
     seen: ReadonlyMap<Resource, Seen>,
   ): Promise<void> | undefined {
-    const calls = matched.filter(({ configured, resource }) =>
+    const met = matched.map(({ configured, resource }) =>
       meetsConditions(
         context,
         dependencies,
@@ -157,6 +155,20 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
         attributes,
       ),
     )
+    const called = (isCalled: readonly boolean[]) =>
+      callAll(
+        matched.filter((_, i) => isCalled[i]),
+        attributes,
+      )
+    return met.some(isPending)
+      ? Promise.all(met.map((one) => Promise.resolve(one))).then(called)
+      : called(met as readonly boolean[])
+  }
+
+  function callAll(
+    calls: readonly { readonly configured: ConfiguredWebhook; readonly resource: Resource }[],
+    attributes: AdmissionAttributes,
+  ): Promise<void> | undefined {
     if (calls.length === 0) return undefined
     return Promise.allSettled(
       calls.map(({ configured, resource }, index) =>
@@ -187,14 +199,18 @@ function meetsConditions(
     readonly seen: Seen
   },
   attributes: AdmissionAttributes,
-): boolean {
+): MaybePromise<boolean> {
   const { matchConditions = [], failurePolicy, name } = webhook
   const of = { name, kind: "webhook", type, operation: attributes.operation } as const
-  const activation = () => activationOf({ attributes, authorizer, resource, ...seen })
-  const matching = conditionsMatch(matchConditions, failurePolicy, activation, { of, metrics, clock })
-  if ("error" in matching) throw forbidden(attributes.resource, attributes.name, matching.error)
-  if (!matching.matches) metrics.excluded(of)
-  return matching.matches
+  const matched = decidedBy(authorizer, (decider) => {
+    const activation = () => activationOf({ attributes, decider, resource, ...seen })
+    return conditionsMatch(matchConditions, failurePolicy, activation, { of, metrics, clock })
+  })
+  return whenReady(matched, (matching: Matching) => {
+    if ("error" in matching) throw forbidden(attributes.resource, attributes.name, matching.error)
+    if (!matching.matches) metrics.excluded(of)
+    return matching.matches
+  })
 }
 
 const callOptions = (

@@ -11,7 +11,6 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { Objects } from "../../cacher/objects.ts"
 import type { KindHooks } from "../context.ts"
 import type { ApiRequest, UserInfo } from "../../call/request.ts"
-import type { Authorizer } from "../../authorization/authorizer.ts"
 
 interface PolicyLike extends KubeObject {
   readonly spec: { readonly paramKind?: ParamKind }
@@ -21,15 +20,14 @@ interface BindingLike extends KubeObject {
 }
 
 /** Hooks of policies: a user who names a kind of parameters must be allowed to get all objects of it. */
-export const policyHooks = (scheme: Scheme, authorizer: Authorizer): KindHooks => ({
-  checkWrite(request, object, old) {
+export const policyHooks = (scheme: Scheme): KindHooks => ({
+  checkWrite(request, object, old, decider) {
     const { paramKind } = (object as PolicyLike).spec
     if (paramKind === undefined || isSuperuser(request.user)) return
     if (deepEqual(paramKind, (old as PolicyLike | undefined)?.spec.paramKind)) return
     const { user } = request
     const { resource, ...groupVersion } = readFrom(paramKind, scheme)
-    if (authorizer.authorize({ user, verb: "get", ...groupVersion, resource, namespace: "*", name: "*" }).allowed)
-      return
+    if (decider.authorize({ user, verb: "get", ...groupVersion, resource, namespace: "*", name: "*" }).allowed) return
     refuse(
       request,
       object,
@@ -43,13 +41,9 @@ export const policyHooks = (scheme: Scheme, authorizer: Authorizer): KindHooks =
 /** Hooks of policy bindings: a user who refers to parameters must be allowed to get them, or to list all of them. */
 export const policyBindingHooks = (
   policies: Resource,
-  {
-    scheme,
-    objects,
-    authorizer,
-  }: { readonly scheme: Scheme; readonly objects: Objects; readonly authorizer: Authorizer },
+  { scheme, objects }: { readonly scheme: Scheme; readonly objects: Objects },
 ): KindHooks => ({
-  checkWrite(request, object) {
+  checkWrite(request, object, _old, decider) {
     const { policyName = "", paramRef } = (object as BindingLike).spec
     if (paramRef === undefined || isSuperuser(request.user)) return
     const policy = objects.get(policies, { name: policyName }) as PolicyLike | undefined
@@ -58,7 +52,7 @@ export const policyBindingHooks = (
     const { user } = request
     const { name = "", namespace = "" } = paramRef
     const verb = name === "" ? "list" : "get"
-    const allowed = authorizer.authorize({
+    const allowed = decider.authorize({
       user,
       verb,
       ...groupVersion,

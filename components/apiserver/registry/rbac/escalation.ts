@@ -8,15 +8,14 @@ import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { KindHooks } from "../context.ts"
 import type { ApiRequest, UserInfo } from "../../call/request.ts"
-import type { Authorizer } from "../../authorization/authorizer.ts"
 import type { RbacAuthorizer } from "../../authorization/rbac.ts"
 import { HeldRights, TooManyRights, type Lacking } from "../../authorization/coverage.ts"
 
 const GROUP = "rbac.authorization.k8s.io"
 
 /** Hooks of Role and ClusterRole: a user who writes rules must have all of them, or the verb `escalate`. */
-export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks<RoleLike> => ({
-  checkWrite(request, object, before) {
+export const roleHooks = (rbac: RbacAuthorizer): KindHooks<RoleLike> => ({
+  checkWrite(request, object, before, decider) {
     const { aggregationRule } = object
     const rules = object.rules ?? []
     if (
@@ -27,7 +26,7 @@ export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHoo
       return
     const { user, resource, namespace } = request
     if (
-      authorizer.authorize({
+      decider.authorize({
         user,
         verb: "escalate",
         group: GROUP,
@@ -47,14 +46,14 @@ export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHoo
 })
 
 /** Hooks of the bindings: a user who binds a role must have all of its rules, or the verb `bind` on it. */
-export const bindingHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks<BindingLike> => ({
-  checkWrite(request, object, before) {
+export const bindingHooks = (rbac: RbacAuthorizer): KindHooks<BindingLike> => ({
+  checkWrite(request, object, before, decider) {
     const { roleRef, subjects } = object
     if (before !== undefined && deepEqual(roleRef, before.roleRef) && deepEqual(subjects, before.subjects)) return
     const { user, namespace } = request
     const resource = roleRef.kind === "ClusterRole" ? "clusterroles" : "roles"
     if (
-      authorizer.authorize({ user, verb: "bind", group: GROUP, version: "*", resource, namespace, name: roleRef.name })
+      decider.authorize({ user, verb: "bind", group: GROUP, version: "*", resource, namespace, name: roleRef.name })
         .allowed
     )
       return

@@ -9,7 +9,7 @@ import { ApiError, invalid, type Cause } from "../../../../pkg/apimachinery/erro
 import { forbiddenField } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { Storage } from "../../../../pkg/storage/storage.ts"
 import { authorize } from "../../authorization/authorize.ts"
-import type { Authorizer } from "../../authorization/authorizer.ts"
+import type { Decider } from "../../authorization/authorizer.ts"
 import { storageKey } from "../../cacher/view.ts"
 import type { ApiRequest } from "../../call/request.ts"
 import type { KindHooks } from "../context.ts"
@@ -24,11 +24,12 @@ const NODE_OF_ACCOUNT = "authentication.kubernetes.io/node-name"
 
 interface Tools {
   readonly storage: Storage
-  readonly authorizer: Authorizer
+  readonly decider: Decider
 }
 
-export const claimHooks = (tools: Tools): KindHooks<ResourceClaim> => ({
-  checkWrite(request, claim, old) {
+export const claimHooks = (storage: Storage): KindHooks<ResourceClaim> => ({
+  checkWrite(request, claim, old, decider) {
+    const tools = { storage, decider }
     const causes =
       request.subresource === "status" && old !== undefined
         ? statusCauses(tools, request, claim, old)
@@ -39,20 +40,20 @@ export const claimHooks = (tools: Tools): KindHooks<ResourceClaim> => ({
   },
 })
 
-export const claimTemplateHooks = (tools: Tools): KindHooks<ResourceClaimTemplate> => ({
+export const claimTemplateHooks = (storage: Storage): KindHooks<ResourceClaimTemplate> => ({
   checkWrite(request, { spec, metadata }, old) {
-    const causes = old === undefined ? adminCauses(tools, request, spec.spec.devices) : []
+    const causes = old === undefined ? adminCauses({ storage }, request, spec.spec.devices) : []
     if (causes.length > 0) throw invalid(request.resource, metadata.name ?? "", causes)
   },
 })
 
 const NEEDS_LABEL = `admin access to devices requires the \`${ADMIN_LABEL}: true\` label on the containing namespace`
 
-function isForAdmins({ storage }: Tools, { namespace = "" }: ApiRequest): boolean {
+function isForAdmins({ storage }: Pick<Tools, "storage">, { namespace = "" }: ApiRequest): boolean {
   return storage.get(storageKey(Namespace, { name: namespace }))?.object.metadata.labels?.[ADMIN_LABEL] === "true"
 }
 
-function adminCauses(tools: Tools, request: ApiRequest, { requests }: DeviceClaim): readonly Cause[] {
+function adminCauses(tools: Pick<Tools, "storage">, request: ApiRequest, { requests }: DeviceClaim): readonly Cause[] {
   const asks = (requests ?? []).findIndex(({ exactly }) => exactly?.adminAccess === true)
   return asks < 0 || isForAdmins(tools, request)
     ? []
@@ -100,7 +101,7 @@ function statusCauses(
  * Returns the message of its refusal; undefined if the write is allowed.
  */
 function refusalOf(
-  { authorizer }: Tools,
+  { decider }: Tools,
   { user, namespace, resource: { group, version } }: ApiRequest,
   verb: string,
   subresource: "binding" | "driver",
@@ -108,7 +109,7 @@ function refusalOf(
 ): string | undefined {
   const place = name === undefined ? {} : { namespace, name }
   try {
-    authorize(authorizer, { user, verb, group, version, resource: "resourceclaims", subresource, ...place })
+    authorize(decider, { user, verb, group, version, resource: "resourceclaims", subresource, ...place })
     return undefined
   } catch (err) {
     if (err instanceof ApiError) return err.message

@@ -14,7 +14,8 @@ import { badRequest, invalid } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
 import { nodeOf } from "../../authorization/node.ts"
-import type { ApiRequest, UserInfo } from "../../call/request.ts"
+import { whenReady } from "../../call/maybe-promise.ts"
+import type { ApiRequest, AuthorizationDecision, UserInfo } from "../../call/request.ts"
 import type { KindHooks } from "../context.ts"
 
 interface Question extends KubeObject {
@@ -27,7 +28,7 @@ export function accessReviews(
 ): readonly (readonly [Resource, KindHooks])[] {
   const judge = (question: Question, user: UserInfo) => {
     const { resourceAttributes: about, nonResourceAttributes: path } = question.spec
-    const { allowed, reason } = authorizer.authorize(
+    const decided = authorizer.authorize(
       path !== undefined
         ? { user, verb: path.verb ?? "", path: path.path ?? "" }
         : {
@@ -42,15 +43,18 @@ export function accessReviews(
             fieldSelector: fieldSelectorOf(about?.fieldSelector),
           },
     )
-    const evaluationError = evaluationErrorOf(about)
-    return {
-      ...question,
-      status: {
-        allowed,
-        ...(reason === "" ? {} : { reason }),
-        ...(evaluationError === "" ? {} : { evaluationError }),
-      },
-    }
+    return whenReady(decided, ({ allowed, reason, isDenied, error }: AuthorizationDecision): Question => {
+      const evaluationError = [evaluationErrorOf(about), error?.message ?? ""].filter((one) => one !== "").join(", ")
+      return {
+        ...question,
+        status: {
+          allowed,
+          ...(isDenied === true ? { denied: true } : {}),
+          ...(reason === "" ? {} : { reason }),
+          ...(evaluationError === "" ? {} : { evaluationError }),
+        },
+      } as Question
+    })
   }
   const checked = (request: ApiRequest, object: KubeObject): Question => {
     const causes = request.resource.validate?.(object) ?? []

@@ -1,3 +1,4 @@
+import { checkWrite } from "../check-write.ts"
 import { alreadyExists, ApiError, invalid, isAlreadyExists } from "../../../../pkg/apimachinery/errors.ts"
 import type { ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
 import { timestamp } from "../../../../pkg/clock/clock.ts"
@@ -108,7 +109,8 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     const causes = isPending(checking) ? await checking : checking
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, object.metadata.name ?? "", causes)
     warnAbout(request, object, undefined)
-    hooks?.checkWrite?.(request, object, undefined)
+    const mayWrite = checkWrite(context, hooks, request, object, undefined)
+    if (isPending(mayWrite)) await mayWrite
     settledAttributes = { ...attributes, name: object.metadata.name!, object }
     const checked = admission.validate(settledAttributes)
     if (isPending(checked)) await checked

@@ -1,3 +1,4 @@
+import { checkWrite } from "../check-write.ts"
 import {
   ApiError,
   conflict,
@@ -80,7 +81,8 @@ export async function changeObject(
     return whenReady(change(current), write)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {
-    authorize(context.authorizer, createAttributes(request))
+    const granted = authorize(context.authorizer, createAttributes(request))
+    if (isPending(granted)) await granted
     const { uid } = wanted.metadata
     if (request.verb === "patch" && uid !== undefined && uid !== "")
       throw conflict(
@@ -154,7 +156,8 @@ async function attemptUpdate(
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
     if (subresource === undefined) warnAbout(request, object, old)
-    hooks?.checkWrite?.(request, object, old)
+    const mayWrite = checkWrite(context, hooks, request, object, old)
+    if (isPending(mayWrite)) await mayWrite
     const last = { ...attributes, object: view.show(object) }
     const checked = admission.validate(last)
     if (isPending(checked)) await checked

@@ -5,6 +5,9 @@ import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { CSIDriver } from "../../../../../pkg/api/storage/v1/csidriver.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
+import type { Decider } from "../../../authorization/authorizer.ts"
+import { decidedBy } from "../../../authorization/decisions.ts"
+import type { MaybePromise } from "../../../call/maybe-promise.ts"
 import type { Objects } from "../../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
@@ -14,9 +17,18 @@ import type { AdmissionContext } from "../../context.ts"
  * or that RBAC allows.
  */
 export function checkToken(
-  { resource, name, namespace, object, user }: AdmissionAttributes,
+  attributes: AdmissionAttributes,
   node: string,
   { objects, authorizer }: AdmissionContext,
+): MaybePromise<void> {
+  return decidedBy(authorizer, (decider) => check(attributes, node, objects, decider))
+}
+
+function check(
+  { resource, name, namespace, object, user }: AdmissionAttributes,
+  node: string,
+  objects: Objects,
+  decider: Decider,
 ): void {
   const refuse = (why: string) => forbidden(resource, name, why)
   const { boundObjectRef: ref, audiences } = asKind(TokenRequest, object).spec
@@ -34,7 +46,7 @@ export function checkToken(
   const [audience = "", ...more] = audiences
   if (more.length > 0) throw refuse("node may only request 0 or 1 audiences")
   if (isNamed(pod, audience, objects)) return
-  const { allowed } = authorizer.authorize({
+  const { allowed } = decider.authorize({
     user,
     verb: "request-serviceaccounts-token-audience",
     group: "",
