@@ -18,6 +18,7 @@ export const PARTS: readonly Part[] = [
     title: "Begin",
     pages: [
       { source: "README.md", title: "k3ts" },
+      docs("tour", "A tour in five minutes"),
       docs("install", "Install"),
       docs("k3s", "Coming from k3s"),
       docs("reference", "Commands and flags"),
