@@ -9,7 +9,9 @@ import { packedChart } from "./chart-source.ts"
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
 /** A server of charts: `answers` has a body for each path, or a function. */
-async function serving(answers: Readonly<Record<string, string | ((req: IncomingMessage, res: ServerResponse) => void)>>) {
+async function serving(
+  answers: Readonly<Record<string, string | ((req: IncomingMessage, res: ServerResponse) => void)>>,
+) {
   const asked: string[] = []
   const server = createServer((req, res) => {
     asked.push(`${req.url} ${req.headers.authorization ?? ""}`.trim())
@@ -101,7 +103,9 @@ describe("the chart of a HelmChart", () => {
       isAllowed(req, res) ? void res.end(body) : undefined
     const manifest = JSON.stringify({ layers: [{ mediaType: layer, digest: "sha256:abc" }] })
     using registry = await serving({
-      "/v2/charts/shop/tags/list": only(JSON.stringify({ tags: ["1.0.0", "1.2.0", "1.10.0_x", "latest", "2.0.0-rc1"] })),
+      "/v2/charts/shop/tags/list": only(
+        JSON.stringify({ tags: ["1.0.0", "1.2.0", "1.10.0_x", "latest", "2.0.0-rc1"] }),
+      ),
       "/v2/charts/shop/manifests/1.2.0": only(manifest),
       "/v2/charts/shop/manifests/1.10.0_x": only(manifest),
       "/v2/charts/shop/blobs/sha256:abc": only("packed"),
@@ -110,7 +114,11 @@ describe("the chart of a HelmChart", () => {
     })
     const auths = { [registry.host]: { username: "me", password: "secret" } }
     const secrets = { docker: { ".dockerconfigjson": base64(JSON.stringify({ auths })) } }
-    const spec = { chart: `oci://${registry.host}/charts/shop`, plainHTTP: true, dockerRegistrySecret: { name: "docker" } }
+    const spec = {
+      chart: `oci://${registry.host}/charts/shop`,
+      plainHTTP: true,
+      dockerRegistrySecret: { name: "docker" },
+    }
     // when, then
     expect(await got({ ...spec, version: "1.2.0" }, secrets)).toBe("packed")
     expect(await got(spec, secrets)).toBe("packed")

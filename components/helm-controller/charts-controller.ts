@@ -2,7 +2,7 @@ import { createRequire } from "node:module"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
 import { HelmChart, HelmChartConfig } from "../../pkg/helm-kinds/helmchart.ts"
-import type { HelmControllerConfig } from "./config.ts"
+import type { RunningConfig } from "./config.ts"
 import type * as reconciling from "./reconcile-chart.ts"
 
 /** Loaded with the first HelmChart. See pkg/cel/compile.ts for the two ways. */
@@ -12,7 +12,7 @@ const load = (): typeof reconciling =>
     : createRequire(import.meta.url)("./reconcile-chart.ts")
 
 /** Makes the releases of HelmCharts. */
-export const chartsController = (config: HelmControllerConfig): Controller<HelmChart> =>
+export const chartsController = (config: RunningConfig): Controller<HelmChart> =>
   defineController<HelmChart>({
     name: "helm-controller",
     reconciles: HelmChart,

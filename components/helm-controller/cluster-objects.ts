@@ -69,9 +69,15 @@ export class ClusterObjects {
   readonly #clock: Clock
   readonly #release: { readonly name: string; readonly namespace: string }
 
-  constructor(client: Client, clock: Clock, release: { readonly name: string; readonly namespace: string }) {
+  readonly #signal: AbortSignal
+
+  constructor(
+    { client, clock, signal }: { readonly client: Client; readonly clock: Clock; readonly signal: AbortSignal },
+    release: { readonly name: string; readonly namespace: string },
+  ) {
     this.#client = client
     this.#clock = clock
+    this.#signal = signal
     this.#release = release
   }
 
@@ -172,9 +178,25 @@ export class ClusterObjects {
   }
 
   async #until(wanted: Wanted, deadline: number, isMet: (found: KubeObject | undefined) => boolean): Promise<void> {
-    const { resource, name, namespace } = wanted
+    this.#signal.throwIfAborted()
     const ended = Promise.withResolvers<void>()
-    let timer: AbortController | undefined
+    ended.promise.catch(() => undefined) // it may fail while the object is being read
+    const abort = () => ended.reject(this.#signal.reason as Error)
+    this.#signal.addEventListener("abort", abort)
+    try {
+      await this.#watchUntil(wanted, deadline, isMet, ended)
+    } finally {
+      this.#signal.removeEventListener("abort", abort)
+    }
+  }
+
+  async #watchUntil(
+    wanted: Wanted,
+    deadline: number,
+    isMet: (found: KubeObject | undefined) => boolean,
+    ended: PromiseWithResolvers<void>,
+  ): Promise<void> {
+    const { resource, name, namespace } = wanted
     const look = (found: KubeObject | undefined) => {
       try {
         if (isMet(found)) ended.resolve()
@@ -185,8 +207,7 @@ export class ClusterObjects {
     for (;;) {
       if (this.#clock.monotonic() > deadline) throw new Error(`timed out waiting for ${shown(wanted)}`)
       look(await this.get(wanted))
-      timer = new AbortController()
-      const { signal } = timer
+      const over = new AbortController()
       const watch = this.#client.watch(
         resource,
         { ...(namespace === undefined ? {} : { namespace }), fieldSelector: `metadata.name=${name}` },
@@ -195,16 +216,19 @@ export class ClusterObjects {
             if (event.type === "DELETED") look(undefined)
             else if (event.type === "ADDED" || event.type === "MODIFIED") look(event.object)
           },
-          onEnd: () => timer?.abort(),
+          onEnd: () => over.abort(),
         },
       )
       try {
-        const over = sleep(this.#clock, Math.max(0, deadline - this.#clock.monotonic()), signal).catch(() => undefined)
-        const first = await Promise.race([ended.promise.then(() => "met" as const), over.then(() => "over" as const)])
-        if (first === "met") return
+        const left = Math.max(0, deadline - this.#clock.monotonic())
+        const again = sleep(this.#clock, left, over.signal).then(
+          () => false,
+          () => false,
+        )
+        if (await Promise.race([ended.promise.then(() => true), again])) return
       } finally {
         watch.close()
-        timer.abort()
+        over.abort()
       }
     }
   }

@@ -10,3 +10,9 @@ export interface HelmControllerConfig {
   /** Returns versions and kinds of all APIs that are served: `apps/v1`, `apps/v1/Deployment`. */
   readonly apiVersions: () => readonly string[]
 }
+
+/** What the controller has while it runs. */
+export interface RunningConfig extends HelmControllerConfig {
+  /** Aborts when the controller is to stop. */
+  readonly signal: AbortSignal
+}

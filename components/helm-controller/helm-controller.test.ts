@@ -182,6 +182,31 @@ describe("a HelmChart", () => {
     expect([await jobs(), Object.keys(await given.values())]).toEqual([[], ["shop-extra", "shop-web"]])
   })
 
+  test("whose hook does not end can be changed and deleted, and the controller stops meanwhile", async () => {
+    // given a hook that waits for ever
+    await using given = await running()
+    const hook = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: endless, annotations: {"helm.sh/hook": pre-install}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n`
+    await given.chart({ chartContent: packed({ ...SHOP, "templates/hook.yaml": hook }) })
+    expect([await given.releases(), await given.values()]).toEqual([
+      ["sh.helm.release.v1.shop.v1 pending-install helm.sh/release.v1"],
+      {},
+    ])
+    // when the chart is mended, then it is installed
+    await given.chart({ chartContent: packed(SHOP, "1.0.1") })
+    expect((await given.releases()).at(-1)).toBe("sh.helm.release.v1.shop.v2 deployed helm.sh/release.v1")
+    expect((await newest(given.cluster, 2)).info.description).toBe("Install complete")
+    // when it waits again, and is deleted
+    const upgrade = hook.replace("pre-install", "pre-upgrade")
+    await given.chart({ chartContent: packed({ ...SHOP, "templates/hook.yaml": upgrade }, "1.0.2") })
+    expect((await given.releases()).at(-1)).toContain("v3 pending-upgrade")
+    await given.cluster.client.delete(HelmChart, { namespace: "kube-system", name: "shop" })
+    await given.cluster.settle()
+    // then
+    expect([await given.releases(), await given.values()]).toEqual([[], {}])
+    // and a controller that waits is stopped at the end of the test
+    await given.chart({ chartContent: packed({ ...SHOP, "templates/hook.yaml": hook }) })
+  })
+
   test("that cannot be rendered has failed, and is installed when it is mended", async () => {
     await using given = await running()
     await given.chart({ chartContent: packed({ ...SHOP, "templates/bad.yaml": '{{ fail "give a host" }}' }) })

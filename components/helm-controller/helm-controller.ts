@@ -21,7 +21,7 @@ export function createHelmController(context: ComponentContext, config: HelmCont
   const { informers, spawn } = context
   let running: RunningController | undefined
   let turns = Promise.resolve()
-  let isStopped = false
+  let stopping = new AbortController()
   let off = (): void => undefined
 
   const isServed = (): boolean =>
@@ -40,12 +40,14 @@ export function createHelmController(context: ComponentContext, config: HelmCont
       spawn("controller of HelmCharts", async () => {
         try {
           await before
-          const wanted = !isStopped && isServed()
-          if (wanted && running === undefined) running = await startController(load().chartsController(config), context)
+          const { signal } = stopping
+          const wanted = !signal.aborted && isServed()
+          if (wanted && running === undefined)
+            running = await startController(load().chartsController({ ...config, signal }), context)
           else if (!wanted) {
-            const stopping = running
+            const ending = running
             running = undefined
-            await stopping?.stop()
+            await ending?.stop()
           }
         } finally {
           resolve()
@@ -57,7 +59,7 @@ export function createHelmController(context: ComponentContext, config: HelmCont
   return {
     name: "helm-controller",
     async start() {
-      isStopped = false
+      stopping = new AbortController()
       const definitions = informers.of(CustomResourceDefinition)
       await definitions.whenSynced()
       const changed = ({ metadata: { name = "" } }: CustomResourceDefinition) => {
@@ -67,7 +69,7 @@ export function createHelmController(context: ComponentContext, config: HelmCont
     },
     async stop() {
       off()
-      isStopped = true
+      stopping.abort(new Error("the controller is being stopped"))
       look()
       await turns
     },

@@ -13,7 +13,7 @@ import { setValue, typedValue } from "../../pkg/helm/set-values.ts"
 import { overlay } from "../../pkg/helm/values.ts"
 import { parseYaml } from "../../pkg/yaml/yaml.ts"
 import { packedChart } from "./chart-source.ts"
-import type { HelmControllerConfig } from "./config.ts"
+import type { RunningConfig } from "./config.ts"
 import { Releaser } from "./releaser.ts"
 
 /** The name that k3s's controller gives its finalizer, so that objects can move between the two. */
@@ -32,7 +32,7 @@ const SECRETS_MS = 60_000
 export async function reconcileChart(
   key: Key,
   context: ReconcileContext,
-  config: HelmControllerConfig,
+  config: RunningConfig,
 ): Promise<void | { readonly requeueAfter: number; readonly kind: "upkeep" }> {
   const { client, informers } = context
   const chart = informers.of(HelmChart).get(key)
@@ -40,8 +40,10 @@ export async function reconcileChart(
   const { metadata, spec } = chart
   const name = metadata.name!
   const namespace = spec.targetNamespace || metadata.namespace!
+  using turn = untilChanged(chart, context, config.signal)
   const releaser = new Releaser(
     {
+      signal: turn.signal,
       client,
       clock: context.clock,
       random: context.random,
@@ -51,7 +53,10 @@ export async function reconcileChart(
     { name, namespace },
   )
   const timeoutMs = (durationOf(spec.timeout ?? "") || TIMEOUT_MS / 1000) * 1000
-  if (metadata.deletionTimestamp !== undefined) return remove(chart, releaser, timeoutMs, context)
+  if (metadata.deletionTimestamp !== undefined) {
+    await remove(chart, releaser, timeoutMs, context)
+    return
+  }
   if (metadata.finalizers?.includes(FINALIZER) !== true) {
     await client.update(HelmChart, {
       ...chart,
@@ -62,6 +67,8 @@ export async function reconcileChart(
   try {
     if ((await install(chart, releaser, { name, namespace, timeoutMs }, context)) === "failed before") return
   } catch (err) {
+    // The change that has ended the work begins it again.
+    if (turn.signal.aborted) return
     const message = errorMessage(err)
     context.events.event(chart, "Warning", "ChartFailed", message)
     await tell(chart, { status: "True", reason: "Chart failed", message }, context)
@@ -70,6 +77,18 @@ export async function reconcileChart(
   }
   await tell(chart, { status: "False" }, context)
   return readsSecrets(chart, context) ? { requeueAfter: SECRETS_MS, kind: "upkeep" } : undefined
+}
+
+/** Returns a signal that aborts when the HelmChart has changed or is to be deleted, or the controller stops. */
+function untilChanged({ metadata }: HelmChart, { informers }: ReconcileContext, stopping: AbortSignal) {
+  const changed = new AbortController()
+  const look = ({ metadata: now }: HelmChart) => {
+    if (now.uid !== metadata.uid) return
+    if (now.generation !== metadata.generation || now.deletionTimestamp !== metadata.deletionTimestamp)
+      changed.abort(new Error("the HelmChart has changed"))
+  }
+  const off = informers.of(HelmChart).on({ updated: look, deleted: () => undefined })
+  return { signal: AbortSignal.any([changed.signal, stopping]), [Symbol.dispose]: off }
 }
 
 function isOurs({ metadata: { annotations = {} }, spec }: HelmChart): boolean {
@@ -114,7 +133,7 @@ async function install(
   const policy = policyOf(chart, context)
   if (last?.status === "failed" && last.hash === hash && policy === "abort") return "failed before"
   const packed = await packedChart(context.client, chart, context.clock)
-  if (last !== undefined && last.status !== "deployed" && policy === "reinstall") await releaser.uninstall(of.timeoutMs)
+  if (last?.status === "failed" && policy === "reinstall") await releaser.uninstall(of.timeoutMs)
   if (spec.createNamespace === true) await releaser.createNamespace()
   context.events.event(chart, "Normal", "ApplyChart", `Applying HelmChart from ${sourceOf(chart)}`)
   await releaser.deploy({

@@ -24,6 +24,8 @@ export interface ReleaserParts {
   readonly random: Random
   readonly resourceOf: ResourceOf
   readonly capabilities: () => Capabilities
+  /** Ends waits for hooks. */
+  readonly signal: AbortSignal
 }
 
 /** What is to be installed. */
@@ -58,7 +60,7 @@ export class Releaser {
   constructor(parts: ReleaserParts, of: { readonly name: string; readonly namespace: string }) {
     this.#parts = parts
     this.#of = of
-    this.#objects = new ClusterObjects(parts.client, parts.clock, of)
+    this.#objects = new ClusterObjects(parts, of)
     this.store = new ReleaseStore(parts.client, parts.clock, of)
   }
 
@@ -77,11 +79,13 @@ export class Releaser {
     const before = revisions.find(({ status }) => status === "deployed") ?? last
     const version = (last?.version ?? 0) + 1
     const earlier = before === undefined ? undefined : await this.store.read(before.version)
+    // What was never deployed is installed anew, over what there is of it.
+    const isUpgrade = revisions.some(({ status }) => status === "deployed" || status === "superseded")
     const chart = processDependencies(wanted.chart, wanted.values)
     this.#checkVersion(chart)
-    if (earlier === undefined) await this.#defineKinds(chart)
-    const prepared = await this.#prepare(chart, wanted, version, earlier !== undefined)
-    const verb = earlier === undefined ? "install" : "upgrade"
+    if (!isUpgrade) await this.#defineKinds(chart)
+    const prepared = await this.#prepare(chart, wanted, version, isUpgrade)
+    const verb = isUpgrade ? "upgrade" : "install"
     const now = timestamp(this.#parts.clock)
     const release = (status: ReleaseStatus, description: string): Release => ({
       name: wanted.name,
@@ -104,10 +108,7 @@ export class Releaser {
     if (!wanted.takesOwnership)
       for (const object of prepared.objects)
         if (!old.some((one) => isSame(one, object))) await this.#objects.checkOwner(object)
-    await this.store.write(
-      release(earlier === undefined ? "pending-install" : "pending-upgrade", `Preparing ${verb}`),
-      wanted.hash,
-    )
+    await this.store.write(release(`pending-${verb}`, `Preparing ${verb}`), wanted.hash)
     const deadline = this.#parts.clock.monotonic() + wanted.timeoutMs
     try {
       await this.#runHooks(prepared.hooks.map(storedHook), `pre-${verb}`, deadline)
@@ -117,17 +118,16 @@ export class Releaser {
         if (!prepared.objects.some((one) => isSame(one, object)) && !isKept(object)) await this.#objects.delete(object)
       await this.#runHooks(prepared.hooks.map(storedHook), `post-${verb}`, deadline)
     } catch (err) {
-      const what = earlier === undefined ? `Release "${wanted.name}" failed` : `Upgrade "${wanted.name}" failed`
+      // Work that was ended by a change, or by the end of the program, is begun again.
+      if (this.#parts.signal.aborted) throw err
+      const what = isUpgrade ? `Upgrade "${wanted.name}" failed` : `Release "${wanted.name}" failed`
       await this.store.write(release("failed", `${what}: ${errorMessage(err)}`), wanted.hash)
       await this.store.prune()
       throw err
     }
     for (const { version: each, status, hash = "" } of revisions)
-      if (status === "deployed") await this.store.supersede(each, hash)
-    await this.store.write(
-      release("deployed", earlier === undefined ? "Install complete" : "Upgrade complete"),
-      wanted.hash,
-    )
+      if (status === "deployed" || status.startsWith("pending-")) await this.store.supersede(each, hash)
+    await this.store.write(release("deployed", isUpgrade ? "Upgrade complete" : "Install complete"), wanted.hash)
     await this.store.prune()
   }
 
