@@ -26,6 +26,13 @@ beforeAll(async () => {
   await Promise.all([make(encrypted, "--secrets-encryption"), make(plain)])
 }, 60_000)
 
+/** Writes a file in a folder of its own. Returns its path. */
+function fileWith(name: string, text: string): string {
+  const file = join(mkdtempSync(join(base, "file-")), name)
+  writeFileSync(file, text)
+  return file
+}
+
 /** Returns all that is in a folder: kind, mode and content of each entry, but for that of the folder itself. */
 function contentOf(folder: string): Readonly<Record<string, string>> {
   if (!existsSync(folder)) return {}
@@ -167,6 +174,25 @@ const ROWS: readonly Row[] = [
     from: () => fresh,
     flags: ["--tracing-config-file", missing],
     says: "tracing",
+  },
+  {
+    title: "a scheduler configuration with a fault",
+    from: () => fresh,
+    flags: [
+      "--scheduler-config",
+      () =>
+        fileWith(
+          "scheduler.yaml",
+          "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 101\n",
+        ),
+    ],
+    says: "scheduler.yaml:3: percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]",
+  },
+  {
+    title: "a scheduler plugin with a fault",
+    from: () => fresh,
+    flags: ["--scheduler-plugin", () => fileWith("plugin.ts", 'export default { name: "Mine", filters() {} }')],
+    says: "plugin.ts cannot be used: plugin",
   },
 ]
 

@@ -11,35 +11,35 @@ import type { NodeInfo } from "../node-info.ts"
 
 export type NodeScore = (pod: Pod, node: NodeInfo) => number
 
-/** Returns what the pod, and the pods on the node, request of a resource, and how much of it the node has. */
-type Amount = (pod: Pod, node: NodeInfo) => { readonly wanted: number; readonly used: number; readonly total: number }
+/** A resource, as numbers of a pod and of a node. They are functions, so that a score allocates nothing. */
+interface Amount {
+  wanted(pod: Pod): number
+  used(node: NodeInfo): number
+  /** How much the node has. */
+  total(node: NodeInfo): number
+  /** Whether the resource counts only for pods that ask for it, as a device does. */
+  readonly onlyIfWanted: boolean
+}
 
 /** A container without requests counts as if it had small ones, so that such pods are spread too. */
-const scored = (name: "cpu" | "memory"): Amount => {
-  return (pod, { scored: sums, allocatable }) => ({
-    wanted: requestsOf(pod).scored[name],
-    used: sums[name],
-    total: allocatable[name],
-  })
-}
-const exact =
-  (name: "cpu" | "memory" | "ephemeral"): Amount =>
-  (pod, { requested, allocatable }) => ({
-    wanted: requestsOf(pod).exact[name],
-    used: requested[name],
-    total: allocatable[name],
-  })
-/** A device counts only for pods that ask for it. */
-const scalar =
-  (name: string): Amount =>
-  (pod, { requested, allocatable }) => {
-    const wanted = requestsOf(pod).exact.scalar.get(name) ?? 0
-    return {
-      wanted,
-      used: requested.scalar.get(name) ?? 0,
-      total: wanted === 0 ? 0 : (allocatable.scalar.get(name) ?? 0),
-    }
-  }
+const scored = (name: "cpu" | "memory"): Amount => ({
+  wanted: (pod) => requestsOf(pod).scored[name],
+  used: ({ scored }) => scored[name],
+  total: ({ allocatable }) => allocatable[name],
+  onlyIfWanted: false,
+})
+const exact = (name: "cpu" | "memory" | "ephemeral"): Amount => ({
+  wanted: (pod) => requestsOf(pod).exact[name],
+  used: ({ requested }) => requested[name],
+  total: ({ allocatable }) => allocatable[name],
+  onlyIfWanted: false,
+})
+const scalar = (name: string): Amount => ({
+  wanted: (pod) => requestsOf(pod).exact.scalar.get(name) ?? 0,
+  used: ({ requested }) => requested.scalar.get(name) ?? 0,
+  total: ({ allocatable }) => allocatable.scalar.get(name) ?? 0,
+  onlyIfWanted: true,
+})
 
 const amountOf = (name: string, small: boolean): Amount =>
   name === "cpu" || name === "memory"
@@ -49,6 +49,10 @@ const amountOf = (name: string, small: boolean): Amount =>
     : name === "ephemeral-storage"
       ? exact("ephemeral")
       : scalar(name)
+
+/** Returns how much the node has, 0 where the resource does not count. */
+const totalOf = (amount: Amount, wanted: number, node: NodeInfo): number =>
+  amount.onlyIfWanted && wanted === 0 ? 0 : amount.total(node)
 
 /** Returns a score from 0 to 100 of one resource; `undefined` leaves the resource out. */
 type OneScore = (requested: number, total: number) => number | undefined
@@ -87,8 +91,9 @@ export function fitScore({ type, resources = [], requestedToCapacityRatio: ratio
   return (pod, node) => {
     let [sum, weights] = [0, 0]
     for (const { amount, weight } of terms) {
-      const { wanted, used, total } = amount(pod, node)
-      const score = total === 0 ? undefined : scoreOne(used + wanted, total)
+      const wanted = amount.wanted(pod)
+      const total = totalOf(amount, wanted, node)
+      const score = total === 0 ? undefined : scoreOne(amount.used(node) + wanted, total)
       if (score === undefined) continue
       sum += score * weight
       weights += weight
@@ -103,26 +108,30 @@ export function fitScore({ type, resources = [], requestedToCapacityRatio: ratio
  */
 export function balancedScore(resources: readonly ResourceSpec[]): NodeScore {
   const all = resources.map(({ name }) => amountOf(name, false))
+  const [after, before] = [new Float64Array(all.length), new Float64Array(all.length)]
   return (pod, node) => {
-    const [after, before]: [number[], number[]] = [[], []]
+    let count = 0
     let asksForSome = false
     for (const amount of all) {
-      const { wanted, used, total } = amount(pod, node)
+      const wanted = amount.wanted(pod)
       asksForSome ||= wanted !== 0
+      const total = totalOf(amount, wanted, node)
       if (total === 0) continue
-      after.push(Math.min(1, (used + wanted) / total))
-      before.push(Math.min(1, used / total))
+      const used = amount.used(node)
+      after[count] = Math.min(1, (used + wanted) / total)
+      before[count++] = Math.min(1, used / total)
     }
     if (!asksForSome) return 0
-    return MAX_SCORE / 2 + Math.trunc((MAX_SCORE / 2 + evenness(after) - evenness(before)) / 2)
+    return MAX_SCORE / 2 + Math.trunc((MAX_SCORE / 2 + evenness(after, count) - evenness(before, count)) / 2)
   }
 }
 
 /** Returns 100 for equal fractions, less the more they differ (by their standard deviation). */
-function evenness(fractions: readonly number[]): number {
-  if (fractions.length < 2) return MAX_SCORE
-  if (fractions.length === 2) return Math.trunc((1 - Math.abs((fractions[0]! - fractions[1]!) / 2)) * MAX_SCORE)
-  const mean = fractions.reduce((sum, one) => sum + one, 0) / fractions.length
-  const variance = fractions.reduce((sum, one) => sum + (one - mean) ** 2, 0) / fractions.length
-  return Math.trunc((1 - Math.sqrt(variance)) * MAX_SCORE)
+function evenness(fractions: Float64Array, count: number): number {
+  if (count < 2) return MAX_SCORE
+  if (count === 2) return Math.trunc((1 - Math.abs((fractions[0]! - fractions[1]!) / 2)) * MAX_SCORE)
+  let [sum, squares] = [0, 0]
+  for (let i = 0; i < count; i++) sum += fractions[i]!
+  for (let i = 0; i < count; i++) squares += (fractions[i]! - sum / count) ** 2
+  return Math.trunc((1 - Math.sqrt(squares / count)) * MAX_SCORE)
 }
