@@ -161,6 +161,6 @@ ${claim(`{storageClassName: disks, accessModes: [ReadWriteOnce], ${SIZE}}`)}
 ${USER.replace('image: "app:1"', 'image: "app:1", resources: {requests: {cpu: "100"}}')}`,
     ask: "pod/web",
     cause: "insufficient-cpu",
-    says: /needs 100 cpu, the whole node has 8/,
+    says: /needs 100 CPUs, the whole node has 8/,
   },
 ]

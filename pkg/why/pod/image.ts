@@ -1,9 +1,9 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
-import { isOwnedBy, type Ward } from "../doctor.ts"
-import { DEPLOYMENTS, NODES, PODS, REPLICA_SETS, SECRETS } from "../reading/kinds.ts"
-import { workloadOf, wordsOf, type Workload } from "../workload.ts"
+import type { Ward } from "../doctor.ts"
+import { NODES, PODS, SECRETS } from "../reading/kinds.ts"
+import { workloadOf, wordsOf } from "../workload.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
 interface Failure {
@@ -91,7 +91,6 @@ export async function imageFinding(
 ): Promise<Finding> {
   const workload = await workloadOf(pod, ward)
   const evidence = [`container ${name}: ${reason}${words === "" ? "" : `: ${words}`}`]
-  const older = await undo(workload, ward)
   const other = await nearImage(image, ward)
   const byName: readonly Mend[] =
     other === undefined
@@ -101,14 +100,14 @@ export async function imageFinding(
   if (reason === "InvalidImageName")
     return finding("image-name-invalid", `${JSON.stringify(image)} is no name of an image`, {
       evidence,
-      mends: [...older, ...byName],
+      mends: byName,
       hints: general,
     })
   if (reason === "ErrImageNeverPull")
     return finding(
       "image-never-pulled",
       `image ${image} is not on node ${pod.spec.nodeName ?? ""}, and imagePullPolicy Never forbids to pull it`,
-      { evidence, mends: older, hints: ["import it there (k3ts images import), or set imagePullPolicy: IfNotPresent"] },
+      { evidence, hints: ["import it there (k3ts images import), or set imagePullPolicy: IfNotPresent"] },
     )
   const registry = registryOf(image)
   const missing = await credentials(pod, registry, ward)
@@ -116,14 +115,12 @@ export async function imageFinding(
   if (failure === undefined)
     return finding("image-pull-failed", `image ${image} cannot be pulled: ${words || reason}`, {
       evidence,
-      mends: older,
       hints: general,
     })
   const isAboutRights = ["image-credentials", "image-not-found-or-private"].includes(failure.code)
   if (isAboutRights && missing !== undefined && missing.sure)
     return finding("image-credentials", `${failure.says(image, registry)}; ${missing.says}`, {
       evidence,
-      mends: older,
       hints: missing.hints,
     })
   return finding(
@@ -133,7 +130,7 @@ export async function imageFinding(
       (isAboutRights && missing !== undefined ? `; ${missing.says}` : ""),
     {
       evidence,
-      mends: failure.byName === true ? [...older, ...byName] : older,
+      mends: failure.byName === true ? byName : [],
       hints: [...(failure.byName === true ? general : []), ...(isAboutRights ? (missing?.hints ?? []) : [])],
     },
   )
@@ -143,20 +140,6 @@ export async function imageFinding(
 export function registryOf(image: string): string {
   const [first = "", ...rest] = image.split("/")
   return rest.length > 0 && (/[.:]/.test(first) || first === "localhost") ? first : "docker.io"
-}
-
-/** A Deployment that ran with its former template can go back to that. */
-async function undo({ ref, words }: Workload, { reader }: Ward): Promise<readonly Mend[]> {
-  if (ref.kind !== DEPLOYMENTS.kind) return []
-  const deployment = await reader.get(DEPLOYMENTS, ref.namespace, ref.name)
-  if (deployment === undefined) return []
-  const sets = (await reader.list(REPLICA_SETS, ref.namespace)).filter((set) => isOwnedBy(set, deployment))
-  const revision = (set: (typeof sets)[number]) =>
-    Number(set.metadata.annotations?.["deployment.kubernetes.io/revision"] ?? 0)
-  const [, former] = sets.toSorted((a, b) => revision(b) - revision(a))
-  return former !== undefined && (former.status.readyReplicas ?? 0) > 0
-    ? [mend(`kubectl rollout undo ${words}`, `goes back to revision ${revision(former)}, whose pods are ready`)]
-    : []
 }
 
 /** An image of the cluster with nearly the same name. */

@@ -100,11 +100,12 @@ function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (r
   const check = (resource: string, needs: number, has: number, uses: number, words: (amount: number) => string) => {
     if (needs === 0 || needs <= has - uses) return
     const free = Math.max(0, has - uses)
+    const name = resource === "cpu" ? "CPUs" : resource
     found.push([
       `insufficient-${resource}`,
       needs > has
-        ? `needs ${words(needs)} ${resource}, the whole node has ${words(has)}`
-        : `needs ${words(needs)} ${resource}, ${words(free)} of ${words(has)} free${freedBy(resource, needs - free, there)}`,
+        ? `needs ${words(needs)} ${name}, the whole node has ${words(has)}`
+        : `needs ${words(needs)} ${name}, ${words(free)} of ${words(has)} free${freedBy(resource, needs - free, there)}`,
     ])
   }
   check("cpu", wanted.cpu, all.cpu, taken.cpu, cores)

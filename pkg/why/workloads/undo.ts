@@ -1,0 +1,33 @@
+import type { Deployment } from "../../api/apps/v1/deployment.ts"
+import type { ReplicaSet } from "../../api/apps/v1/replicaset.ts"
+import { mend, type Finding } from "../answer.ts"
+import { refOf } from "../reading/kinds.ts"
+import { wordsOf } from "../workload.ts"
+
+/** Causes that are in the template of the pods: what the former template has runs. */
+const OF_TEMPLATE =
+  /^(?:image|registry|command|exits|ended-by|oom|working|start-failed|hook|runs-as|config-error|insufficient|node-(?:selector|affinity)|service-account|priority-class|runtime-class|no-such|pod-security|limit-range|configmap|secret)|-probe-/
+
+/**
+ * Adds to the findings of a new template that the rollout can be undone, where it differs from the former one by more
+ * than the time of a restart. It is a mend where the pods of the former one are ready. The newest set comes first.
+ */
+export function withUndo(
+  findings: readonly Finding[],
+  deployment: Deployment,
+  [newest, former]: readonly ReplicaSet[],
+): readonly Finding[] {
+  if (newest === undefined || former === undefined) return findings
+  if (JSON.stringify(newest.spec.template?.spec) === JSON.stringify(former.spec.template?.spec)) return findings
+  const revision = former.metadata.annotations?.["deployment.kubernetes.io/revision"] ?? ""
+  const command = `kubectl rollout undo ${wordsOf(refOf(deployment))}`
+  const runs = (former.status.readyReplicas ?? 0) > 0
+  const undo = runs ? [mend(command, `goes back to revision ${revision}, whose pods are ready`)] : []
+  const hint = runs ? [] : [`${command} goes back to revision ${revision}`]
+  const isOfNewest = ({ chain }: Finding) => chain.some(({ object }) => object.name === newest.metadata.name)
+  return findings.map((one) =>
+    one.weight === "broken" && isOfNewest(one) && OF_TEMPLATE.test(one.cause.code)
+      ? { ...one, mends: [...undo, ...one.mends], hints: [...one.hints, ...hint] }
+      : one,
+  )
+}
