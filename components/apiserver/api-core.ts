@@ -223,6 +223,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     reviewToken,
     componentStatuses,
     registrar: () => registrar,
+    features,
   })
   const custom = customHooks(() => registrar)
   const hooks = (resource: Resource) => custom(resource) ?? builtinHooks(resource)

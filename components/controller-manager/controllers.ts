@@ -179,6 +179,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
         ...(config.metrics === undefined ? {} : { registry: config.metrics }),
         resources: config.resources,
         syncPeriodMs: config.autoscalerSyncMs ?? AUTOSCALER_SYNC_MS,
+        scalesToZero: config.features?.HPAScaleToZero === true,
       }),
     ),
     entry("disruption-controller", disruptionController),

@@ -7,6 +7,8 @@ import { shownFlags } from "../../cmd/k3ts/cli/flags.ts"
 import { shownFlag, usageOf } from "../../cmd/k3ts/cli/help.ts"
 import { PROGRAMS } from "../../cmd/k3ts/k3s/told.ts"
 import { meaningOf } from "../../cmd/k3ts/k3s/upstream-arg.ts"
+import { DEFAULT_FEATURES, FEATURE_NAMES } from "../../pkg/component/features.ts"
+import { gatesThatAre } from "../../pkg/component/upstream-gates.ts"
 import { KUBELET_SETTINGS } from "../../cmd/k3ts/config/kubelet-args.ts"
 import { chapters, type Chapter, type NamedCommand } from "./commands.ts"
 import { wrap } from "./wrap.ts"
@@ -31,7 +33,7 @@ list in the file.
 export async function referencePage(): Promise<{ readonly text: string; readonly wanted: string }> {
   return {
     text: readFileSync(PAGE, "utf8"),
-    wanted: [HEAD, ...(await chapters()).map(chapterText), programsText()].join("\n"),
+    wanted: [HEAD, ...(await chapters()).map(chapterText), programsText(), gatesText()].join("\n"),
   }
 }
 
@@ -78,6 +80,27 @@ function programsText(): string {
     return `### ${program}\n\n| flag | here |\n| --- | --- |\n${rows.join("\n")}\n`
   })
   return [PROGRAMS_HEAD, ...programs].join("\n")
+}
+
+/** Returns which feature gates can be changed, and which cannot. */
+function gatesText(): string {
+  const own = FEATURE_NAMES.map((name) => `| \`${name}\` | ${DEFAULT_FEATURES[name] ? "on" : "off"} |`)
+  const lists = (
+    [
+      ["on", "On, and they cannot be turned off here"],
+      ["lockedOn", "On for good, also in Kubernetes"],
+      ["beta", "Beta, off in Kubernetes, and not in k3ts"],
+      ["alpha", "Alpha, off in Kubernetes, and not in k3ts"],
+      ["deprecated", "Deprecated, off in Kubernetes, and not in k3ts"],
+      ["lockedOff", "Off for good, also in Kubernetes"],
+    ] as const
+  ).map(([state, what]) => `${what}:\n\n${wrap(gatesThatAre(state).join(", "), LINE_LENGTH).join("\n")}.\n`)
+  return [
+    "## Feature gates\n\n`--feature-gates NAME=BOOL,…` changes these:\n",
+    `| gate | by default |\n| --- | --- |\n${own.join("\n")}\n`,
+    "The others of Kubernetes 1.36 may be given as they are, and are refused otherwise, with the reason.\n",
+    ...lists,
+  ].join("\n")
 }
 
 const paragraphs = (text: string): string =>

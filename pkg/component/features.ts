@@ -13,6 +13,8 @@ const DEFAULTS = {
   DeploymentReplicaSetTerminatingReplicas: true,
   /** Environment variables from a file in a volume: `fileKeyRef`. */
   EnvFiles: true,
+  /** Autoscalers with `minReplicas: 0`, which scale to none and back by Object and External metrics. */
+  HPAScaleToZero: false,
   /** `hostnameOverride` of pods. */
   HostnameOverride: true,
   /** `maxUnavailable` of StatefulSets' rolling updates. */

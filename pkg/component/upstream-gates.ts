@@ -67,7 +67,7 @@ const NAMES = {
     CRIListStreaming CSIVolumeHealth ClientsAllowCBOR ClientsPreferCBOR
     CloudControllerManagerWatchBasedRoutesReconciliation CloudControllerManagerWebhook
     CrossNamespaceVolumeDataSource DRAListTypeAttributes DRANodeAllocatableResources DRAResourcePoolStatus
-    DRAWorkloadResourceClaims EventedPLEG GangScheduling GenericWorkload HPAScaleToZero ImageVolumeWithDigest
+    DRAWorkloadResourceClaims EventedPLEG GangScheduling GenericWorkload  ImageVolumeWithDigest
     InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletInUserNamespace
     LoggingAlphaOptions ManifestBasedAdmissionControlConfig MemoryQoS MutablePVNodeAffinity NativeHistograms
     PersistentVolumeClaimUnusedSinceTime PodAndContainerStatsFromCRI PodLevelResourceManagers
@@ -99,7 +99,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   StorageVersionMigrator: "objects are read in any version; write each again to store it in the newest one",
   GangScheduling: "give pods scheduling gates, and remove them together",
   GenericWorkload: "give pods scheduling gates, and remove them together",
-  HPAScaleToZero: "scale to zero by KEDA, or by a controller of your own",
   MemoryQoS: "memory is limited, and not throttled before that",
   KubeletInUserNamespace: "without root there is k3ts test-cluster",
   EventedPLEG: "the events of the container runtime are followed always",

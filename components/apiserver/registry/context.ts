@@ -2,6 +2,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { uuid } from "../../../pkg/clock/random.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
+import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource, StrategyContext } from "../../../pkg/apimachinery/resource.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import type { Storage, Write } from "../../../pkg/storage/storage.ts"
@@ -49,6 +50,10 @@ export interface Reservation {
   settle(written: boolean): void
 }
 
+/** Returns the faults of an object that its kind does not tolerate. */
+export const remaining = (causes: readonly Cause[], hooks: KindHooks | undefined): readonly Cause[] =>
+  causes.length === 0 || hooks?.tolerates === undefined ? causes : causes.filter((cause) => !hooks.tolerates!(cause))
+
 /**
  * What a kind needs beside its declaration, because it depends on the store, the clock or other objects. The hooks are
  * methods, so that a KindHooks<Pod> can be held as KindHooks.
@@ -59,11 +64,18 @@ export interface KindHooks<T extends KubeObject = KubeObject> {
   allocateForUpdate?(object: T, old: T, dryRun: boolean): Reservation
   /** Returns more writes for the transaction that changes `old` to `next`; either may be undefined. */
   alongside?(next: T | undefined, old: T | undefined): readonly Write[]
+<<<<<<< HEAD
   /**
    * A rule that depends on other objects or on the user, whose rights `decider` knows. Throws ApiError. Called before
    * validating admission, and once more where a decision about rights takes time.
    */
   checkWrite?(request: ApiRequest, object: T, old: T | undefined, decider: Decider): void
+=======
+  /** A rule that depends on other objects or on the user. Throws ApiError. Called before validating admission. */
+  checkWrite?(request: ApiRequest, object: T, old: T | undefined): void
+  /** Whether what the declaration finds wrong is right here, since a feature is on that is off by default. */
+  tolerates?(cause: Cause): boolean
+>>>>>>> 1c3adf91 (Let autoscalers scale to none and back by HPAScaleToZero)
   /** Whether something besides metadata.finalizers keeps a deleted object, such as the finalizers in a spec. */
   holdsDeletion?(object: T): boolean
   /** Returns the object as it is stored when its deletion has begun and has to wait. */

@@ -3,6 +3,8 @@ import { MutatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregist
 import { ValidatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
 import { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
+import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import type { Features } from "../../../pkg/component/features.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
@@ -33,6 +35,7 @@ import { namespaceHooks } from "./core/namespace/namespace.ts"
 import { podHooks } from "./core/pod/pod.ts"
 import { serviceHooks, type ServiceHookOptions } from "./core/service/service.ts"
 import { serviceAccountHooks, type TokenOptions } from "./core/serviceaccount/token.ts"
+import { scalingToZero } from "./autoscaling/horizontalpodautoscaler.ts"
 import { claimHooks, claimTemplateHooks } from "./resource/claims.ts"
 import { accessReviews } from "./reviews/access.ts"
 import { identityReviews, type ReviewToken } from "./reviews/identity.ts"
@@ -53,6 +56,7 @@ export interface HookOptions {
   readonly componentStatuses: () => readonly KubeObject[]
   /** Serves custom resources. */
   readonly registrar: () => Registrar
+  readonly features?: Features
 }
 
 /** Collects the hooks of all kinds that have any; returns their lookup by resource. */
@@ -70,6 +74,7 @@ export function createHooks({
   reviewToken,
   componentStatuses,
   registrar,
+  features,
 }: HookOptions): (resource: Resource) => KindHooks | undefined {
   /** By group and plural; looked up for every request. */
   const hooks = new Map<string, Map<string, KindHooks>>()
@@ -98,6 +103,7 @@ export function createHooks({
     ...identityReviews(reviewToken, clock),
   ])
     add(resource, own)
+  if (features?.HPAScaleToZero === true) add(HorizontalPodAutoscaler as Resource, scalingToZero as KindHooks)
   add(ComponentStatus, { listVirtual: componentStatuses })
   return ({ group, plural }) => hooks.get(group)?.get(plural)
 }

@@ -8,6 +8,7 @@ import {
   TestClusterError,
   type FeatureName,
 } from "./testing.ts"
+import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { web } from "./cluster.fixtures.ts"
 
@@ -199,6 +200,31 @@ describe("a feature that is off", () => {
       "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
     )
   })
+})
+
+test.each([
+  { on: true, wants: "ScaledToZero" },
+  { on: false, wants: "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1" },
+])("HPAScaleToZero: an autoscaler with minReplicas 0 is taken only where it is on: $on", async ({ on, wants }) => {
+  await using cluster = await startCluster({
+    features: { HPAScaleToZero: on },
+    components: { controllers: false, scheduler: false },
+  })
+  const metric = { type: "External", external: { metric: { name: "qps" }, target: { type: "Value", value: "2" } } }
+  const made = cluster.client.create(HorizontalPodAutoscaler, {
+    metadata: { name: "web", namespace: "default" },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+      minReplicas: 0,
+      maxReplicas: 3,
+      metrics: [metric],
+    },
+  } as never)
+  const said = await made.then(
+    ({ spec }) => (spec.minReplicas === 0 ? "ScaledToZero" : ""),
+    (err: unknown) => (err as Error).message,
+  )
+  expect(said).toContain(wants)
 })
 
 test.each([

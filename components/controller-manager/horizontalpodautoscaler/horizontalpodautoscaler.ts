@@ -44,6 +44,8 @@ export interface AutoscalerConfig {
   readonly syncPeriodMs: number
   /** The program's metrics, to which the autoscaler adds its own. */
   readonly registry?: Registry
+  /** Whether autoscalers scale to none and back: the feature gate HPAScaleToZero. */
+  readonly scalesToZero?: boolean
 }
 
 /** The parts that all evaluations of one controller share. */
@@ -145,12 +147,14 @@ class Sync {
     let statuses: readonly MetricStatus[] = []
     let desired = current
     let reason = ""
-    if (current === 0) {
+    const isOwnZero = current === 0 && this.#hasScaledToZero
+    if (current === 0 && !(isOwnZero && (minReplicas !== 0 || followsOthers(this.#autoscaler)))) {
       this.#set("ScalingActive", "False", "ScalingDisabled", DISABLED)
-      this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
+      if (this.#config.scalesToZero !== true)
+        this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
     } else if (current > maxReplicas) {
       ;[desired, reason] = [maxReplicas, "Current number of replicas above Spec.MaxReplicas"]
-    } else if (current < minReplicas) {
+    } else if (current < minReplicas && !isOwnZero) {
       ;[desired, reason] = [minReplicas, "Current number of replicas below Spec.MinReplicas"]
     } else {
       const proposal = await this.#proposal(scale)
@@ -159,11 +163,33 @@ class Sync {
       if (best.replicas > current) reason = `${best.name} above target`
       else if (best.replicas < current) reason = "All metrics below target"
       desired = this.#held(current, best.replicas)
+      if (isOwnZero && desired < minReplicas) {
+        desired = minReplicas
+        if (reason === "") reason = "Current number of replicas below Spec.MinReplicas"
+      }
     }
     if (desired !== current) await this.#rescale(scale, resource, desired, reason, statuses)
     this.#observed(current, desired, statuses)
     const { namespace = "", name = "" } = this.#autoscaler.metadata
     this.#config.figures.desired(namespace, name, desired)
+  }
+
+  /** Whether the workload has no replicas because this autoscaler wanted none, and not because a user did. */
+  get #hasScaledToZero(): boolean {
+    if (this.#config.scalesToZero !== true) return false
+    return (this.#status.conditions ?? []).some(({ type, status }) => type === "ScaledToZero" && status === "True")
+  }
+
+  /** Notes whether a change of the scale was one to none. Without the feature there is no such condition. */
+  #noteZero(current: number, desired: number): void {
+    if (this.#config.scalesToZero !== true) {
+      this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
+      return
+    }
+    const { minReplicas } = this.#autoscaler.spec
+    if (current > 0 && desired === 0 && minReplicas === 0 && followsOthers(this.#autoscaler))
+      this.#set("ScaledToZero", "True", "ScaledToZero", "the HPA controller scaled the workload to zero")
+    else this.#set("ScaledToZero", "False", "NotScaledToZero", "the HPA controller did not scale the workload to zero")
   }
 
   /** Returns the scale of the target. @throws ReportedError when it cannot be read */
@@ -330,11 +356,8 @@ class Sync {
       to: desired,
       reason,
     })
-    this.#status = {
-      ...this.#status,
-      lastScaleTime: timestamp(this.#context.clock),
-      conditions: withoutCondition(this.#status, "ScaledToZero"),
-    }
+    this.#status = { ...this.#status, lastScaleTime: timestamp(this.#context.clock) }
+    this.#noteZero(current, desired)
     const { behavior } = spec
     if (behavior !== undefined)
       this.history = rememberChange(
@@ -370,5 +393,9 @@ class Sync {
     }
   }
 }
+
+/** Whether an autoscaler has a metric that there is without pods. */
+const followsOthers = ({ spec: { metrics = [] } }: HorizontalPodAutoscaler): boolean =>
+  metrics.some(({ type }) => type === "Object" || type === "External")
 
 const DISABLED = "scaling is disabled since the replica count of the target is zero"

@@ -45,6 +45,8 @@ export interface Given {
   readonly looks?: number
   /** Conditions that it has before. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[]
+  /** Whether the feature HPAScaleToZero is on. */
+  readonly toZero?: true
   /** Another autoscaler looks first, at a workload with this selector. */
   readonly other?: string
 }
@@ -115,6 +117,7 @@ export async function check(given: Given): Promise<Seen> {
     metrics: metricsOf(given, pods.length),
     resources: () => [...resources, Deployment],
     syncPeriodMs: 15_000,
+    scalesToZero: given.toZero === true,
   })
   if (given.other !== undefined) await controller.reconcile("default/other", context)
   events.length = 0

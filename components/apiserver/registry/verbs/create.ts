@@ -10,7 +10,7 @@ import type { AdmissionAttributes } from "../../admission/admission.ts"
 import { storageKey, viewOf } from "../../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../../call/request.ts"
 import { aboutWhole, admissionAttributes } from "../admission-attributes.ts"
-import { strategyContext, type RegistryContext } from "../context.ts"
+import { remaining, strategyContext, type RegistryContext } from "../context.ts"
 import { decodeBody, emptyStatus, inNamespace } from "../decode.ts"
 import { apiErrorFrom } from "../errors.ts"
 import { firstGeneration } from "../generation.ts"
@@ -106,7 +106,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     if (reservation !== undefined) object = reservation.object
     if (pause !== undefined) await pause()
     const checking = stepsOf(context, request, checkingObject(resource, object))
-    const causes = isPending(checking) ? await checking : checking
+    const causes = remaining(isPending(checking) ? await checking : checking, hooks)
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, object.metadata.name ?? "", causes)
     warnAbout(request, object, undefined)
     const mayWrite = checkWrite(context, hooks, request, object, undefined)

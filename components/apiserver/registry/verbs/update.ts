@@ -16,7 +16,7 @@ import { storageKey, viewOf } from "../../cacher/view.ts"
 import { authorize } from "../../authorization/authorize.ts"
 import type { ApiRequest, ApiResult, ResourceAttributes } from "../../call/request.ts"
 import { admissionAttributes } from "../admission-attributes.ts"
-import { strategyContext, type RegistryContext } from "../context.ts"
+import { remaining, strategyContext, type RegistryContext } from "../context.ts"
 import { createObject } from "./create.ts"
 import { checkName, decodeBody, inNamespace } from "../decode.ts"
 import { withGeneration } from "../generation.ts"
@@ -152,7 +152,7 @@ async function attemptUpdate(
     if (reservation !== undefined) object = reservation.object
     if (pause !== undefined) await pause()
     const checking = stepsOf(context, request, checkingUpdate(resource, object, old, strategyOf(resource, subresource)))
-    const causes = isPending(checking) ? await checking : checking
+    const causes = remaining(isPending(checking) ? await checking : checking, hooks)
     if (causes.length > 0) throw invalid(resource.storedAs ?? resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
     if (subresource === undefined) warnAbout(request, object, old)
