@@ -64,18 +64,13 @@ export interface KindHooks<T extends KubeObject = KubeObject> {
   allocateForUpdate?(object: T, old: T, dryRun: boolean): Reservation
   /** Returns more writes for the transaction that changes `old` to `next`; either may be undefined. */
   alongside?(next: T | undefined, old: T | undefined): readonly Write[]
-<<<<<<< HEAD
   /**
    * A rule that depends on other objects or on the user, whose rights `decider` knows. Throws ApiError. Called before
    * validating admission, and once more where a decision about rights takes time.
    */
   checkWrite?(request: ApiRequest, object: T, old: T | undefined, decider: Decider): void
-=======
-  /** A rule that depends on other objects or on the user. Throws ApiError. Called before validating admission. */
-  checkWrite?(request: ApiRequest, object: T, old: T | undefined): void
   /** Whether what the declaration finds wrong is right here, since a feature is on that is off by default. */
   tolerates?(cause: Cause): boolean
->>>>>>> 1c3adf91 (Let autoscalers scale to none and back by HPAScaleToZero)
   /** Whether something besides metadata.finalizers keeps a deleted object, such as the finalizers in a spec. */
   holdsDeletion?(object: T): boolean
   /** Returns the object as it is stored when its deletion has begun and has to wait. */
