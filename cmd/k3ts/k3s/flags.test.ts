@@ -152,10 +152,10 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
         "program would write",
     },
     {
-      argv: ["--kube-apiserver-arg", "authorization-mode=AlwaysAllow"],
+      argv: ["--kube-apiserver-arg", "allow-privileged=false"],
       wants:
-        'k3ts has no "authorization-mode" of kube-apiserver: the authorizers are Node and RBAC; only Node,RBAC and ' +
-        "RBAC,Node and Node and RBAC can be given",
+        'k3ts has no "allow-privileged" of kube-apiserver: privileged pods are allowed: refuse them by PodSecurity; ' +
+        "only true can be given",
     },
     {
       argv: ["--disable-network-policy=off"],
