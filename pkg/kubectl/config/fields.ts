@@ -73,6 +73,8 @@ export function inOrder(entry: object, fields: Fields): Readonly<Record<string, 
     Object.entries(fields).flatMap(([name, form]) => {
       const value = record[name]
       if (isEmpty(value)) return name in always ? [[name, value ?? always[name]]] : []
+      // Base64 may be in several lines, which Go reads and writes as one.
+      if (form === "data") return [[name, String(value).replaceAll(/[\r\n]/g, "")]]
       return [[name, typeof form === "object" ? inOrder(value as object, form) : value]]
     }),
   )

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../apimachinery/json/json-value.ts"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { base64Fault } from "./base64.ts"
 import { CLUSTER_FIELDS, CONTEXT_FIELDS, USER_FIELDS, type Fields } from "./fields.ts"
 import { parseYaml } from "../../yaml/yaml.ts"
 
@@ -160,7 +161,11 @@ function checkFields(entry: unknown, fields: Fields, path: string): void {
     if (value === undefined || value === null) continue
     if (form === "text" && typeof value !== "string") throw wrongType(value, `${path}.${name}`, "string")
     if (form === "bool" && typeof value !== "boolean") throw wrongType(value, `${path}.${name}`, "bool")
-    if (form === "data" && typeof value !== "string") throw wrongType(value, `${path}.${name}`, "[]uint8")
+    if (form === "data") {
+      if (typeof value !== "string") throw wrongType(value, `${path}.${name}`, "[]uint8")
+      const fault = base64Fault(value)
+      if (fault !== undefined) throw new Error(`illegal base64 data at input byte ${fault}`)
+    }
     if (typeof form === "object") checkFields(value, form, `${path}.${name}`)
   }
 }

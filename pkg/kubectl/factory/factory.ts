@@ -80,9 +80,11 @@ export class Factory {
   }
 
   client(): Promise<RestClient> {
-    return (this.#client ??= this.rest().then(async (config) =>
-      this.newClient(config, await this.#credentials(config)),
-    ))
+    return (this.#client ??= this.rest().then(async (config) => {
+      if (config.tls.ca !== undefined || config.tls.cert !== undefined)
+        (await import("../config/check-tls.ts")).checkTls(config.tls)
+      return this.newClient(config, await this.#credentials(config))
+    }))
   }
 
   /** A client of another configuration than that of the command line. */

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer"
 import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { command } from "../../command/command.ts"
 import { boolFlag, parseBool } from "../../command/flag.ts"
+import { base64Fault } from "../../config/base64.ts"
 import { CLUSTER_FIELDS, CONTEXT_FIELDS, USER_FIELDS, type FieldForm, type Fields } from "../../config/fields.ts"
 import type { Kubeconfig } from "../../config/kubeconfig.ts"
 import { modifyConfig, startingConfig } from "../../config/write-kubeconfig.ts"
@@ -51,10 +52,8 @@ function valueOf(text: string, form: FieldForm | undefined, raw: boolean): unkno
   if (form === "bool") return parseBool(text)
   if (form === "data") {
     if (raw) return Buffer.from(text).toString("base64")
-    if (!/^[A-Za-z0-9+/\r\n]*={0,2}$/.test(text) || text.replaceAll(/[\r\n]/g, "").length % 4 !== 0)
-      throw new Error(
-        `error decoding input value: illegal base64 data at input byte ${Math.max(0, text.search(/[^A-Za-z0-9+/\r\n]/))}`,
-      )
+    const fault = base64Fault(text)
+    if (fault !== undefined) throw new Error(`error decoding input value: illegal base64 data at input byte ${fault}`)
     return text
   }
   if (form === "texts") throw new Error("unrecognized slice type. string")
