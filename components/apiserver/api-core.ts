@@ -106,6 +106,7 @@ export interface ApiCoreOptions {
   readonly gateway?: boolean
   /** See BootstrapOptions. */
   readonly helm?: boolean
+  readonly addons?: boolean
   readonly ownExtensions?: readonly OwnExtension[]
   readonly tokenIssuer: TokenIssuer
   /** Audiences of a service account token whose request names none. */

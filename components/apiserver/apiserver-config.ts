@@ -41,6 +41,8 @@ export interface ApiServerConfig {
   readonly gateway?: boolean
   /** Whether the kinds HelmChart and HelmChartConfig are defined. */
   readonly helm?: boolean
+  /** Whether the kind Addon is defined. */
+  readonly addons?: boolean
   /**
    * The range of Service addresses, or one of each family with the primary one first. Its first address is that of the
    * Service `kubernetes`.

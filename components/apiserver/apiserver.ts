@@ -217,6 +217,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ingress: config.ingress === true,
       gateway: config.gateway === true,
       helm: config.helm === true,
+      addons: config.addons === true,
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, issuer, clock, random }),
       apiAudiences,

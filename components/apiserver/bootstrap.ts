@@ -61,6 +61,8 @@ export interface BootstrapOptions extends Authorities {
   readonly gateway?: boolean
   /** Whether the kinds HelmChart and HelmChartConfig are defined. */
   readonly helm?: boolean
+  /** Whether the kind Addon is defined. */
+  readonly addons?: boolean
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
 }
@@ -81,7 +83,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       ? undefined
       : writeOf(options, wanted, kept, current.revision)
   }
-  const all = [...wantedObjects(options), ...(await gatewayDefinitions(options)), ...(await helmDefinitions(options))]
+  const all = [...wantedObjects(options), ...(await gatewayDefinitions(options)), ...(await k3sDefinitions(options))]
   const writes = [...all.map((wanted) => () => missing(wanted)), ...obsoleteObjects(options)]
   if (storage.freshen === undefined) await storage.writeAll(writes.flatMap((write) => write() ?? []))
   else await Promise.all(writes.map((write) => writeShared(storage, write)))
@@ -138,11 +140,15 @@ async function gatewayDefinitions({ storage, gateway }: BootstrapOptions): Promi
   return DEFINITIONS.map((definition) => want(CustomResourceDefinition, definition))
 }
 
-/** The definitions of HelmChart and HelmChartConfig; those that are stored are left as they are. */
-async function helmDefinitions({ helm }: BootstrapOptions): Promise<readonly Wanted[]> {
-  if (helm !== true) return []
-  const { helmchart, helmchartconfig } = await import("../../pkg/helm-kinds/helmchart.ts")
-  return [helmchart, helmchartconfig].map(({ crd }) => want(CustomResourceDefinition, crd))
+/** The definitions of k3s's kinds that are served; those that are stored are left as they are. */
+async function k3sDefinitions({ helm, addons }: BootstrapOptions): Promise<readonly Wanted[]> {
+  const wanted = []
+  if (helm === true) {
+    const { helmchart, helmchartconfig } = await import("../../pkg/k3s-kinds/helmchart.ts")
+    wanted.push(helmchart.crd, helmchartconfig.crd)
+  }
+  if (addons === true) wanted.push((await import("../../pkg/k3s-kinds/addon.ts")).addon.crd)
+  return wanted.map((crd) => want(CustomResourceDefinition, crd))
 }
 
 type ManagersOfForms = Map<string, KubeObject["metadata"]["managedFields"]>

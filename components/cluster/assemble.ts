@@ -99,6 +99,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     nodes: connectors,
     features,
     helm: config.helmCharts === true,
+    addons: config.deployer?.showsAddons === true,
     ownExtensions: config.metricsServer ? [metrics] : [],
     ...(config.supervisor === undefined
       ? {}

@@ -6,6 +6,7 @@ import { NoRegularFile } from "../../pkg/files/regular-file.ts"
 import { WorkQueue } from "../../pkg/controller/workqueue.ts"
 import { WAIT_MS } from "../../pkg/quarantine/quarantine.ts"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
+import { Addons } from "./addons.ts"
 import { ManifestFault, parseManifest, type ManifestObject } from "./documents.ts"
 import type { ManifestFolder } from "./folder.ts"
 import { Inventory, sameObject, type Deployed } from "./inventory.ts"
@@ -20,6 +21,8 @@ export interface DeployerConfig {
    * server's, and what it made stays.
    */
   readonly besideOthers?: boolean
+  /** Whether manifests are shown as Addons. */
+  readonly showsAddons?: boolean
 }
 
 /** On every object that a manifest made: the file. */
@@ -50,12 +53,13 @@ const SET_ASIDE =
  */
 export function createDeployer(
   context: ComponentContext,
-  { folder, embedded, resourceOf, besideOthers = false }: DeployerConfig,
+  { folder, embedded, resourceOf, besideOthers = false, showsAddons = false }: DeployerConfig,
 ): Component {
   const { client, clock } = context
   const log = context.log.child({ component: "deployer" })
   const place = context.quarantine?.place("manifests")
   const inventory = new Inventory(client)
+  const addons = showsAddons ? new Addons({ ...context, log }, resourceOf) : undefined
   const applied = new Map<string, string>()
   const retries = new Map<string, number>()
   const problems = new Map<string, string>()
@@ -92,6 +96,7 @@ export function createDeployer(
         current.done(file)
         problems.set(file, err.message)
         log.error("Failed to read a manifest", { file, fault: err.message })
+        addons?.note(file, { kind: "failed", text: "", message: err.message })
         return
       }
     }
@@ -169,6 +174,9 @@ export function createDeployer(
     if (faults.length > 0) applied.delete(file)
     else if (text === undefined) applied.delete(file)
     else applied.set(file, text)
+    if (text === undefined) addons?.note(file, { kind: "removed" })
+    else if (faults.length > 0) addons?.note(file, { kind: "failed", text, message: faults.join("; ") })
+    else addons?.note(file, { kind: "applied", text })
     if (faults.length === 0)
       log.info(text === undefined ? "Removed what a manifest had made" : "Applied manifest", {
         file,
@@ -263,6 +271,7 @@ export function createDeployer(
       queue?.stop()
       queue = undefined
       await working
+      await addons?.stop()
     },
   }
 }

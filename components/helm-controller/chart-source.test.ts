@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net"
 import type { Client } from "../../pkg/client/client.ts"
 import { realClock } from "../../pkg/clock/real.ts"
-import type { HelmChart } from "../../pkg/helm-kinds/helmchart.ts"
+import type { HelmChart } from "../../pkg/k3s-kinds/helmchart.ts"
 import { packedChart } from "./chart-source.ts"
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")

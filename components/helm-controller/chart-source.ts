@@ -1,7 +1,7 @@
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Client } from "../../pkg/client/client.ts"
-import type { HelmChart } from "../../pkg/helm-kinds/helmchart.ts"
+import type { HelmChart } from "../../pkg/k3s-kinds/helmchart.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { compareVersions, isInRange, parseVersion } from "../../pkg/helm/semver.ts"
 import { parseYaml } from "../../pkg/yaml/yaml.ts"

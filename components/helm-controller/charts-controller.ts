@@ -1,7 +1,7 @@
 import { createRequire } from "node:module"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
-import { HelmChart, HelmChartConfig } from "../../pkg/helm-kinds/helmchart.ts"
+import { HelmChart, HelmChartConfig } from "../../pkg/k3s-kinds/helmchart.ts"
 import type { RunningConfig } from "./config.ts"
 import type * as reconciling from "./reconcile-chart.ts"
 

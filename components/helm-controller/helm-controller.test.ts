@@ -5,7 +5,7 @@ import { CustomResourceDefinition } from "../../pkg/api/apiextensions/v1/customr
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { builtinScheme } from "../../pkg/api/scheme.ts"
-import { HelmChart, helmchart, HelmChartConfig, helmchartconfig } from "../../pkg/helm-kinds/helmchart.ts"
+import { HelmChart, helmchart, HelmChartConfig, helmchartconfig } from "../../pkg/k3s-kinds/helmchart.ts"
 import { decodeRelease } from "../../pkg/helm/release.ts"
 import { writeTar } from "../../pkg/oci/tar.ts"
 import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"

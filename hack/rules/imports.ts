@@ -24,7 +24,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   controller: ["api", "client", "component"],
   operator: ["api", "client", "component", "controller"],
   "gateway-api": ["operator"],
-  "helm-kinds": ["operator"],
+  "k3s-kinds": ["operator"],
   why: ["api", "pods"],
   kubectl: ["api", "why"],
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
 import { createHttpsTransport } from "../../pkg/client/https.ts"
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
@@ -11,6 +12,7 @@ import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { writeTar } from "../../pkg/oci/tar.ts"
 import { k3ts, startServer } from "./k3ts.ts"
 
 const CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -267,6 +269,29 @@ describe("k3ts server", () => {
     rmSync(join(folder, "b.yml"))
     await server.eventually(`${CONFIGMAPS}/b`, (_, status) => status === 404)
     expect((await server.get(`${CONFIGMAPS}/a`)).status).toBe(200)
+
+    // and a chart is installed and removed as k3s does it, and manifests are Addons
+    const chart = { apiVersion: "v2", name: "c", version: "1.0.0" }
+    const files = {
+      "Chart.yaml": JSON.stringify(chart),
+      "templates/c.yaml": configMap("{{ .Release.Name }}", "{{ .Values.x }}"),
+    }
+    const packed = gzipSync(
+      writeTar(
+        Object.entries(files).map(([path, text]) => ({ type: "file", path: `c/${path}`, data: Buffer.from(text) })),
+      ),
+    )
+    const helmChart = {
+      apiVersion: "helm.cattle.io/v1",
+      kind: "HelmChart",
+      metadata: { name: "from-chart", namespace: "kube-system" },
+      spec: { targetNamespace: "default", chartContent: packed.toString("base64"), set: { x: "from set" } },
+    }
+    writeFileSync(join(folder, "chart.yaml"), JSON.stringify(helmChart))
+    await server.eventually(`${CONFIGMAPS}/from-chart`, (body) => body.includes('"value":"from set"'))
+    await server.eventually("/apis/k3s.cattle.io/v1/namespaces/kube-system/addons/chart", (_, status) => status === 200)
+    rmSync(join(folder, "chart.yaml"))
+    await server.eventually(`${CONFIGMAPS}/from-chart`, (_, status) => status === 404)
   })
 })
 

@@ -118,6 +118,7 @@ export function clusterConfig(
             folder: manifestFolder(join(dataDir, "server/manifests"), realClock),
             embedded: embeddedManifests(flags, network),
             besideOthers: datastore !== undefined,
+            showsAddons: true,
           },
         }),
   }
