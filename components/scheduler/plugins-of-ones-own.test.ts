@@ -276,6 +276,16 @@ describe("a plugin of one's own", () => {
     expect((await pod(cluster, "p")).spec.nodeName).toBe("node-0")
   })
 
+  test("keeps no cluster from its end while a pod waits for it", async () => {
+    const plugin = definePlugin({ name: "Waits", unreserve() {}, reserve() {}, permit: () => new Promise(() => {}) })
+    const cluster = await startCluster({ nodes: 1, schedulerPlugins: [plugin] })
+    await cluster.apply(podOf("p"))
+    await cluster.advance("1s")
+    const before = await cluster.client.get(Pod, { name: "p", namespace: "default" })
+    await cluster.stop()
+    expect(before.spec.nodeName).toBeUndefined()
+  })
+
   test("that throws or never answers fails the pods that need it with its name, and no others", async () => {
     const plugin = definePlugin({
       name: "Broken",

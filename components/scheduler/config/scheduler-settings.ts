@@ -150,7 +150,13 @@ function settingsOf(configuration: KubeSchedulerConfiguration, own: readonly Own
     initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
     maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
     extenders,
-    meaningless: MEANINGLESS.filter((field) => isGiven(configuration, field)),
+    meaningless: [
+      ...MEANINGLESS.filter((field) => isGiven(configuration, field)),
+      // A search on a node has a bound of its own, in steps.
+      ...(profiles.some((profile) => argsOf(profile).DynamicResources.filterTimeout !== "10s")
+        ? ["filterTimeout"]
+        : []),
+    ],
   }
 }
 

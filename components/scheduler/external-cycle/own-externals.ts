@@ -23,6 +23,7 @@ export const ownExternals =
     const { clock, log, cache } = tools
     const cycle = new ExternalCycle(tools)
     const breakers = new Map(hosts.map((host) => [host, new Breaker(`plugin ${host.description.name}`, clock, log)]))
+    for (const host of hosts) host.begin()
     const made: PluginExternal[] = []
     // Those that can be left out come last. Source: scheduler.go buildExtenders.
     const asked = extenders

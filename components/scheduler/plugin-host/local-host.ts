@@ -17,6 +17,8 @@ export class LocalHost implements PluginHost {
   readonly #clock: Clock
   readonly #runner: PluginRunner
   readonly #feed = new NodeFeed()
+  /** Ends open questions. */
+  readonly #open = new Set<(err: PluginError) => void>()
 
   /** @throws Error that says what is wrong with the plugin */
   constructor(plugin: SchedulerPlugin, clock: Clock) {
@@ -29,14 +31,13 @@ export class LocalHost implements PluginHost {
     const { name } = this.description
     const aborter = new AbortController()
     const late = Promise.withResolvers<never>()
-    const timer = this.#clock.setTimeout(() => {
-      const error = new PluginError(
-        `plugin ${name}: ${request.call} has not answered within ${deadlineMs / 1000}s`,
-        true,
-      )
+    const end = (error: PluginError) => {
       aborter.abort(error)
       late.reject(error)
-    }, deadlineMs)
+    }
+    const isLate = `plugin ${name}: ${request.call} has not answered within ${deadlineMs / 1000}s`
+    const timer = this.#clock.setTimeout(() => end(new PluginError(isLate, true)), deadlineMs)
+    this.#open.add(end)
     try {
       const run = this.#run(request, nodes, aborter.signal)
       return await Promise.race([run, late.promise])
@@ -45,6 +46,7 @@ export class LocalHost implements PluginHost {
       throw new PluginError(`plugin ${name}: ${request.call} failed: ${errorMessage(err)}`, false, { cause: err })
     } finally {
       timer.cancel()
+      this.#open.delete(end)
     }
   }
 
@@ -60,7 +62,12 @@ export class LocalHost implements PluginHost {
     void this.#runner.run(request, undefined, new AbortController().signal)
   }
 
+  begin(): void {
+    // There is nothing to start.
+  }
+
   stop(): Promise<void> {
+    for (const end of this.#open) end(new PluginError(`plugin ${this.description.name}: the scheduler stops`, false))
     return Promise.resolve()
   }
 }

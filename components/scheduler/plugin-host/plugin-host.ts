@@ -13,6 +13,9 @@ export interface PluginHost {
   ask(request: PluginRequest, nodes: readonly NodeInfo[] | undefined, deadlineMs: number): Promise<unknown>
   /** Tells the plugin something to which there is no answer. Does nothing where it does not run. */
   tell(request: PluginRequest): void
+  /** Called when a scheduler begins to use the plugin: also after another one has stopped. */
+  begin(): void
+  /** Ends the plugin; open questions fail, and later ones do until `begin`. */
   stop(): Promise<void>
 }
 

@@ -91,6 +91,16 @@ describe("a plugin in a process of its own", () => {
     await host.stop()
   })
 
+  test("is not started again after its scheduler has stopped, until another one begins", async () => {
+    const host = await loaded('preEnqueue: () => "no"')
+    const ask = () => host.ask({ call: "preEnqueue", pod: podOf("p") }, undefined, 5000)
+    await host.stop()
+    await expect(ask()).rejects.toThrow("plugin Test: the scheduler stops")
+    host.begin()
+    expect(await ask()).toEqual({ reason: "no" })
+    await host.stop()
+  })
+
   test("is loaded again when its file changes, and stays as it was when the new one is faulty", async () => {
     const { log, lines } = noting()
     const text = (what: string) => `export default { name: "Test", preEnqueue: () => ${what} }`

@@ -60,6 +60,7 @@ export class ProcessHost implements PluginHost {
   readonly #options: ProcessHostOptions
   #description: PluginDescription
   #life: Life | undefined
+  #stopped = false
 
   private constructor(options: ProcessHostOptions, description: PluginDescription) {
     this.#options = options
@@ -87,6 +88,7 @@ export class ProcessHost implements PluginHost {
 
   async ask(request: PluginRequest, nodes: readonly NodeInfo[] | undefined, deadlineMs: number): Promise<unknown> {
     await this.#life?.suspected
+    if (this.#stopped) throw this.#error("the scheduler stops", false)
     const life = this.#life ?? this.#start()
     let change: unknown
     for (let next = nodes && life.feed.next(nodes); next !== undefined; next = life.feed.next(nodes!)) {
@@ -104,7 +106,12 @@ export class ProcessHost implements PluginHost {
     if (this.#life !== undefined) this.#send(this.#life, { id: 0, request })
   }
 
+  begin(): void {
+    this.#stopped = false
+  }
+
   async stop(): Promise<void> {
+    this.#stopped = true
     const life = this.#life
     if (life === undefined) return
     const { promise, resolve } = Promise.withResolvers<void>()

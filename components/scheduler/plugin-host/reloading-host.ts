@@ -40,11 +40,15 @@ export class ReloadingHost implements PluginHost {
   }
 
   ask(request: PluginRequest, nodes: readonly NodeInfo[] | undefined, deadlineMs: number): Promise<unknown> {
-    this.#watch()
     return this.#current.ask(request, nodes, deadlineMs)
   }
   tell(request: PluginRequest): void {
     this.#current.tell(request)
+  }
+
+  begin(): void {
+    this.#current.begin()
+    this.#watch()
   }
 
   async stop(): Promise<void> {
