@@ -54,7 +54,8 @@ export class Walk {
       if (object === undefined) return unwell("does not exist", [await missingFinding(this.#reader, kind, ref)])
       return await this.#examineFound(object, ward, DOCTORS.find((one) => isFor(one, object)) ?? customResource)
     } catch (err) {
-      return unwell("cannot be examined", [], [errorMessage(err)])
+      const message = errorMessage(err)
+      return unwell("cannot be examined", conversionFindings(message), [message])
     }
   }
 
@@ -72,6 +73,17 @@ export class Walk {
     }
   }
 }
+
+/** Custom objects that a webhook must convert cannot be read while it does not answer. */
+const conversionFindings = (message: string): readonly Finding[] =>
+  /conversion webhook for .* failed/i.test(message)
+    ? [
+        finding(
+          "conversion-webhook",
+          `it cannot be read, because its definition's conversion webhook fails: ${message}`,
+        ),
+      ]
+    : []
 
 const isFor = ({ kind }: Doctor, { apiVersion, kind: name }: KubeObject): boolean =>
   kind.apiVersion === apiVersion && kind.kind === name

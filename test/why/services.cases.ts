@@ -316,4 +316,20 @@ spec: {ingressClassName: k3ts, tls: [{hosts: [a.example], secretName: web-tls}],
     cause: "load-balancer-port-taken",
     says: /port 8443\S* of the nodes is taken by/,
   },
+  {
+    title: "the name of a pod of a StatefulSet whose Service does not exist",
+    yaml: `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: "db:1"}]}}
+${client}`,
+    ask: "deployment/client",
+    cause: "governing-service-missing",
+    says: /Service db, which gives the pods of StatefulSet db their names, does not exist/,
+    options: crashing("getaddrinfo ENOTFOUND db-0.db.default.svc.cluster.local"),
+  },
 ]

@@ -235,4 +235,21 @@ spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minRe
     says: /has 0 replicas, which turns the autoscaler off/,
     mends: 1,
   },
+  {
+    title: "a Job that may run no pods at a time",
+    yaml: job("parallelism: 0", ONCE),
+    ask: "job/task",
+    cause: "job-parallelism",
+    says: /its parallelism is 0/,
+    mends: 1,
+    options: { nodes: 1, images: { "task:1": { runsMs: 100 } } },
+  },
+  {
+    title: "a cluster whose scheduler does not run",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "not-scheduled-yet",
+    says: /no scheduler has looked at it yet; nodes node-0, node-1 would take it/,
+    options: { nodes: 2, components: { scheduler: false } },
+  },
 ]

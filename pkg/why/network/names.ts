@@ -2,6 +2,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
+import { podNameFinding } from "./pod-names.ts"
 import { SERVICES } from "../reading/kinds.ts"
 
 /** The zone of names in a cluster, unless it was configured otherwise. */
@@ -25,6 +26,8 @@ export async function nameFinding(pod: Pod, host: string, line: string, ward: Wa
   const policy = pod.spec.dnsPolicy ?? "ClusterFirst"
   const evidence = [`log: ${line.trim()}`]
   const meant = serviceNamed(host, namespace)
+  const ofPod = await podNameFinding(host, namespace, line, ward)
+  if (ofPod !== undefined) return ofPod
   const services = await ward.reader.list(SERVICES)
   const usesCluster =
     policy === "ClusterFirst" && pod.spec.hostNetwork !== true ? true : policy === "ClusterFirstWithHostNet"

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/resource.ts"
+import { exactKey } from "../../cache/exact-key.ts"
 import { errorMessage } from "../../errors/error-message.ts"
 import type { ObjectRef } from "../answer.ts"
 import { KINDS, pathOf, type Kind } from "./kinds.ts"
@@ -25,6 +26,8 @@ export class Reader {
   readonly #api: WhyApi
   readonly #answers = new Map<string, Promise<{ readonly code: number; readonly text: string }>>()
   readonly #lists = new Map<string, Promise<readonly KubeObject[]>>()
+  /** The objects of each list by namespace and name. */
+  readonly #named = new WeakMap<readonly KubeObject[], ReadonlyMap<string, KubeObject>>()
   #served: Promise<readonly Kind[]> | undefined
 
   constructor(api: WhyApi) {
@@ -36,9 +39,9 @@ export class Reader {
   async get<T extends KubeObject>(kind: Kind<T>, namespace: string | undefined, name: string): Promise<T | undefined> {
     const listed = this.#lists.get(pathOf(kind)) ?? this.#lists.get(pathOf(kind, namespace))
     if (listed !== undefined)
-      return (await listed).find(
-        ({ metadata }) => metadata.name === name && (!kind.namespaced || metadata.namespace === namespace),
-      ) as T | undefined
+      return this.#byName(await listed).get(exactKey([(kind.namespaced ? namespace : undefined) ?? "", name])) as
+        | T
+        | undefined
     const path = pathOf(kind, namespace, name)
     const { code, text } = await this.#get(path)
     if (code === 404) return undefined
@@ -48,12 +51,13 @@ export class Reader {
   /** Returns the objects of a namespace, or of all namespaces. @throws CannotRead */
   async list<T extends KubeObject>(kind: Kind<T>, namespace?: string): Promise<readonly T[]> {
     const everywhere = this.#lists.get(pathOf(kind))
-    if (everywhere !== undefined && namespace !== undefined)
-      return ((await everywhere) as readonly T[]).filter(({ metadata }) => metadata.namespace === namespace)
     const path = pathOf(kind, namespace)
     const known = this.#lists.get(path)
     if (known !== undefined) return (await known) as readonly T[]
-    const reading = this.#list(kind, path)
+    const reading =
+      everywhere === undefined
+        ? this.#list(kind, path)
+        : everywhere.then((all) => all.filter(({ metadata }) => metadata.namespace === namespace))
     this.#lists.set(path, reading)
     reading.catch(() => this.#lists.delete(path))
     return (await reading) as readonly T[]
@@ -127,6 +131,15 @@ export class Reader {
         return parsed(path, code, text)
       }),
     ))
+  }
+
+  #byName(list: readonly KubeObject[]): ReadonlyMap<string, KubeObject> {
+    let found = this.#named.get(list)
+    if (found === undefined) {
+      found = new Map(list.map((one) => [exactKey([one.metadata.namespace ?? "", one.metadata.name ?? ""]), one]))
+      this.#named.set(list, found)
+    }
+    return found
   }
 
   async #list(kind: Kind, path: string): Promise<readonly KubeObject[]> {

@@ -22,6 +22,17 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
         ],
       }),
     ])
+  if (spec.parallelism === 0)
+    return unwell("runs no pods", [
+      finding("job-parallelism", "its parallelism is 0, so it runs no pods", {
+        mends: [
+          mend(
+            `kubectl patch ${wordsOf(refOf(job))} --type=merge -p '{"spec":{"parallelism":1}}'`,
+            "runs one pod at a time",
+          ),
+        ],
+      }),
+    ])
   if (failed !== undefined) {
     const about = failedFinding(job, failed.reason ?? "", failed.message ?? "")
     const events = (await eventsOf(ward.reader, job)).filter(({ type }) => type === "Warning").map(eventLine)
