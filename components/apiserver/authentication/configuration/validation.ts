@@ -135,7 +135,8 @@ function goUrlProblem(url: string): string | undefined {
   if (url.startsWith(":")) return "missing protocol scheme"
   const escape = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(url)?.[0]
   if (escape !== undefined) return `invalid URL escape ${JSON.stringify(escape)}`
-  const port = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*?(:[^:/?#\]]*)(?:[/?#]|$)/i.exec(url)?.[1]
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1] ?? ""
+  const port = /(:[^:\]]*)$/.exec(authority.slice(authority.lastIndexOf("@") + 1))?.[1]
   if (port !== undefined && !/^:\d*$/.test(port)) return `invalid port ${JSON.stringify(port)} after host`
   return undefined
 }

@@ -1,0 +1,8 @@
+/** What the tests use of the package, which has no types of its own. */
+declare module "oidc-provider" {
+  import type { IncomingMessage, ServerResponse } from "node:http"
+  export class Provider {
+    constructor(issuer: string, configuration: object)
+    callback(): (req: IncomingMessage, res: ServerResponse) => unknown
+  }
+}
