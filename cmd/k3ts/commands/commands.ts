@@ -17,6 +17,7 @@ const PAST = {
   get: "Show objects, as they are or as they were",
   history: "Show who wrote what to objects, and when",
   diff: "Show what differs between two points of the history",
+  timeline: "Show what happened to an object and to all that it depends on",
   undo: "Undo writes, also deletions",
 } as const
 
@@ -29,7 +30,7 @@ export const COMMANDS: readonly Entry[] = [
     summary: "Run kubectl, for this cluster or any other",
     load: () => import("./kubectl.ts"),
   },
-  ...(["get", "history", "diff", "undo"] as const).map((name) => ({
+  ...(["get", "history", "diff", "timeline", "undo"] as const).map((name) => ({
     name,
     summary: PAST[name],
     load: async () => ({ default: (await import("./kubectl-commands.ts")).KUBECTL_COMMANDS[name] }),

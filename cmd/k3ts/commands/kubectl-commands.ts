@@ -35,6 +35,12 @@ export const KUBECTL_COMMANDS = {
     "k3ts diff --from 1h --to 10m -n team\nThe exit code is 1 where something differs. kubectl diff is another command: " +
       "it compares with files.",
   ),
+  timeline: commandOf(
+    "timeline",
+    "Show what happened to an object and to all that it depends on",
+    "TYPE/NAME",
+    "k3ts timeline deployment/web --since 2h\nk3ts timeline --help shows its flags.",
+  ),
   undo: commandOf(
     "undo",
     "Undo writes, also deletions",

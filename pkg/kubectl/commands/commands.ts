@@ -142,6 +142,12 @@ const ALL: readonly CommandEntry[] = [
   entry("kuberc", "Manage kuberc configuration files", () =>
     import("./kuberc/kuberc.ts").then((file) => file.kubercCommand),
   ),
+  entry(
+    "timeline",
+    "Show what happened to an object and to all that it depends on",
+    () => import("./timeline/timeline.ts").then((file) => file.timelineCommand),
+    { hidden: true },
+  ),
   entry("undo", "Undo writes", () => import("./undo/undo.ts").then((file) => file.undoCommand), { hidden: true }),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),

@@ -4,7 +4,7 @@ import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import type { StorageEvent } from "../../../../pkg/storage/storage.ts"
 import { changesBetween, type FieldChange } from "../../../../pkg/history/changes.ts"
 import { instant } from "../time/duration.ts"
-import { shortForm } from "./short-form.ts"
+import { shortForm } from "../../../../pkg/history/short-form.ts"
 
 /** One revision of one object. */
 export interface HistoryEntry {

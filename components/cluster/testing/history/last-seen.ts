@@ -1,7 +1,8 @@
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { ApiCall, ObjectList } from "../../../../pkg/client/client.ts"
-import { isWell, shortForm } from "./short-form.ts"
+import { shortForm } from "../../../../pkg/history/short-form.ts"
+import { isWell } from "./is-well.ts"
 
 /** The most objects to list, and the most pods to explain. */
 const OBJECTS = 10

@@ -1,7 +1,8 @@
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { Explanation } from "../history/explain.ts"
-import { isWell, shortForm } from "../history/short-form.ts"
+import { shortForm } from "../../../../pkg/history/short-form.ts"
+import { isWell } from "../history/is-well.ts"
 import { whyNeverReady, whyNotReady } from "../matchers/readiness.ts"
 import { nameOf } from "./moment.ts"
 

@@ -3,7 +3,7 @@ import { Lease } from "../../../../pkg/api/coordination/v1/lease.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { HistoryEntry } from "../history/history.ts"
-import { shortForm } from "../history/short-form.ts"
+import { shortForm } from "../../../../pkg/history/short-form.ts"
 import { nameOf, shortUser, type Moment } from "./moment.ts"
 
 /** How many fields of a change are told. */

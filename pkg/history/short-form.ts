@@ -1,5 +1,4 @@
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import type { KubeObject } from "../apimachinery/resource.ts"
 
 /** Fields that many kinds have and that show the state of an object. */
 interface Telling {
@@ -26,10 +25,6 @@ export function shortForm(object: KubeObject): string {
   if (metadata.deletionTimestamp !== undefined) state.push("being deleted")
   return state.length === 0 ? name : `${name}: ${state.join(", ")}`
 }
-
-/** Whether a pod needs no explanation: it is ready, or has succeeded. */
-export const isWell = ({ status: { phase, conditions } }: Pod): boolean =>
-  phase === "Succeeded" || conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
 
 function stateOf({ spec = {}, status = {} }: Telling): string[] {
   const state: string[] = []
