@@ -19,6 +19,8 @@ import { defaultChain } from "./admission/chain.ts"
 import { matchConditionMetrics } from "./admission/policies/match-condition-metrics.ts"
 import { policyMetrics } from "./admission/policies/metrics.ts"
 import { httpsCaller } from "./webhooks/https-caller.ts"
+import { admissionMetrics } from "./admission/admission-metrics.ts"
+import { registerStorageMetrics } from "./cacher/storage-metrics.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAggregator, type Aggregator } from "./aggregator/aggregator.ts"
@@ -75,6 +77,8 @@ export interface ApiCoreOptions {
   readonly scheme: Scheme
   /** The registry of the admission metrics; no metrics unless given. */
   readonly metrics?: Registry
+  /** The file of the store, whose size is shown; undefined where there is none. */
+  readonly databaseFile?: string | undefined
   /** Replaces the way webhooks are called, which is over HTTPS. */
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
   /** Functions that replace the servers of Services that APIServices name; none unless given. */
@@ -256,6 +260,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     { scheme, conditions, metrics: policyMetrics(metrics) },
     { ...settings, tolerationSeconds: options.tolerationSeconds },
     features,
+    options.metrics === undefined ? undefined : admissionMetrics(options.metrics, clock),
   )
   const admission = tracing === undefined ? chain : tracedAdmission(chain, tracing)
   const flow = priorityAndFairness
@@ -325,7 +330,9 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     own: (options.ownExtensions ?? []).map((own) => ownApiService(own, timestamp(clock))),
     tellsAvailability: () => live === undefined || live.isFirst,
   })
+  const { databaseFile: file } = options
   const stops = [
+    registerStorageMetrics(metrics, { storage, resources: () => scheme.resources, file }),
     () => aggregator.close(),
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),

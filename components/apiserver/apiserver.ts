@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto"
-import { mkdirSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
@@ -8,6 +8,8 @@ import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createTokenIssuer, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { registerFeatures } from "./endpoints/feature-metrics.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { Listener } from "../../pkg/runtime/http/listen.ts"
@@ -47,7 +49,7 @@ import { writeKubeconfig } from "./write-kubeconfig.ts"
 import { lateTransport } from "./late-transport.ts"
 import { whyPaths } from "./why/paths.ts"
 import { secretsEncryptionPaths } from "./encryption/paths.ts"
-import { openStorage } from "./store/open-storage.ts"
+import { databaseFile, openStorage } from "./store/open-storage.ts"
 import type { OpenedStorage } from "./store/storage-config.ts"
 import { keepCertificates } from "./serving/renewal.ts"
 import { createServer, type Server } from "./server.ts"
@@ -117,6 +119,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   const serverMetrics = createServerMetrics(metrics)
   registerProcessMetrics(metrics, clock.now())
   registerBuildInfo(metrics)
+  registerFeatures(metrics, config.features)
   let running: Running | undefined
   let store: Storage | undefined
   const health = apiServerHealth({
@@ -200,6 +203,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       quarantine: context.quarantine,
       scheme,
       metrics,
+      databaseFile: config.dataDir === undefined ? undefined : existing(databaseFile(config.dataDir)),
       ...(config.webhooks === undefined ? {} : { webhooks: config.webhooks }),
       ...(config.extensionServers === undefined ? {} : { extensionServers: config.extensionServers }),
       remoteKinds,
@@ -251,11 +255,10 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     if (audit !== undefined && config.beside !== undefined) serving.beside = auditedBeside(config.beside, audit)
     let past: Promise<Past> | undefined
-    const { watchEvents } = serverMetrics
     const server: Server = createServer({
       past: () =>
         (past ??= import("./past/past.ts").then(({ createPast }) =>
-          createPast({ registry: plane.registry, scheme, watchEvents }),
+          createPast({ registry: plane.registry, scheme, metrics: serverMetrics }),
         )),
       pipeline,
       scheme,
@@ -285,6 +288,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         listed: () => plane.aggregator.listed(),
         health,
         metrics,
+        pods: () => plane.registry.objects.list(Pod),
         flow: plane.flow,
         clock,
         profiler: config.profiler,
@@ -399,6 +403,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ),
   }
 }
+
+const existing = (path: string): string | undefined => (existsSync(path) ? path : undefined)
 
 /** Closes a store of our own, after what goes on with it in the background. */
 async function close(stored: OpenedStorage | undefined): Promise<void> {

@@ -16,6 +16,7 @@ const answered = (method: string, url: string, more: { isServed?: boolean; isApp
     seconds: 0,
     waitedSeconds: 0,
     isTerminated: false,
+    bytes: 0,
     ...more,
   })
   return /^apiserver_request_total\{(.*)\} 1$/m
@@ -92,6 +93,7 @@ test("the number of series is bounded, whatever the requests and responses are",
       seconds: 0,
       waitedSeconds: 0,
       isTerminated: random.next() < 0.5,
+      bytes: 1,
     })
   }
 

@@ -11,6 +11,10 @@ const REQUEST_BUCKETS = [
 /** Source: apiserver pkg/endpoints/metrics/metrics.go requestSliLatencies. */
 const OBJECTIVE_BUCKETS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 45, 60]
 
+/** Source: apiserver pkg/endpoints/metrics/metrics.go responseSizes, watchListLatencies. */
+const SIZE_BUCKETS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+const LIST_BUCKETS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60]
+
 const HOUR = 3600
 const DAY = 24 * HOUR
 /** Source: apiserver pkg/authentication/request/x509/x509.go clientCertificateExpirationHistogram. */
@@ -33,6 +37,8 @@ export interface AnsweredRequest {
   readonly waitedSeconds: number
   /** Whether the server ended the request to protect itself: it took too long, or there was no room for it. */
   readonly isTerminated: boolean
+  /** The length of the answer's body; 0 where it is not known. */
+  readonly bytes: number
 }
 
 /** What every metric of requests is counted by. */
@@ -51,6 +57,10 @@ export interface ServerMetrics {
   certificateExpiresIn(seconds: number): void
   /** Returns the counter of events sent to watchers of a resource. */
   watchEvents(resource: Resource): Value
+  /** Notes that a deprecated resource was requested. */
+  deprecatedRequested(resource: Resource, subresource: string): void
+  /** Notes the seconds until a watch had sent all objects that it began with, and the mark of their end. */
+  watchListed(resource: Resource, info: RequestInfo, seconds: number): void
 }
 
 export function createServerMetrics(registry = new Registry()): ServerMetrics {
@@ -83,6 +93,31 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     "code",
     "component",
     ...REQUEST_LABELS,
+  )
+  const sizes = registry.histogram(
+    "apiserver_response_sizes",
+    "Bytes of answers to reads, before compression.",
+    SIZE_BUCKETS,
+    "component",
+    ...REQUEST_LABELS,
+  )
+  const deprecated = registry.gauge(
+    "apiserver_requested_deprecated_apis",
+    "Deprecated APIs that were requested; the value is always 1.",
+    "group",
+    "version",
+    "resource",
+    "subresource",
+    "removed_release",
+  )
+  const listed = registry.histogram(
+    "apiserver_watch_list_duration_seconds",
+    "Seconds until watches had sent the objects that they began with.",
+    LIST_BUCKETS,
+    "group",
+    "version",
+    "resource",
+    "scope",
   )
   const inflight = registry.gauge(
     "apiserver_current_inflight_requests",
@@ -125,7 +160,13 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
   // Label values are joined once for each kind of request, so that a request costs one lookup.
   const series = new Map<
     string,
-    { readonly total: Value; readonly duration: Distribution; readonly objective: Distribution }
+    {
+      readonly total: Value
+      readonly duration: Distribution
+      readonly objective: Distribution
+      /** Undefined where it is no read. Source: metrics.go MonitorRequest. */
+      readonly sizes: Distribution | undefined
+    }
   >()
   const byResource = new WeakMap<Resource, Value>()
 
@@ -133,7 +174,7 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     registry,
     inflightReads: inflight.with("readOnly"),
     inflightWrites: inflight.with("mutating"),
-    answered({ info, isServed, isApply, code, seconds, waitedSeconds, isTerminated }) {
+    answered({ info, isServed, isApply, code, seconds, waitedSeconds, isTerminated, bytes }) {
       const verb = isApply ? "APPLY" : verbLabel(info)
       const scope = isServed ? scopeOf(info) : ""
       const dryRun = info.query.raw.includes("dryRun") ? "All" : ""
@@ -146,12 +187,14 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
           total: total.with(codeLabel(code), "apiserver", dryRun, ...labels),
           duration: duration.with("apiserver", dryRun, ...labels),
           objective: objective.with("apiserver", ...labels),
+          sizes: verb === "GET" || verb === "LIST" ? sizes.with("apiserver", ...labels) : undefined,
         }
         series.set(id, found)
       }
       found.total.value++
       found.duration.observe(seconds)
       found.objective.observe(Math.max(0, seconds - waitedSeconds))
+      if (bytes > 0) found.sizes?.observe(bytes)
       if (isTerminated)
         terminations.with(codeLabel(code), "apiserver", group, resource, scope, subresource, verb, version).inc()
     },
@@ -175,6 +218,10 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
         byResource.set(resource, (counter = events.with(resource.group, resource.kind, resource.version)))
       return counter
     },
+    deprecatedRequested: ({ group, version, plural }, subresource) =>
+      deprecated.with(group, version, plural, subresource, "").set(1),
+    watchListed: ({ group, version, plural }, info, seconds) =>
+      listed.with(group, version, plural, scopeOf(info)).observe(seconds),
   }
 }
 

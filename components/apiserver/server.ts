@@ -94,6 +94,7 @@ export function createServer(options: ServerOptions): Server {
       seconds,
       waitedSeconds: exchange.waitedMs / 1000,
       isTerminated: exchange.isTerminated,
+      bytes: exchange.sentBytes,
     })
     if (exchange.span !== undefined) endRequestSpan(exchange.span, res.statusCode)
     if (notes !== undefined)

@@ -115,7 +115,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     clock: tools.clock,
   })
   const observers = {
-    controllers: controllerMetrics(apiServer.metrics),
+    controllers: controllerMetrics(apiServer.metrics, tools.clock),
     scheduler: schedulerMetrics(apiServer.metrics),
   }
   const resourceOf = (apiVersion: string, kind: string) =>

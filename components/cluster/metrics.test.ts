@@ -5,12 +5,13 @@ import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 test("metrics of controllers and the scheduler have upstream's names and labels", () => {
   // given
   const registry = new Registry()
-  const controllers = controllerMetrics(registry)
+  const controllers = controllerMetrics(registry, { monotonic: () => 5000 })
   const scheduler = schedulerMetrics(registry)
   // when
   const queue = controllers.queue("deployment")
   queue.added()
   queue.taken(20)
+  queue.working?.(() => [1000, 3000])
   queue.retried()
   controllers.queued("deployment", 4)
   controllers.reconciled("deployment", "success", 200)

@@ -1,3 +1,4 @@
+import type { Clock } from "../../pkg/clock/clock.ts"
 import type { SchedulerObserver } from "../scheduler/observer.ts"
 import type { ControllerObserver } from "../../pkg/controller/start.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -15,7 +16,7 @@ const ATTEMPT_BUCKETS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i)
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10]
 
 /** Registers the controllers' metrics, with the names of controller-runtime and client-go (workqueue). */
-export function controllerMetrics(registry: Registry): ControllerObserver {
+export function controllerMetrics(registry: Registry, clock: Pick<Clock, "monotonic">): ControllerObserver {
   const reconciles = registry.counter(
     "controller_runtime_reconcile_total",
     "Total number of reconciliations per controller.",
@@ -43,13 +44,41 @@ export function controllerMetrics(registry: Registry): ControllerObserver {
     QUEUE_BUCKETS,
     "name",
   )
+  const running = registry.gauge(
+    "running_managed_controllers",
+    "Indicates where instances of a controller are currently running",
+    "name",
+    "manager",
+  )
+  /** When each key was taken that a controller works on, by the controller. */
+  const working = new Map<string, () => Iterable<number>>()
+  const agesOf = (of: (ages: readonly number[]) => number) => () =>
+    Object.fromEntries(
+      [...working].map(([name, since]) => [name, of([...since()].map((at) => (clock.monotonic() - at) / 1000))]),
+    )
+  registry.readEach(
+    "gauge",
+    "workqueue_unfinished_work_seconds",
+    "How many seconds of work has been done that is in progress and hasn't been observed by work_duration.",
+    "name",
+    agesOf((ages) => ages.reduce((sum, age) => sum + age, 0)),
+  )
+  registry.readEach(
+    "gauge",
+    "workqueue_longest_running_processor_seconds",
+    "How many seconds has the longest running processor for workqueue been running.",
+    "name",
+    agesOf((ages) => ages.reduce((longest, age) => Math.max(longest, age), 0)),
+  )
   return {
     queue(controller) {
+      running.with(controller, "kube-controller-manager").set(1)
       const [added, retried, waiting] = [adds.with(controller), retries.with(controller), waited.with(controller)]
       return {
         added: () => added.inc(),
         retried: () => retried.inc(),
         taken: (milliseconds) => waiting.observe(milliseconds / 1000),
+        working: (since) => void working.set(controller, since),
       }
     },
     reconciled(controller, outcome, milliseconds) {
@@ -65,6 +94,8 @@ export function controllerMetrics(registry: Registry): ControllerObserver {
 
 /** Buckets for the seconds until a pod is bound. Source: scheduler metrics, ExponentialBuckets(0.01, 2, 20). */
 const SCHEDULING_BUCKETS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i)
+/** Buckets for the seconds of an extension point. Source: scheduler metrics, ExponentialBuckets(0.0001, 2, 12). */
+const POINT_BUCKETS = Array.from({ length: 12 }, (_, i) => 0.0001 * 2 ** i)
 /** More attempts share a label. Source: pkg/scheduler/schedule_one.go getAttemptsLabel. */
 const MOST_ATTEMPTS = 15
 
@@ -100,7 +131,33 @@ export function schedulerMetrics(registry: Registry): SchedulerObserver {
     SCHEDULING_BUCKETS,
     "attempts",
   )
+  const points = registry.histogram(
+    "scheduler_framework_extension_point_duration_seconds",
+    "Latency for running all plugins of a specific extension point.",
+    POINT_BUCKETS,
+    "extension_point",
+    "status",
+    "profile",
+  )
+  const preemptions = registry
+    .counter("scheduler_preemption_attempts_total", "Total preemption attempts in the cluster till now")
+    .with()
+  const victims = registry
+    .histogram("scheduler_preemption_victims", "Number of selected preemption victims", [1, 2, 4, 8, 16, 32, 64])
+    .with()
+  const incoming = registry.counter(
+    "scheduler_queue_incoming_pods_total",
+    "Number of pods added to scheduling queues by event and queue type.",
+    "queue",
+    "event",
+  )
   return {
+    point: (name, status, milliseconds, profile) => points.with(name, status, profile).observe(milliseconds / 1000),
+    preempted(count) {
+      preemptions.inc()
+      if (count !== undefined) victims.observe(count)
+    },
+    incoming: (queue, event) => incoming.with(queue, event).inc(),
     attempted(result, milliseconds, profile) {
       attempts.with(result, profile).inc()
       seconds.with(result, profile).observe(milliseconds / 1000)

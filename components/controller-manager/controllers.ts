@@ -20,6 +20,7 @@ import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts"
 import { startGarbageCollector } from "./garbagecollector/garbagecollector.ts"
 import { AUTOSCALER_SYNC_MS, horizontalPodAutoscaler } from "./horizontalpodautoscaler/horizontalpodautoscaler.ts"
 import { metricsClient, type AskMetrics } from "./horizontalpodautoscaler/replicas/metrics-client.ts"
+import { JobMetrics } from "./job/job-metrics.ts"
 import { jobController } from "./job/job.ts"
 import { legacyTokenCleaner } from "./serviceaccount/legacy-token-cleaner.ts"
 import { namespaceController } from "./namespace.ts"
@@ -169,8 +170,8 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("replication-controller", replicationController(config.features)),
     entry("daemon-set-controller", daemonSetController()),
     entry("statefulset-controller", statefulSetController()),
-    entry("job-controller", jobController()),
-    entry("cronjob-controller", cronJobController()),
+    entry("job-controller", jobController(config.metrics && new JobMetrics(config.metrics))),
+    entry("cronjob-controller", cronJobController(config.metrics)),
     entry("ttl-after-finished-controller", ttlAfterFinishedController),
     entry(
       "horizontal-pod-autoscaler",

@@ -65,8 +65,10 @@ export class BindingCycle {
     try {
       await external?.reserve()
       await external?.permit()
+      let began = cycle.timed?.now() ?? 0
       for (const { reservation } of kept) await reservation.preBind()
       await external?.preBind()
+      began = cycle.timed?.ended("PreBind", "Success", began) ?? 0
       const binder = await external?.bind()
       if (binder !== undefined) await this.#checkBound(pod, node, binder)
       else if (!bindsByDefault) throw new Error(`no plugin of the profile ${name} has bound the pod`)
@@ -77,6 +79,7 @@ export class BindingCycle {
           metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, uid: pod.metadata.uid },
           target: { kind: "Node", name: node },
         })
+      cycle.timed?.ended("Bind", "Success", began)
       queue.done(pod)
       observer?.attempted("scheduled", clock.monotonic() - started, name)
       observer?.placed(queued.attempts, clock.now() - queued.added)

@@ -1,3 +1,5 @@
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { PointTimer } from "./schedule-one.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
@@ -68,6 +70,15 @@ export function createProfiles(
   )
 }
 
+const pointTimer = (observer: SchedulerObserver, clock: Clock, profile: string): PointTimer => ({
+  now: () => clock.monotonic(),
+  ended(point, status, began) {
+    const now = clock.monotonic()
+    observer.point(point, status, now - began, profile)
+    return now
+  },
+})
+
 function createProfile(
   { client, informers, clock, random, log: root }: ComponentContext,
   { cache, nominations, queue, observer, externalsOf, isRunning }: Shared,
@@ -90,6 +101,7 @@ function createProfile(
     nominations,
     percentageOfNodesToScore: settings?.percentageOfNodesToScore ?? 0,
     preemption: preempts ? args.DefaultPreemption : undefined,
+    timed: observer === undefined ? undefined : pointTimer(observer, clock, name),
   }
   const events = createEventRecorder({ client, clock, log }, name)
   const bindsByDefault = settings === undefined || settings.plugins.enabled.bind.includes("DefaultBinder")

@@ -35,6 +35,16 @@ interface Parked {
   readonly until: number
 }
 
+/** Called when a pod comes into a part of the queue, with the event that brought it there. */
+type QueueIncoming = (part: keyof SchedulingQueue["sizes"], event: string) => void
+
+/** Names of events that are none of the cluster's. Source: pkg/scheduler/framework/events.go. */
+const FAILURE = "ScheduleAttemptFailure"
+const BACKOFF_COMPLETE = "BackoffComplete"
+const TIMEOUT = "UnschedulableTimeout"
+const POD_ADD = "UnschedulablePodAdd"
+const POD_UPDATE = "UnschedulablePodUpdate"
+
 /**
  * Pods waiting for a node. Source: pkg/scheduler/backend/queue/scheduling_queue.go. A pod is in one place at a time:
  *  - active:        to be scheduled next, by priority and then by age;
@@ -58,6 +68,7 @@ export class SchedulingQueue {
   private readonly onActive: () => void
   private readonly backoffs: Backoffs
   private readonly hooks: QueueHooks | undefined
+  private readonly incoming: QueueIncoming
 
   /** `pluginsFor` returns the plugins of the profile that schedules the pod. */
   constructor(
@@ -66,12 +77,14 @@ export class SchedulingQueue {
     onActive: () => void,
     backoffs: Backoffs = DEFAULT_BACKOFFS,
     hooks?: QueueHooks,
+    incoming: QueueIncoming = () => {},
   ) {
     this.clock = clock
     this.pluginsFor = pluginsFor
     this.onActive = onActive
     this.backoffs = backoffs
     this.hooks = hooks
+    this.incoming = incoming
   }
 
   /** The number of pods in each part of the queue. */
@@ -90,7 +103,7 @@ export class SchedulingQueue {
   }
 
   add(pod: Pod): void {
-    this.enter({ pod, added: this.clock.now(), attempts: 0, plugins: new Set() })
+    this.enter({ pod, added: this.clock.now(), attempts: 0, plugins: new Set() }, POD_ADD)
   }
 
   /**
@@ -115,12 +128,12 @@ export class SchedulingQueue {
     const gated = this.gated.get(uid)
     if (gated !== undefined) {
       this.gated.delete(uid)
-      return this.enter({ ...gated, pod })
+      return this.enter({ ...gated, pod }, POD_UPDATE)
     }
     const stuck = this.unschedulable.get(uid)
     if (stuck === undefined) return this.add(pod)
     stuck.queued.pod = pod
-    if (relevant) this.wake(uid, stuck)
+    if (relevant) this.wake(uid, stuck, POD_UPDATE)
   }
 
   delete(pod: Pod): void {
@@ -158,7 +171,7 @@ export class SchedulingQueue {
     queued.pod = flying?.updated ?? queued.pod
     queued.plugins = plugins
     const missed = [...(flying?.events ?? [])].some((action) => this.concerns(queued, action))
-    if (plugins.size === 0 || missed) this.backOff(queued)
+    if (plugins.size === 0 || missed) this.backOff(queued, FAILURE)
     else this.park(queued)
   }
 
@@ -168,10 +181,10 @@ export class SchedulingQueue {
     for (const { events } of this.inFlight.values()) events.add(action)
     for (const [uid, stuck] of this.unschedulable) {
       const { concerned, hint } = this.concernedBy(stuck.queued, action)
-      if (concerned) this.wake(uid, stuck)
+      if (concerned) this.wake(uid, stuck, labelOf(action))
       else
         hint?.(stuck.queued.pod, action, object, () => {
-          if (this.unschedulable.get(uid) === stuck) this.wake(uid, stuck)
+          if (this.unschedulable.get(uid) === stuck) this.wake(uid, stuck, labelOf(action))
         })
     }
   }
@@ -180,7 +193,7 @@ export class SchedulingQueue {
   recheckGated(only?: Pod): void {
     for (const [uid, queued] of only === undefined ? [...this.gated] : this.gatedOf(only)) {
       this.gated.delete(uid)
-      this.enter(queued)
+      this.enter(queued, POD_UPDATE)
     }
   }
 
@@ -216,19 +229,22 @@ export class SchedulingQueue {
     return hint === undefined ? UNCONCERNED : { concerned: false, hint }
   }
 
-  private enter(queued: QueuedPod): void {
+  private enter(queued: QueuedPod, event: string): void {
     const refused = this.pluginsFor(queued.pod).some(
       (plugin) => plugin.preEnqueue !== undefined && plugin.preEnqueue(queued.pod).code !== "Success",
     )
     if (refused) {
       this.gated.set(queued.pod.metadata.uid ?? "", queued)
+      this.incoming("gated", event)
       return
     }
     this.active.push(queued, this.hooks?.sortKey(queued.pod))
+    this.incoming("active", event)
     this.onActive()
   }
 
   private park(queued: QueuedPod): void {
+    this.incoming("unschedulable", FAILURE)
     const uid = queued.pod.metadata.uid ?? ""
     // In case an event was missed, the pod is tried again now and then.
     const timer = this.clock.setTimeout(() => this.wakeOverdue(), LONGEST_UNSCHEDULABLE_MS)
@@ -237,17 +253,19 @@ export class SchedulingQueue {
 
   /** Thousands of pods may have been refused at the same time, so the first timer stands for all of them. */
   private wakeOverdue(): void {
-    for (const [uid, parked] of this.unschedulable) if (parked.until <= this.clock.monotonic()) this.wake(uid, parked)
+    for (const [uid, parked] of this.unschedulable)
+      if (parked.until <= this.clock.monotonic()) this.wake(uid, parked, TIMEOUT)
   }
 
-  private wake(uid: string, { queued, timer }: Parked): void {
+  private wake(uid: string, { queued, timer }: Parked, event: string): void {
     timer.cancel()
     this.unschedulable.delete(uid)
-    this.backOff(queued)
+    this.backOff(queued, event)
   }
 
   /** Source: calculateBackoffDuration. */
-  private backOff(queued: QueuedPod): void {
+  private backOff(queued: QueuedPod, event: string): void {
+    this.incoming("backoff", event)
     const uid = queued.pod.metadata.uid ?? ""
     const wait = Math.min(this.backoffs.initialMs * 2 ** (queued.attempts - 1), this.backoffs.maxMs)
     const timer = this.clock.setTimeout(() => this.endBackoffs(), wait)
@@ -260,10 +278,13 @@ export class SchedulingQueue {
       if (until > this.clock.monotonic()) continue
       timer.cancel()
       this.backoff.delete(uid)
-      this.enter(queued)
+      this.enter(queued, BACKOFF_COMPLETE)
     }
   }
 }
+
+/** Returns the name of an event of the cluster in metrics: NodeAdd. */
+const labelOf = (action: ClusterAction): string => action.replace("/", "")
 
 /** A pod in the heap, with what orders it. Pods never change their priority. */
 interface Ranked {

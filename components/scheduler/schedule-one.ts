@@ -5,6 +5,7 @@ import type { DefaultPreemptionArgs } from "./config/plugin-args.ts"
 import type { CycleState, Diagnosis, Plugin, Refusal, Weighted } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { firstRefusal, isKeptScore, type NodeVerdicts } from "./node-verdicts.ts"
+import type { ExtensionPoint, PointStatus } from "./observer.ts"
 import type { Nominations } from "./nominations.ts"
 
 /** The node chosen for a pod, or why none fits. */
@@ -29,6 +30,15 @@ export interface CycleContext {
   readonly percentageOfNodesToScore: number
   /** How preemption looks for victims; undefined where the profile has it off. */
   readonly preemption: DefaultPreemptionArgs | undefined
+  /** Measures the extension points; absent where nobody wants to know. */
+  readonly timed?: PointTimer | undefined
+}
+
+/** Measures extension points, one after the other. */
+export interface PointTimer {
+  now(): number
+  /** Notes that an extension point has ended that began at a time. Returns the time of its end. */
+  ended(point: ExtensionPoint, status: PointStatus, began: number): number
 }
 
 /** With fewer nodes than this, all are filtered. Source: minFeasibleNodesToFind. */
@@ -57,7 +67,15 @@ export function findNode(
   const found = findFeasible(pod, context, startAt)
   if ("outcome" in found) return found
   const { feasible, totals, state, looked } = found
-  return { outcome: { node: choose(pod, state, feasible, totals, context).name }, looked }
+  return { outcome: { node: scored(context, () => choose(pod, state, feasible, totals, context)).name }, looked }
+}
+
+/** Measures the choice among feasible nodes. */
+function scored<T>({ timed }: CycleContext, choice: () => T): T {
+  const began = timed?.now() ?? 0
+  const chosen = choice()
+  timed?.ended("Score", "Success", began)
+  return chosen
 }
 
 /**
@@ -69,7 +87,7 @@ export function findAmong(pod: Pod, context: CycleContext, accepted: ReadonlyMap
   if ("outcome" in found) return found.outcome
   const { feasible, totals, state } = found
   for (const [i, { name }] of feasible.entries()) totals[i]! += accepted.get(name)!
-  return { node: choose(pod, state, feasible, totals, context).name }
+  return { node: scored(context, () => choose(pod, state, feasible, totals, context)).name }
 }
 
 /**
@@ -84,10 +102,15 @@ export function findFeasible(
   among?: ReadonlyMap<string, unknown>,
   all = among !== undefined,
 ): Search | { readonly outcome: Outcome; readonly looked: number } {
-  const { cache, nominations } = context
+  const { cache, nominations, timed } = context
+  let began = timed?.now() ?? 0
+  const ended = (point: ExtensionPoint, status: PointStatus): void => {
+    if (timed !== undefined) began = timed.ended(point, status, began)
+  }
   const state: CycleState = new Map()
   const totalNodes = cache.list.length
   const narrowed = preFilter(state, pod, context)
+  ended("PreFilter", "preFilter" in narrowed ? "Unschedulable" : "Success")
   if ("preFilter" in narrowed) {
     const { preFilter } = narrowed
     const diagnosis = { nodes: new Map(), totalNodes, preFilter }
@@ -119,10 +142,13 @@ export function findFeasible(
     if (refusal === undefined) {
       feasible[found] = node
       totals[found++] = verdict.score
-    } else if (refusal.status.code === "Error") return { outcome: failureOf(refusal), looked: looked + 1 }
-    else refused.push([node, refusal])
+    } else if (refusal.status.code === "Error") {
+      ended("Filter", "Error")
+      return { outcome: failureOf(refusal), looked: looked + 1 }
+    } else refused.push([node, refusal])
   }
   feasible.length = found
+  ended("Filter", found === 0 ? "Unschedulable" : "Success")
   if (found === 0) return { outcome: unschedulableOutcome(refused, { ...narrowed, candidates }, context), looked }
   return { feasible, totals, state, looked, refused }
 }

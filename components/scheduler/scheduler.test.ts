@@ -53,7 +53,18 @@ describe("the scheduler", () => {
     const searched = () => {
       if (++failures <= 3) throw new TypeError("undefined is not an object")
     }
-    const observer = { attempted: () => undefined, placed: () => undefined, pending: () => undefined, searched }
+    const nothing = () => undefined
+    const observer = {
+      ...{
+        attempted: nothing,
+        placed: nothing,
+        pending: nothing,
+        point: nothing,
+        preempted: nothing,
+        incoming: nothing,
+      },
+      searched,
+    }
     const context = cluster.contextFor("system:kube-scheduler", ["system:masters"])
     const scheduler = createScheduler(context, { observer })
     await scheduler.start(new AbortController().signal)

@@ -94,7 +94,8 @@ class SchedulingLoop implements Scheduler {
       happened: (action: ClusterAction) => this.#externals?.happened(action),
     }
     const wake = () => this.#wake()
-    this.#queue = new SchedulingQueue(context.clock, pluginsFor, wake, backoffs ?? DEFAULT_BACKOFFS, hooks)
+    const incoming = observer && observer.incoming.bind(observer)
+    this.#queue = new SchedulingQueue(context.clock, pluginsFor, wake, backoffs ?? DEFAULT_BACKOFFS, hooks, incoming)
     this.#externals = externals?.({
       clock: context.clock,
       log: this.#log,
@@ -276,7 +277,12 @@ class SchedulingLoop implements Scheduler {
     this.#startAt = nodes === 0 ? 0 : (this.#startAt + looked) % nodes
     if (!("diagnosis" in outcome)) return outcome
     const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)
-    return { ...outcome, preemption: findVictims(pod, outcome.diagnosis, cycle, budgets) }
+    const looking = cycle.timed?.now() ?? 0
+    const preemption = findVictims(pod, outcome.diagnosis, cycle, budgets)
+    const victims = "candidate" in preemption ? preemption.candidate.victims.length : undefined
+    cycle.timed?.ended("PostFilter", victims === undefined ? "Unschedulable" : "Success", looking)
+    observer?.preempted(victims)
+    return { ...outcome, preemption }
   }
 
   /** Whether work on the pod may end the process: then it waits for its trial, or is skipped until it is edited. */
@@ -302,7 +308,9 @@ class SchedulingLoop implements Scheduler {
     const tools = { client, informers, clock, events, waits: this.#claimWaits!, signal: this.#stopping.signal }
     let kept: ReturnType<BindingCycle["reserve"]>
     try {
+      const reserving = cycle.timed?.now() ?? 0
       kept = binding.reserve(pod, cycle.cache.get(node)!, tools)
+      cycle.timed?.ended("Reserve", "Success", reserving)
     } catch (err) {
       if (!(err instanceof ReserveError)) throw err
       log.warn("Reserving failed; will retry", { pod: podName(pod), err })

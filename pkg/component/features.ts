@@ -33,6 +33,20 @@ export type FeatureName = keyof typeof DEFAULTS
 /** Which feature gates are on. Components get them with their configuration. */
 export type Features = Readonly<Record<FeatureName, boolean>>
 
+/** The stages of the gates in Kubernetes 1.36, as metrics show them. */
+export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
+  ContainerRestartRules: "BETA",
+  ContainerStopSignals: "ALPHA",
+  DeploymentReplicaSetTerminatingReplicas: "BETA",
+  EnvFiles: "BETA",
+  HostnameOverride: "BETA",
+  HPAScaleToZero: "ALPHA",
+  MaxUnavailableStatefulSet: "BETA",
+  PodDeletionCost: "BETA",
+  PodLevelResources: "BETA",
+  WatchList: "BETA",
+}
+
 export const FEATURE_NAMES = Object.keys(DEFAULTS) as readonly FeatureName[]
 export const DEFAULT_FEATURES: Features = DEFAULTS
 

@@ -7,6 +7,8 @@ export interface QueueObserver {
   /** Called when a key was taken, with the time it had waited. */
   taken(milliseconds: number): void
   retried(): void
+  /** Called once, with what tells when each key was taken that is being worked on, on the monotonic clock. */
+  working?(since: () => Iterable<number>): void
 }
 
 /**
@@ -25,7 +27,8 @@ export interface QueueObserver {
 export class WorkQueue {
   /** When each waiting key was added, on the monotonic clock. */
   private readonly order = new Map<string, number>()
-  private readonly working = new Set<string>()
+  /** When each key that is worked on was taken, on the monotonic clock. */
+  private readonly working = new Map<string, number>()
   private readonly again = new Set<string>()
   private readonly delayed = new Map<string, { readonly timer: Timer; readonly due: number }>()
   private readonly failures = new Map<string, number>()
@@ -39,6 +42,7 @@ export class WorkQueue {
     this.clock = clock
     this.onReady = onReady
     this.observer = observer
+    observer?.working?.(() => this.working.values())
   }
 
   /** The number of keys that could be taken now. */
@@ -92,8 +96,9 @@ export class WorkQueue {
   take(): string | undefined {
     for (const [key, since] of this.order) {
       this.order.delete(key)
-      this.working.add(key)
-      this.observer?.taken(this.clock.monotonic() - since)
+      const now = this.clock.monotonic()
+      this.working.set(key, now)
+      this.observer?.taken(now - since)
       return key
     }
     return undefined

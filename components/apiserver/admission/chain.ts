@@ -1,5 +1,6 @@
 import { checkKnown } from "../../../pkg/names/known.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
+import type { AdmissionMetrics } from "./admission-metrics.ts"
 import { namedRefusals } from "./named-refusals.ts"
 import type { WebhookCaller } from "../webhooks/webhook-caller.ts"
 import { chainOf, type Admission } from "./admission.ts"
@@ -39,6 +40,7 @@ export const defaultChain = (
   policies: PolicyDependencies,
   settings: AdmissionSettings = {},
   features: Features = DEFAULT_FEATURES,
+  metrics?: AdmissionMetrics,
 ): Admission => {
   const { disabled = new Set<string>() } = settings
   const calling = (caller: WebhookCaller | undefined) => (caller === undefined ? webhooks : { ...webhooks, caller })
@@ -82,5 +84,7 @@ export const defaultChain = (
     added("AlwaysDeny"),
   ].filter((plugin) => plugin !== undefined)
   checkKnown("admission plugin", disabled, PLUGIN_NAMES)
-  return namedRefusals(chainOf(plugins.filter(({ name }) => !disabled.has(name))))
+  const enabled = plugins.filter(({ name }) => !disabled.has(name))
+  if (metrics === undefined) return namedRefusals(chainOf(enabled))
+  return metrics.all(namedRefusals(chainOf(enabled.map((plugin) => metrics.plugin(plugin)))))
 }

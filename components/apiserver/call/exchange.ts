@@ -56,6 +56,8 @@ export class Exchange {
   waitedMs = 0
   /** Whether the server has ended the request to protect itself. */
   isTerminated = false
+  /** The length of the answer's body before compression; 0 where it is not known. */
+  sentBytes = 0
   private classification: Classification | undefined
   private warnings: Warnings | undefined
 
@@ -116,6 +118,7 @@ export class Exchange {
   send(code: number, contentType: string, body: Uint8Array | string, more?: OutgoingHttpHeaders): void {
     const { req, res } = this
     if (res.headersSent || res.destroyed) return
+    this.sentBytes = body.length
     const headers = more === undefined ? this.headers(contentType) : { ...this.headers(contentType), ...more }
     if (req.method === "HEAD") {
       res.writeHead(code, { ...headers, "Content-Length": String(Buffer.byteLength(body)) })

@@ -1,5 +1,7 @@
 import { decidedBy } from "../authorization/decisions.ts"
 import { whenReady } from "../call/maybe-promise.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { podResourceMetrics } from "./pod-resource-metrics.ts"
 import { Hono, type Context } from "hono"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
@@ -30,6 +32,8 @@ export interface PathsOptions {
   readonly listed: Aggregator["listed"]
   readonly health: Health
   readonly metrics: Registry
+  /** Returns all pods, for what they request. */
+  readonly pods: () => readonly Pod[]
   /** Loaded at the first request: it is large, and the start does not need it. */
   readonly openApi: () => Promise<OpenApiDocuments>
   readonly serviceAccounts: { readonly issuer: string; readonly keys: readonly VerifyingKey[] }
@@ -78,7 +82,7 @@ export function createPaths(
 }
 
 /** As upstream, whose handlers of these paths do not look at the method; those of other paths take no other than GET. */
-const ANY_METHOD = /^\/(index\.html|metrics|metrics\/slis|apis|apis\/[^/]+)?\/?$/
+const ANY_METHOD = /^\/(index\.html|metrics|metrics\/(?:slis|resources)|apis|apis\/[^/]+)?\/?$/
 
 /**
  * Parsing a URL removes `.` and `..` from its path, so the served path would differ from the authorized one: such paths
@@ -120,7 +124,7 @@ async function respond(app: Hono<Env>, exchange: Exchange, { verb, path, past }:
 }
 
 function routes(options: PathsOptions): Hono<Env> {
-  const { scheme, listed, metrics, health, serviceAccounts, serverAddress, openApi } = options
+  const { scheme, listed, metrics, pods, health, serviceAccounts, serverAddress, openApi } = options
   const app = new Hono<Env>({ strict: false })
   const json = (c: Context<Env>, value: unknown) =>
     c.body(c.env.exchange.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n", 200, {
@@ -163,10 +167,11 @@ function routes(options: PathsOptions): Hono<Env> {
     negotiate(c.req.header("accept"), JSON_ALONE)
     return indented(c, versionInfo())
   })
-  const figures = (registry: Registry) => (c: Context<Env>) =>
-    c.body(registry.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })
+  const TEXT = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }
+  const figures = (registry: Registry) => (c: Context<Env>) => c.body(registry.text(), 200, TEXT)
   app.get("/metrics", figures(metrics))
   app.get("/metrics/slis", figures(health.slis.registry))
+  app.get("/metrics/resources", (c) => c.body(podResourceMetrics(pods()), 200, TEXT))
   app.get(
     "/api",
     discovery("api", () => apiVersions(serverAddress())),
@@ -260,6 +265,7 @@ function indexOf(named: readonly ListedGroup[]): readonly string[] {
     "/healthz",
     "/livez",
     "/metrics",
+    "/metrics/resources",
     "/metrics/slis",
     "/openapi/v2",
     "/openapi/v3",

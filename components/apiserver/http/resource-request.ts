@@ -5,7 +5,7 @@ import { rawFieldsOf } from "../../../pkg/apimachinery/json/raw-fields.ts"
 import type { Resource, Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
-import type { Value } from "../../../pkg/metrics/registry.ts"
+import type { ServerMetrics } from "../metrics.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Grant } from "../call/grant.ts"
 import { LARGE, type ApiRequest, type Pipeline, type RequestOptions, type UserInfo } from "../call/request.ts"
@@ -54,8 +54,7 @@ export interface ResourceRequestOptions {
   readonly clock: Clock
   /** Returns the seconds of a watch without timeoutSeconds; undefined for no limit. */
   readonly watchSeconds: () => number | undefined
-  /** The counter of events sent to watches of a resource. */
-  readonly watchEvents: (resource: Resource) => Value
+  readonly metrics: Pick<ServerMetrics, "watchEvents" | "deprecatedRequested" | "watchListed">
 }
 
 /**
@@ -103,41 +102,47 @@ export function serveResource(
   const { exchange, info, body } = call
   const { verb, name } = info
   checkNameInPath(name)
-  if (verb === "watch") return serveWatch(exchange, request(call, resource), options)
+  if (verb === "watch") return serveWatch(exchange, request(call, resource, options), options)
   // A response form that does not exist is refused before anything is changed.
   const accepted = negotiate(exchange.header("accept"), offerOf(resource, verb))
   if (accepted.as === "Table") includeObjectOf(exchange)
   switch (verb) {
     case "create":
     case "update":
-      return withObject(exchange, request(call, resource), body, options)
+      return withObject(exchange, request(call, resource, options), body, options)
     case "patch": {
       const type = patchBody(
         exchange.header("content-type"),
         resource.definition !== undefined && info.subresource !== "scale",
       )
-      return withPatch(exchange, request(call, resource, type === "apply-patch"), body, type, options)
+      return withPatch(exchange, request(call, resource, options, type === "apply-patch"), body, type, options)
     }
     case "delete":
     case "deletecollection":
-      return withDeleteOptions(exchange, request(call, resource), body, options)
+      return withDeleteOptions(exchange, request(call, resource, options), body, options)
     case "get":
       // The deprecated ?export asks for an object without the fields that its cluster sets.
       if (info.subresource === "" && isTrue(info.query.get("export")))
         throw badRequest("the export parameter, deprecated since v1.14, is no longer supported")
-      return answer(exchange, request(call, resource), options)
+      return answer(exchange, request(call, resource, options), options)
     default:
-      return answer(exchange, request(call, resource), options)
+      return answer(exchange, request(call, resource, options), options)
   }
 }
 
 const offerOf = ({ verbs, definition }: Resource, verb: string): Offer =>
   definition !== undefined ? CUSTOM_OBJECTS : !verbs.includes("list") ? PLAIN : verb === "list" ? LISTS : OBJECTS
 
-function request({ exchange, info, user, grant }: ResourceCall, resource: Resource, isApply = false): ApiRequest {
+function request(
+  { exchange, info, user, grant }: ResourceCall,
+  resource: Resource,
+  options: Pick<ResourceRequestOptions, "metrics">,
+  isApply = false,
+): ApiRequest {
   const { verb, query, namespace, name, subresource } = info
   if (resource.deprecated !== undefined) {
     exchange.warn(resource.deprecated)
+    options.metrics.deprecatedRequested(resource, subresource)
     exchange.annotate?.("k8s.io/deprecated", "true")
   }
   return {
@@ -311,7 +316,8 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
     includeObject: accepted.as === "Table" ? includeObjectOf(exchange) : "Metadata",
     now: () => options.clock.now(),
   })
-  const events = options.watchEvents(resource)
+  const { metrics, clock } = options
+  const events = metrics.watchEvents(resource)
   const { upgrade } = exchange
   if (upgrade !== undefined && isWebSocket(exchange.req))
     return import("./watch/watch-socket.ts").then(({ watchOverWebSocket }) =>
@@ -321,7 +327,12 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
       }),
     )
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const stream = new WatchStream(exchange, encoder, { events, clock: options.clock, refuse: reject })
+  const { info, began } = exchange
+  const listed =
+    info === undefined || request.options.sendInitialEvents !== true
+      ? undefined
+      : () => metrics.watchListed(resource, info, (clock.monotonic() - began) / 1000)
+  const stream = new WatchStream(exchange, encoder, { events, clock, refuse: reject, listed })
   // Refusals are thrown here, while a response with their code can still be sent.
   const watch = options.pipeline.watch(watched(request, options.watchSeconds), stream)
   stream.begin()

@@ -21,6 +21,7 @@ export async function sendParts(
 ): Promise<void> {
   const { req, res } = exchange
   if (res.headersSent || res.destroyed) return
+  exchange.sentBytes = length ?? 0
   const headers = exchange.headers(contentType)
   const measured = length === undefined ? headers : { ...headers, "Content-Length": String(length) }
   if (req.method === "HEAD") {

@@ -52,7 +52,7 @@ export function createPast(options: PastOptions): Past {
         scheme,
         clock: clockAt(registry.clock, moment),
         watchSeconds: () => undefined,
-        watchEvents: options.watchEvents,
+        metrics: options.metrics,
       })
     },
   }

@@ -16,7 +16,7 @@ import type { Stage } from "./stage.ts"
 export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall> {
   const { pipeline, scheme, aggregator, connections, clock, metrics } = options
   const watchSeconds = options.withoutTimeLimits === true ? () => undefined : () => usualWatchSeconds(options.random)
-  const resourceOptions = { pipeline, scheme, clock, watchSeconds, watchEvents: metrics.watchEvents }
+  const resourceOptions = { pipeline, scheme, clock, watchSeconds, metrics }
 
   return (call, proceed) => {
     const { exchange, info, remote } = call

@@ -5,6 +5,7 @@ import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { withCondition } from "./conditions.ts"
+import type { JobMetrics } from "./job-metrics.ts"
 import { judgeFailure } from "./failure-policy.ts"
 import { countOf, formatIndexes, hasIndex, withIndexes } from "./indexes.ts"
 import { completionIndex, hasValidIndex, isFailed, isIndexed, isSucceeded, isTracked } from "./job-pods.ts"
@@ -14,6 +15,10 @@ import { finalStatement, type Verdict } from "./verdict.ts"
 
 /** Most pods recorded as ended and not counted yet, so that the status stays small. Source: MaxUncountedPods. */
 const MOST_UNCOUNTED = 500
+
+export interface JobContext extends ReconcileContext {
+  readonly metrics: JobMetrics | undefined
+}
 
 export interface Accounting {
   /** The stored Job. */
@@ -32,7 +37,7 @@ export interface Accounting {
  */
 export async function account(
   { job, status, seen, verdict }: Accounting,
-  context: ReconcileContext,
+  context: JobContext,
   noted: () => void,
 ): Promise<void> {
   const now = timestamp(context.clock)
@@ -92,8 +97,11 @@ async function removeFinalizers(
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ""
 
-async function write(job: Job, status: JobStatus, { client }: ReconcileContext): Promise<Job> {
-  return deepEqual(status, job.status) ? job : client.updateStatus(Job, { ...job, status })
+async function write(job: Job, status: JobStatus, { client, metrics }: JobContext): Promise<Job> {
+  if (deepEqual(status, job.status)) return job
+  const written = await client.updateStatus(Job, { ...job, status })
+  metrics?.written(job, written)
+  return written
 }
 
 /** Moves the UIDs of pods without finalizers from the list to the counters. */

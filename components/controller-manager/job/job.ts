@@ -13,7 +13,8 @@ import {
 } from "../../../pkg/controller/controller.ts"
 import { adopters, controllerOf, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
-import { account } from "./account.ts"
+import { account, type JobContext } from "./account.ts"
+import type { JobMetrics, SyncAction } from "./job-metrics.ts"
 import { CreationPace } from "../creation-pace.ts"
 import { NO_BACKOFF, type Backoff } from "./backoff.ts"
 import { holds, isFinished, withCondition } from "./conditions.ts"
@@ -53,7 +54,7 @@ const isStillPending = (pod: Pod, old: Pod): boolean =>
  * Differs from upstream: no expectations, because the loop holds a key back until the informers show the writes of the
  * last reconcile; and pods whose Job is gone lose their finalizer under the Job's key instead of in a separate queue.
  */
-export function jobController(): Controller<Job> {
+export function jobController(metrics?: JobMetrics): Controller<Job> {
   const backoffs = new Map<Key, Backoff>()
   let pace: CreationPace | undefined
   return defineController<Job>({
@@ -76,9 +77,30 @@ export function jobController(): Controller<Job> {
       }
       const pods = await podsOf(job, context)
       const seen = survey(job, pods, backoffs.get(key) ?? NO_BACKOFF)
-      return run(job, seen, pace!, context, () => backoffs.set(key, seen.backoff))
+      const noted = () => backoffs.set(key, seen.backoff)
+      return timed(job, metrics, context, (did) => run(job, seen, pace!, { ...context, metrics, did }, noted))
     },
   })
+}
+
+/** Measures the sync of a Job; `sync` tells what it does with pods. */
+async function timed<T>(
+  job: Job,
+  metrics: JobMetrics | undefined,
+  { clock }: ReconcileContext,
+  sync: (did: (action: SyncAction) => void) => Promise<T>,
+): Promise<T> {
+  let action: SyncAction = "reconciling"
+  const began = clock.monotonic()
+  const ended = (result: "success" | "error") => metrics?.synced(job, result, action, clock.monotonic() - began)
+  try {
+    const answer = await sync((did) => (action = did))
+    ended("success")
+    return answer
+  } catch (err) {
+    ended("error")
+    throw err
+  }
 }
 
 /** Whether the pod is controlled by this Job, or by none. */
@@ -110,7 +132,7 @@ async function run(
   stored: Job,
   seen: Survey,
   pace: CreationPace,
-  context: ReconcileContext,
+  context: JobContext & { readonly did: (action: SyncAction) => void },
   noted: () => void,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock, events } = context
@@ -130,6 +152,8 @@ async function run(
     if (enough && managed.active === 0) verdict = COMPLETIONS_REACHED
     else if (job.metadata.deletionTimestamp === undefined) conditions = suspension(job, now)
   }
+  const more = managed.active - seen.active.length
+  context.did(more > 0 ? "pods_created" : more < 0 ? "pods_deleted" : "tracking")
   if (conditions !== undefined) {
     if (isSuspended(job)) events.event(job, "Normal", "Suspended", "Job suspended")
     else events.event(job, "Normal", "Resumed", "Job resumed")

@@ -66,13 +66,18 @@ export async function startContainer(
   const { events, metrics } = context
   const { pod, start, signal } = request
   metrics.containers.starts(start.type)
+  const imageVolumes = countImageVolumes(pod, start.container)
+  metrics.containers.imageVolumes(imageVolumes, "requested")
   try {
-    return await traced(context.tracing, "Start container", () => tryStart(context, parts, request), {
+    const started = await traced(context.tracing, "Start container", () => tryStart(context, parts, request), {
       "k8s.container.name": start.container.name,
       "container.image.name": start.container.image,
     })
+    metrics.containers.imageVolumes(imageVolumes, "mounted")
+    return started
   } catch (err) {
     signal.throwIfAborted()
+    metrics.containers.imageVolumes(imageVolumes, "failed")
     const failure =
       err instanceof StartError ? err : new StartError("CreateContainerError", errorMessage(err), { cause: err })
     metrics.containers.failed(start.type, failure.reason)
@@ -81,6 +86,15 @@ export async function startContainer(
       events.event(pod, "Warning", "Failed", `Error: ${text}`, start.fieldPath)
     throw failure
   }
+}
+
+/** Returns the number of volumes of the container that are images. */
+function countImageVolumes(
+  { spec: { volumes = [] } }: Pod,
+  { volumeMounts = [] }: ContainerStart["container"],
+): number {
+  const images = volumes.filter(({ image }) => image !== undefined)
+  return images.length === 0 ? 0 : images.filter(({ name }) => volumeMounts.some((mount) => mount.name === name)).length
 }
 
 /** For these reasons the event Failed has only the reason, because an earlier event has the message. */

@@ -55,6 +55,11 @@ export class ContainerMetrics {
     for (const { failures } of this.#families.all) failures.with(TYPES[type], code).inc()
   }
 
+  /** Called when a container with image volumes is started, and when its start has ended. */
+  imageVolumes(count: number, what: "requested" | "mounted" | "failed"): void {
+    if (count > 0) for (const { imageVolumes } of this.#families.all) imageVolumes[what].with().inc(count)
+  }
+
   /** Called when a pod's status changes: counts the containers that have ended since the status before. */
   reported(before: PodStatus, after: PodStatus): void {
     for (const [list, type] of LISTS)
@@ -71,6 +76,14 @@ const hasEnded = (statuses: readonly ContainerStatus[] | undefined, name: string
   byName(statuses, name)?.state.terminated !== undefined
 
 const familiesOf = (registry: Registry) => ({
+  imageVolumes: {
+    requested: registry.counter("kubelet_image_volume_requested_total", "Number of requested image volumes."),
+    mounted: registry.counter(
+      "kubelet_image_volume_mounted_succeed_total",
+      "Number of successful image volume mounts.",
+    ),
+    failed: registry.counter("kubelet_image_volume_mounted_errors_total", "Number of failed image volume mounts."),
+  },
   pods: registry.counter("kubelet_started_pods_total", "Cumulative number of pods started"),
   namespaced: registry.counter(
     "kubelet_started_user_namespaced_pods_total",

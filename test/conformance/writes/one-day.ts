@@ -43,8 +43,16 @@ const selecting = (app: string, spec = podSpec()) => ({
 })
 const CPU = { resources: { requests: { cpu: "100m" } } }
 
-/** Runs the day, and returns how often each write was made by a component. */
-export async function oneDay(): Promise<ReadonlyMap<string, number>> {
+/** What a day leaves behind. */
+export interface Day {
+  /** How often each write was made by a component. */
+  readonly writes: ReadonlyMap<string, number>
+  /** The metrics of each path, in the afternoon. */
+  readonly metrics: ReadonlyMap<string, string>
+}
+
+/** Runs the day, and reads the metrics at some paths. */
+export async function oneDay(paths: readonly string[]): Promise<Day> {
   const writes = new Map<string, number>()
   await using cluster = await startCluster({ nodes: 3, seed: 1, csiDrivers: { [DRIVER]: {} } })
   await cluster.faults.requests({
@@ -58,8 +66,10 @@ export async function oneDay(): Promise<ReadonlyMap<string, number>> {
   })
   await morning(cluster)
   await noon(cluster)
+  const metrics = new Map<string, string>()
+  for (const path of paths) metrics.set(path, (await cluster.kubectl(`get --raw ${path}`)).stdout)
   await evening(cluster)
-  return writes
+  return { writes, metrics }
 }
 
 /** Everything is created. */
@@ -218,7 +228,11 @@ async function morning(cluster: Cluster): Promise<void> {
       apiVersion: "v1",
       kind: "Pod",
       metadata: meta("disk"),
-      spec: { ...podSpec(), volumes: [{ name: "v", persistentVolumeClaim: { claimName: "disk" } }] },
+      spec: {
+        ...podSpec(),
+        nodeSelector: { "kubernetes.io/hostname": "node-0" },
+        volumes: [{ name: "v", persistentVolumeClaim: { claimName: "disk" } }],
+      },
     },
     { apiVersion: "v1", kind: "Pod", metadata: meta("lost"), spec: { ...podSpec(), nodeName: "gone" } },
     {

@@ -4,7 +4,22 @@
  * read off upstream's code, whose file stands beside each row.
  */
 import { beforeAll, describe, expect, test } from "bun:test"
+import { METRICS } from "./metrics-table.ts"
 import { DRIVER, oneDay } from "./one-day.ts"
+
+/** Metrics that are not there, and why. */
+const ABSENT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ["authentication", "authorization"].flatMap((what) =>
+      ["reload_last_timestamp_seconds", "reloads_total"].map((name) => [
+        `apiserver_${what}_config_controller_automatic_${name}`,
+        "only with a file of such a configuration",
+      ]),
+    ),
+  ),
+  registered_metrics_total: "metrics have no levels of stability here",
+  apiserver_storage_size_bytes: "this store is in memory",
+}
 
 const CONTROLLERS = "kube-controller-manager"
 const EVENTS = ["create events", "patch events (strategic)"]
@@ -250,12 +265,16 @@ const ROWS: readonly Row[] = [
 describe("over one day", () => {
   /** By user and manager. */
   const seen = new Map<string, string[]>()
+  /** The metrics, by path. */
+  const texts = new Map<string, string>()
   beforeAll(async () => {
-    for (const line of (await oneDay()).keys()) {
+    const day = await oneDay(Object.keys(METRICS))
+    for (const [path, text] of day.metrics) texts.set(path, text)
+    for (const line of day.writes.keys()) {
       const [who = "", write = ""] = line.split(": ")
       if (!EVENTS.includes(write)) seen.set(who, [...(seen.get(who) ?? []), write])
     }
-  }, 60_000)
+  }, 120_000)
 
   test.each(ROWS)("$user writes as upstream's ($source)", ({ user, manager = CONTROLLERS, writes, maybe = [] }) => {
     const all = seen.get(`${user} as ${manager}`) ?? []
@@ -266,4 +285,18 @@ describe("over one day", () => {
     const known = new Set(ROWS.map(({ user, manager = CONTROLLERS }) => `${user} as ${manager}`))
     expect([...seen.keys()].filter((who) => !known.has(who) && !who.startsWith(DRIVER))).toEqual([])
   })
+
+  test.each(Object.keys(METRICS))(
+    "%s has every metric that Kubernetes marks stable or beta, with its labels",
+    (path) => {
+      const text = texts.get(path)!
+      const wrong = METRICS[path]!.filter(([name]) => ABSENT[name] === undefined).flatMap(([name, type, labels]) => {
+        if (!text.includes(`# TYPE ${name} ${type}\n`)) return [`${name} ${type}: missing`]
+        const series = new RegExp(`^${name}(?:_count)?(?:\\{(.*)\\})? `, "m").exec(text)
+        const shown = [...(series?.[1] ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label!).sort()
+        return series === null || shown.join(" ") === labels ? [] : [`${name}: labels ${shown.join(" ")}`]
+      })
+      expect(wrong).toEqual([])
+    },
+  )
 })

@@ -11,6 +11,8 @@ export type Enforcement = "allow" | "deny" | "audit" | "warn"
  * pkg/admission/plugin/policy/{validating,mutating}/metrics/metrics.go.
  */
 export interface PolicyMetrics {
+  /** Notes the seconds that the expressions of a policy took to compile. */
+  compiled(seconds: number): void
   checked(check: {
     readonly policy: string
     readonly binding: string
@@ -26,6 +28,8 @@ export interface PolicyMetrics {
   }): void
 }
 
+/** Prometheus' own. */
+const CEL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const BUCKETS = [0.0000005, 0.001, 0.01, 0.1, 1]
 
 export function policyMetrics(registry: Registry = new Registry()): PolicyMetrics {
@@ -61,12 +65,22 @@ export function policyMetrics(registry: Registry = new Registry()): PolicyMetric
     "policy",
     "policy_binding",
   )
+  // Source: apiserver pkg/cel/metrics/metrics.go.
+  const compilation = registry
+    .histogram("apiserver_cel_compilation_duration_seconds", "CEL compilation time in seconds.", CEL_BUCKETS)
+    .with()
+  const evaluation = registry
+    .histogram("apiserver_cel_evaluation_duration_seconds", "CEL evaluation time in seconds.", CEL_BUCKETS)
+    .with()
   return {
+    compiled: (seconds) => compilation.observe(seconds),
     checked({ policy, binding, error, action, seconds }) {
+      evaluation.observe(seconds)
       checks.with(action, error, policy, binding).inc()
       checkSeconds.with(action, error, policy, binding).observe(seconds)
     },
     mutated({ policy, binding, error, seconds }) {
+      evaluation.observe(seconds)
       mutations.with(error, policy, binding).inc()
       mutationSeconds.with(error, policy, binding).observe(seconds)
     },

@@ -43,12 +43,17 @@ export function validatingPolicies(
   context: AdmissionContext,
   { scheme, metrics, conditions }: PolicyDependencies,
 ): AdmissionPlugin {
+  const { objects, authorizer, clock, log } = context
   const source = new PolicySource(context, {
     policies: ValidatingAdmissionPolicy,
     bindings: ValidatingAdmissionPolicyBinding,
-    compile: compileValidations,
+    compile(policy) {
+      const began = clock.monotonic()
+      const compiled = compileValidations(policy)
+      metrics.compiled((clock.monotonic() - began) / 1000)
+      return compiled
+    },
   })
-  const { objects, authorizer, clock, log } = context
   const invocationsOf = invocationFinder({ scheme, objects })
 
   /** Evaluates a policy. A mistake in that is an error of this policy alone, about which its failurePolicy decides. */

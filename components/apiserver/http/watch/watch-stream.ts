@@ -18,6 +18,8 @@ interface WatchStreamContext {
   readonly clock: Pick<Clock, "afterTurn">
   /** Answers with the error, while the head of the response has not been sent. */
   refuse(error: ApiError): void
+  /** Called when all that the watch began with has been written. */
+  readonly listed?: (() => void) | undefined
 }
 
 /**
@@ -42,12 +44,14 @@ export class WatchStream implements WatchSink {
   /** The watch may still be refused. */
   private isWaiting = false
   private readonly refuse: WatchStreamContext["refuse"]
-  constructor(exchange: Exchange, encoder: FrameEncoder, { events, clock, refuse }: WatchStreamContext) {
+  private listed: WatchStreamContext["listed"]
+  constructor(exchange: Exchange, encoder: FrameEncoder, { events, clock, refuse, listed }: WatchStreamContext) {
     this.exchange = exchange
     this.encoder = encoder
     this.events = events
     this.clock = clock
     this.refuse = refuse
+    this.listed = listed
   }
 
   wait(): void {
@@ -81,6 +85,8 @@ export class WatchStream implements WatchSink {
       failed,
       done: (how) => {
         this.first = undefined
+        if (how === "written") this.listed?.()
+        this.listed = undefined
         if (how === "cut") this.behind = true
         if (how === "cut" || this.ending !== undefined) this.finish(this.ending ?? undefined)
       },

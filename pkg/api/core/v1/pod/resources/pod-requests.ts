@@ -50,6 +50,22 @@ export function requestsOf({ spec }: Pod): PodRequests {
   return requests
 }
 
+/** Returns the limits of a pod, added up as its requests are. Source: component-helpers resource/helpers.go PodLimits. */
+export function limitsOf({ spec }: Pod): Amounts {
+  const limited = <C extends Pick<Container, "resources">>(container: C): C => ({
+    ...container,
+    resources: { ...container.resources, requests: container.resources.limits },
+  })
+  const { containers, initContainers, resources } = spec
+  return compute({
+    ...spec,
+    overhead: undefined,
+    containers: containers.map(limited),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(limited) }),
+    ...(resources === undefined ? {} : { resources: { ...resources, requests: resources.limits } }),
+  }).exact
+}
+
 /** Returns what a pod takes of its node, which is more than it requests while a resize is not in force. */
 export const takenBy = (pod: Pod): PodRequests => (isBeingResized(pod) ? compute(specInForce(pod)) : requestsOf(pod))
 
