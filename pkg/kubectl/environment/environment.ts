@@ -42,6 +42,8 @@ export interface Environment {
    * once, as a program without a handler is.
    */
   readonly interrupt: AbortSignal
+  /** The same where something has asked for it before, so that Ctrl-C does not end the run; undefined otherwise. */
+  readonly handledInterrupt: AbortSignal | undefined
 }
 
 /** The fields of apimachinery's version.Info, in its order. */

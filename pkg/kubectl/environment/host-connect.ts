@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { Agent, request as httpsRequest } from "node:https"
 import { connect as connectTcp } from "node:net"
 import { connect as connectTls } from "node:tls"
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { passOn } from "../../runtime/http/pass-on.ts"
 import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
 import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
@@ -49,6 +50,8 @@ function agentOf(tls: TlsOptions): Agent {
 async function sendOver(call: HttpRequest): Promise<HttpResponse> {
   const { method, url, headers, body, tls, signal } = call
   const isTls = url.protocol === "https:"
+  if (!isTls && url.protocol !== "http:")
+    throw new Error(`unsupported protocol scheme ${goQuoted(url.protocol.slice(0, -1))}`)
   const proxied = call.proxy === undefined ? {} : await proxyOptions(call)
   const options: RequestOptions = {
     method,

@@ -44,6 +44,9 @@ export function hostEnvironment(options: {
     get interrupt() {
       return (interrupt ??= interruptSignal())
     },
+    get handledInterrupt() {
+      return interrupt
+    },
   }
 }
 

@@ -29,19 +29,21 @@ export async function dialOptions(
   factory: Factory,
   path: string,
   query: NonNullable<RestRequest["query"]>,
+  signal: AbortSignal | undefined,
 ): Promise<WebSocketOptions> {
   const client = await factory.client()
   const url = client.url({ path, query })
   const { Accept: _, ...headers } = await client.headersOf({})
   const tls = await client.tls()
-  const { connect, interrupt, random } = factory.environment
+  const { connect, random } = factory.environment
   const { proxy } = client.config
+  const aborted = signal === undefined ? {} : { signal }
   return {
     url: url.href,
     headers: flat(headers),
-    signal: interrupt,
+    ...aborted,
     random,
-    connect: () => connect.dial({ url, tls, signal: interrupt, ...(proxy === undefined ? {} : { proxy }) }),
+    connect: () => connect.dial({ url, tls, ...aborted, ...(proxy === undefined ? {} : { proxy }) }),
   }
 }
 
@@ -91,11 +93,14 @@ export async function runSession(
   query: NonNullable<RestRequest["query"]>,
   streams: SessionStreams,
 ): Promise<void> {
+  const { environment } = factory
   const tty = streams.terminal !== undefined
+  // A terminal must be left as it was. Without one Ctrl-C ends the program, as it does upstream's.
+  const interrupt = tty ? environment.interrupt : environment.handledInterrupt
   let client: RemoteCommandClient
   try {
     const options = {
-      ...(await dialOptions(factory, path, query)),
+      ...(await dialOptions(factory, path, query, interrupt)),
       streams: {
         stdin: streams.stdin !== undefined,
         stdout: streams.stdout !== undefined,
@@ -112,9 +117,8 @@ export async function runSession(
   } catch (err) {
     throw upgradeError(err)
   }
-  const { interrupt } = factory.environment
   const onInterrupt = () => client.close()
-  interrupt.addEventListener("abort", onInterrupt, { once: true })
+  interrupt?.addEventListener("abort", onInterrupt, { once: true })
   const stopFollowing = followSize(client, streams.terminal)
   try {
     void sendInput(client, streams.stdin)
@@ -123,13 +127,13 @@ export async function runSession(
       print(client.stdout, streams.stdout),
       print(client.stderr, streams.stderr),
     ])
-    if (interrupt.aborted) throw interrupt.reason
+    if (interrupt?.aborted === true) throw interrupt.reason
     const code = exitCodeOf(status)
     if (code === undefined) throw new Error(status.message ?? "")
     if (code !== 0) throw new ExitError(`command terminated with exit code ${code}`, code)
   } finally {
     stopFollowing()
-    interrupt.removeEventListener("abort", onInterrupt)
+    interrupt?.removeEventListener("abort", onInterrupt)
     client.close()
   }
 }

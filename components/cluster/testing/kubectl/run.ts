@@ -101,6 +101,7 @@ export async function kubectlOn(
     },
     connect: waits.connect(inProcessConnect(() => assembly.apiServer.server)),
     interrupt: interrupt.signal,
+    handledInterrupt: interrupt.signal,
   }
   try {
     const code = await runKubectl(words, environment)

@@ -30,7 +30,7 @@ export async function forward(options: Forwarding): Promise<void> {
   const { factory, ports, errOut } = options
   let client: PortForwardClient
   try {
-    const dial = await dialOptions(factory, options.path, {})
+    const dial = await dialOptions(factory, options.path, {}, factory.environment.interrupt)
     client = await overWebSocketFirst(
       factory,
       "KUBECTL_PORT_FORWARD_WEBSOCKETS",
