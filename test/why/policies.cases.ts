@@ -289,4 +289,15 @@ ${deployment("web", ONE)}`,
       },
     },
   },
+  {
+    title: "a Deployment that waits for the end of a pod which a finalizer holds",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`).replace(
+      "metadata: {labels: {app: web}}",
+      "metadata: {labels: {app: web}, finalizers: [example.com/drain]}",
+    ),
+    breaks: (cluster) => cluster.kubectl("delete deployment web --cascade=foreground --wait=false"),
+    ask: "deployment/web",
+    cause: "held-by-finalizer",
+    says: /Pod default\/web-\S+ has been deleted for \S+ and is held by the finalizer example\.com\/drain/,
+  },
 ]

@@ -1,3 +1,4 @@
+import type { KubeObject } from "../../apimachinery/resource.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
 import { healthy, unwell, type Doctor } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
@@ -80,11 +81,24 @@ export const customResource: Doctor = {
         [finding("warning", `perhaps: ${events[0]!}`, { sure: false, evidence: events })],
         [`${nameOf(ref)} has no conditions, so its state is not known`],
       )
+    if (status === undefined || Object.keys(status).length === 0)
+      return healthy("exists", isCustom(object) ? [silent] : [])
     return healthy(
       conditions.length === 0 ? "exists" : conditions.map(({ type, status: is }) => `${type}=${is}`).join(", "),
     )
   },
 }
+
+/** Kinds of a group with a domain that is not Kubernetes' own have a controller of somebody else. */
+const isCustom = ({ apiVersion }: KubeObject): boolean => {
+  const [group = ""] = apiVersion.split("/")
+  return group.includes(".") && !group.endsWith(".k8s.io")
+}
+
+const silent = finding("status-empty", "nobody has written its status; perhaps its controller does not run", {
+  weight: "note",
+  sure: false,
+})
 
 const isBad = ({ type, status }: Condition): boolean =>
   NEUTRAL.test(type) ? false : BAD_WHEN_TRUE.test(type) ? status === "True" : status === "False" || status === "Unknown"

@@ -4,13 +4,17 @@ import { finding, nameOf, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { refOf } from "../reading/kinds.ts"
 import { finalizerOwner } from "./finalizers.ts"
+import { heldOwnedFindings } from "./owned.ts"
 
 /** Returns what can be wrong with an object of any kind: that it is being deleted and held, or that its owner is gone. */
 export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise<readonly Finding[]> {
   const { metadata, kind } = object
   // Pods and Namespaces are deleted in ways of their own, which their doctors know.
   const held = metadata.finalizers ?? []
-  if (metadata.deletionTimestamp !== undefined && held.length > 0) return [await heldBy(object, ward)]
+  if (metadata.deletionTimestamp !== undefined && held.length > 0) {
+    const owned = held.includes("foregroundDeletion") ? await heldOwnedFindings(object, ward) : []
+    return owned.length > 0 ? owned : [await heldBy(object, ward)]
+  }
   if (metadata.deletionTimestamp !== undefined && !["Pod", "Namespace"].includes(kind))
     return [finding("being-deleted", `${nameOf(refOf(object))} is being deleted`, { weight: "waiting" })]
   return []

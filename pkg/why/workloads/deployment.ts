@@ -5,7 +5,7 @@ import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, isOwnedBy, unwell, type Ward } from "../doctor.ts"
 import { DEPLOYMENTS, refOf, REPLICA_SETS } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
-import { withUndo } from "./undo.ts"
+import { withSurge, withUndo } from "./undo.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
 const REVISION = "deployment.kubernetes.io/revision"
@@ -31,7 +31,8 @@ export const deploymentDoctor = doctor(DEPLOYMENTS, async (deployment, ward) => 
   for (const set of examined) pushAll(findings, (await askThrough(ward, refOf(set))).findings)
   if (isDone && findings.length === 0)
     return healthy(wanted === 0 ? "is scaled to 0 pods" : summary, wanted === 0 ? [scaledToZero(deployment)] : [])
-  if (findings.length > 0) return unwell(summary, [...withUndo(findings, deployment, sets), ...stuck(deployment, ward)])
+  if (findings.length > 0)
+    return unwell(summary, [...withSurge(withUndo(findings, deployment, sets), deployment), ...stuck(deployment, ward)])
   if (isBehind || newest === undefined)
     return unwell(summary, [
       finding(

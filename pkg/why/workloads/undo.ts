@@ -1,5 +1,6 @@
 import type { Deployment } from "../../api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../api/apps/v1/replicaset.ts"
+import { scaledValue } from "../../apimachinery/scalars/intstr.ts"
 import { mend, type Finding } from "../answer.ts"
 import { refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
@@ -7,6 +8,19 @@ import { wordsOf } from "../workload.ts"
 /** Causes that are in the template of the pods: what the former template has runs. */
 const OF_TEMPLATE =
   /^(?:image|registry|command|exits|ended-by|oom|working|start-failed|hook|runs-as|config-error|insufficient|node-(?:selector|affinity)|service-account|priority-class|runtime-class|no-such|pod-security|limit-range|configmap|secret)|-probe-/
+
+/** Adds that a rollout which makes a new pod before it ends an old one needs room for one more. */
+export function withSurge(findings: readonly Finding[], { spec, status }: Deployment): readonly Finding[] {
+  const { maxUnavailable = "25%" } = spec.strategy?.rollingUpdate ?? {}
+  const isRolling = (status.updatedReplicas ?? 0) < (status.replicas ?? 0)
+  if (!isRolling || scaledValue(maxUnavailable, spec.replicas ?? 1, "down") > 0) return findings
+  const hint =
+    "the rollout makes a new pod before it ends an old one (maxUnavailable is 0): with 1 it needs no more room"
+  return findings.map((one) => (NEEDS_ROOM.test(one.cause.code) ? { ...one, hints: [...one.hints, hint] } : one))
+}
+
+/** Causes that the end of an old pod would remove. */
+const NEEDS_ROOM = /^(?:insufficient|too-many-pods|host-port-taken|pod-anti-affinity|quota-exceeded)/
 
 /**
  * Adds to the findings of a new template that the rollout can be undone, where it differs from the former one by more

@@ -9,6 +9,8 @@ const { values } = parseArgs({
   options: { seeds: { type: "string", default: "1000" }, from: { type: "string", default: "1" } },
 })
 const [seeds, from] = [Number(values.seeds), Number(values.from)]
+/** After this many seeds a line says how it goes. */
+const EACH = 100
 let right = 0
 let wrong = 0
 for (let seed = from; seed < from + seeds; seed++) {
@@ -20,6 +22,8 @@ for (let seed = from; seed < from + seeds; seed++) {
       `seed ${seed}, ${outcome.fault}${outcome.right ? "" : " (not first)"}: ${outcome.wrong.join("\n    ")}\n`,
     )
   }
+  const done = seed - from + 1
+  if (done % EACH === 0) process.stdout.write(`${done} seeds so far: right ${right}, wrong ${wrong}\n`)
 }
 process.stdout.write(`${seeds} seeds: the right cause first in ${right}, a wrong one in ${wrong}\n`)
 process.exit(right === seeds && wrong === 0 ? 0 : 1)
