@@ -19,7 +19,8 @@ describeOnMachines("on two machines", () => {
     b = await machines.add("agent")
     const ranges = ["--cluster-cidr", "10.42.0.0/16,fd42::/56", "--service-cidr", "10.43.0.0/16,fd43::/112"]
     cluster = await startCluster({ machine: a, flags: ranges })
-    agent = startAgent({ machine: b, server: address(), token: agentToken(cluster.server) })
+    const usual = ["--kubelet-arg", "root-dir=/var/lib/kubelet"]
+    agent = startAgent({ machine: b, server: address(), token: agentToken(cluster.server), flags: usual })
     await cluster.until(Node, "agent", ({ status }) =>
       status.conditions!.some(({ type, status: is }) => type === "Ready" && is === "True"),
     )
@@ -70,6 +71,26 @@ describeOnMachines("on two machines", () => {
     )
     expect(routes).toContain("mtu 1450")
   }, 60_000)
+
+  test("logs, the kubelet's folder and containerd's socket are where charts look for them, on an agent too", async () => {
+    for (const [machine, pod] of [
+      [a, "from-server"],
+      [b, "web"],
+    ] as const) {
+      const { metadata, status } = await cluster.pod(pod)
+      const id = status.containerStatuses![0]!.containerID!.replace("containerd://", "")
+      expect(await machine.sh(`realpath /var/log/containers/${pod}_default_c-${id}.log`)).toBe(
+        `/var/log/pods/default_${pod}_${metadata.uid}/c/0.log\n`,
+      )
+      expect(await machine.sh("readlink /run/k3s/containerd/containerd.sock /run/containerd/containerd.sock")).toBe(
+        "/run/k3ts/containerd/containerd.sock\n".repeat(2),
+      )
+    }
+    // where nothing of them is measured by node exporter, which leaves this folder out
+    const { uid } = (await cluster.pod("web")).metadata
+    expect(await b.sh(`ls -d /var/lib/kubelet/pods/${uid}`)).toContain(uid!)
+    expect(await b.sh("grep -c agent/kubelet /proc/self/mountinfo || true")).toBe("0\n")
+  })
 
   test("new connections in both families are answered at the first try while pods come and go on both machines", async () => {
     for (const nodeName of ["server", "agent"]) {
