@@ -10,6 +10,7 @@ import type { Registry } from "../../pkg/metrics/registry.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { AdmissionGate } from "./node/gate.ts"
 import { Backoff } from "./model/backoff.ts"
+import { tuningOf } from "./model/tuning.ts"
 import type { KubeletContext } from "./context.ts"
 import type { KubeletConfig } from "./model/config.ts"
 import { reportCsiNode } from "./volumes/csi/csi-node.ts"
@@ -345,7 +346,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     devices,
     probes,
     logs,
-    crashes: new Backoff(clock),
+    crashes: new Backoff(clock, tuningOf(config).crashes),
     starting: new Slots(STARTING),
     clearing: new Slots(CLEARING),
     hostResolver,

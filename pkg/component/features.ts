@@ -23,8 +23,12 @@ const DEFAULTS = {
    * The ReplicaSet controller heeds the annotation `controller.kubernetes.io/pod-deletion-cost` when it scales down.
    */
   PodDeletionCost: true,
+  /** The nodeAffinity of a PersistentVolume may be changed. */
+  MutablePVNodeAffinity: false,
   /** `resources` of a pod as a whole. */
   PodLevelResources: true,
+  /** Containers that crash wait for 1 second at first and 60 at most, instead of 10 and 300. */
+  ReduceDefaultCrashLoopBackOffDecay: false,
   /** Watches that begin with the existing objects and mark the end of them with a bookmark: `sendInitialEvents`. */
   WatchList: true,
 } as const

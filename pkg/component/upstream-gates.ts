@@ -69,9 +69,9 @@ const NAMES = {
     CrossNamespaceVolumeDataSource DRAListTypeAttributes DRANodeAllocatableResources DRAResourcePoolStatus
     DRAWorkloadResourceClaims EventedPLEG GangScheduling GenericWorkload  ImageVolumeWithDigest
     InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletInUserNamespace
-    LoggingAlphaOptions ManifestBasedAdmissionControlConfig MemoryQoS MutablePVNodeAffinity NativeHistograms
+    LoggingAlphaOptions ManifestBasedAdmissionControlConfig MemoryQoS NativeHistograms
     PersistentVolumeClaimUnusedSinceTime PodAndContainerStatsFromCRI PodLevelResourceManagers
-    PodLogsQuerySplitStreams PodsAPI QOSReserved ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi
+    PodLogsQuerySplitStreams PodsAPI QOSReserved RuntimeClassInImageCriApi
     ShardedListAndWatch StorageCapacityScoring StorageVersionAPI TaintTolerationComparisonOperators
     TopologyAwareWorkloadScheduling TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport
     VolumeLimitScaling WindowsCPUAndMemoryAffinity WorkloadAwarePreemption WorkloadWithJob

@@ -1,6 +1,8 @@
 import { normalize } from "node:path"
 import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/model/config.ts"
+import { crashBackoffOf } from "../../../components/kubelet/model/backoff.ts"
+import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
 import { reading } from "../cli/flag-type.ts"
 import { KUBELET_FLAGS } from "../k3s/kubelet-args.ts"
@@ -115,7 +117,11 @@ const settingOf = (name: string): Setting<GivenSetting> | undefined =>
  * number counts. Source: pkg/kubelet/nodestatus/setters.go MachineInfo. @throws UsageError for settings that do not fit
  * each other
  */
-export function kubeletSettings(given: readonly GivenSetting[], cpus: number): KubeletSettings {
+export function kubeletSettings(
+  given: readonly GivenSetting[],
+  cpus: number,
+  features: Features = DEFAULT_FEATURES,
+): KubeletSettings {
   const {
     maxPods = MAX_PODS,
     podsPerCore = Infinity,
@@ -130,6 +136,10 @@ export function kubeletSettings(given: readonly GivenSetting[], cpus: number): K
     maxPods: Math.min(maxPods, podsPerCore * cpus),
     syncFrequencyMs,
     ...(kubeletRoot === undefined ? {} : { kubeletRoot }),
-    tuning: { measureMs, containerLogMaxBytes, containerLogMaxFiles, podMaxPids, ...joinedTuning(given) },
+    tuning: {
+      ...{ measureMs, containerLogMaxBytes, containerLogMaxFiles, podMaxPids },
+      crashes: crashBackoffOf(features),
+      ...joinedTuning(given),
+    },
   }
 }

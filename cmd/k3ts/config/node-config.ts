@@ -84,7 +84,7 @@ export async function hostNodeConfig(flags: NodeInClusterFlags, network: Cluster
     taints: flags["node-taint"],
     // Other data directories are on disks that were chosen for what pods write, or are those of a second node.
     ...(flags["data-dir"] === DATA_DIR ? { kubeletRoot: USUAL_KUBELET_ROOT } : {}),
-    ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
+    ...kubeletSettings(flags["kubelet-arg"], availableParallelism(), flags["feature-gates"]),
   }
 }
 
@@ -124,7 +124,7 @@ export function simulatedNodeConfig(flags: NodeInClusterFlags, network: ClusterN
       diskBytes: DISK_BYTES,
       labels: Object.fromEntries(flags["node-label"]),
       taints: flags["node-taint"],
-      ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
+      ...kubeletSettings(flags["kubelet-arg"], availableParallelism(), flags["feature-gates"]),
     },
     dataDir: flags["data-dir"],
     clusterCidrs: network.clusterCidrs,

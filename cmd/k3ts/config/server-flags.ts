@@ -358,6 +358,7 @@ export const NODE_FLAG_NAMES = [
   "kubelet-port",
   "kubelet-arg",
   WITHOUT_EFFECT,
+  "feature-gates",
   "container-runtime-endpoint",
   "default-local-storage-path",
   "pause-image",

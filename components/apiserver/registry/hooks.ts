@@ -8,6 +8,8 @@ import type { Features } from "../../../pkg/component/features.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { mutableNodeAffinity } from "./core/persistentvolume.ts"
 import { bind } from "./core/pod/binding.ts"
 import { Binding } from "../../../pkg/api/core/v1/binding.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -104,6 +106,7 @@ export function createHooks({
   ])
     add(resource, own)
   if (features?.HPAScaleToZero === true) add(HorizontalPodAutoscaler as Resource, scalingToZero as KindHooks)
+  if (features?.MutablePVNodeAffinity === true) add(PersistentVolume, mutableNodeAffinity)
   add(ComponentStatus, { listVirtual: componentStatuses })
   return ({ group, plural }) => hooks.get(group)?.get(plural)
 }

@@ -204,6 +204,7 @@ export function clusterParts(
     kubelets: options.components?.kubelet !== false,
     client: assembly.clientFor(ADMIN.name, ADMIN.groups),
     signal: ending.signal,
+    features: featuresFrom(options.features),
   })
   if (servers !== undefined) nodes.network.connects = (a, b) => servers.links.isOpen(a, b)
   const network = new ClusterNetwork({

@@ -8,6 +8,8 @@ import {
   TestClusterError,
   type FeatureName,
 } from "./testing.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { web } from "./cluster.fixtures.ts"
@@ -201,6 +203,59 @@ describe("a feature that is off", () => {
     )
   })
 })
+
+test.each([
+  { on: true, wants: 8 },
+  { on: false, wants: 5 },
+])(
+  "ReduceDefaultCrashLoopBackOffDecay: a container that crashes is started again sooner: $on",
+  async ({ on, wants }) => {
+    await using cluster = await startCluster({
+      features: { ReduceDefaultCrashLoopBackOffDecay: on },
+      nodes: 1,
+      images: { web: { run: async () => 1 } },
+    })
+    await cluster.client.create(Pod, {
+      metadata: { name: "p", namespace: "default" },
+      spec: { containers: [CONTAINER] },
+    })
+    // when three minutes have passed: after the first crash at once, then after 1, 2, 4 … or after 10, 20, 40 … seconds
+    await cluster.advance("3m")
+    const { status } = await cluster.client.get(Pod, { namespace: "default", name: "p" })
+    expect(status.containerStatuses?.[0]?.restartCount).toBe(wants)
+  },
+)
+
+test.each([
+  { on: true, code: undefined },
+  { on: false, code: 422 },
+])(
+  "MutablePVNodeAffinity: the nodeAffinity of a volume can be changed only where it is on: $on",
+  async ({ on, code }) => {
+    await using cluster = await startCluster({
+      features: { MutablePVNodeAffinity: on },
+      components: { controllers: false, scheduler: false },
+    })
+    const volume = (zone: string) =>
+      ({
+        metadata: { name: "v" },
+        spec: {
+          capacity: { storage: "1Gi" },
+          accessModes: ["ReadWriteOnce"],
+          hostPath: { path: "/v" },
+          nodeAffinity: {
+            required: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: [zone] }] }] },
+          },
+        },
+      }) as never
+    await cluster.client.create(PersistentVolume, volume("a"))
+    const outcome = await cluster.client.update(PersistentVolume, volume("b")).then(
+      () => undefined,
+      (err: unknown) => (err as ApiError).code,
+    )
+    expect(outcome).toBe(code)
+  },
+)
 
 test.each([
   { on: true, wants: "ScaledToZero" },

@@ -1,3 +1,5 @@
+import type { Features } from "../../../pkg/component/features.ts"
+
 export interface BackoffLimits {
   readonly firstMs: number
   readonly longestMs: number
@@ -7,7 +9,17 @@ export interface BackoffLimits {
  * The backoff of crashing containers and failing pulls. Source: pkg/kubelet/kubelet.go MaxContainerBackOff,
  * backOffPeriod.
  */
-const CRASH_BACKOFF: BackoffLimits = { firstMs: 10_000, longestMs: 300_000 }
+export const CRASH_BACKOFF: BackoffLimits = { firstMs: 10_000, longestMs: 300_000 }
+
+/**
+ * The backoff of crashing containers with the feature gate ReduceDefaultCrashLoopBackOffDecay. Source:
+ * pkg/kubelet/kubelet.go reducedInitialCrashLoopBackOff, reducedMaxCrashLoopBackOff.
+ */
+const REDUCED_BACKOFF: BackoffLimits = { firstMs: 1000, longestMs: 60_000 }
+
+/** Returns the backoff of crashing containers by the feature gates. */
+export const crashBackoffOf = (features: Pick<Features, "ReduceDefaultCrashLoopBackOffDecay">): BackoffLimits =>
+  features.ReduceDefaultCrashLoopBackOffDecay ? REDUCED_BACKOFF : CRASH_BACKOFF
 
 /** The clocks of a backoff, in milliseconds. */
 export interface BackoffClock {

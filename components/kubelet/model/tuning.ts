@@ -1,3 +1,4 @@
+import { CRASH_BACKOFF, type BackoffLimits } from "./backoff.ts"
 import { DEFAULT_HARD, type SoftThresholds, type Thresholds } from "./thresholds.ts"
 
 /** When pods are evicted. */
@@ -36,6 +37,8 @@ export interface KubeletTuning {
   readonly podMaxPids: number | undefined
   /** How many images are pulled at once. */
   readonly mostPulls: number
+  /** How long a container that crashes again and again waits. */
+  readonly crashes: BackoffLimits
 }
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go. */
@@ -48,6 +51,7 @@ export const DEFAULT_TUNING: KubeletTuning = {
   imageGc: undefined,
   podMaxPids: undefined,
   mostPulls: Infinity,
+  crashes: CRASH_BACKOFF,
 }
 
 /** Returns the settings of a kubelet, each by default where none is given. */

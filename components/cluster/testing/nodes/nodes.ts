@@ -1,3 +1,6 @@
+import type { Features } from "../../../../pkg/component/features.ts"
+import { crashBackoffOf } from "../../../kubelet/model/backoff.ts"
+import { DEFAULT_TUNING } from "../../../kubelet/model/tuning.ts"
 import type { ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { SimulatedContainer } from "../../../kubelet/runtime/simulated/containers/container.ts"
 import type { SimulatedDriver } from "../../../kubelet/runtime/simulated/csi/simulated-driver.ts"
@@ -34,6 +37,7 @@ export interface NodesOptions {
   /** The administrator's client, which watches all nodes. */
   readonly client: Client
   readonly signal: AbortSignal
+  readonly features: Features
 }
 
 /** The nodes of a cluster, and their network. */
@@ -75,7 +79,7 @@ export class Nodes {
 
   /** Adds a node. Returns a function that starts it. */
   add(spec: NodeSpec): () => Promise<void> {
-    const { assembly, clock, images, csiDrivers, kubelets, client, signal } = this.#options
+    const { assembly, clock, images, csiDrivers, kubelets, client, signal, features } = this.#options
     if (!kubelets) {
       const bare = new BareNode({ spec, client, clock })
       this.#bare.set(spec.name, bare)
@@ -84,7 +88,7 @@ export class Nodes {
     const clients = assembly.clientsOn(spec.name)
     const nodeClient = clients.clientFor(nodeUser(spec.name))
     const node = new SimulatedNode({
-      spec,
+      spec: { ...spec, tuning: { ...DEFAULT_TUNING, crashes: crashBackoffOf(features) } },
       index: this.simulated.size,
       addresses: assembly.addresses,
       ...this.#informersOf(spec.name, clients, nodeClient),
