@@ -46,8 +46,10 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   HostnameOverride: "BETA",
   HPAScaleToZero: "ALPHA",
   MaxUnavailableStatefulSet: "BETA",
+  MutablePVNodeAffinity: "ALPHA",
   PodDeletionCost: "BETA",
   PodLevelResources: "BETA",
+  ReduceDefaultCrashLoopBackOffDecay: "ALPHA",
   WatchList: "BETA",
 }
 
