@@ -35,11 +35,12 @@ export function admissionMetrics(registry: Registry, clock: Pick<Clock, "monoton
   )
   /** Returns what observes the durations of one function, whose series are looked up once. */
   const observer = (of: (operation: Operation, rejected: string) => Distribution) => {
-    const known = new Map<Operation, readonly [passed: Distribution, rejected: Distribution]>()
+    const [passed, refused] = [new Map<Operation, Distribution>(), new Map<Operation, Distribution>()]
     return (operation: Operation, rejected: boolean, began: number) => {
-      let both = known.get(operation)
-      if (both === undefined) known.set(operation, (both = [of(operation, "false"), of(operation, "true")]))
-      both[rejected ? 1 : 0].observe((clock.monotonic() - began) / 1000)
+      const known = rejected ? refused : passed
+      let series = known.get(operation)
+      if (series === undefined) known.set(operation, (series = of(operation, String(rejected))))
+      series.observe((clock.monotonic() - began) / 1000)
     }
   }
   type Asked = { readonly operation: Operation }

@@ -62,7 +62,8 @@ const PREFIX = "/registry/"
 function stored(all: readonly Resource[]): readonly Resource[] {
   const byPrefix = new Map<string, Resource>()
   for (const resource of all)
-    if (resource.verbs.includes("list")) byPrefix.set(storagePrefix(resource, undefined), resource)
+    if (resource.verbs.includes("list") && resource.verbs.includes("create"))
+      byPrefix.set(storagePrefix(resource, undefined), resource)
   return [...byPrefix.values()]
 }
 
