@@ -17,6 +17,7 @@ import type { KubeletDialer } from "./kubelet-client/remote-kubelets.ts"
 import type { BesideApi } from "./serving/beside.ts"
 import type { ListenAt } from "./listener.ts"
 import type { Pipeline } from "./call/request.ts"
+import type { FurtherAuthorities } from "./serving/further-authorities.ts"
 import type { ServingFiles } from "./serving/serving.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 
@@ -61,6 +62,8 @@ export interface ApiServerConfig {
   readonly anonymous?: boolean
   /** Who may sign in beside the cluster's own users; nobody unless given. */
   readonly signIn?: SignInConfig | undefined
+  /** Authorities of others whose client certificates count beside those of the cluster; none unless given. */
+  readonly furtherAuthorities?: FurtherAuthorities | undefined
   /** Who decides about requests; nodes' own rights and RBAC unless given. */
   readonly authorization?: AuthorizationConfig | undefined
   /** What tokens must be for; the issuers of service account tokens unless given. */

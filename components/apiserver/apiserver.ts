@@ -56,6 +56,7 @@ import { createServer, type Server } from "./server.ts"
 import { notRunning } from "./not-running.ts"
 import { stopServing } from "./stop-serving.ts"
 import {
+  clientAuthorities,
   defaultAdvertiseAddress,
   frontProxyCertificates,
   kubeletClientCertificates,
@@ -159,6 +160,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         clusterDomain: config.clusterDomain,
         now: () => clock.now(),
         random,
+        further: config.furtherAuthorities,
       })
     await config.beforeFiles?.()
     const opened = config.files ?? reopen()
@@ -215,7 +217,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       advertiseAddress,
       port,
       servingNames: () => namesIn(new X509Certificate((files ?? opened).serving.certPem).subjectAltName ?? ""),
-      clientCaPem: opened.pki.authorities["client-ca"].certPem,
+      clientCaPem: clientAuthorities(opened),
       frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       localStorage: config.localStorage === true,
       ingress: config.ingress === true,

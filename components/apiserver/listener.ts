@@ -3,7 +3,7 @@ import type { ConnectionLimits } from "../../pkg/runtime/http/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/http/listen.ts"
 import type { Server } from "./server.ts"
 import type { BesideApi } from "./serving/beside.ts"
-import type { ServingFiles } from "./serving/serving.ts"
+import { clientAuthorities, together, type ServingFiles } from "./serving/serving.ts"
 
 /** The address and port to listen on; port 0 takes a free one. */
 export interface ListenAt {
@@ -12,11 +12,18 @@ export interface ListenAt {
 }
 
 /** The certificate of the listener, and the authorities whose client certificates it accepts. */
-export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
-  cert: chainOf(serving.certPem, pki.authorities["server-ca"]),
-  key: serving.keyPem,
-  clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
-})
+export const certificatesOf = (files: ServingFiles): Certificates => {
+  const { serving, pki, further } = files
+  return {
+    cert: chainOf(serving.certPem, pki.authorities["server-ca"]),
+    key: serving.keyPem,
+    clientCa: together(
+      clientAuthorities(files),
+      pki.authorities["request-header-ca"].certPem,
+      further?.frontProxy?.caPem,
+    ),
+  }
+}
 
 /** Who serves requests; the server is set once it has started. */
 export interface Serving {

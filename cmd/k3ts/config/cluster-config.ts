@@ -20,6 +20,7 @@ import { datastoreOf } from "../datastore/flags.ts"
 import { ownPortsOfControlPlane, ownPortsOfNode } from "./own-ports.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
 import { signInOf } from "./authentication-flags.ts"
+import { furtherAuthoritiesOf } from "./authority-flags.ts"
 import { authorizationOf } from "./authorization-flags.ts"
 import { nodeLifecycleOf } from "./node-lifecycle-flags.ts"
 import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
@@ -58,6 +59,7 @@ export function clusterConfig(
       admission: admissionOf(flags),
       tolerationSeconds: tolerationSecondsOf(flags),
       ...authorizationOf(flags),
+      ...furtherAuthoritiesOf(flags),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"] ?? usualHistoryBytes(dataDir),
       eventSeconds: flags["event-ttl"],

@@ -14,6 +14,7 @@ import { BACKENDS } from "../../../components/containerd/network/backend/backend
 import { admissionFlags } from "./admission-flags.ts"
 import { auditFlags } from "./audit-flags.ts"
 import { authenticationFlags } from "./authentication-flags.ts"
+import { authorityFlags } from "./authority-flags.ts"
 import { authorizationFlags } from "./authorization-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
@@ -158,6 +159,7 @@ export const serverFlags = {
   }),
   ...authenticationFlags,
   ...authorizationFlags,
+  ...authorityFlags,
   ...datastoreFlags,
   ...etcdFlags,
   ...snapshotFlags,

@@ -35,7 +35,9 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     "authentication-token-webhook-version",
     ...["authorization-config", "authorization-mode", "authorization-webhook-config-file"],
     ...["authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"],
-    "authorization-webhook-version",
+    ...["authorization-webhook-version", "client-ca-file", "requestheader-client-ca-file"],
+    ...["requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers"],
+    ...["requestheader-uid-headers", "requestheader-extra-headers-prefix"],
   ]),
   ...renamed({
     "admission-control": "enable-admission-plugins",
@@ -82,7 +84,6 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
   ]),
   ...refused("the certificates are made and renewed by k3ts, below the data directory", [
     "cert-dir",
-    "client-ca-file",
     "kubelet-certificate-authority",
     "kubelet-client-certificate",
     "kubelet-client-key",
@@ -97,14 +98,6 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     "tls-cipher-suites",
     "tls-curve-preferences",
     "tls-min-version",
-  ]),
-  ...refused("a front proxy must have a certificate of the cluster's own authority for them", [
-    "requestheader-allowed-names",
-    "requestheader-client-ca-file",
-    "requestheader-extra-headers-prefix",
-    "requestheader-group-headers",
-    "requestheader-uid-headers",
-    "requestheader-username-headers",
   ]),
   ...refused("the server has no such header or answer", [
     "cors-allowed-origins",

@@ -3,6 +3,7 @@ import { MEMBERSHIP_EXTRA, membershipUri, type NodeMembership } from "../../../p
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
 import { isPending, type MaybePromise } from "../call/maybe-promise.ts"
 import type { UserInfo } from "../call/request.ts"
+import { USUAL_HEADERS, type FrontProxyHeaders } from "../serving/further-authorities.ts"
 import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
 
 export const AUTHENTICATED = "system:authenticated"
@@ -77,6 +78,8 @@ export interface CertificateMeaning {
    * on the authority that signed the certificate.
    */
   readonly is: "user" | "front-proxy"
+  /** The headers of a front proxy. */
+  readonly headers?: FrontProxyHeaders
   /** The time in which the certificate and its intermediates are valid: ms since the epoch, both ends included. */
   readonly from: number
   readonly until: number
@@ -101,7 +104,8 @@ export interface Authenticator {
 type NoUser = "nothing" | "bad"
 
 interface KnownCertificate extends CertificateMeaning {
-  readonly user: UserInfo | "front-proxy"
+  /** A front proxy is known by its headers. */
+  readonly user: UserInfo | FrontProxyHeaders
 }
 
 /**
@@ -136,7 +140,7 @@ export function createAuthenticator({
     return known
   }
 
-  function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | NoUser {
+  function ofCertificate(certificate: PeerCertificate): UserInfo | FrontProxyHeaders | NoUser {
     const known = knownOf(certificate)
     if (known === "nothing" || known === "bad") return known
     const time = now()
@@ -151,7 +155,7 @@ export function createAuthenticator({
     const meaning = meaningOf(certificate)
     if (meaning === undefined) return "bad"
     if (meaning === "ignored") return "nothing"
-    if (meaning.is === "front-proxy") return { ...meaning, user: "front-proxy" }
+    if (meaning.is === "front-proxy") return { ...meaning, user: meaning.headers ?? USUAL_HEADERS }
     return commonName === ""
       ? "nothing"
       : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED], ...extraOf(meaning) } }
@@ -188,7 +192,8 @@ export function createAuthenticator({
       let isBad = false
       if (certificate !== undefined) {
         const known = ofCertificate(certificate)
-        const user = known === "front-proxy" ? (remoteUser(credentials) ?? "nothing") : known
+        const user =
+          typeof known === "object" && "username" in known ? (remoteUser(credentials, known) ?? "nothing") : known
         if (typeof user === "object") return user
         isBad = user === "bad"
       }
@@ -249,20 +254,24 @@ function bearerOf(authorization: string): string | undefined {
   return text === "" ? undefined : text
 }
 
-const EXTRA_PREFIX = "x-remote-extra-"
-
 /** Returns the user that a trusted front proxy names. Source: authentication/request/headerrequest/requestheader.go. */
-function remoteUser({ header, headerNames }: Credentials): UserInfo | undefined {
-  const [name] = header("x-remote-user")
-  if (name === undefined || name === "") return undefined
-  const [uid] = header("x-remote-uid")
+function remoteUser(
+  { header, headerNames }: Credentials,
+  { username, group, uid, extraPrefix }: FrontProxyHeaders,
+): UserInfo | undefined {
+  const first = (names: readonly string[]) =>
+    names.map((name) => header(name)[0] ?? "").find((text) => text !== "") ?? ""
+  const [name, id] = [first(username), first(uid)]
+  if (name === "") return undefined
   const extra: Record<string, readonly string[]> = {}
-  for (const key of headerNames())
-    if (key.startsWith(EXTRA_PREFIX)) extra[unescaped(key.slice(EXTRA_PREFIX.length))] = header(key)
+  for (const key of headerNames()) {
+    const prefix = extraPrefix.find((one) => key.startsWith(one))
+    if (prefix !== undefined) extra[unescaped(key.slice(prefix.length))] = header(key)
+  }
   return {
     name,
-    groups: withAuthenticated(header("x-remote-group")),
-    ...(uid === undefined ? {} : { uid }),
+    groups: withAuthenticated(group.flatMap((one) => header(one))),
+    ...(id === "" ? {} : { uid: id }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   }
 }

@@ -16,6 +16,7 @@ import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
 import { openClusterPki, type ClusterPki, type LeafRequest } from "../../../pkg/pki/cluster-pki.ts"
 import { renewalTime } from "../../../pkg/pki/verify.ts"
 import { readIfExists, replaceFile } from "../../../pkg/files/files.ts"
+import type { FurtherAuthorities } from "./further-authorities.ts"
 
 /** The common name in the certificates of the aggregator and other front proxies. */
 export const FRONT_PROXY = "system:auth-proxy"
@@ -35,6 +36,8 @@ export interface ServingFiles {
   readonly verifyingKeys?: readonly VerifyingKey[]
   /** False where no client certificate counts; true unless given. */
   readonly clientCertificates?: boolean
+  /** Authorities of others whose certificates count too. */
+  readonly further?: FurtherAuthorities | undefined
 }
 
 export interface ServingFilesOptions {
@@ -48,6 +51,7 @@ export interface ServingFilesOptions {
   readonly clusterDomain: string
   readonly now: () => number
   readonly random: Random
+  readonly further?: FurtherAuthorities | undefined
 }
 
 /**
@@ -62,6 +66,7 @@ export function openServingFiles({
   clusterDomain,
   now,
   random,
+  further,
 }: ServingFilesOptions): ServingFiles {
   const tls = dir === undefined ? undefined : join(dir, "tls")
   if (tls !== undefined) mkdirSync(tls, { recursive: true, mode: 0o700 })
@@ -83,6 +88,7 @@ export function openServingFiles({
   const keyFile = tls === undefined ? undefined : join(tls, "service.key")
   return {
     pki,
+    further,
     serving: pki.leaf({
       name: "serving-kube-apiserver",
       authority: "server-ca",
@@ -101,6 +107,14 @@ export function openServingFiles({
       : { signingKey: loadOrCreateSigningKey(keyFile), verifyingKeys: loadVerifyingKeys(keyFile) }),
   }
 }
+
+/** Returns the authorities whose client certificates are users, as PEM. */
+export const clientAuthorities = ({ pki, further }: Pick<ServingFiles, "pki" | "further">): string =>
+  together(pki.authorities["client-ca"].certPem, further?.clientCaPem)
+
+/** Joins texts of PEM. */
+export const together = (...pems: readonly (string | undefined)[]): string =>
+  pems.map((pem) => (pem === undefined || pem.trim() === "" ? "" : `${pem.trimEnd()}\n`)).join("")
 
 /** Returns a certificate of a cluster's files. */
 export type CertificateIn = (files: Pick<ServingFiles, "pki">) => CertificatePair
