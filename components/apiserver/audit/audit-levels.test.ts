@@ -149,3 +149,29 @@ test("events have the addresses of proxies before that of the connection", async
   await server.ask("GET", "/version", { "x-forwarded-for": "192.0.2.1, nonsense, 192.0.2.2", "x-real-ip": "192.0.2.3" })
   expect((await server.end())[0]!["sourceIPs"]).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "127.0.0.1"])
 })
+
+test("a request that fails by a fault of the server has an event of the stage Panic, with 500", async () => {
+  // given a server whose code has a fault
+  const broken = (): never => {
+    throw new TypeError("undefined is not an object")
+  }
+  const server = await startAudited({
+    policy: `${HEAD}omitStages: [RequestReceived]\nrules: [{level: Metadata, resources: [{resources: [configmaps]}]}]\n`,
+    intercept: (pipeline) => ({ ...pipeline, handle: broken }),
+  })
+  // when
+  await server.ask("GET", `${CONFIG_MAPS}/a`, {})
+  // then
+  const lines = await server.end()
+  expect(lines.filter(({ user }) => (user as { username: string }).username === "system:admin")).toMatchObject([
+    {
+      stage: "Panic",
+      responseStatus: {
+        status: "Failure",
+        reason: "InternalError",
+        code: 500,
+        message: "APIServer panic'd: undefined is not an object",
+      },
+    },
+  ])
+})

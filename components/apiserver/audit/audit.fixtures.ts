@@ -7,6 +7,7 @@ import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { createApiServer } from "../apiserver.ts"
+import type { Pipeline } from "../call/request.ts"
 import type { BesideApi } from "../serving/beside.ts"
 import type { AuditConfig } from "./create-audit.ts"
 
@@ -18,10 +19,11 @@ interface Auditing {
   /** The text of the policy. */
   readonly policy?: string
   readonly webhook?: AuditConfig["webhook"]
+  readonly intercept?: (pipeline: Pipeline) => Pipeline
 }
 
 /** Starts a server with an audit log. `end` stops the server and returns the lines of the log. */
-export async function startAudited({ beside, policy, webhook }: Auditing = {}) {
+export async function startAudited({ beside, policy, webhook, intercept }: Auditing = {}) {
   const dir = mkdtempSync(join(tmpdir(), "audit-"))
   const auditLogPath = join(dir, "audit.log")
   const policyFile = policy === undefined ? undefined : join(dir, "policy.yaml")
@@ -35,6 +37,7 @@ export async function startAudited({ beside, policy, webhook }: Auditing = {}) {
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),
       ...(beside === undefined ? {} : { beside }),
+      ...(intercept === undefined ? {} : { intercept }),
       audit: { policyFile, webhook, log: { path: auditLogPath, mostBytes: 0, mostFiles: 0, mostAgeMs: 0 } },
     },
   )
