@@ -19,6 +19,7 @@ test("metrics of controllers and the scheduler have upstream's names and labels"
   scheduler.searched(2)
   scheduler.placed(2, 15)
   scheduler.placed(40, 15)
+  scheduler.asked("GpuSpread", "filter", "Error", 1000)
   // then
   const lines = registry.text().split("\n")
   expect(lines).toEqual(
@@ -29,6 +30,7 @@ test("metrics of controllers and the scheduler have upstream's names and labels"
       'workqueue_queue_duration_seconds_bucket{name="deployment",le="0.1"} 1',
       'workqueue_work_duration_seconds_sum{name="deployment"} 0.2',
       'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1',
+      'scheduler_plugin_execution_duration_seconds_count{plugin="GpuSpread",extension_point="filter",status="Error"} 1',
       'scheduler_pod_scheduling_attempts_bucket{le="2"} 1',
       'scheduler_scheduling_algorithm_duration_seconds_bucket{le="0.002"} 1',
       'scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts="2",le="0.02"} 1',

@@ -96,6 +96,8 @@ export function controllerMetrics(registry: Registry, clock: Pick<Clock, "monoto
 const SCHEDULING_BUCKETS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i)
 /** Buckets for the seconds of an extension point. Source: scheduler metrics, ExponentialBuckets(0.0001, 2, 12). */
 const POINT_BUCKETS = Array.from({ length: 12 }, (_, i) => 0.0001 * 2 ** i)
+/** Buckets for the seconds of a question to a plugin. Source: scheduler metrics, ExponentialBuckets(0.00001, 1.5, 20). */
+const PLUGIN_BUCKETS = Array.from({ length: 20 }, (_, i) => 0.00001 * 1.5 ** i)
 /** More attempts share a label. Source: pkg/scheduler/schedule_one.go getAttemptsLabel. */
 const MOST_ATTEMPTS = 15
 
@@ -151,7 +153,16 @@ export function schedulerMetrics(registry: Registry): SchedulerObserver {
     "queue",
     "event",
   )
+  const asked = registry.histogram(
+    "scheduler_plugin_execution_duration_seconds",
+    "Duration for running a plugin at a specific extension point.",
+    PLUGIN_BUCKETS,
+    "plugin",
+    "extension_point",
+    "status",
+  )
   return {
+    asked: (name, point, status, milliseconds) => asked.with(name, point, status).observe(milliseconds / 1000),
     point: (name, status, milliseconds, profile) => points.with(name, status, profile).observe(milliseconds / 1000),
     preempted(count) {
       preemptions.inc()

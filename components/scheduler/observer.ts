@@ -17,6 +17,8 @@ export interface SchedulerObserver {
   preempted(victims: number | undefined): void
   /** Called when a pod comes into a part of the queue. */
   incoming(queue: keyof SchedulingQueue["sizes"], event: string): void
+  /** Called after each question to a plugin of one's own or an extender, with its duration. */
+  asked(name: string, point: string, status: "Success" | "Error", milliseconds: number): void
   /** Called with the number of pods in each queue. Source: scheduler_pending_pods. */
   pending(sizes: SchedulingQueue["sizes"]): void
 }

@@ -56,6 +56,7 @@ describe("the scheduler", () => {
     const nothing = () => undefined
     const observer = {
       ...{
+        asked: nothing,
         attempted: nothing,
         placed: nothing,
         pending: nothing,

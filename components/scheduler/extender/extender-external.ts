@@ -149,7 +149,7 @@ export class ExtenderExternal implements External {
   }
 
   async #ask<T>(verb: string, args: object, read: (answer: unknown) => T): Promise<T> {
-    const answer = await this.#breaker.through(() => this.#send(verb, args))
+    const answer = await this.#breaker.through(verb, () => this.#send(verb, args))
     try {
       return read(answer)
     } catch (err) {

@@ -1,7 +1,7 @@
 import { pushAll } from "../../../pkg/lists/push-all.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { ExtenderConfig } from "../config/scheduler-configuration.ts"
-import { extenderName, httpExtender, type AskExtender } from "../extender/extender-client.ts"
+import { httpExtender, type AskExtender } from "../extender/extender-client.ts"
 import { ExtenderExternal } from "../extender/extender-external.ts"
 import type { PluginHost } from "../plugin-host/plugin-host.ts"
 import { Breaker } from "../plugin-host/breaker.ts"
@@ -20,16 +20,18 @@ export const ownExternals =
     extenderFor: (config: ExtenderConfig, clock: Clock) => AskExtender = httpExtender,
   ): CreateExternals =>
   (tools) => {
-    const { clock, log, cache } = tools
+    const { clock, log, cache, observer } = tools
     const cycle = new ExternalCycle(tools)
-    const breakers = new Map(hosts.map((host) => [host, new Breaker(`plugin ${host.description.name}`, clock, log)]))
+    const breakerOf = (what: string, name: string) =>
+      new Breaker(`${what} ${name}`, clock, log, (...question) => observer?.asked(name, ...question))
+    const breakers = new Map(hosts.map((host) => [host, breakerOf("plugin", host.description.name)]))
     for (const host of hosts) host.begin()
     const made: PluginExternal[] = []
     // Those that can be left out come last. Source: scheduler.go buildExtenders.
     const asked = extenders
       .toSorted((a, b) => Number(a.ignorable) - Number(b.ignorable))
       .map((config) => {
-        const breaker = new Breaker(extenderName(config), clock, log)
+        const breaker = breakerOf("extender", config.urlPrefix)
         return new ExtenderExternal(config, extenderFor(config, clock), breaker, cache)
       })
     return {

@@ -3,6 +3,9 @@ import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { PluginError } from "./plugin-host.ts"
 
+/** Told of each question, with its duration in milliseconds. */
+export type Asked = (point: string, status: "Success" | "Error", milliseconds: number) => void
+
 /** So many failures in a row, and the plugin is not asked for a while. */
 const MOST_FAILURES = 3
 const FIRST_PAUSE_MS = 5000
@@ -16,18 +19,21 @@ export class Breaker {
   readonly #name: string
   readonly #clock: Pick<Clock, "monotonic">
   readonly #log: Logger
+  readonly #asked: Asked
   #failures = 0
   #until = 0
   #last = ""
 
-  constructor(name: string, clock: Pick<Clock, "monotonic">, log: Logger) {
+  constructor(name: string, clock: Pick<Clock, "monotonic">, log: Logger, asked: Asked = () => undefined) {
     this.#name = name
     this.#clock = clock
     this.#log = log
+    this.#asked = asked
   }
 
   /** @throws PluginError of the call, or because the plugin is not asked now */
-  async through<T>(call: () => Promise<T>): Promise<T> {
+  async through<T>(point: string, call: () => Promise<T>): Promise<T> {
+    const began = this.#clock.monotonic()
     const left = this.#until - this.#clock.monotonic()
     if (left > 0)
       throw new PluginError(
@@ -38,8 +44,10 @@ export class Breaker {
     try {
       const answer = await call()
       this.#failures = 0
+      this.#asked(point, "Success", this.#clock.monotonic() - began)
       return answer
     } catch (err) {
+      this.#asked(point, "Error", this.#clock.monotonic() - began)
       if (err instanceof PluginError && err.isFatal) this.#note(err)
       throw err
     }

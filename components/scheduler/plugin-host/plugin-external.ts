@@ -197,7 +197,7 @@ export class PluginExternal implements External {
     const { name, deadlines } = host.description
     const deadline = deadlines[point] ?? (BINDING.has(point) ? IN_BINDING_MS : IN_CYCLE_MS)
     try {
-      return await breaker.through(() => host.ask(request, cache.list, deadline))
+      return await breaker.through(point, () => host.ask(request, cache.list, deadline))
     } catch (err) {
       if (err instanceof PluginError) throw err
       throw new PluginError(`plugin ${name}: ${point} failed: ${errorMessage(err)}`, false, { cause: err })
