@@ -53,13 +53,24 @@ interface ManagedFields {
   readonly fieldsV1?: unknown
 }
 
-/** Returns who wrote the difference of two states, by their managedFields: field managers and the subresource. */
+/** Times of managedFields are whole seconds. */
+const SECOND_MS = 1000
+
+/**
+ * Returns who wrote the difference of two states, by their managedFields: field managers and the subresource. `time` is
+ * that of the write, in milliseconds since the epoch.
+ */
 export function writtenBy(
   before: KubeObject | undefined,
   after: KubeObject,
+  time: number,
 ): { readonly clients: readonly string[]; readonly subresource: string } {
   const old = managersOf(before)
-  const changed = managersOf(after).filter((entry) => !isKept(entry, old))
+  const entries = managersOf(after)
+  const differ = entries.filter((entry) => !isKept(entry, old))
+  // Another write of the same manager in the same second leaves its entry as it is.
+  const isOfNow = ({ time: written = "" }: ManagedFields) => Math.abs(Date.parse(written) - time) < SECOND_MS
+  const changed = differ.length > 0 ? differ : entries.filter(isOfNow)
   const clients = [...new Set(changed.map(({ manager = "" }) => manager))].filter((name) => name !== "")
   const subresources = new Set(changed.map(({ subresource = "" }) => subresource))
   return { clients, subresource: subresources.size === 1 ? [...subresources][0]! : "" }

@@ -95,3 +95,37 @@ test("the history of what was made again has both objects", async () => {
     " delete ",
   ])
 })
+
+test("a client that writes twice in a second is named both times", async () => {
+  await cluster.advance("5s")
+  for (const size of ["1", "2"]) await cluster.kubectl(`annotate configmap mine size=${size} --overwrite`)
+  expect((await history("configmap mine")).match(/\(kubectl-annotate\)/g)).toHaveLength(2)
+})
+
+test("diff shows what differs between two points, with values of Secrets masked", async () => {
+  // given a ConfigMap and a Secret that are changed, one object that is created, and one that comes and goes
+  await cluster.kubectl("create namespace compared")
+  await cluster.kubectl("create configmap settings -n compared --from-literal color=red")
+  await cluster.kubectl("create secret generic hidden -n compared --from-literal password=x")
+  await cluster.advance("1m")
+  await cluster.kubectl(["patch", "configmap", "settings", "-n", "compared", "-p", '{"data":{"color":"blue"}}'])
+  await cluster.kubectl(["patch", "secret", "hidden", "-n", "compared", "-p", '{"stringData":{"password":"y"}}'])
+  await cluster.kubectl("create configmap new -n compared")
+  await cluster.kubectl("create configmap gone -n compared")
+  await cluster.kubectl("delete configmap gone -n compared")
+  // when two points are compared
+  const { code, stdout } = await cluster.kubectl("changes --from 30s -n compared")
+  // then the exit code is that of diff, and each object is there once
+  expect([code, stdout]).toEqual([
+    1,
+    [
+      "ConfigMap compared/settings changed, by system:admin",
+      '    data.color: "red" → "blue"',
+      "Secret compared/hidden changed, by system:admin",
+      '    data.password: "***" → "***"',
+      "ConfigMap compared/new created, by system:admin",
+      "",
+    ].join("\n"),
+  ])
+  expect((await cluster.kubectl("changes --from 0s -n compared")).code).toBe(0)
+})

@@ -4,7 +4,8 @@ import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { formatMicroTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 import { changesBetween } from "../../../pkg/history/changes.ts"
-import { writtenBy, type ChangedField, type LogEntry, type LogPage } from "../../../pkg/history/entry.ts"
+import { maskedChanges } from "../../../pkg/history/masked.ts"
+import { writtenBy, type LogEntry, type LogPage } from "../../../pkg/history/entry.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { StorageError, type Storage, type StorageEvent } from "../../../pkg/storage/storage.ts"
 import type { Exchange } from "../call/exchange.ts"
@@ -57,7 +58,7 @@ export async function serveHistory(
         more = true
         break
       }
-      entries.push(entryOf(event, resource, wanted.objects))
+      entries.push(entryOf(event, wanted.objects))
     }
     to = from
     if (to > wanted.after) await nextTurn(clock)
@@ -152,11 +153,7 @@ function kindsByPrefix({ resources }: Scheme): ReadonlyMap<string, Resource> {
   return found
 }
 
-function entryOf(
-  { revision, type, time, author, stored, previous }: StorageEvent,
-  resource: Resource,
-  whole: boolean,
-): LogEntry {
+function entryOf({ revision, type, time, author, stored, previous }: StorageEvent, whole: boolean): LogEntry {
   const { object } = stored
   const before = type === "create" ? undefined : previous?.object
   const after = type === "delete" ? undefined : object
@@ -166,24 +163,12 @@ function entryOf(
     time: formatMicroTime(time),
     verb: type,
     user: author,
-    ...(after === undefined ? { clients: [], subresource: "" } : writtenBy(before, after)),
+    ...(after === undefined ? { clients: [], subresource: "" } : writtenBy(before, after, time)),
     apiVersion: object.apiVersion,
     kind: object.kind,
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
-    changes: type === "update" ? changesOf(before, after, resource) : [],
+    changes: type === "update" ? maskedChanges(changesBetween(before ?? {}, after ?? {}), object) : [],
     ...(whole ? { object, ...(before === undefined ? {} : { previous: before }) } : {}),
   }
-}
-
-const MASKED = "***"
-
-/** Returns the changed fields; values of Secrets are masked, since a history is often shown to others. */
-function changesOf(before: unknown, after: unknown, { group, plural }: Resource): readonly ChangedField[] {
-  const isSecret = group === "" && plural === "secrets"
-  return changesBetween(before ?? {}, after ?? {}).map(({ path, before, after }) => {
-    const masks = isSecret && /^(?:data|stringData)\b|last-applied-configuration$/.test(path)
-    const shown = (value: unknown) => (value === undefined || !masks ? value : MASKED)
-    return { path, before: shown(before), after: shown(after) }
-  })
 }

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { changesBetween } from "../../../history/changes.ts"
-import type { LogEntry } from "../../../history/entry.ts"
+import { maskedChanges } from "../../../history/masked.ts"
+import type { ChangedField, LogEntry } from "../../../history/entry.ts"
 import { POINT_FORMS } from "../../../history/point.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, stringFlag } from "../../command/flag.ts"
@@ -41,7 +42,7 @@ interface Difference {
   readonly change: "created" | "deleted" | "changed" | "made anew"
   /** Who has written in between, each user once. */
   readonly users: readonly string[]
-  readonly changes: ReturnType<typeof changesBetween>
+  readonly changes: readonly ChangedField[]
 }
 
 async function run(invocation: Invocation<typeof flags>): Promise<void> {
@@ -71,7 +72,7 @@ function differencesOf(entries: readonly LogEntry[], withStatus: boolean): reado
     const changes =
       before === undefined || after === undefined
         ? []
-        : changesBetween(shown(before, withStatus), shown(after, withStatus))
+        : maskedChanges(changesBetween(shown(before, withStatus), shown(after, withStatus)), last)
     const change = changeOf(before, after)
     if (change === undefined || (change === "changed" && changes.length === 0)) return []
     const users = [...new Set(writes.map(({ user }) => user))]

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { changesBetween } from "../../../history/changes.ts"
 import type { ChangedField, LogEntry } from "../../../history/entry.ts"
+import { maskedChanges } from "../../../history/masked.ts"
 import { withConsequences } from "../../../history/undo/cascade.ts"
 import { withoutSystemFields, type ManagerEntry } from "../../../history/undo/system-fields.ts"
 import { targetsOf, type Target } from "../../../history/undo/targets.ts"
@@ -92,8 +93,12 @@ async function stepFor(factory: Factory, target: Target, on: OnConflict): Promis
 
 /** Returns what others have changed since: fields, or whether the object is there. */
 function conflictsOf({ last, object, undone, others, conflicts }: Target, current: KubeObject | undefined): string[] {
-  const found = conflicts.map(
-    ({ path, restored, kept }) => `${path} was changed since: ${text(restored)} would be restored, it is ${text(kept)}`,
+  const masked = maskedChanges(
+    conflicts.map(({ path, restored, kept }) => ({ path, before: restored, after: kept })),
+    last,
+  )
+  const found = masked.map(
+    ({ path, before, after }) => `${path} was changed since: ${text(before)} would be restored, it is ${text(after)}`,
   )
   if (current?.metadata.deletionTimestamp !== undefined) found.push("it is being deleted, and waits for finalizers")
   const persons = others.filter(isPerson)
@@ -116,7 +121,7 @@ function stepOf({ object, managers }: Target, current: KubeObject | undefined): 
     return { action: "create", object: owned(sent, managers), changes: [], notes }
   }
   const now = withoutSystemFields(current)
-  const changes = changesBetween(now, object)
+  const changes = maskedChanges(changesBetween(now, object), current)
   if (changes.length === 0 && deepEqual(now, object)) return undefined
   const sent = owned(object, managers)
   return isReplaced(object, current)
