@@ -8,7 +8,6 @@ import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createTokenIssuer, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
-import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { registerFeatures } from "./endpoints/feature-metrics.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
@@ -26,17 +25,11 @@ import { onMembershipEnd } from "./authentication/node-members.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
 import { validBootstrapToken } from "./authentication/bootstrap-token.ts"
 import { Objects } from "./cacher/objects.ts"
-import { connectAdmission } from "./endpoints/connect-admission.ts"
-import { createConnections } from "./endpoints/connect.ts"
+import { frontDoor } from "./front-door.ts"
 import type { Health } from "./health/health.ts"
-import { createOpenApi } from "./endpoints/openapi.ts"
-import { createPaths } from "./endpoints/paths.ts"
 import { registerBuildInfo } from "./endpoints/version-info.ts"
-import { podStreams } from "./endpoints/pod-streams.ts"
-import { proxies } from "./endpoints/proxy.ts"
 import { componentStatuses } from "./health/component-statuses.ts"
 import { apiServerHealth } from "./health/health-checks.ts"
-import type { Past } from "./past/past.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Actor, Pipeline, UserInfo } from "./call/request.ts"
 import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
@@ -47,12 +40,10 @@ import type { BesideApi } from "./serving/beside.ts"
 import { certificatesOf, listenOn, type ListenAt } from "./listener.ts"
 import { writeKubeconfig } from "./write-kubeconfig.ts"
 import { lateTransport } from "./late-transport.ts"
-import { whyPaths } from "./why/paths.ts"
-import { secretsEncryptionPaths } from "./encryption/paths.ts"
 import { databaseFile, openStorage } from "./store/open-storage.ts"
 import type { OpenedStorage } from "./store/storage-config.ts"
 import { keepCertificates } from "./serving/renewal.ts"
-import { createServer, type Server } from "./server.ts"
+import type { Server } from "./server.ts"
 import { notRunning } from "./not-running.ts"
 import { stopServing } from "./stop-serving.ts"
 import {
@@ -256,50 +247,22 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     if (audit !== undefined && config.beside !== undefined) serving.beside = auditedBeside(config.beside, audit)
-    let past: Promise<Past> | undefined
-    const server: Server = createServer({
-      past: () =>
-        (past ??= import("./past/past.ts").then(({ createPast }) =>
-          createPast({ registry: plane.registry, scheme, metrics: serverMetrics }),
-        )),
-      pipeline,
+    const server = frontDoor({
+      context: { clock, random, log, tracing },
+      config,
       scheme,
-      authenticator,
       metrics: serverMetrics,
-      clock,
-      random,
-      log,
-      tracing,
-      ...(audit === undefined ? {} : { audit: audit.sink }),
+      registry: metrics,
+      health,
+      plane,
+      pipeline,
+      authenticator,
+      objects,
+      audit,
+      serviceAccounts: { issuer, keys },
+      serverAddress: () => joinHostPort(advertiseAddress, port),
+      encryption: stored?.encryption,
       freshen: storage.freshen?.bind(storage),
-      flow: plane.flow,
-      ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
-      ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
-      ...(config.withoutTimeLimits === undefined ? {} : { withoutTimeLimits: config.withoutTimeLimits }),
-      aggregator: plane.aggregator,
-      connections: createConnections(
-        {
-          ...podStreams(objects, config.nodes),
-          ...proxies({ objects, nodes: config.nodes, random }),
-        },
-        connectAdmission(plane.admission, scheme),
-      ),
-      paths: createPaths({
-        scheme,
-        pipeline,
-        listed: () => plane.aggregator.listed(),
-        health,
-        metrics,
-        pods: () => plane.registry.objects.list(Pod),
-        flow: plane.flow,
-        clock,
-        profiler: config.profiler,
-        openApi: createOpenApi(scheme, plane.aggregator.openApi, clock),
-        serviceAccounts: { issuer, keys },
-        serverAddress: () => joinHostPort(advertiseAddress, port),
-        secretsEncryption: secretsEncryptionPaths(stored?.encryption),
-        why: whyPaths(() => server, clock),
-      }),
     })
     serving.server = server
     // A server in memory does not live for years, so its certificates are not renewed.
