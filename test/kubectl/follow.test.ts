@@ -316,3 +316,28 @@ describe("--request-timeout", () => {
     expect(code).toBe(1)
   })
 })
+
+/** The reasons of forty events, many of one second, in the order in which kubectl 1.36.2 lists them. */
+const LISTED =
+  "R3 R39 R6 R33 R12 R0 R18 R27 R24 R21 R30 R15 R36 R9 R10 R7 R34 R31 R28 R37 R22 R25 R16 R19 R1 R13 R4 R2 R38 R32 R35 R29 R26 R23 R20 R5 R14 R11 R8 R17"
+
+test("kubectl events lists many events of one second in the order of Go's sort", async () => {
+  const cluster = await startCluster({ nodes: 0 })
+  try {
+    const items = Array.from({ length: 40 }, (_, number) => ({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: `e${String((number * 7) % 40).padStart(2, "0")}`, namespace: "default" },
+      involvedObject: { apiVersion: "v1", kind: "ConfigMap", name: "ev", namespace: "default" },
+      reason: `R${number}`,
+      message: "m",
+      type: "Normal",
+      lastTimestamp: `2026-01-01T00:00:0${number % 3}Z`,
+    }))
+    await cluster.kubectl("create -f -", { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) })
+    const { stdout } = await cluster.kubectl("events --for=cm/ev --no-headers")
+    expect(stdout.match(/R\d+/g)?.join(" ")).toBe(LISTED)
+  } finally {
+    await cluster.stop()
+  }
+})

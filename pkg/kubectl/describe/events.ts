@@ -1,6 +1,7 @@
 import { ageOf } from "../../apimachinery/scalars/time.ts"
 import { parseTime } from "../../apimachinery/scalars/time.ts"
 import type { Event } from "../../api/core/v1/event/event.ts"
+import { goSort } from "../../go-sort/go-sort.ts"
 import { listInChunks, type ApiObject } from "./describe-client.ts"
 import type { Describing } from "./describing.ts"
 import type { PrefixWriter } from "./prefix-writer.ts"
@@ -60,7 +61,9 @@ export function describeEvents(w: PrefixWriter, events: readonly Event[] | undef
   w.flush()
   w.write(0, "Events:\n  Type\tReason\tAge\tFrom\tMessage\n")
   w.row(1, "----", "------", "----", "----", "-------")
-  for (const event of events.toSorted((a, b) => lastSeen(a) - lastSeen(b)))
+  const sorted = [...events]
+  goSort(sorted, (a, b) => lastSeen(a) < lastSeen(b))
+  for (const event of sorted)
     w.row(1, event.type ?? "", event.reason ?? "", interval(event, now), reporterOf(event), messageOf(event))
 }
 

@@ -1,5 +1,6 @@
 import { parseTime } from "../../../apimachinery/scalars/time.ts"
 import type { Event } from "../../../api/core/v1/event/event.ts"
+import { goSort } from "../../../go-sort/go-sort.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, stringFlag, stringSliceFlag } from "../../command/flag.ts"
 import { allNamespacesFlag, chunkSizeFlag } from "../../command/shared-flags.ts"
@@ -127,7 +128,8 @@ async function listEvents(
     query,
     limit: CHUNK_SIZE,
   })
-  const events = all.filter((event) => isOfType(event, values.types)).sort((a, b) => seenAt(a) - seenAt(b))
+  const events = all.filter((event) => isOfType(event, values.types))
+  goSort(events, (a, b) => seenAt(a) < seenAt(b))
   if (events.length === 0) {
     const where = values["all-namespaces"] ? "" : ` in ${namespace} namespace`
     return errOut.write(`No events found${where}.\n`)
