@@ -23,7 +23,7 @@ import { METRICS_API_SERVICE } from "../metrics-server/api-service.ts"
 import { createMetricsServer } from "../metrics-server/metrics-server.ts"
 import { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { createScheduler, type Scheduler, type SchedulerConfig } from "../scheduler/scheduler.ts"
-import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
+import { asUser, Clients, systemAccount, type Tools, type Identity } from "./clients.ts"
 import { clusterSupervisor, type SupervisorConfig } from "./supervisor.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
@@ -88,6 +88,9 @@ export interface AssembledCluster {
   readonly helmController: RunningPart<Component> | undefined
 }
 
+/** Charts have objects of any kind, and whoever may write HelmCharts is an administrator. */
+const HELM_USER: Identity = { name: "system:k3ts-helm-controller", groups: ["system:masters"] }
+
 /** Creates the components of a cluster. Starts nothing. */
 export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
   const { clusterCidrs, nodeMasks, controllers, features, around = (transport) => transport } = config
@@ -123,10 +126,14 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     apiServer.remoteKinds.resources.find((one) => one.apiVersion === apiVersion && one.kind === kind)
 
   /** Returns a part that always runs, or one that runs while this server is elected. */
-  const running = <C extends Component>(lease: string, name: string, partOf: (clients: Clients) => Part<C>) => {
+  const running = <C extends Component>(
+    lease: string,
+    name: string,
+    partOf: (clients: Clients) => Part<C>,
+    user: Identity = { name: `system:${lease}` },
+  ) => {
     const { candidate } = config
     if (candidate === undefined) return partOf(clients)
-    const user = { name: `system:${lease}` }
     return new ElectedPart({ name, lease, identity: candidate, clients, user, tools, part: partOf })
   }
 
@@ -202,8 +209,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
             new Part({
               name: "helm-controller",
               clients,
-              // Charts have objects of any kind, and only an administrator may write HelmCharts.
-              user: { name: "system:k3ts-helm-controller", groups: ["system:masters"] },
+              user: HELM_USER,
               create: (context) =>
                 createHelmController(context, {
                   resourceOf,
@@ -214,6 +220,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
                     ),
                 }),
             }),
+          HELM_USER,
         )
       : undefined
   return { apiServer, clients, connectors, controllerManager, scheduler, deployer, helmController }

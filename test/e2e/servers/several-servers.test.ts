@@ -123,6 +123,12 @@ describe.skipIf(!hasEtcd)("three servers that share an etcd and a token", () => 
     expect(etcd.ctl("get", "/bootstrap/k3ts", "--print-value-only")).toMatch(/^k3ts-sealed-1:[\w+/=]+\s*$/)
   })
 
+  test("install the charts of HelmCharts in one of them", async () => {
+    const selector = { namespace: "kube-system", fieldSelector: "metadata.name=k3ts-helm-controller" }
+    const isHeld = ({ spec }: Lease) => /^server-\d_/.test(spec.holderIdentity ?? "")
+    await until(members[0]!.client, Lease, selector, isHeld, 20_000)
+  })
+
   test("refuse a server with another token", async () => {
     const refused = startServer({ flags: flagsOf(3, "another") })
     await expect(refused).rejects.toThrow(/encrypted with another token than this server's/)
