@@ -226,6 +226,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     serviceFamilies: options.serviceCidrs.map(familyOf),
     tokens: { issuer: tokenIssuer, audiences: apiAudiences },
     reviewToken,
+    hasWebhooks: () => options.authorization?.hasWebhooks === true,
     componentStatuses,
     registrar: () => registrar,
     features,

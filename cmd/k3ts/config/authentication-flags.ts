@@ -1,6 +1,6 @@
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
 import type { OidcConfig, SignInConfig } from "../../../components/apiserver/authentication/sign-in-config.ts"
-import { anyText, readingAs, word } from "../cli/flag-type.ts"
+import { anyText, notEmpty, readingAs, word } from "../cli/flag-type.ts"
 import { list, oneOf, trueOrFalse, value, type FlagsOf } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
@@ -30,6 +30,11 @@ export const authenticationFlags = {
     placeholder: "AUDIENCE",
     defaultText: "the issuers of service account tokens",
   }),
+  "service-account-issuer": list(
+    notEmpty,
+    "Issuer of service account tokens: the first one is in new tokens, and those of all are accepted",
+    { placeholder: "URL", defaultText: "https://kubernetes.default.svc.cluster.local", split: (text) => [text] },
+  ),
   "oidc-issuer-url": value(anyText.optional(), "URL of an OpenID provider whose tokens are accepted", {
     placeholder: "URL",
   }),
@@ -82,12 +87,17 @@ export const authenticationFlags = {
 type AuthenticationFlags = FlagsOf<typeof authenticationFlags>
 
 /** Returns what the flags say about who may sign in. @throws UsageError for flags that contradict each other */
-export function signInOf(flags: AuthenticationFlags): Pick<ApiServerConfig, "signIn" | "anonymous" | "apiAudiences"> {
+export function signInOf(
+  flags: AuthenticationFlags,
+): Pick<ApiServerConfig, "signIn" | "anonymous" | "apiAudiences" | "issuers"> {
   const file = flags["authentication-config"]
   const tokenFile = flags["token-auth-file"]
   const webhookFile = flags["authentication-token-webhook-config-file"]
   const anonymous = flags["anonymous-auth"]
   const apiAudiences = flags["api-audiences"]
+  const issuers = flags["service-account-issuer"]
+  if (new Set(issuers).size < issuers.length)
+    throw new UsageError(`--service-account-issuer ${issuers.join(" ")} names an issuer more than once`)
   const oidc = oidcOf(flags)
   const signIn: SignInConfig = {
     ...(file === undefined ? {} : { file }),
@@ -107,6 +117,7 @@ export function signInOf(flags: AuthenticationFlags): Pick<ApiServerConfig, "sig
     ...(Object.keys(signIn).length === 0 ? {} : { signIn }),
     ...(anonymous === undefined ? {} : { anonymous }),
     ...(apiAudiences.length === 0 ? {} : { apiAudiences }),
+    ...(issuers.length === 0 ? {} : { issuers }),
   }
 }
 

@@ -37,7 +37,7 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     ...["authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"],
     ...["authorization-webhook-version", "client-ca-file", "requestheader-client-ca-file"],
     ...["requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers"],
-    ...["requestheader-uid-headers", "requestheader-extra-headers-prefix"],
+    ...["requestheader-uid-headers", "requestheader-extra-headers-prefix", "service-account-issuer"],
   ]),
   ...renamed({
     "admission-control": "enable-admission-plugins",
@@ -71,8 +71,7 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
   ...holds(["application/vnd.kubernetes.protobuf", "application/json"], "objects are stored as JSON", [
     "storage-media-type",
   ]),
-  ...refused("service account tokens have the keys of the cluster, and its name as their issuer", [
-    "service-account-issuer",
+  ...refused("service account tokens have the keys of the cluster", [
     "service-account-jwks-uri",
     "service-account-key-file",
     "service-account-signing-endpoint",

@@ -39,6 +39,8 @@ export interface OwnAuthorizers {
 export interface ConfiguredAuthorization {
   /** Returns the authorizer of all requests, and follows the file from now on. Called once. */
   start(own: OwnAuthorizers): Authorizer
+  /** Whether webhooks decide too, whose rules cannot be listed. */
+  readonly hasWebhooks: boolean
   stop(): void
 }
 
@@ -72,6 +74,9 @@ export function openAuthorization(options: ConfiguredAuthorizationOptions): Conf
   const close = (of: readonly Step[]) => of.forEach((step) => "webhook" in step && step.webhook.close())
 
   return {
+    get hasWebhooks() {
+      return steps.some(({ type }) => type === "Webhook")
+    },
     start(own) {
       let current = chainOf(steps, own)
       if (file !== undefined)

@@ -54,6 +54,8 @@ export interface HookOptions {
   readonly serviceFamilies: ServiceHookOptions["serviceFamilies"]
   readonly tokens: TokenOptions
   readonly reviewToken: ReviewToken
+  /** Whether webhooks authorize too. */
+  readonly hasWebhooks?: () => boolean
   /** The health of the components, as the deprecated ComponentStatus objects. */
   readonly componentStatuses: () => readonly KubeObject[]
   /** Serves custom resources. */
@@ -74,6 +76,7 @@ export function createHooks({
   serviceFamilies,
   tokens,
   reviewToken,
+  hasWebhooks = () => false,
   componentStatuses,
   registrar,
   features,
@@ -101,7 +104,7 @@ export function createHooks({
   add(ValidatingAdmissionPolicyBinding, policyBindingHooks(ValidatingAdmissionPolicy as Resource, reading))
   add(MutatingAdmissionPolicyBinding, policyBindingHooks(MutatingAdmissionPolicy as Resource, reading))
   for (const [resource, own] of [
-    ...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)),
+    ...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace), hasWebhooks),
     ...identityReviews(reviewToken, clock),
   ])
     add(resource, own)

@@ -243,6 +243,13 @@ describe("a webhook that authorizes", () => {
     expect(JSON.parse((await call("POST", access, json(review("get")))).text)).toMatchObject({
       status: { allowed: false },
     })
+    // and a list of his rights is not complete, since the webhook lists none
+    const rights = await asJoe("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
+      spec: { namespace: "a" },
+    })
+    expect(rights.object).toMatchObject({
+      status: { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" },
+    })
     // and so does an expression of an admission policy
     const policies = "/apis/admissionregistration.k8s.io/v1"
     await call(

@@ -25,6 +25,7 @@ interface Question extends KubeObject {
 export function accessReviews(
   authorizer: Authorizer,
   rulesOf: (user: UserInfo, namespace: string | undefined) => readonly PolicyRule[],
+  hasWebhooks: () => boolean,
 ): readonly (readonly [Resource, KindHooks])[] {
   const judge = (question: Question, user: UserInfo) => {
     const { resourceAttributes: about, nonResourceAttributes: path } = question.spec
@@ -106,11 +107,15 @@ export function accessReviews(
           const nonResourceRules = rules
             .filter(({ nonResourceURLs }) => (nonResourceURLs ?? []).length > 0)
             .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }))
-          // The decisions of the node authorizer depend on the pods of the node, so its rules cannot be listed.
+          // The decisions of the node authorizer depend on the pods of the node, and a webhook lists none.
+          const unlisted = [
+            ...(nodeOf(request.user) === undefined ? [] : ["node"]),
+            ...(hasWebhooks() ? ["webhook"] : []),
+          ].map((who) => `${who} authorizer does not support user rule resolution`)
           const more =
-            nodeOf(request.user) === undefined
+            unlisted.length === 0
               ? { incomplete: false }
-              : { incomplete: true, evaluationError: "node authorizer does not support user rule resolution" }
+              : { incomplete: true, evaluationError: unlisted.length === 1 ? unlisted[0] : `[${unlisted.join(", ")}]` }
           return {
             ...object,
             // The answer is another object than the question.
