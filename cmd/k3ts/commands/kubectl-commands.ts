@@ -1,17 +1,25 @@
 import type { Command } from "../cli/command.ts"
+import { commandHelp } from "../cli/help.ts"
+
+/** Whether a command line asks for help: that of `k3ts` comes before that of kubectl, which has the flags. */
+export const asksForHelp = (argv: readonly string[]): boolean => argv.some((arg) => arg === "--help" || arg === "-h")
 
 /** Returns a command that is one of this program's kubectl, which reads the command line itself. */
-const commandOf = (name: string, summary: string, positionals: string, details: string): Command => ({
-  summary,
-  positionals,
-  flags: {},
-  details: `${details}\nThe flags that all commands of kubectl have are understood too: k3ts kubectl options shows them.`,
-  choices: [],
-  async invoke({ argv }) {
-    const { kubectl } = await import("../run-kubectl.ts")
-    return kubectl([name, ...argv])
-  },
-})
+function commandOf(name: string, summary: string, positionals: string, details: string): Command {
+  const command: Command = {
+    summary,
+    positionals,
+    flags: {},
+    details: `${details}\nThe flags that all commands of kubectl have are understood too: k3ts kubectl options shows them.`,
+    choices: [],
+    async invoke({ argv, path, print }) {
+      if (asksForHelp(argv)) print(`${commandHelp(path, command)}\n`)
+      const { kubectl } = await import("../run-kubectl.ts")
+      return kubectl([name, ...argv])
+    },
+  }
+  return command
+}
 
 /** The commands by their names in `k3ts`. */
 export const KUBECTL_COMMANDS = {

@@ -1,4 +1,6 @@
 import type { Command } from "../cli/command.ts"
+import { commandHelp } from "../cli/help.ts"
+import { asksForHelp } from "./kubectl-commands.ts"
 
 /** Flags that every command of kubectl has too: which cluster, and as whom. */
 const whyCommand: Command = {
@@ -10,7 +12,8 @@ const whyCommand: Command = {
     "The same as k3ts kubectl why, with its flags: -n NAMESPACE, -o json, --kubeconfig, --context, --as. " +
     "Exit code 0: well, 1: not well, 2: it cannot be told.",
   choices: [],
-  async invoke({ argv }) {
+  async invoke({ argv, path, print }) {
+    if (asksForHelp(argv)) print(`${commandHelp(path, whyCommand)}\n`)
     const { kubectl } = await import("../run-kubectl.ts")
     return kubectl(["why", ...argv])
   },
