@@ -28,7 +28,7 @@ export const addonName = (file: string): string =>
     .replace(/\.[^.]*$/, "")
     .toLowerCase()
     .replace(/[^a-z0-9.-]+/g, "-")
-    .replace(/^[.-]+|[.-]+$/g, "")
+    .replace(/^[.-]+|(?<![.-])[.-]+$/g, "")
 
 /**
  * Shows the manifests of the folder as Addons, with Events about what has become of them, as k3s does. Nothing depends

@@ -31,4 +31,4 @@ export function lineOf(text: string, field: string): number | undefined {
 
 /** Splits `a[0].b[x.y]` into `a`, `0`, `b`, `x.y`. */
 const stepsOf = (field: string): readonly string[] =>
-  [...field.matchAll(/\[([^\]]*)\]|([^.[\]]+)/g)].map(([, key, name]) => key ?? name!)
+  [...field.matchAll(/\[([^[\]]*)\]|([^.[\]]+)/g)].map(([, key, name]) => key ?? name!)

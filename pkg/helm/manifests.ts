@@ -44,7 +44,7 @@ export function byKind(a: string, b: string): number {
   return (x ?? Infinity) === (y ?? Infinity) ? 0 : (x ?? Infinity) - (y ?? Infinity)
 }
 
-const SEPARATOR = /(?:^|\s*\n)---\s*/
+const SEPARATOR = /(?:^|(?<!\s)\s*\n)---\s*/
 
 /** Returns the documents of a rendered file. */
 export const splitDocuments = (text: string): readonly string[] =>

@@ -112,8 +112,8 @@ export function isInRange(range: string, text: string): boolean {
   return range.split("||").some((alternative) => {
     const plain = alternative
       .trim()
-      .replace(/(\S+)\s+-\s+(\S+)/g, ">=$1 <=$2")
-      .replace(/([<>=!~^]+)\s+/g, "$1")
+      .replace(/(?<!\S)(\S+)\s+-\s+(\S+)/g, ">=$1 <=$2")
+      .replace(/(?<![<>=!~^])([<>=!~^]+)\s+/g, "$1")
     const bounds = plain === "" ? ["*"] : plain.split(/[\s,]+/).filter((each) => each !== "")
     return bounds.map(boundOf).every((bound) => meets(version, bound))
   })

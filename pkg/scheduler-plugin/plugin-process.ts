@@ -92,7 +92,7 @@ function written(bytes: Buffer): number {
 /** The error, with the first line of the plugin's own file in its stack. */
 function whereAndWhat(err: unknown, file: string): string {
   const where = err instanceof Error ? err.stack?.split("\n").find((line) => line.includes(file)) : undefined
-  const [place] = /[^\s(/]*(?:\/[^\s()]*)?:\d+/.exec(where ?? "") ?? []
+  const [place] = /(?<![^\s()])[^\s()]*:\d+/.exec(where ?? "") ?? []
   return place === undefined ? errorMessage(err) : `${errorMessage(err)} (${place})`
 }
 

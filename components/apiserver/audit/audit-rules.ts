@@ -1,3 +1,4 @@
+import { trimRight } from "../../../pkg/apimachinery/go/go-text.ts"
 import type { AuditDecision, AuditLevel, AuditStage } from "../call/audit-notes.ts"
 import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
 import type { AuditPolicy, PolicyRule } from "./audit-policy.ts"
@@ -85,5 +86,5 @@ function resourceMatcher({ namespaces = [], resources = [] }: PolicyRule): Match
 
 function isPathMatched(path: string, spec: string): boolean {
   if (spec === "*" || spec === path) return true
-  return spec.endsWith("*") && path.startsWith(spec.replace(/\*+$/, ""))
+  return spec.endsWith("*") && path.startsWith(trimRight(spec, "*"))
 }

@@ -1,3 +1,4 @@
+import { trimRight } from "../../../pkg/apimachinery/go/go-text.ts"
 import { readFileSync } from "node:fs"
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
@@ -27,7 +28,7 @@ export const extenderTimeout = ({ httpTimeout }: ExtenderConfig): number =>
 export function httpExtender(config: ExtenderConfig, clock: Clock): AskExtender {
   const name = extenderName(config)
   const timeoutMs = extenderTimeout(config)
-  const prefix = config.urlPrefix.replace(/\/+$/, "")
+  const prefix = trimRight(config.urlPrefix, "/")
   const isSecure = prefix.startsWith("https:")
   const agent = isSecure ? new HttpsAgent({ keepAlive: true, ...tlsOf(config) }) : new HttpAgent({ keepAlive: true })
   const failed = (verb: string, why: string) => new PluginError(`${name}: ${verb} ${why}`, true)

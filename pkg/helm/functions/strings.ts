@@ -30,7 +30,7 @@ const trimmed = (value: string, cut: string): string => {
 
 /** White space as Go's strings.TrimSpace has it. */
 const withoutSpace = (value: string): string =>
-  value.replace(/^[\s\u0085]+|[\s\u0085]+$/gu, (space) => space.replace(/[^\ufeff]/gu, ""))
+  value.replace(/^[\s\u0085]+|(?<![\s\u0085])[\s\u0085]+$/gu, (space) => space.replace(/[^\ufeff]/gu, ""))
 
 /** Returns the first bytes of a text, or those after the first `-count` where that is negative. */
 function truncated(count: number, value: string): string {

@@ -37,6 +37,6 @@ export async function preferred(
 function levelIn(argv: readonly string[]): number {
   const at = argv.findIndex((arg) => /^--?v(=|$)/.test(arg))
   if (at === -1) return 0
-  const text = /\d+$/.exec(argv[at]!)?.[0] ?? argv[at + 1] ?? ""
+  const text = /(?<!\d)\d+$/.exec(argv[at]!)?.[0] ?? argv[at + 1] ?? ""
   return Number(text) || 0
 }

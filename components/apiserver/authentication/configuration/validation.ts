@@ -1,4 +1,5 @@
 /** What is wrong in an AuthenticationConfiguration. Source: apiserver pkg/apis/apiserver/validation/validation.go. */
+import { trimRight } from "../../../../pkg/apimachinery/go/go-text.ts"
 import { X509Certificate } from "node:crypto"
 import type { Cause } from "../../../../pkg/apimachinery/errors.ts"
 import { domainPathFaults } from "../../../../pkg/apimachinery/validation/domain-path.ts"
@@ -100,7 +101,7 @@ function issuerFaults(
   return causes
 }
 
-const withoutSlashes = (url: string): string => url.replace(/\/+$/, "")
+const withoutSlashes = (url: string): string => trimRight(url, "/")
 
 function hasCertificates(pem: string): boolean {
   const certificates = splitPem(pem)

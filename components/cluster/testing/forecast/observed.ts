@@ -180,7 +180,7 @@ function warningsOf(entries: readonly HistoryEntry[], begin: number): Observed["
     const { type: severity, reason = "", message = "" } = object as Warning
     if (object.kind !== "Event" || type === "delete" || severity !== "Warning" || TOLD.has(reason)) continue
     if (Date.parse(time) < begin) continue
-    const key = `${reason} ${message.replaceAll(/[a-z0-9]+-[a-z0-9]{5}\b/g, "…")}`
+    const key = `${reason} ${message.replaceAll(/(?<![a-z0-9])[a-z0-9]+-[a-z0-9]{5}\b/g, "…")}`
     const known = counts.get(key)
     if (known === undefined) counts.set(key, { reason, message, count: 1 })
     else known.count++

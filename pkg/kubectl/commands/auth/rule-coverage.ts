@@ -1,3 +1,4 @@
+import { trimRight } from "../../../apimachinery/go/go-text.ts"
 import type { PolicyRule } from "../../../api/rbac/v1/rules.ts"
 import { brokenDown, type SimpleRule } from "../../describe/policy-rules.ts"
 
@@ -30,4 +31,4 @@ function coversResource(resources: readonly string[], resource: string): boolean
 }
 
 const coversPath = (owner: string, path: string): boolean =>
-  owner === path || (owner.endsWith("*") && path.startsWith(owner.replace(/\*+$/, "")))
+  owner === path || (owner.endsWith("*") && path.startsWith(trimRight(owner, "*")))

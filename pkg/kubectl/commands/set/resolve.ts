@@ -51,8 +51,9 @@ export class Resolver {
 }
 
 function fieldOf({ metadata = {} }: Unstructured, path: string): string {
-  const [, field, key] = /^(.+?)\['(.*)'\]$/s.exec(path) ?? []
-  if (field !== undefined && key !== undefined) {
+  const open = path.indexOf("['", 1)
+  if (open !== -1 && open + 2 <= path.length - 2 && path.endsWith("']")) {
+    const [field, key] = [path.slice(0, open), path.slice(open + 2, -2)]
     if (field !== "metadata.annotations" && field !== "metadata.labels")
       throw new Error(`fieldPath ${goQuoted(field)} does not support subscript`)
     const isAnnotation = field === "metadata.annotations"
