@@ -35,6 +35,6 @@ spec:
     expect((await cluster.why("configmap/none", { namespace: "kube-system" })).findings[0]?.cause.message).toBe(
       "ConfigMap kube-system/none does not exist",
     )
-    expect(cluster.why("gizmo/a")).rejects.toThrow('the server has no kind "gizmo"')
+    await expect(cluster.why("gizmo/a")).rejects.toThrow('the server has no kind "gizmo"')
   })
 })
