@@ -18,6 +18,14 @@ export const IMAGES: readonly Situation[] = [
     ...fails("ngnix:1.27", `${RESOLVE("ngnix:1.27")} docker.io/library/ngnix:1.27: not found`),
   },
   {
+    title: "an image beside another one with a short name of its own",
+    yaml: deployment("good", one("k3ts.local/pause:1")) + deployment("web", one("k3ts.local/busybx:1")),
+    ask: "deployment/web",
+    cause: "image-not-found",
+    says: /image k3ts\.local\/busybx:1 does not exist in k3ts\.local$/,
+    ...fails("k3ts.local/busybx:1", "failed to resolve reference k3ts.local/busybx:1: not found"),
+  },
+  {
     title: "a tag that does not exist, where the former one ran",
     yaml: deployment("web", one("web:1")),
     ask: "deploy/web",

@@ -153,13 +153,26 @@ async function nearImage(image: string, { reader }: Ward): Promise<string | unde
   )
   const there = nodes.flatMap(({ status }) => (status.images ?? []).flatMap(({ names }) => names ?? []))
   const known = [...new Set([...used, ...there.filter((name) => !name.includes("@")).map(shortName)])].filter(
-    (name) => name !== "" && shortName(name) !== shortName(image),
+    (name) => name !== "" && shortName(name) !== shortName(image) && isNear(name, image),
   )
   const short = nearest(
     shortName(image),
     known.map((name) => shortName(name)),
   )
   return short === undefined ? undefined : (known.find((name) => shortName(name) === short) ?? short)
+}
+
+/** Whether the registries of two images are the same or nearly, and their names too; their tags may be any. */
+function isNear(one: string, other: string): boolean {
+  const near = (a: string, b: string) => a === b || nearest(a, [b]) !== undefined
+  return near(registryOf(one), registryOf(other)) && near(pathOf(one), pathOf(other))
+}
+
+/** `k3ts.local/team/web:1` has the path `team/web`. */
+function pathOf(image: string): string {
+  const short = shortName(image)
+  const registry = `${registryOf(short)}/`
+  return (short.startsWith(registry) ? short.slice(registry.length) : short).replace(/@.*$/, "").replace(/:[^:]*$/, "")
 }
 
 /** `docker.io/library/nginx:1` is written `nginx:1`. */

@@ -1,9 +1,11 @@
 /** `k3ts why` about real containers: what containerd, the kernel and programs say, beside the table of `test/why`. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Answer, State } from "../../../pkg/why/answer.ts"
 import { BUSYBOX, describeOnNode, sh, startCluster, type Cluster, type ContainerSpec } from "../../harness/cluster.ts"
 import { EXECUTABLE } from "../../harness/server.ts"
+import { until } from "../../harness/until.ts"
 
 const waits = (reason: RegExp) => (pod: Pod) =>
   [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])].some(({ state }) =>
@@ -92,6 +94,14 @@ describeOnNode("why", () => {
           containers: [{ name: "c", image: BUSYBOX, ...container }],
         }),
       ),
+    )
+    // The Node names the images that it has at its next report.
+    await until(
+      cluster.client,
+      Node,
+      {},
+      ({ status }) => (status.images ?? []).some(({ names }) => names?.includes(BUSYBOX) === true),
+      60_000,
     )
   })
   afterAll(() => cluster?.[Symbol.asyncDispose]())
