@@ -171,6 +171,20 @@ test("undo --at puts a namespace back to what it was", async () => {
   ])
 })
 
+test("undo --at puts a namespace back that was deleted since", async () => {
+  // given
+  await cluster.kubectl("create namespace lost")
+  await cluster.kubectl("create configmap settings -n lost --from-literal color=red")
+  await cluster.advance("1m")
+  await cluster.delete(Namespace, "lost")
+  await cluster.advance("1m")
+  expect(await cluster.find(Namespace, "lost")).toBeUndefined()
+  // when
+  await kubectl("undo --at 90s -n lost --yes")
+  // then
+  expect((await cluster.get(ConfigMap, "lost/settings")).data).toEqual({ color: "red" })
+})
+
 test("undo --apply undoes all that one apply has written, and undo of a revision that write", async () => {
   // given two applies, of two objects each
   const files = (value: string) => ({

@@ -27,7 +27,11 @@ export async function chosenWrites(invocation: Invocation<UndoFlags>): Promise<C
   const { namespace } = await factory.namespace()
   const own = { mapping: undefined, namespace: isAll ? "" : namespace } as const
   const all = (query: HistoryQuery) => readAll(factory, own, query)
-  if (flags.at !== "") return everything(await all({ since: flags.at }))
+  if (flags.at !== "")
+    return everything([
+      ...(isAll ? [] : await deletionOfNamespace(factory, namespace, flags.at)),
+      ...(await all({ since: flags.at })),
+    ])
   if (args.length > 0 && args.every((arg) => /^\d+$/.test(arg))) return ofRevisions(factory, args.map(Number))
   if (args.length > 0) return ofObjects(invocation)
   if (flags.apply) return around(factory, lastApply(await all({ since: flags.since, user: flags.user })))
@@ -39,9 +43,22 @@ export async function chosenWrites(invocation: Invocation<UndoFlags>): Promise<C
 
 const everything = (entries: readonly LogEntry[]): Chosen => ({
   revisions: new Set(entries.map(({ revision }) => revision)),
-  entries,
+  entries: entries.toSorted((a, b) => a.revision - b.revision),
   notes: [],
 })
+
+/** The writes to a namespace since a time at which it existed, if it was deleted since; what is in it needs it first. */
+async function deletionOfNamespace(factory: Factory, name: string, since: string): Promise<readonly LogEntry[]> {
+  const mapping = await (await factory.restMapper()).restMapping("", "Namespace", "v1")
+  try {
+    const { entries } = await readHistory(factory, { mapping, namespace: "", name }, { since, objects: true })
+    const wasDeleted = entries[0]?.verb !== "create" && entries.some(({ verb }) => verb === "delete")
+    return wasDeleted ? entries : []
+  } catch (err) {
+    if (isForbidden(err)) return []
+    throw err
+  }
+}
 
 async function readAll(
   factory: Factory,
