@@ -10,7 +10,7 @@ export type Point =
   | { readonly ago: number }
 
 /** What `parsePoint` takes, for messages. */
-export const POINT_FORMS = "a resourceVersion, a time (2026-01-31T12:00:00Z) or how long ago (90s, 10m, 2h30m, 1d)"
+export const POINT_FORMS = "a resourceVersion, a time (2026-01-31T12:00:00Z), how long ago (90s, 10m, 2h30m, 1d) or now"
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const PARTS = /(\d{1,9}(?:\.\d{1,3})?)(ms|[smhd])/g
@@ -22,6 +22,7 @@ export function parsePoint(text: string): Point | undefined {
     const parts = [...text.matchAll(PARTS)]
     return { ago: parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit!]!, 0) }
   }
+  if (text === "now") return { ago: 0 }
   const time = parseTime(text)
   return time === undefined ? undefined : { time }
 }
