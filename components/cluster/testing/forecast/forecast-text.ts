@@ -1,5 +1,6 @@
 import { formatDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { Forecast } from "./forecast.ts"
+import type { StuckBudget } from "./budgets.ts"
 import type { WorkloadForecast } from "./observed.ts"
 
 /** Lines of each part that are shown; JSON has all. */
@@ -16,6 +17,7 @@ export function forecastText(found: Forecast, what: string, left: readonly strin
     ...changeLines(found),
     ...part("Pods", found.workloads.map(workloadLine)),
     ...part("Not well at the end", unwellLines(found)),
+    ...part("Budgets in the way", found.budgets.map(budgetLine)),
     ...part("Services", serviceLines(found)),
     ...part(
       "Warnings",
@@ -72,6 +74,9 @@ function unwellLines({ unwell }: Forecast): readonly string[] {
     return pods.length === 1 ? `${pod}: ${why}` : `${pods.length} pods of ${workload}: ${why}`
   })
 }
+
+const budgetLine = ({ namespace, name, node, pods, desiredHealthy, currentHealthy }: StuckBudget): string =>
+  `${namespace}/${name} keeps ${count(pods, "pod")} on ${node}: ${desiredHealthy} must be healthy, ${currentHealthy} ${currentHealthy === 1 ? "is" : "are"}`
 
 const serviceLines = ({ services }: Forecast): readonly string[] =>
   services

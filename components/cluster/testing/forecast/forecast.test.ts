@@ -6,6 +6,7 @@ import { seededRandom } from "../../../../pkg/clock/random.ts"
 import { startCluster, type Cluster } from "../cluster.ts"
 import { readObjects } from "../snapshot.ts"
 import { forecast, SETTLING, type Change, type Forecast } from "./forecast.ts"
+import { forecastText } from "./forecast-text.ts"
 import { startFork } from "./fork.ts"
 
 const COUNT = Number(process.env["K3TS_FORECASTS"] ?? "10")
@@ -108,6 +109,23 @@ describe("the forecast of a change", () => {
       await cluster.stop().catch(() => undefined)
     },
     LONGEST_MS,
+  )
+})
+
+test("a drain that a budget does not let end names the budget", async () => {
+  // given a budget that allows no eviction
+  await using cluster = await startCluster({ nodes: 2 })
+  await cluster.kubectl("create deployment web --image nginx --replicas 2")
+  await cluster.kubectl("create pdb web --selector app=web --min-available 2")
+  await cluster.advance("10s")
+  // when
+  const found = await forecastOf(cluster, kubectl("drain node-0 --timeout 1m"))
+  // then
+  expect(found.budgets).toEqual([
+    { namespace: "default", name: "web", node: "node-0", pods: 1, desiredHealthy: 2, currentHealthy: 2 },
+  ])
+  expect(forecastText(found, "drain node-0", [])).toContain(
+    "Budgets in the way:\n  default/web keeps 1 pod on node-0: 2 must be healthy, 2 are\n",
   )
 })
 

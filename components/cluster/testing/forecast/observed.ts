@@ -5,6 +5,7 @@ import { EndpointSlice } from "../../../../pkg/api/discovery/v1/endpointslice.ts
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { Cluster } from "../cluster.ts"
 import type { HistoryEntry } from "../history/history.ts"
+import { cordonedNodes, stuckBudgets, type StuckBudget } from "./budgets.ts"
 import { serviceForecasts, type ServiceForecast } from "./services.ts"
 
 /** What happened to the pods of one workload. */
@@ -32,6 +33,8 @@ export interface Observed {
   /** Restarts of containers of pods that were there before. */
   readonly restarts: number
   readonly services: readonly ServiceForecast[]
+  /** Budgets that keep pods on nodes that the change is to empty. */
+  readonly budgets: readonly StuckBudget[]
   /** Warnings of Events, each once, with how many there were. */
   readonly warnings: readonly { readonly reason: string; readonly message: string; readonly count: number }[]
   /** When the last pod changed its state, in milliseconds after the beginning; 0 when none did. */
@@ -47,6 +50,7 @@ export interface Baseline {
   readonly owners: ReadonlyMap<string, string>
   readonly services: readonly Service[]
   readonly slices: readonly EndpointSlice[]
+  readonly cordoned: ReadonlySet<string>
 }
 
 /** Takes the state of a cluster as it is now. */
@@ -64,6 +68,7 @@ export async function baselineOf(cluster: Cluster): Promise<Baseline> {
     owners: ownersOf(sets),
     services,
     slices,
+    cordoned: await cordonedNodes(cluster),
   }
 }
 
@@ -81,6 +86,7 @@ export async function observedSince(cluster: Cluster, begin: Baseline): Promise<
     unwell: unwellOf(begin.pods, pods, owners),
     restarts: restartsOf(begin.pods, pods),
     services: serviceForecasts(begin.services, begin.slices, entries, begin.time, end),
+    budgets: await stuckBudgets(cluster, begin.cordoned, pods),
     warnings: warningsOf(entries, begin.time),
     settledMs: settledOf(entries, begin.time, owners),
   }
