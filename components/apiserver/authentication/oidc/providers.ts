@@ -1,4 +1,5 @@
 import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
+import { RecentByText } from "../../../../pkg/cache/recent-by-text.ts"
 import { parseCompact, type JsonObject } from "../../../../pkg/jwt/jws.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import { whenReady } from "../../call/maybe-promise.ts"
@@ -19,8 +20,8 @@ export interface ProvidersOptions {
 
 /** Longer tokens are refused before they are parsed, in characters. */
 const LONGEST = 64 * 1024
-/** Users are cached for this many tokens. Whether a token has expired is checked at each request. */
-const REMEMBERED = 4096
+/** Of how many tokens the users are cached. Whether a token has expired is checked at each request. */
+const REMEMBERED = { entries: 8192, characters: 8 * 1024 * 1024 }
 /** How long providers of a new configuration may take to answer. Source: UpdateAuthenticationConfigTimeout. */
 const UPDATE_MS = 60_000
 const UPDATE_INTERVAL_MS = 250
@@ -30,7 +31,8 @@ const LEAST_TELL_MS = 1000
 
 interface Known {
   readonly verdict: TokenUser
-  readonly claims: JsonObject
+  /** When the token is valid. */
+  readonly times: JsonObject
   readonly by: IdTokens
   /** Of the provider's keys. */
   readonly generation: number
@@ -40,7 +42,10 @@ interface Known {
 export class Providers implements TokenAuthenticator {
   readonly #options: ProvidersOptions
   #issuers: readonly IdTokens[] = []
-  #remembered = new Map<string, Known>()
+  readonly #remembered = new RecentByText<Known>({
+    ...REMEMBERED,
+    weightOf: ({ verdict }) => JSON.stringify(verdict).length,
+  })
   #stopped = false
   #toldAt = -Infinity
 
@@ -71,7 +76,7 @@ export class Providers implements TokenAuthenticator {
     }
     const before = this.#issuers
     this.#issuers = made
-    this.#remembered = new Map()
+    this.#remembered.clear()
     for (const { provider } of before) provider.stop()
     for (const { issuer } of before) if (!made.some((one) => one.issuer === issuer)) metrics?.removed(issuer)
   }
@@ -84,13 +89,12 @@ export class Providers implements TokenAuthenticator {
   authenticate(token: string): ReturnType<TokenAuthenticator["authenticate"]> {
     const known = this.#remembered.get(token)
     if (known !== undefined) {
-      const { by, claims, generation, verdict } = known
+      const { by, times, generation, verdict } = known
       // Reading the keys has old ones fetched again: a key that the provider has withdrawn does not count for ever.
       if (by.provider.keys.length > 0 && generation === by.provider.generation) {
-        const error = by.problemOf(claims)
+        const error = by.problemOf(times)
         return error === undefined ? verdict : { error }
       }
-      this.#remembered.delete(token)
     }
     if (this.#issuers.length === 0 || token.length > LONGEST) return undefined
     const parsed = parseCompact(token)
@@ -111,9 +115,8 @@ export class Providers implements TokenAuthenticator {
     log.warn("Refused an ID token", { issuer, error })
   }
 
-  #remember(token: string, verdict: TokenUser, claims: JsonObject, by: IdTokens): void {
-    if (this.#remembered.size >= REMEMBERED) this.#remembered.delete(this.#remembered.keys().next().value!)
-    this.#remembered.set(token, { verdict, claims, by, generation: by.provider.generation })
+  #remember(token: string, verdict: TokenUser, { exp = null, nbf = null }: JsonObject, by: IdTokens): void {
+    this.#remembered.set(token, { verdict, times: { exp, nbf }, by, generation: by.provider.generation })
   }
 
   #made(authenticators: readonly JWTAuthenticator[]): readonly IdTokens[] {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { RecentByText } from "../../../../pkg/cache/recent-by-text.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
@@ -7,7 +8,7 @@ import { booleanIn, objectIn, reviewed, textIn, textsIn } from "../../webhooks/r
 import { withAuthenticated, type TokenAuthenticator, type TokenVerdict } from "../authenticator.ts"
 
 export interface TokenWebhookOptions {
-  readonly webhook: KubeconfigWebhook
+  readonly webhook: Pick<KubeconfigWebhook, "post">
   /** Of the TokenReview that is sent, and expected back. */
   readonly version: "v1" | "v1beta1"
   /** How long an answer counts, in milliseconds; not at all where it is 0. */
@@ -17,8 +18,8 @@ export interface TokenWebhookOptions {
   readonly log: Logger
 }
 
-/** Answers that are kept. */
-const MOST_ANSWERS = 4096
+/** The users that are kept; and as many refusals. */
+const KEPT = { entries: 8192, characters: 8 * 1024 * 1024 }
 /** Longer tokens are not sent, in characters. */
 const LONGEST = 64 * 1024
 /** At most as many calls wait for the webhook; the next is refused at once. */
@@ -31,8 +32,12 @@ const MOST_WAITING = 500
  */
 export function createTokenWebhook(options: TokenWebhookOptions): TokenAuthenticator {
   const { webhook, version, cacheMs, apiAudiences, clock, log } = options
-  /** By the hash of token and audiences: the tokens themselves are not kept. */
-  const answers = new Map<string, { readonly until: number; readonly verdict: TokenVerdict }>()
+  /**
+   * By the hash of token and audiences: the tokens themselves are not kept. Refusals are kept apart, since anybody can
+   * send any number of tokens that nobody knows: they would displace the users.
+   */
+  const users = newAnswers()
+  const refusals = newAnswers()
   const asking = new Map<string, Promise<TokenVerdict>>()
 
   async function ask(token: string, audiences: readonly string[]): Promise<TokenVerdict> {
@@ -51,19 +56,19 @@ export function createTokenWebhook(options: TokenWebhookOptions): TokenAuthentic
       const key = createHash("sha256")
         .update(JSON.stringify([token, audiences]))
         .digest("base64")
-      const known = answers.get(key)
-      if (known !== undefined && clock.monotonic() < known.until) return known.verdict
+      const now = clock.monotonic()
+      const known = [users, refusals]
+        .map((kept) => kept.get(key))
+        .find((kept) => kept !== undefined && now < kept.until)
+      if (known !== undefined) return known.verdict
       const underWay = asking.get(key)
       if (underWay !== undefined) return underWay
       if (asking.size >= MOST_WAITING) return { error: "too many tokens wait for the webhook" }
       const asked = ask(token, audiences).then(
         (verdict) => {
           asking.delete(key)
-          if (cacheMs > 0) {
-            answers.delete(key)
-            if (answers.size >= MOST_ANSWERS) answers.delete(answers.keys().next().value!)
-            answers.set(key, { until: clock.monotonic() + cacheMs, verdict })
-          }
+          const kept = verdict !== undefined && "user" in verdict ? users : refusals
+          if (cacheMs > 0) kept.set(key, { until: clock.monotonic() + cacheMs, verdict })
           return verdict
         },
         // A failure is not kept.
@@ -77,6 +82,13 @@ export function createTokenWebhook(options: TokenWebhookOptions): TokenAuthentic
     },
   }
 }
+
+interface Answer {
+  readonly until: number
+  readonly verdict: TokenVerdict
+}
+const newAnswers = () =>
+  new RecentByText<Answer>({ ...KEPT, weightOf: ({ verdict }) => JSON.stringify(verdict ?? null).length })
 
 /** @throws Error for an answer whose fields have other types */
 function verdictIn(

@@ -1,4 +1,6 @@
 import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { RecentByText } from "../../../../pkg/cache/recent-by-text.ts"
+import { FairShare } from "../../../../pkg/flow/fair-share.ts"
 import { parseDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import type { MaybePromise } from "../../call/maybe-promise.ts"
@@ -13,7 +15,7 @@ import type { AuthorizationWebhookMetrics } from "./webhook-metrics.ts"
 
 export interface WebhookAuthorizerOptions {
   readonly name: string
-  readonly webhook: KubeconfigWebhook
+  readonly webhook: Pick<KubeconfigWebhook, "post">
   /** A valid one. */
   readonly configuration: WebhookConfiguration
   readonly metrics: AuthorizationWebhookMetrics
@@ -22,9 +24,9 @@ export interface WebhookAuthorizerOptions {
 }
 
 /** Answers that are kept, of questions up to this many characters. Source: webhook.go. */
-const MOST_ANSWERS = 8192
+const KEPT = { entries: 16_384, characters: 16 * 1024 * 1024 }
 const LONGEST_KEPT = 10_000
-/** At most as many calls wait for the webhook; the next has no answer at once. */
+/** At most as many calls wait for the webhook, which users share; the next has no answer at once. */
 const MOST_WAITING = 1000
 /** A call that fails is logged at most once in this time, in milliseconds. */
 const LEAST_TELL_MS = 1000
@@ -38,8 +40,9 @@ export class WebhookAuthorizer implements Authorizer {
   readonly #matches: (spec: AccessReviewSpec) => boolean
   readonly #allowedMs: number
   readonly #refusedMs: number
-  readonly #answers = new Map<string, { readonly until: number; readonly decision: AuthorizationDecision }>()
+  readonly #answers = new RecentByText<Answer>({ ...KEPT, weightOf: ({ decision }) => decision.reason.length })
   readonly #asking = new Map<string, Promise<AuthorizationDecision>>()
+  readonly #waiting = new FairShare(MOST_WAITING)
   #toldAt = -Infinity
 
   constructor(options: WebhookAuthorizerOptions) {
@@ -69,9 +72,12 @@ export class WebhookAuthorizer implements Authorizer {
     if (known !== undefined && clock.monotonic() < known.until) return known.decision
     const underWay = this.#asking.get(key)
     if (underWay !== undefined) return underWay
-    if (this.#asking.size >= MOST_WAITING)
-      return this.#failed(new Error(`too many requests wait for the webhook ${name}`))
-    const asked = this.#ask(spec, key).finally(() => this.#asking.delete(key))
+    const { user } = spec
+    if (!this.#waiting.take(user)) return this.#failed(new Error(`too many requests wait for the webhook ${name}`))
+    const asked = this.#ask(spec, key).finally(() => {
+      this.#asking.delete(key)
+      this.#waiting.giveBack(user)
+    })
     this.#asking.set(key, asked)
     return asked
   }
@@ -111,10 +117,13 @@ export class WebhookAuthorizer implements Authorizer {
   #keep(key: string, decision: AuthorizationDecision): void {
     const ms = decision.allowed ? this.#allowedMs : this.#refusedMs
     if (ms <= 0 || key.length > LONGEST_KEPT || decision.error !== undefined) return
-    this.#answers.delete(key)
-    if (this.#answers.size >= MOST_ANSWERS) this.#answers.delete(this.#answers.keys().next().value!)
     this.#answers.set(key, { until: this.#options.clock.monotonic() + ms, decision })
   }
+}
+
+interface Answer {
+  readonly until: number
+  readonly decision: AuthorizationDecision
 }
 
 const NO_OPINION: AuthorizationDecision = { allowed: false, reason: "" }
