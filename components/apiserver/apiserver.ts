@@ -168,7 +168,16 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const [issuer = DEFAULT_ISSUER] = issuers
     const objects = new Objects(storage)
     const apiAudiences = config.apiAudiences ?? issuers
-    const signIn = await openedSignIn(config.signIn, { ownIssuers: issuers, apiAudiences, metrics, clock, random, log })
+    const { anonymous } = config
+    const signIn = await openedSignIn(config.signIn, {
+      ownIssuers: issuers,
+      apiAudiences,
+      anonymous,
+      metrics,
+      clock,
+      random,
+      log,
+    })
     const authorization = await openedAuthorization(config.authorization, { metrics, clock, random, log })
     const authenticator = assembledAuthenticator({
       files: opened,
@@ -176,7 +185,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       issuers,
       apiAudiences,
       signIn,
-      anonymous: config.anonymous,
+      anonymous,
       objects,
       clock,
       log,

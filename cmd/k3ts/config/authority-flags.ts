@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
 import type { FrontProxy } from "../../../components/apiserver/serving/further-authorities.ts"
@@ -38,8 +39,8 @@ export function furtherAuthoritiesOf(flags: AuthorityFlags): Pick<ApiServerConfi
   const clientCaPem = certificatesIn("client-ca-file", flags)
   const frontProxy = frontProxyOf(flags)
   if (clientCaPem === undefined && frontProxy === undefined) return {}
-  const own = new Set(splitPem(clientCaPem ?? ""))
-  if (frontProxy?.allowedNames.length === 0 && splitPem(frontProxy.caPem).some((pem) => own.has(pem)))
+  const own = new Set(fingerprintsOf(clientCaPem ?? ""))
+  if (frontProxy?.allowedNames.length === 0 && fingerprintsOf(frontProxy.caPem).some((one) => own.has(one)))
     throw new UsageError(
       "--requestheader-client-ca-file and --client-ca-file have an authority in common: name the front proxy with " +
         "--requestheader-allowed-names, or every user could act as any other",
@@ -87,6 +88,14 @@ function certificatesIn(
   } catch (err) {
     throw new UsageError(`--${flag} ${file} cannot be read: ${errorMessage(err)}`)
   }
-  if (splitPem(pem).length === 0) throw new UsageError(`--${flag} ${file} has no certificate in PEM`)
-  return pem
+  try {
+    if (fingerprintsOf(pem).length > 0) return pem
+  } catch (err) {
+    throw new UsageError(`--${flag} ${file} has a certificate that cannot be read: ${errorMessage(err)}`)
+  }
+  throw new UsageError(`--${flag} ${file} has no certificate in PEM`)
 }
+
+/** Returns what tells the certificates of a bundle apart, however they are written. @throws Error for one that is none */
+const fingerprintsOf = (pem: string): readonly string[] =>
+  splitPem(pem).map((one) => new X509Certificate(one).fingerprint256)

@@ -31,6 +31,8 @@ export interface SignInOptions {
   /** The issuers of this cluster's own tokens, which no provider may have. */
   readonly ownIssuers: readonly string[]
   readonly apiAudiences: readonly string[]
+  /** What `--anonymous-auth` says about requests without credentials; then the file says nothing about them. */
+  readonly anonymous?: boolean | undefined
   readonly metrics: Registry
   readonly clock: Clock
   readonly random: Random
@@ -47,9 +49,14 @@ export interface SignIn {
 }
 
 /** Reads what is configured, and asks nobody yet. @throws ConfigurationError that names file, line and mend */
-export function openSignIn({ config, ownIssuers, apiAudiences, metrics, clock, random, log }: SignInOptions): SignIn {
+export function openSignIn(options: SignInOptions): SignIn {
+  const { config, ownIssuers, apiAudiences, anonymous, metrics, clock, random, log } = options
   const { file, oidc, tokenFile, webhook } = config
   const configuration = file === undefined ? undefined : read(file, ownIssuers)
+  if (anonymous !== undefined && configuration?.value.anonymous !== undefined)
+    throw refusal(configuration.text, configuration.file, [
+      forbiddenField("anonymous", "cannot be used beside --anonymous-auth: leave out one of the two"),
+    ])
   const jwt = configuration?.value.jwt ?? (oidc === undefined ? [] : [authenticatorOf(oidc, ownIssuers)])
   const providers = new Providers({
     clock,

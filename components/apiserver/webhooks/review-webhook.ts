@@ -21,7 +21,11 @@ const BACKOFF: WebhookBackoff = {
  * Sends a review with a spec, and resolves to the status in the answer.
  * @throws Error where the webhook gives no answer of that kind
  */
-export async function reviewed(webhook: Pick<KubeconfigWebhook, "post">, review: ReviewKind, spec: object): Promise<Json> {
+export async function reviewed(
+  webhook: Pick<KubeconfigWebhook, "post">,
+  review: ReviewKind,
+  spec: object,
+): Promise<Json> {
   const { apiVersion, kind } = review
   const text = await webhook.post(JSON.stringify({ apiVersion, kind, metadata: {}, spec }), BACKOFF)
   let answer: unknown

@@ -121,6 +121,17 @@ describe("a server with an AuthenticationConfiguration", () => {
     expect(await code("/api")).toBe(401)
   })
 
+  test("does not start where its flag and its file both speak of requests without credentials", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "sign-in-"))
+    cleanUps.push(() => rmSync(dir, { recursive: true }))
+    const file = join(dir, "authentication.yaml")
+    writeFileSync(file, configurationOf([], {}, { anonymous: { enabled: true } }))
+    for (const anonymous of [true, false])
+      await expect(startHttpServer({ signIn: { file }, anonymous })).rejects.toThrow(
+        "authentication.yaml:1: anonymous: Forbidden: cannot be used beside --anonymous-auth: leave out one of the two",
+      )
+  })
+
   test("makes users by its expressions, and refuses those that break a rule", async () => {
     // given rules on claims and users
     const one = await provider()
