@@ -1,3 +1,4 @@
+import { ownValue } from "../apimachinery/json/set-key.ts"
 import { isGoMap } from "../go-fmt/go-number.ts"
 import { sprint } from "../go-fmt/sprintf.ts"
 import type { Chart, ChartDependency } from "./chart.ts"
@@ -54,7 +55,7 @@ function isWanted({ condition = "", tags = [] }: ChartDependency, values: Dict, 
   }
   const set = valueAt(values, "tags")
   if (!isGoMap(set)) return true
-  const found = (tags ?? []).map((tag) => set[tag]).filter((value) => typeof value === "boolean")
+  const found = (tags ?? []).map((tag) => ownValue(set, tag)).filter((value) => typeof value === "boolean")
   return found.length === 0 || found.includes(true)
 }
 

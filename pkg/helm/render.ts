@@ -1,4 +1,5 @@
 import { posix } from "node:path"
+import { ownValue, setKey } from "../apimachinery/json/set-key.ts"
 import type { Random } from "../clock/random.ts"
 import { textOf } from "../go-fmt/go-bytes.ts"
 import { goInt, compareText } from "../go-fmt/go-number.ts"
@@ -146,12 +147,12 @@ function templatesOf(chart: Chart, parent: Dict, path: string, isRoot: boolean):
     Files: filesObject(chart.files),
     Release: parent["Release"],
     Capabilities: parent["Capabilities"],
-    Values: isRoot ? above : (above[metadata.name] ?? {}),
+    Values: isRoot ? above : (ownValue(above, metadata.name) ?? {}),
     Subcharts: subcharts,
   }
   const below = chart.dependencies.map((one) => {
     const found = templatesOf(one, scope, own, false)
-    subcharts[one.metadata.name] = found.scope
+    setKey(subcharts, one.metadata.name, found.scope)
     return found.renderables
   })
   const isLibrary = metadata.type === "library"

@@ -1,3 +1,4 @@
+import { ownValue, setKey } from "../apimachinery/json/set-key.ts"
 import { int64, type Dict } from "./functions/convert.ts"
 
 /** The largest place in a list that `--set` may name. Source: helm.sh/helm/v3/pkg/strvals MaxIndex. */
@@ -20,8 +21,10 @@ export function setValue(values: Dict, path: string, value: unknown): void {
       else at = list[step] = isContainer(list[step], next) ? list[step] : next
     } else {
       const map = at as Dict
-      if (isLast) map[step] = value
-      else at = map[step] = isContainer(map[step], next) ? map[step] : next
+      const own = ownValue(map, step)
+      const inner = isLast ? value : isContainer(own, next) ? own : next
+      setKey(map, step, inner)
+      at = inner
     }
   }
 }

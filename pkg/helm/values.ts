@@ -1,4 +1,5 @@
 import { isGoMap } from "../go-fmt/go-number.ts"
+import { ownValue, setKey } from "../apimachinery/json/set-key.ts"
 import type { Chart } from "./chart.ts"
 import { deepCopy, type Dict } from "./functions/convert.ts"
 
@@ -13,8 +14,8 @@ const isTable = (value: unknown): value is Dict => isGoMap(value)
  */
 export function mergeTables(into: Dict, from: Dict, keepsNull = false): Dict {
   for (const [key, value] of Object.entries(from)) {
-    const own = into[key]
-    if (!Object.hasOwn(into, key)) into[key] = value
+    const own = ownValue(into, key)
+    if (!Object.hasOwn(into, key)) setKey(into, key, value)
     else if (own === null && !keepsNull) delete into[key]
     else if (isTable(value) && isTable(own)) mergeTables(own, value, keepsNull)
   }
@@ -23,8 +24,8 @@ export function mergeTables(into: Dict, from: Dict, keepsNull = false): Dict {
 
 function addDefaults(chart: Chart, values: Dict, keepsNull: boolean): void {
   for (const [key, value] of Object.entries(deepCopy(chart.values) as Dict)) {
-    const own = values[key]
-    if (!Object.hasOwn(values, key)) values[key] = value
+    const own = ownValue(values, key)
+    if (!Object.hasOwn(values, key)) setKey(values, key, value)
     else if (own === null && !keepsNull) delete values[key]
     else if (isTable(own) && isTable(value)) {
       const isDependency = chart.dependencies.some(({ metadata }) => metadata.name === key)
@@ -38,13 +39,14 @@ function addGlobals(values: Dict, parent: Dict): void {
   const above = Object.hasOwn(parent, GLOBAL) ? parent[GLOBAL] : {}
   if (!isTable(own) || !isTable(above)) return
   for (const [key, value] of Object.entries(above)) {
+    const found = ownValue(own, key)
     if (!isTable(value)) {
-      if (!isTable(own[key])) own[key] = value
+      if (!isTable(found)) setKey(own, key, value)
       continue
     }
     const copy = { ...value }
-    if (!Object.hasOwn(own, key)) own[key] = copy
-    else if (isTable(own[key])) own[key] = mergeTables(copy, own[key], true)
+    if (!Object.hasOwn(own, key)) setKey(own, key, copy)
+    else if (isTable(found)) setKey(own, key, mergeTables(copy, found, true))
   }
   values[GLOBAL] = own
 }
@@ -53,11 +55,11 @@ function coalesce(chart: Chart, values: Dict, keepsNull: boolean): Dict {
   addDefaults(chart, values, keepsNull)
   for (const dependency of chart.dependencies) {
     const { name } = dependency.metadata
-    if (!Object.hasOwn(values, name)) values[name] = {}
-    const own = values[name]
+    if (!Object.hasOwn(values, name)) setKey(values, name, {})
+    const own = ownValue(values, name)
     if (!isTable(own)) throw new Error(`type mismatch on ${name}: the values of a dependency must be a map`)
     addGlobals(own, values)
-    values[name] = coalesce(dependency, own, keepsNull)
+    setKey(values, name, coalesce(dependency, own, keepsNull))
   }
   return values
 }
@@ -82,8 +84,8 @@ export function valueAt(values: unknown, path: string): unknown {
 /** Merges values of which the later ones count, as several `--values` do. */
 export function overlay(values: Dict, over: Dict): Dict {
   for (const [key, value] of Object.entries(over)) {
-    const own = values[key]
-    values[key] = isTable(value) && isTable(own) ? overlay({ ...own }, value) : value
+    const own = ownValue(values, key)
+    setKey(values, key, isTable(value) && isTable(own) ? overlay({ ...own }, value) : value)
   }
   return values
 }

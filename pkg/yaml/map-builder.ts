@@ -1,4 +1,5 @@
 import { ExactNumber } from "../apimachinery/json/exact-number.ts"
+import { setKey } from "../apimachinery/json/set-key.ts"
 import { YamlError } from "./cursor.ts"
 
 interface Part {
@@ -28,10 +29,7 @@ export class MapBuilder {
   #add(key: string, value: unknown, line: number, shown: unknown): void {
     if (Object.hasOwn(this.object, key) && this.#duplicates.length < MOST_DUPLICATES)
       this.#duplicates.push(`line ${line + 1}: key ${JSON.stringify(shown)} already set in map`)
-    // Assigning `__proto__` would set the prototype instead.
-    if (key === "__proto__")
-      Object.defineProperty(this.object, key, { value, enumerable: true, writable: true, configurable: true })
-    else this.object[key] = value
+    setKey(this.object, key, value)
   }
 
   /**

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../json/json-value.ts"
+import { setKey } from "../json/set-key.ts"
 
 /**
  * An immutable JSON document while a patch changes it. A list or an object is copied at its first change and then
@@ -99,13 +100,6 @@ function childOf(at: unknown, step: string): unknown {
 }
 
 const isContainer = (value: unknown): value is object => Array.isArray(value) || isJsonObject(value)
-
-/** Sets a key, which may be `__proto__`: an assignment would set the prototype instead. */
-export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === "__proto__")
-    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
-  else object[key] = value
-}
 
 /** Parses a list index as Go does; negative ones count from the end. NaN when it is not a number. */
 export function indexOf(step: string, length: number): number {

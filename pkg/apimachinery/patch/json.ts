@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer"
 import { deepEqual } from "../json/equal.ts"
 import { ApiError, badRequest } from "../errors.ts"
-import { Draft, indexOf, setKey } from "./draft.ts"
+import { setKey } from "../json/set-key.ts"
+import { Draft, indexOf } from "./draft.ts"
 
 /**
  * JSON Patch (RFC 6902) on immutable values: parts that a patch does not touch are shared with the result. No package

@@ -3,6 +3,7 @@ import { ApiError, badRequest } from "../errors.ts"
 import type { FieldSpec, Type, Message } from "../field-spec.ts"
 import { goText, goType } from "../go/go-text.ts"
 import { isJsonObject as isObject } from "../json/json-value.ts"
+import { setKey } from "../json/set-key.ts"
 
 /**
  * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives
@@ -100,10 +101,7 @@ class Changing {
   setPart(key: string, value: unknown): void {
     if (value === this.get(key)) return
     this.#copy ??= { ...this.#original }
-    // An assignment to `__proto__` would set the prototype instead.
-    if (key === "__proto__")
-      Object.defineProperty(this.#copy, key, { value, enumerable: true, writable: true, configurable: true })
-    else this.#copy[key] = value
+    setKey(this.#copy, key, value)
   }
   delete(key: string): void {
     if (this.get(key) !== undefined) delete (this.#copy ??= { ...this.#original })[key]

@@ -4,6 +4,7 @@ import { ApiError } from "../errors.ts"
 import { ExactNumber } from "../json/exact-number.ts"
 import { invalidValue } from "../validation/field-errors.ts"
 import { isJsonObject } from "../json/json-value.ts"
+import { setKey } from "../json/set-key.ts"
 import { ObjectMeta } from "../meta.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 import { pushAll } from "../../lists/push-all.ts"
@@ -182,14 +183,14 @@ class Walk {
       if (node.isResource && META.has(key)) {
         if (depth === 0) continue
         const taken = this.#identity(key, given, depth, oldFields?.[key])
-        if (taken !== given) put((out ??= { ...input }), key, taken)
+        if (taken !== given) setKey((out ??= { ...input }), key, taken)
         continue
       }
       const child = node.property(key) ?? node.rest
       if (child === undefined) {
         if (keeps) {
           const taken = exact(given, oldFields?.[key])
-          if (taken !== given) put((out ??= { ...input }), key, taken)
+          if (taken !== given) setKey((out ??= { ...input }), key, taken)
           continue
         }
         if (given === undefined) continue
@@ -202,19 +203,19 @@ class Walk {
       }
       if (given === null && !child.nullable) {
         out ??= { ...input }
-        if (child.hasDefault && this.#fills) put(out, key, this.#fallback(child))
+        if (child.hasDefault && this.#fills) setKey(out, key, this.#fallback(child))
         else if (!child.hasDefault && !cursor.keepsNulls) delete out[key]
         continue
       }
       if (typeof given !== "object" || given === null || given === oldFields?.[key]) continue
       cursor.steps[depth] = key
       const taken = this.value(child, given, depth + 1, oldFields?.[key], false)
-      if (taken !== given) put((out ??= { ...input }), key, taken)
+      if (taken !== given) setKey((out ??= { ...input }), key, taken)
     }
     if (this.#fills && node.filled.length > 0) {
       const present = out ?? input
       for (const { name, node: child } of node.filled)
-        if (present[name] === undefined) put((out ??= { ...input }), name, this.#fallback(child))
+        if (present[name] === undefined) setKey((out ??= { ...input }), name, this.#fallback(child))
     }
     return out ?? input
   }
@@ -288,7 +289,7 @@ function exact(value: unknown, old: unknown): unknown {
   let out: Record<string, unknown> | undefined
   for (const key in input) {
     const taken = exact(input[key], undefined)
-    if (taken !== input[key]) put((out ??= { ...input }), key, taken)
+    if (taken !== input[key]) setKey((out ??= { ...input }), key, taken)
   }
   return out ?? input
 }
@@ -311,11 +312,4 @@ function floatOf(text: string): number {
   if (!Number.isFinite(value))
     throw new DecodeError(`json: cannot unmarshal number ${text} into Go value of type float64`)
   return value
-}
-
-/** Sets a member, which may be named `__proto__`: an assignment would set the prototype instead. */
-function put(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === "__proto__")
-    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
-  else object[key] = value
 }

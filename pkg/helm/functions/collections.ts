@@ -1,3 +1,4 @@
+import { ownValue, setKey } from "../../apimachinery/json/set-key.ts"
 import { goTypeOf, isGoMap } from "../../go-fmt/go-number.ts"
 import { failCall } from "../../go-template/function-error.ts"
 import type { TemplateFunction } from "../../go-template/functions.ts"
@@ -18,10 +19,10 @@ import {
 /** Merges maps into the first, whose own values count unless they are empty. Source of the rules: dario.cat/mergo. */
 function merge(into: Dict, from: Dict): Dict {
   for (const [key, value] of Object.entries(from)) {
-    const own = into[key]
+    const own = ownValue(into, key)
     if (value === null) continue
     if (isGoMap(value) && isGoMap(own)) merge(own as Dict, value as Dict)
-    else if (isEmptyValue(own)) into[key] = value
+    else if (isEmptyValue(own)) setKey(into, key, value)
   }
   return into
 }
@@ -29,9 +30,10 @@ function merge(into: Dict, from: Dict): Dict {
 /** Merges maps into the first, whose values give way; an empty list replaces none that has items. */
 function overwrite(into: Dict, from: Dict): Dict {
   for (const [key, value] of Object.entries(from)) {
-    const own = into[key]
+    const own = ownValue(into, key)
     if (isGoMap(value) && isGoMap(own) && !isEmptyValue(own)) overwrite(own as Dict, value as Dict)
-    else if (!(Array.isArray(value) && value.length === 0 && Array.isArray(own) && own.length > 0)) into[key] = value
+    else if (!(Array.isArray(value) && value.length === 0 && Array.isArray(own) && own.length > 0))
+      setKey(into, key, value)
   }
   return into
 }
@@ -89,12 +91,12 @@ export const COLLECTION_FUNCTIONS: Readonly<Record<string, TemplateFunction>> = 
   tuple: made,
   dict: anyOf((...pairs) => {
     const map: Dict = {}
-    for (let i = 0; i < pairs.length; i += 2) map[textFrom(pairs[i])] = i + 1 < pairs.length ? pairs[i + 1] : ""
+    for (let i = 0; i < pairs.length; i += 2) setKey(map, textFrom(pairs[i]), i + 1 < pairs.length ? pairs[i + 1] : "")
     return map
   }),
   get: anyOf((map, key) => (Object.hasOwn(dict(map), text(key)) ? dict(map)[text(key)] : "")),
   set: anyOf((map, key, value) => {
-    dict(map)[text(key)] = value
+    setKey(dict(map), text(key), value)
     return map
   }),
   unset: anyOf((map, key) => {
