@@ -161,6 +161,7 @@ export class Releaser {
         capabilities: capabilities(),
         random,
         now: () => clock.now(),
+        monotonic: () => clock.monotonic(),
         lookup,
         pause: () => sleep(clock, 0),
       }),

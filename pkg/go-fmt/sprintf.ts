@@ -67,6 +67,8 @@ function simple(value: unknown, verb: string, flags: Flags): string | undefined 
 const wrongVerb = (value: unknown, verb: string, flags: Flags): string =>
   `%!${verb}(${goTypeOf(value)}=${formatInner(value, "v", flags)})`
 
+/** The longest text that a format makes, in characters. Go has no such limit. */
+const LONGEST = 64 * 1024 * 1024
 /** Widths and precisions beyond this number are refused. */
 const LARGEST = 1e6
 
@@ -110,6 +112,7 @@ class Format {
       out += this.#format.slice(this.at, end)
       this.at = end + 1
       if (percent !== -1) out += this.#verb()
+      if (out.length > LONGEST) throw new Error("the text would be too long")
     }
     return out + this.#extra()
   }

@@ -1,4 +1,5 @@
-import { Execution, type MissingKey } from "./execution.ts"
+import type { MissingKey } from "./evaluation.ts"
+import { Execution } from "./execution.ts"
 import { BUILTINS, type TemplateFunction } from "./functions.ts"
 import { parseTemplate, type Templates } from "./parser.ts"
 

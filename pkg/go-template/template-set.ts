@@ -1,4 +1,5 @@
-import { Execution, type ExecutionContext, type TemplateSource } from "./execution.ts"
+import type { ExecutionBounds, ExecutionContext, TemplateSource } from "./evaluation.ts"
+import { Execution } from "./execution.ts"
 import { isGoFunction } from "./go-template.ts"
 import { BUILTINS, type TemplateFunction } from "./functions.ts"
 import type { Node } from "./node.ts"
@@ -13,12 +14,11 @@ export class TemplateSet {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly #templates: Map<string, readonly Node[]>
   readonly #sources: Map<string, TemplateSource>
-  readonly #step: (() => void) | undefined
+  readonly #bounds: ExecutionBounds | undefined
 
-  /** `step` is called for each part of a template that is executed; it throws when that is too much. */
-  constructor(functions: ReadonlyMap<string, TemplateFunction>, step?: () => void, from?: TemplateSet) {
+  constructor(functions: ReadonlyMap<string, TemplateFunction>, bounds?: ExecutionBounds, from?: TemplateSet) {
     this.functions = functions
-    this.#step = step
+    this.#bounds = bounds
     this.#templates = new Map(from === undefined ? [] : from.#templates)
     this.#sources = new Map(from === undefined ? [] : from.#sources)
   }
@@ -36,7 +36,7 @@ export class TemplateSet {
 
   /** Returns a copy with other functions, which can get templates of its own. */
   copy(functions: ReadonlyMap<string, TemplateFunction>): TemplateSet {
-    return new TemplateSet(functions, this.#step, this)
+    return new TemplateSet(functions, this.#bounds, this)
   }
 
   /** Returns what a template writes; nil for a missing key. @throws TemplateError */
@@ -45,14 +45,19 @@ export class TemplateSet {
     if (list === undefined)
       throw new TemplateError(`template: no template ${JSON.stringify(name)} associated with template "gotpl"`)
     const parts: string[] = []
+    let length = 0
     const context: ExecutionContext = {
       templates: this.#templates,
       sourceOf: (template) => this.#sources.get(template) ?? { name: template, text: "" },
       functionOf: (each) => this.functions.get(each) ?? BUILTINS.get(each),
       isBuiltin: (each) => !this.functions.has(each) && isGoFunction(each),
       missingKey: "zero",
-      write: (text) => void parts.push(text),
-      step: this.#step,
+      write: (text) => {
+        this.#bounds?.writing(text.length, length)
+        length += text.length
+        parts.push(text)
+      },
+      bounds: this.#bounds,
     }
     const root = data ?? undefined
     new Execution(context, name, root).walk(root, list)

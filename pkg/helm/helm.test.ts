@@ -30,6 +30,7 @@ async function templated({ files, values = "" }: Case): Promise<string> {
     capabilities: { kubeVersion: "v1.36.0", apiVersions: ["v1"] },
     random: seededRandom(1),
     now: () => 0,
+    monotonic: () => performance.now(),
   })
   const { manifests, hooks } = sortManifests(rendered, chart.metadata.name)
   return manifestText([...manifests, ...hooks])

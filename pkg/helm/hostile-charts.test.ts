@@ -12,7 +12,11 @@ import { overlay } from "./values.ts"
 const CHART = "apiVersion: v2\nname: c\nversion: 1.0.0\n"
 
 /** Returns what a chart with these files writes. */
-async function written(files: Readonly<Record<string, string>>, values: Dict = {}): Promise<string> {
+async function written(
+  files: Readonly<Record<string, string>>,
+  values: Dict = {},
+  monotonic = () => performance.now(),
+): Promise<string> {
   const read = loadFiles(
     Object.entries({ "Chart.yaml": CHART, ...files }).map(([name, text]) => ({ name, data: Buffer.from(text) })),
   )
@@ -23,6 +27,7 @@ async function written(files: Readonly<Record<string, string>>, values: Dict = {
     capabilities: { kubeVersion: "v1.36.0", apiVersions: ["v1"] },
     random: seededRandom(1),
     now: () => 0,
+    monotonic,
   })
   return [...rendered.values()].join("")
 }
@@ -69,4 +74,54 @@ test("a key called __proto__ is one as any other", async () => {
   expect(await written({ "templates/a.yaml": template }, JSON.parse('{"__proto__":"x"}') as Dict)).toBe(
     "1 map[__proto__:2] map[__proto__:x]",
   )
+})
+
+const BIG = '{{ $big := repeat 16000000 "x" }}'
+
+test.each([
+  ["loop for ever over nothing", "{{ range 1000000000000 }}{{ end }}", "too much"],
+  ["write a lot", `${BIG}{{ range until 1000 }}{{ $big }}{{ end }}`, "writes more than"],
+  ["make a lot, bit by bit", `{{ range until 100 }}{{ $x := repeat 16000000 "x" }}{{ end }}`, "make too much"],
+  [
+    "make many lists",
+    "{{ $l := list }}{{ range until 1000 }}{{ $l = append $l (until 100000) }}{{ end }}",
+    "make too much",
+  ],
+  ["double a text", '{{ $x := "x" }}{{ range until 100 }}{{ $x = printf "%s%s" $x $x }}{{ end }}', "too long"],
+  ["double a list", "{{ $x := list 1 }}{{ range until 100 }}{{ $x = concat $x $x }}{{ end }}", "too long"],
+  ["format with large widths", '{{ printf (repeat 1000 "%1000000[1]d") 1 }}', "too long"],
+  ["replace parts by long ones", `{{ replace "x" (repeat 100000 "y") (repeat 1000 "x") }}`, "too long"],
+  ["indent many lines", `{{ repeat 16000 "\\n" | indent 100000 }}`, "too long"],
+  ["join with a long text", `${BIG}{{ until 1000 | join $big }}`, "too long"],
+  ["wrap with a long text", `${BIG}{{ repeat 1000 "x " | wrapWith 1 $big }}`, "too long"],
+  ["replace what a pattern matches", `{{ regexReplaceAll "x" (repeat 100000 "x") (repeat 100000 "y") }}`, "too long"],
+  ["match everywhere", `{{ regexFindAll "." (repeat 300000 "x") -1 }}`, "more than 200000 matches"],
+  ["compare all with all", "{{ until 100000 | uniq }}", "too long"],
+  [
+    "look for all in all",
+    "{{ $l := until 100000 }}{{ range $l }}{{ end }}{{ without $l $l }}{{ uniq $l }}",
+    "too long",
+  ],
+  ["print a map that is in itself", '{{ $d := dict }}{{ $d = set $d "d" $d }}{{ $d }}', "too many values"],
+  ["write such a map as YAML", '{{ $d := dict }}{{ $d = set $d "d" $d }}{{ toYaml $d }}', "too many values"],
+  ...["{{ $d }}", "{{ print $d }}", "{{ toYaml $d }}", "{{ toJson $d }}", "{{ deepCopy $d }}", "{{ dict $d 1 }}"].map(
+    (end) => [
+      `use a map of 2^60 values: ${end}`,
+      `{{ $d := dict "a" 1 }}{{ range until 60 }}{{ $d = dict "a" $d "b" $d }}{{ end }}${end}`,
+      "too many values",
+    ],
+  ),
+])(
+  "templates that %s fail",
+  async (_, template, message) => {
+    await expect(written({ "templates/a.yaml": template })).rejects.toThrow(message)
+  },
+  20_000,
+)
+
+test("templates fail that keep everybody else waiting, however little they do", async () => {
+  let now = 0
+  await expect(
+    written({ "templates/a.yaml": "{{ range until 1000 }}x{{ end }}" }, {}, () => (now += 100)),
+  ).rejects.toThrow("takes too long")
 })

@@ -5,7 +5,7 @@ import { textOf } from "../go-fmt/go-bytes.ts"
 import { goInt, compareText } from "../go-fmt/go-number.ts"
 import { GoObject } from "../go-fmt/go-object.ts"
 import { failCall, FunctionError } from "../go-template/function-error.ts"
-import type { TemplateFunction } from "../go-template/functions.ts"
+import { BUILTINS, type TemplateFunction } from "../go-template/functions.ts"
 import { TemplateError } from "../go-template/template-error.ts"
 import { TemplateSet } from "../go-template/template-set.ts"
 import { unboxed } from "../go-template/value.ts"
@@ -20,6 +20,7 @@ import { LOGIC_FUNCTIONS } from "./functions/logic.ts"
 import { NUMBER_FUNCTIONS } from "./functions/numbers.ts"
 import { randomFunctions } from "./functions/random.ts"
 import { STRING_FUNCTIONS } from "./functions/strings.ts"
+import { Limits } from "./limits.ts"
 import { coalesceValues } from "./values.ts"
 
 /** The version of Helm whose templates these are. */
@@ -52,12 +53,12 @@ export interface RenderOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly lookup?: Lookup
+  /** Milliseconds since any moment, to bound the time that templates take. */
+  readonly monotonic: () => number
   /** Awaited between the files, so that a large chart keeps nobody waiting. */
   readonly pause?: () => Promise<void>
 }
 
-/** How many parts of templates one chart may execute: kube-prometheus-stack, a large one, executes 15,000. */
-const MOST_STEPS = 500_000
 /** How often one template may include itself. Source: helm.sh/helm/v3/pkg/engine recursionMaxNums. */
 const MOST_INCLUDED = 1000
 
@@ -87,14 +88,11 @@ export async function renderChart(options: RenderOptions): Promise<ReadonlyMap<s
     Values: coalesceValues(chart, values),
   }
   const all = templatesOf(chart, top, "", true).renderables.toSorted(byDepth)
-  let steps = 0
-  const step = () => {
-    if (++steps > MOST_STEPS) throw new Error(`the chart's templates do too much: more than ${MOST_STEPS} steps`)
-  }
+  const limits = new Limits(options.monotonic)
   const included = new Map<string, number>()
   const set: TemplateSet = new TemplateSet(
-    functionsFor(() => set, options, included),
-    step,
+    functionsFor(() => set, options, included, limits),
+    limits,
   )
   for (const { name, text } of all) {
     try {
@@ -102,8 +100,10 @@ export async function renderChart(options: RenderOptions): Promise<ReadonlyMap<s
     } catch (err) {
       throw err instanceof TemplateError ? new Error(parseFault(name, err.message), { cause: err }) : err
     }
+    await pause?.()
   }
   const rendered = new Map<string, string>()
+  limits.paused()
   for (const { name, scope, basePath } of all) {
     if (posix.basename(name).startsWith("_")) continue
     scope["Template"] = { Name: name, BasePath: basePath }
@@ -113,6 +113,7 @@ export async function renderChart(options: RenderOptions): Promise<ReadonlyMap<s
       throw err instanceof TemplateError ? new Error(executionFault(err.message), { cause: err }) : err
     }
     await pause?.()
+    limits.paused()
   }
   return rendered
 }
@@ -240,9 +241,11 @@ function functionsFor(
   set: () => TemplateSet,
   { random, now, lookup }: RenderOptions,
   included: Map<string, number>,
+  limits: Limits,
 ): ReadonlyMap<string, TemplateFunction> {
   return new Map(
     [
+      Object.fromEntries(BUILTINS),
       missingFunctions,
       ...FIXED,
       randomFunctions(random, now),
@@ -255,7 +258,9 @@ function functionsFor(
         ),
         ...renderingFunctions(set, included),
       },
-    ].flatMap(Object.entries<TemplateFunction>),
+    ]
+      .flatMap(Object.entries<TemplateFunction>)
+      .map(([name, each]) => [name, limits.bounded(name, each)]),
   )
 }
 

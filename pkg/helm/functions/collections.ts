@@ -2,6 +2,7 @@ import { ownValue, setKey } from "../../apimachinery/json/set-key.ts"
 import { goTypeOf, isGoMap } from "../../go-fmt/go-number.ts"
 import { failCall } from "../../go-template/function-error.ts"
 import type { TemplateFunction } from "../../go-template/functions.ts"
+import { checkPairs } from "../limits.ts"
 import {
   anyOf,
   deepCopy,
@@ -54,6 +55,21 @@ function dig(values: readonly unknown[]): unknown {
 }
 
 const isIn = (all: readonly unknown[], one: unknown): boolean => all.some((each) => isDeepEqual(each, one))
+
+function distinct(all: readonly unknown[]): readonly unknown[] {
+  const seen: unknown[] = []
+  for (const item of all) {
+    checkPairs(all.length * seen.length)
+    if (!isIn(seen, item)) seen.push(item)
+  }
+  return seen
+}
+
+function remaining(all: readonly unknown[], gone: readonly unknown[]): readonly unknown[] {
+  checkPairs(all.length * gone.length)
+  return all.filter((item) => !isIn(gone, item))
+}
+
 const named = (name: string, value: unknown): readonly unknown[] =>
   Array.isArray(value) ? (value as readonly unknown[]) : failCall(`Cannot ${name} type ${goTypeOf(value)}`)
 
@@ -70,13 +86,8 @@ const last = anyOf((all) => named("find last on", all).at(-1) ?? null)
 const initial = anyOf((all) => named("find initial on", all).slice(0, -1))
 const reverse = anyOf((all) => named("find reverse on", all).toReversed())
 const compact = anyOf((all) => named("compact on", all).filter((item) => !isEmptyValue(item)))
-const uniq = anyOf((all) =>
-  named("find uniq on", all).reduce<readonly unknown[]>(
-    (seen, item) => (isIn(seen, item) ? seen : [...seen, item]),
-    [],
-  ),
-)
-const without = anyOf((all, ...gone) => named("find without on", all).filter((item) => !isIn(gone, item)))
+const uniq = anyOf((all) => distinct(named("find uniq on", all)))
+const without = anyOf((all, ...gone) => remaining(named("find without on", all), gone))
 const has = anyOf((item, all) => all !== null && isIn(named("find has on", all), item))
 const slice = anyOf((all, from, to) =>
   named("slice", all).slice(Number(integer(from ?? 0)), to === undefined ? undefined : Number(integer(to))),

@@ -5,6 +5,7 @@ import { goInt } from "../../go-fmt/go-number.ts"
 import { failCall } from "../../go-template/function-error.ts"
 import type { TemplateFunction } from "../../go-template/functions.ts"
 import { compileRe2 } from "../../re2/re2.ts"
+import { checkLength } from "../limits.ts"
 import { isInRange, parseVersion } from "../semver.ts"
 import { anyOf, isDeepEqual, isEmptyValue, kindOf, text, whole } from "./convert.ts"
 
@@ -23,11 +24,16 @@ interface Match {
   readonly group: (group: number | string) => string
 }
 
+/** The most matches that are found in one text. */
+const MOST_MATCHES = 200_000
+
 /** Returns the matches of a pattern, up to `most` where that is not negative. */
 function matches(pattern: string, value: string, most: number): readonly Match[] {
   const matcher = attempt(() => compileRe2(pattern)).matcher(value)
+  const groupNames = [...pattern.matchAll(/\(\?P?<(\w+)>/g)].map(([, name]) => name!)
   const found: Match[] = []
   while ((most < 0 || found.length < most) && matcher.find()) {
+    if (found.length === MOST_MATCHES) failCall(`the text has more than ${MOST_MATCHES} matches`)
     const groups = Array.from({ length: matcher.groupCount() + 1 }, (_, i) => matcher.group(i) ?? "")
     const named = (name: string) => {
       try {
@@ -36,7 +42,7 @@ function matches(pattern: string, value: string, most: number): readonly Match[]
         return ""
       }
     }
-    const names = new Map([...pattern.matchAll(/\(\?P?<(\w+)>/g)].map(([, name]) => [name!, named(name!)]))
+    const names = new Map(groupNames.map((name) => [name, named(name)]))
     found.push({
       start: matcher.start(),
       end: matcher.end(),
@@ -50,6 +56,7 @@ function replaced(pattern: string, value: string, by: (match: Match) => string):
   let [out, at] = ["", 0]
   for (const match of matches(pattern, value, -1)) {
     out += value.slice(at, match.start) + by(match)
+    checkLength(out.length)
     at = match.end
   }
   return out + value.slice(at)

@@ -4,19 +4,26 @@ import { sprint } from "../../go-fmt/sprintf.ts"
 import { compareText } from "../../go-fmt/go-number.ts"
 import type { TemplateFunction } from "../../go-template/functions.ts"
 import { failCall } from "../../go-template/function-error.ts"
+import { checkLength } from "../limits.ts"
 import { anyOf, text, textFrom, whole } from "./convert.ts"
-
-/** The longest text that a function makes, in characters. */
-const LONGEST = 16 * 1024 * 1024
 
 const repeated = (part: string, count: number): string => {
   if (count < 0) failCall("strings: negative Repeat count")
-  return part.length * count > LONGEST ? failCall("the text would be too long") : part.repeat(count)
+  checkLength(part.length * count)
+  return part.repeat(count)
+}
+
+/** Replaces all of a part. The length of the result is known, and checked, before it is made. */
+function substituted(value: string, before: string, after: string): string {
+  let count = before === "" ? value.length + 1 : 0
+  if (before !== "") for (let at = 0; (at = value.indexOf(before, at)) >= 0; at += before.length) count++
+  checkLength(value.length + count * (after.length - before.length))
+  return value.replaceAll(before, () => after)
 }
 
 const indented = (spaces: number, value: string): string => {
   const pad = repeated(" ", spaces)
-  return pad + value.replaceAll("\n", `\n${pad}`)
+  return pad + substituted(value, "\n", `\n${pad}`)
 }
 
 const trimmed = (value: string, cut: string): string => {
@@ -72,6 +79,7 @@ function wrapped(value: string, width: number, separator = "\n"): string {
       line = word
     } else line = line === "" ? word : `${line} ${word}`
   }
+  checkLength(value.length + lines.length * separator.length)
   return [...lines, line].join(separator)
 }
 
@@ -146,13 +154,17 @@ export const STRING_FUNCTIONS: Readonly<Record<string, TemplateFunction>> = {
   ),
   indent: anyOf((spaces, value) => indented(whole(spaces), text(value))),
   nindent: anyOf((spaces, value) => `\n${indented(whole(spaces), text(value))}`),
-  replace: anyOf((before, after, value) => text(value).replaceAll(text(before), () => text(after))),
+  replace: anyOf((before, after, value) => substituted(text(value), text(before), text(after))),
   plural: anyOf((one, many, count) => (whole(count) === 1 ? text(one) : text(many))),
   toString: anyOf((value) => textFrom(value)),
   toStrings: anyOf((value) => textsFrom(value)),
   split: anyOf((separator, value) => split(splitUpTo(text(value), text(separator), -1))),
   splitn: anyOf((separator, most, value) => split(splitUpTo(text(value), text(separator), whole(most)))),
   splitList: anyOf((separator, value) => splitUpTo(text(value), text(separator), -1)),
-  join: anyOf((separator, value) => textsFrom(value).join(text(separator))),
+  join: anyOf((separator, value) => {
+    const parts = textsFrom(value)
+    checkLength(parts.length * text(separator).length)
+    return parts.join(text(separator))
+  }),
   sortAlpha: anyOf((value) => textsFrom(value).sort(compareText)),
 }
