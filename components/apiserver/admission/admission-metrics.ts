@@ -1,8 +1,6 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Distribution, Registry } from "../../../pkg/metrics/registry.ts"
-import { isPending } from "../call/maybe-promise.ts"
 import type { Operation } from "../webhooks/review.ts"
-import type { Admission, AdmissionPlugin } from "./admission.ts"
 
 type Type = "admit" | "validate"
 
@@ -11,8 +9,49 @@ const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5]
 
 /** Measures admission plugins, each and all together. */
 export interface AdmissionMetrics {
-  plugin(plugin: AdmissionPlugin): AdmissionPlugin
-  all(admission: Admission): Admission
+  /** Returns what measures a plugin's part in requests. */
+  plugin(name: string, type: Type, operation: Operation): Durations
+  /** Returns what measures all plugins together. */
+  all(type: Type, operation: Operation): Durations
+  /** Returns what measures the parts of one request, one after the other, from now on. */
+  laps(): Laps
+}
+
+/** The time that an operation took where it was allowed, and where it was refused. */
+export class Durations {
+  readonly #of: (rejected: "true" | "false") => Distribution
+  #passed: Distribution | undefined
+  #refused: Distribution | undefined
+  /** `of` is called for a series when that has its first value. */
+  constructor(of: (rejected: "true" | "false") => Distribution) {
+    this.#of = of
+  }
+  passed(ms: number): void {
+    const series = (this.#passed ??= this.#of("false"))
+    series.observe(ms / 1000)
+  }
+  refused(ms: number): void {
+    const series = (this.#refused ??= this.#of("true"))
+    series.observe(ms / 1000)
+  }
+}
+
+/** The clock is read once for each plugin: where one ends the next begins. */
+export class Laps {
+  readonly #clock: Pick<Clock, "monotonic">
+  #began: number
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock
+    this.#began = clock.monotonic()
+  }
+  passed(durations: Durations | undefined): void {
+    const now = this.#clock.monotonic()
+    durations?.passed(now - this.#began)
+    this.#began = now
+  }
+  refused(durations: Durations | undefined): void {
+    durations?.refused(this.#clock.monotonic() - this.#began)
+  }
 }
 
 export function admissionMetrics(registry: Registry, clock: Pick<Clock, "monotonic">): AdmissionMetrics {
@@ -33,64 +72,20 @@ export function admissionMetrics(registry: Registry, clock: Pick<Clock, "monoton
     "operation",
     "rejected",
   )
-  /** Returns what observes the durations of one function, whose series are looked up once. */
-  const observer = (of: (operation: Operation, rejected: string) => Distribution) => {
-    const [passed, refused] = [new Map<Operation, Distribution>(), new Map<Operation, Distribution>()]
-    return (operation: Operation, rejected: boolean, began: number) => {
-      const known = rejected ? refused : passed
-      let series = known.get(operation)
-      if (series === undefined) known.set(operation, (series = of(operation, String(rejected))))
-      series.observe((clock.monotonic() - began) / 1000)
-    }
-  }
-  type Asked = { readonly operation: Operation }
-  const measured = <A extends Asked, T>(
-    ask: (attributes: A) => T | Promise<T>,
-    observe: ReturnType<typeof observer>,
-  ): ((attributes: A) => T | Promise<T>) => {
-    return (attributes) => {
-      const began = clock.monotonic()
-      const { operation } = attributes
-      let answer: T | Promise<T>
-      try {
-        answer = ask(attributes)
-      } catch (err) {
-        observe(operation, true, began)
-        throw err
-      }
-      if (!isPending(answer)) {
-        observe(operation, false, began)
-        return answer
-      }
-      return answer.then(
-        (value) => {
-          observe(operation, false, began)
-          return value
-        },
-        (err: unknown) => {
-          observe(operation, true, began)
-          throw err
-        },
-      )
-    }
-  }
-  const ofPlugin = (name: string, type: Type) =>
-    observer((operation, rejected) => controllers.with(name, type, operation, rejected))
-  const ofAll = (type: Type) => observer((operation, rejected) => steps.with(type, operation, rejected))
+  /** A plugin is asked about many kinds, and has the same series for all of them. */
+  const plugins = new Map<string, Durations>()
+
   return {
-    plugin: (plugin) => ({
-      ...plugin,
-      ...(plugin.admit === undefined
-        ? {}
-        : { admit: measured(plugin.admit.bind(plugin), ofPlugin(plugin.name, "admit")) }),
-      ...(plugin.validate === undefined
-        ? {}
-        : { validate: measured(plugin.validate.bind(plugin), ofPlugin(plugin.name, "validate")) }),
-    }),
-    all: (admission) => ({
-      ...admission,
-      admit: measured((attributes) => admission.admit(attributes), ofAll("admit")),
-      validate: measured((attributes) => admission.validate(attributes), ofAll("validate")),
-    }),
+    plugin(name, type, operation) {
+      const key = `${name} ${type} ${operation}`
+      let durations = plugins.get(key)
+      if (durations === undefined) {
+        durations = new Durations((rejected) => controllers.with(name, type, operation, rejected))
+        plugins.set(key, durations)
+      }
+      return durations
+    },
+    laps: () => new Laps(clock),
+    all: (type, operation) => new Durations((rejected) => steps.with(type, operation, rejected)),
   }
 }

@@ -2,6 +2,7 @@ import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { RequestOptions, UserInfo } from "../call/request.ts"
 import type { Write } from "../../../pkg/storage/storage.ts"
+import type { AdmissionMetrics, Durations, Laps } from "./admission-metrics.ts"
 import { Reinvocation } from "./reinvocation.ts"
 import type { Operation } from "../webhooks/review.ts"
 import { isPending } from "../call/maybe-promise.ts"
@@ -118,15 +119,22 @@ export interface Admission {
 
 /** The plugins that are called for one operation on one kind. */
 interface Chain {
-  readonly admitting: readonly (AdmissionPlugin & Required<Pick<AdmissionPlugin, "admit">>)[]
-  readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[]
-  readonly settling: readonly Required<Pick<AdmissionPlugin, "settled">>[]
-  readonly adding: readonly Required<Pick<AdmissionPlugin, "alongside">>[]
+  readonly admitting: readonly Step<"admit">[]
+  readonly validating: readonly Step<"validate">[]
+  readonly settling: readonly Having<"settled">[]
+  readonly adding: readonly Having<"alongside">[]
+}
+type Having<Part extends keyof AdmissionPlugin> = AdmissionPlugin & Required<Pick<AdmissionPlugin, Part>>
+interface Step<Part extends "admit" | "validate"> {
+  readonly plugin: Having<Part>
+  /** Undefined where nobody measures how long plugins take. */
+  readonly durations: Durations | undefined
 }
 
 const NO_WRITES: readonly Write[] = []
 
-export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
+/** @param metrics measures each plugin */
+export function chainOf(plugins: readonly AdmissionPlugin[], metrics?: AdmissionMetrics): Admission {
   const chains: Readonly<Record<Operation, WeakMap<Resource, Chain>>> = {
     CREATE: new WeakMap(),
     UPDATE: new WeakMap(),
@@ -142,19 +150,15 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
           plugin.kinds?.includes(qualified(resource)) !== false &&
           plugin.concerns?.(resource) !== false,
       )
+      const having = <Part extends keyof AdmissionPlugin>(part: Part) =>
+        asked.filter((plugin): plugin is Having<Part> => plugin[part] !== undefined)
+      const steps = <Part extends "admit" | "validate">(part: Part): readonly Step<Part>[] =>
+        having(part).map((plugin) => ({ plugin, durations: metrics?.plugin(plugin.name, part, operation) }))
       chain = {
-        admitting: asked.filter(
-          (plugin): plugin is AdmissionPlugin & Chain["admitting"][number] => plugin.admit !== undefined,
-        ),
-        validating: asked.filter(
-          (plugin): plugin is AdmissionPlugin & Chain["validating"][number] => plugin.validate !== undefined,
-        ),
-        settling: asked.filter(
-          (plugin): plugin is AdmissionPlugin & Chain["settling"][number] => plugin.settled !== undefined,
-        ),
-        adding: asked.filter(
-          (plugin): plugin is AdmissionPlugin & Chain["adding"][number] => plugin.alongside !== undefined,
-        ),
+        admitting: steps("admit"),
+        validating: steps("validate"),
+        settling: having("settled"),
+        adding: having("alongside"),
       }
       chains[operation].set(resource, chain)
     }
@@ -163,11 +167,11 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
   return {
     admit(attributes) {
       const { admitting } = chainFor(attributes)
-      return admitting.some((plugin) => plugin.mayReinvoke?.() === true)
-        ? admitInRounds(admitting, attributes)
-        : admitFrom(0, admitting, attributes)
+      return admitting.some(({ plugin }) => plugin.mayReinvoke?.() === true)
+        ? admitInRounds(admitting, attributes, metrics)
+        : admitFrom(0, admitting, attributes, metrics?.laps())
     },
-    validate: (attributes) => validateFrom(0, chainFor(attributes).validating, attributes),
+    validate: (attributes) => validateFrom(0, chainFor(attributes).validating, attributes, metrics?.laps()),
     settled(attributes, written) {
       for (const plugin of chainFor(attributes).settling) plugin.settled(attributes, written)
     },
@@ -183,40 +187,98 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
  * pkg/admission/reinvocation.go.
  */
 async function admitInRounds(
-  plugins: Chain["admitting"],
+  steps: Chain["admitting"],
   attributes: AdmissionAttributes,
+  metrics: AdmissionMetrics | undefined,
 ): Promise<KubeObject | undefined> {
   const reinvocation = new Reinvocation()
-  const object = await admitFrom(0, plugins, { ...attributes, reinvocation })
+  const object = await admitFrom(0, steps, { ...attributes, reinvocation }, metrics?.laps())
   if (!reinvocation.isDue) return object
   reinvocation.round = 1
-  return admitFrom(0, plugins, withObject({ ...attributes, reinvocation }, object))
+  return admitFrom(0, steps, withObject({ ...attributes, reinvocation }, object), metrics?.laps())
 }
 
 function admitFrom(
   first: number,
-  plugins: Chain["admitting"],
+  steps: Chain["admitting"],
   attributes: AdmissionAttributes,
+  laps: Laps | undefined,
 ): KubeObject | undefined | Promise<KubeObject | undefined> {
   let current = attributes
-  for (let i = first; i < plugins.length; i++) {
-    const admitted = plugins[i]!.admit(current)
-    if (isPending(admitted)) return admitted.then((object) => admitFrom(i + 1, plugins, withObject(current, object)))
-    current = withObject(current, admitted)
+  let i = first
+  try {
+    for (; i < steps.length; i++) {
+      const { plugin, durations } = steps[i]!
+      const admitted = plugin.admit(current)
+      if (isPending(admitted)) return admitLater(admitted, i, steps, current, laps)
+      laps?.passed(durations)
+      current = withObject(current, admitted)
+    }
+  } catch (err) {
+    laps?.refused(steps[i]!.durations)
+    throw err
   }
   return current.object
 }
+
+/** Goes on when the plugin of the step at `index` has its answer. */
+const admitLater = (
+  pending: Promise<KubeObject | undefined>,
+  index: number,
+  steps: Chain["admitting"],
+  attributes: AdmissionAttributes,
+  laps: Laps | undefined,
+): Promise<KubeObject | undefined> =>
+  lapped(pending, steps[index]!, laps).then((object) =>
+    admitFrom(index + 1, steps, withObject(attributes, object), laps),
+  )
 
 const withObject = (attributes: AdmissionAttributes, object: KubeObject | undefined): AdmissionAttributes =>
   object === undefined || object === attributes.object ? attributes : { ...attributes, object }
 
 function validateFrom(
   first: number,
-  plugins: Chain["validating"],
+  steps: Chain["validating"],
   attributes: AdmissionAttributes,
+  laps: Laps | undefined,
 ): void | Promise<void> {
-  for (let i = first; i < plugins.length; i++) {
-    const checked = plugins[i]!.validate(attributes)
-    if (isPending(checked)) return checked.then(() => validateFrom(i + 1, plugins, attributes))
+  let i = first
+  try {
+    for (; i < steps.length; i++) {
+      const { plugin, durations } = steps[i]!
+      const checked = plugin.validate(attributes)
+      if (isPending(checked)) return validateLater(checked, i, steps, attributes, laps)
+      laps?.passed(durations)
+    }
+  } catch (err) {
+    laps?.refused(steps[i]!.durations)
+    throw err
   }
+}
+
+const validateLater = (
+  pending: Promise<void>,
+  index: number,
+  steps: Chain["validating"],
+  attributes: AdmissionAttributes,
+  laps: Laps | undefined,
+): Promise<void> => lapped(pending, steps[index]!, laps).then(() => validateFrom(index + 1, steps, attributes, laps))
+
+/** Measures a plugin that takes time. */
+function lapped<T>(
+  pending: Promise<T>,
+  { durations }: Step<"admit"> | Step<"validate">,
+  laps: Laps | undefined,
+): Promise<T> {
+  if (laps === undefined) return pending
+  return pending.then(
+    (value) => {
+      laps.passed(durations)
+      return value
+    },
+    (err: unknown) => {
+      laps.refused(durations)
+      throw err
+    },
+  )
 }

@@ -1,6 +1,7 @@
 import { checkKnown } from "../../../pkg/names/known.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import type { AdmissionMetrics } from "./admission-metrics.ts"
+import { measuredAdmission } from "./measured-admission.ts"
 import { namedRefusals } from "./named-refusals.ts"
 import type { WebhookCaller } from "../webhooks/webhook-caller.ts"
 import { chainOf, type Admission } from "./admission.ts"
@@ -85,6 +86,6 @@ export const defaultChain = (
   ].filter((plugin) => plugin !== undefined)
   checkKnown("admission plugin", disabled, PLUGIN_NAMES)
   const enabled = plugins.filter(({ name }) => !disabled.has(name))
-  if (metrics === undefined) return namedRefusals(chainOf(enabled))
-  return metrics.all(namedRefusals(chainOf(enabled.map((plugin) => metrics.plugin(plugin)))))
+  const admission = namedRefusals(chainOf(enabled, metrics))
+  return metrics === undefined ? admission : measuredAdmission(admission, metrics)
 }
