@@ -69,3 +69,21 @@ test("a large cluster is sent in parts, and then only what has changed", () => {
   expect(send(feed, cache, mirror).nodes).toBeLessThanOrEqual(2)
   expect(mirror.get("node-3")?.pods).toHaveLength(1)
 })
+
+test("a node that was deleted and created again has only the pods that are there", () => {
+  // given a plugin that has seen two pods on a node
+  const [cache, feed, mirror] = [new Cache(), new NodeFeed(), new NodeMirror()]
+  const [stays, ends] = [podOf("stays", {}, { node: "a" }), podOf("ends", {}, { node: "a" })]
+  cache.setNode(nodeOf("a"))
+  for (const pod of [stays, ends]) cache.setPod(pod)
+  send(feed, cache, mirror)
+  // when the node comes again without one of them, and the plugin hears of nothing in between
+  cache.removeNode("a")
+  cache.forget(ends)
+  cache.setNode(nodeOf("a", { labels: { again: "yes" } }))
+  send(feed, cache, mirror)
+  // then
+  const { node, pods } = mirror.get("a")!
+  expect(node.metadata.labels).toMatchObject({ again: "yes" })
+  expect(pods.map(({ metadata }) => metadata.name)).toEqual(["stays"])
+})

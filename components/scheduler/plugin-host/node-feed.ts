@@ -37,7 +37,7 @@ export class NodeFeed {
         isAll = false
         break
       }
-      const change = this.#changeOf(info, sent?.info === info ? sent : undefined)
+      const change = this.#changeOf(info, sent)
       if (change !== undefined) nodes.push(change)
     }
     // All nodes of the list are known now, so that there are more only where some are gone.
@@ -46,8 +46,10 @@ export class NodeFeed {
   }
 
   /** Undefined where nothing that plugins see has changed, as by a heartbeat. */
-  #changeOf(info: NodeInfo, before: Sent | undefined): NodeChange | undefined {
-    const known = before?.pods ?? new Map<string, Pod>()
+  #changeOf(info: NodeInfo, sent: Sent | undefined): NodeChange | undefined {
+    // The plugin still has the pods of a node that was deleted and created again since the last message.
+    const known = sent?.pods ?? new Map<string, Pod>()
+    const before = sent?.info === info ? sent : undefined
     const pods: Pod[] = []
     for (const [uid, pod] of info.pods) {
       const old = known.get(uid)
