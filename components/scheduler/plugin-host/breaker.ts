@@ -13,7 +13,8 @@ const LONGEST_PAUSE_MS = 60_000
 
 /**
  * Does not ask a plugin or an extender for a while that hangs or dies each time: pods that need it fail at once, and it
- * costs nothing. Then one call is tried. What a plugin throws is no such failure.
+ * costs nothing. Then it is asked again, and the next failure makes the next pause, twice as long. What a plugin throws
+ * is no such failure.
  */
 export class Breaker {
   readonly #name: string
@@ -22,7 +23,7 @@ export class Breaker {
   readonly #asked: Asked
   #failures = 0
   #until = 0
-  #last = ""
+  #last: Error | undefined
 
   constructor(name: string, clock: Pick<Clock, "monotonic">, log: Logger, asked: Asked = () => undefined) {
     this.#name = name
@@ -38,7 +39,7 @@ export class Breaker {
     if (left > 0)
       throw new PluginError(
         `${this.#name} is not asked for ${Math.ceil(left / 1000)}s, because it failed ${this.#failures} times: ` +
-          this.#last,
+          errorMessage(this.#last),
         false,
       )
     try {
@@ -54,8 +55,10 @@ export class Breaker {
   }
 
   #note(err: Error): void {
+    // The end of a process fails all of its open questions with one error.
+    if (err === this.#last) return
     this.#failures++
-    this.#last = errorMessage(err)
+    this.#last = err
     if (this.#failures < MOST_FAILURES) return
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - MOST_FAILURES))
     this.#until = this.#clock.monotonic() + pause

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { Cache } from "../cache.ts"
+import { Breaker } from "./breaker.ts"
 import { nodeOf, podOf } from "../schedule-one.fixtures.ts"
 import { COMMAND, fileOf, loaded, noting } from "./plugin-host.fixtures.ts"
 import { ProcessHost } from "./process-host.ts"
@@ -88,6 +89,29 @@ describe("a plugin in a process of its own", () => {
     const asked = host.ask({ call: "preBind", attempt, node: "a" }, cache.list, 200)
     await expect(asked).rejects.toThrow("plugin Test: preBind has not answered within 0.2s")
     expect(await host.ask({ call: "preEnqueue", pod: podOf("p") }, undefined, 5000)).toEqual({ reason: "1" })
+    await host.stop()
+  })
+
+  test("whose end fails many questions has failed once, and is asked again at once", async () => {
+    // given a plugin that holds a group of pods back
+    const host = await loaded("permit: () => new Promise(() => {}), preEnqueue() { if (turn++ === 0) process.exit(1) }")
+    const breaker = new Breaker("plugin Test", realClock, silent)
+    const cache = new Cache()
+    cache.setNode(nodeOf("a"))
+    const permits = ["1", "2", "3", "4"].map((key) => {
+      const request = { call: "permit", attempt: { ...attempt, key }, node: "a" } as const
+      return breaker.through("permit", () => host.ask(request, cache.list, 5000))
+    })
+    const settled = Promise.allSettled(permits)
+    const ask = () =>
+      breaker.through("preEnqueue", () => host.ask({ call: "preEnqueue", pod: podOf("p") }, undefined, 5000))
+    // when its process ends
+    await expect(ask()).rejects.toThrow("has ended")
+    expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected", "rejected"])
+    // then
+    await expect(ask()).rejects.toThrow("has ended")
+    await expect(ask()).rejects.toThrow("has ended")
+    await expect(ask()).rejects.toThrow("is not asked for 5s, because it failed 3 times")
     await host.stop()
   })
 

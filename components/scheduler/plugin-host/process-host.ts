@@ -256,7 +256,9 @@ export class ProcessHost implements PluginHost {
   #forget(life: Life): void {
     life.watching?.cancel()
     if (this.#life === life) this.#life = undefined
-    for (const { reject } of life.pending.values()) reject(this.#error(`has ended: ${life.fate}`, true))
+    // One error for all questions: it counts as one failure.
+    const error = this.#error(`has ended: ${life.fate}`, true)
+    for (const { reject } of life.pending.values()) reject(error)
     life.pending.clear()
   }
 }
