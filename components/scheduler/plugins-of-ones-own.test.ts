@@ -78,6 +78,18 @@ describe("a plugin of one's own", () => {
     expect(new Set(asked)).toEqual(new Set(["gpu"]))
   })
 
+  test.each(["cpu", "memory", "ephemeral-storage"])("concerns pods that request %s", async (resource) => {
+    const plugin = definePlugin({ name: "Refuses", pods: { resources: [resource] }, filter: () => "no" })
+    await using cluster = await startCluster({ nodes: 1, schedulerPlugins: [plugin] })
+    const requests = { [resource]: "1" }
+    await cluster.apply([
+      podOf("plain"),
+      podOf("asks", { containers: [{ name: "c", image: "web", resources: { requests } }] }),
+    ])
+    expect(await nodeOf(cluster, "plain")).toBe("node-0")
+    expect(await nodeOf(cluster, "asks")).toBeUndefined()
+  })
+
   test("is asked at every extension point, in the framework's order", async () => {
     // given
     const points: string[] = []
@@ -222,6 +234,28 @@ describe("a plugin of one's own", () => {
     await cluster.kubectl("label node node-0 open=yes")
     await cluster.advance("3s")
     expect((await pod(cluster, "gated")).spec.nodeName).toBe("node-0")
+  })
+
+  test("is asked again about a pod that it refused while the event came that changed its mind", async () => {
+    // given a plugin that thinks about a pod
+    const thinking = Promise.withResolvers<string>()
+    let asked = 0
+    const plugin = definePlugin({
+      name: "Gate",
+      events: ["Node/UpdateLabel"],
+      preEnqueue: () => (asked++ === 0 ? thinking.promise : undefined),
+    })
+    await using cluster = await startCluster({ nodes: 1, schedulerPlugins: [plugin] })
+    await cluster.apply(podOf("p"))
+    await cluster.advance("100ms")
+    // when the event comes before its answer
+    await cluster.kubectl("label node node-0 open=yes")
+    await cluster.advance("100ms")
+    expect(asked).toBe(1)
+    thinking.resolve("not yet")
+    // then
+    await cluster.advance("3s")
+    expect((await pod(cluster, "p")).spec.nodeName).toBe("node-0")
   })
 
   test("orders the queue", async () => {

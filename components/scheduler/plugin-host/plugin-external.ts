@@ -1,5 +1,5 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import { requestsOf, type Amounts } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
@@ -118,9 +118,7 @@ export class PluginExternal implements External {
       return false
     if (resources === undefined) return true
     const { exact } = requestsOf(pod)
-    return resources.some((name) =>
-      name === "cpu" || name === "memory" ? exact[name] > 0 : (exact.scalar.get(name) ?? 0) > 0,
-    )
+    return resources.some((name) => amountOf(exact, name) > 0)
   }
 
   does(point: ExtensionPoint): boolean {
@@ -204,3 +202,6 @@ export class PluginExternal implements External {
     }
   }
 }
+
+const amountOf = ({ cpu, memory, ephemeral, scalar }: Amounts, name: string): number =>
+  name === "cpu" ? cpu : name === "memory" ? memory : name === "ephemeral-storage" ? ephemeral : (scalar.get(name) ?? 0)

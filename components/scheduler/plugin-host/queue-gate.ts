@@ -41,8 +41,9 @@ export class QueueGate {
   readonly #options: QueueGateOptions
   readonly #entries = new WeakMap<Pod, Entry>()
   #epoch = 0
-  /** Pods that were refused since the last look. */
+  /** Pods that were refused since the last look, and those about which the plugin has not answered yet. */
   #refused = 0
+  #asking = 0
   #timer: Timer | undefined
 
   constructor(options: QueueGateOptions) {
@@ -66,7 +67,7 @@ export class QueueGate {
   }
 
   happened(action: ClusterAction): void {
-    if (this.#refused === 0 || !this.#options.registers(action)) return
+    if ((this.#refused === 0 && this.#asking === 0) || !this.#options.registers(action)) return
     this.#epoch++
     this.#lookAgain(AFTER_EVENT_MS)
   }
@@ -78,7 +79,9 @@ export class QueueGate {
 
   async #ask(pod: Pod, entry: Entry): Promise<void> {
     const { preEnqueue, sortKey, isIgnorable, recheck, log } = this.#options
+    this.#asking++
     const [verdict, key] = await Promise.allSettled([preEnqueue(pod), sortKey(pod)])
+    this.#asking--
     for (const { reason } of [verdict, key].filter((one) => one.status === "rejected"))
       log.warn("A scheduler plugin failed for a pod that enters the queue", { err: reason as PluginError })
     // A pod without a key has the order of the others.
@@ -94,6 +97,8 @@ export class QueueGate {
     }
     if (entry.status.code !== "Success") {
       this.#refused++
+      // The answer may be older than an event that came meanwhile.
+      if (entry.epoch !== this.#epoch) this.#lookAgain(AFTER_EVENT_MS)
       return
     }
     entry.isNew = true
