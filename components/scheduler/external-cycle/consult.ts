@@ -14,6 +14,8 @@ export interface Consultation {
   readonly externals: readonly External[]
   readonly cycle: CycleContext
   readonly log: Logger
+  /** Where the search among the nodes begins; moved on by each search, so that every node gets its turn. */
+  readonly turn: { startAt: number }
   /** Whether the pod still waits for a node. */
   isWaiting(): boolean
 }
@@ -46,11 +48,13 @@ async function acceptedNodes({
   externals,
   cycle,
   log,
+  turn,
 }: Consultation): Promise<ReadonlyMap<string, number> | Outcome> {
   const filtering = externals.filter((one) => one.does("filter") || one.does("preFilter"))
   // An extender gets as many nodes as are scored; what a plugin refuses must not keep the search from going on.
   const looksAtAll = filtering.some(({ sees }) => sees === "all")
-  const search = findFeasible(attempt.pod, cycle, 0, undefined, looksAtAll)
+  const search = findFeasible(attempt.pod, cycle, turn.startAt, undefined, looksAtAll)
+  turn.startAt = (turn.startAt + search.looked) % Math.max(1, cycle.cache.list.length)
   if ("outcome" in search) return search.outcome
   const refusals = new Map<string, Refusal>(search.refused.map(([{ name }, refusal]) => [name, refusal]))
   let left: readonly NodeInfo[] = search.feasible
@@ -67,7 +71,7 @@ async function acceptedNodes({
     }
   }
   if (left.length === 0) return noneLeft(refusals, cycle)
-  return scored({ attempt, externals, cycle, log }, left)
+  return scored({ attempt, externals, log }, left)
 }
 
 function refusedAsAWhole(plugin: string, status: Status, { cache }: CycleContext): Outcome {
@@ -84,7 +88,7 @@ function noneLeft(refusals: ReadonlyMap<string, Refusal>, { cache }: CycleContex
 
 /** Asks all at once. What fails adds nothing: a pod rather goes to a worse node than to none. */
 async function scored(
-  { attempt, externals, log }: Omit<Consultation, "isWaiting">,
+  { attempt, externals, log }: Pick<Consultation, "attempt" | "externals" | "log">,
   nodes: readonly NodeInfo[],
 ): Promise<ReadonlyMap<string, number>> {
   const sums = new Map(nodes.map(({ name }) => [name, 0]))

@@ -17,6 +17,7 @@ import { Lanes } from "./lanes.ts"
 export class ExternalCycle implements Pick<Externals, "schedule"> {
   readonly #tools: ExternalTools
   readonly #lanes = new Lanes()
+  readonly #turn = { startAt: 0 }
   #stopped = false
 
   constructor(tools: ExternalTools) {
@@ -45,7 +46,8 @@ export class ExternalCycle implements Pick<Externals, "schedule"> {
     const started = clock.monotonic()
     const attempt = { key: `${pod.metadata.uid}/${queued.attempts}`, pod }
     const { cycle, log } = profile.context
-    const consultation: Consultation = { attempt, externals, cycle, log, isWaiting: () => this.#isWaiting(pod) }
+    const isWaiting = () => this.#isWaiting(pod)
+    const consultation: Consultation = { attempt, externals, cycle, log, turn: this.#turn, isWaiting }
     if (!this.#isWaiting(pod)) return drop(pod)
     const outcome = await consult(consultation, (node) => {
       const binding = new ExternalBinding(attempt, node, externals, log)
