@@ -1,7 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import { Cache } from "../../components/scheduler/cache.ts"
 import { loaded } from "../../components/scheduler/plugin-host/plugin-host.fixtures.ts"
-import { filterAnswer, refusalAnswer, scoreAnswer } from "../../components/scheduler/plugin-host/plugin-answers.ts"
+import {
+  filterAnswer,
+  nominateAnswer,
+  refusalAnswer,
+  scoreAnswer,
+  sortKeyAnswer,
+} from "../../components/scheduler/plugin-host/plugin-answers.ts"
 import { nodeOf, podOf } from "../../components/scheduler/schedule-one.fixtures.ts"
 
 const cache = new Cache()
@@ -46,11 +52,6 @@ describe("a scheduler plugin", () => {
       /has ended: it wrote something else/,
     ],
     ["answers for others", "require('node:fs').writeSync(3, '{\"id\":99,\"ok\":1}\\n')", "no failure"],
-    [
-      "answers without end",
-      "const s = 'x'.repeat(1e6); for (;;) require('node:fs').writeSync(3, s)",
-      /more than 8 MiB|not answered/,
-    ],
     ["closes the pipe of its answers", "require('node:fs').closeSync(3); return 'no'", /has ended|not answered/],
   ])("that %s is named and bounded, and answers the next question", async (_what, body, failure) => {
     // given
@@ -67,6 +68,42 @@ describe("a scheduler plugin", () => {
     else expect(await asked).toMatch(failure)
     expect(await host.ask(ALIVE, undefined, 5000)).toEqual({ reason: "alive" })
     await host.stop()
+  })
+})
+
+describe("the process of a scheduler plugin", () => {
+  test("is ended when it takes more than its memory, although it answers that it lives", async () => {
+    const host = await loaded(
+      `async filter() { const all = []; for (;;) { all.push(new Uint8Array(4e6).fill(1)); await new Promise((resolve) => setTimeout(resolve, 1)) } }`,
+      { mostBytes: 200 * 2 ** 20 },
+    )
+    await expect(host.ask(FILTER, cache.list, 60_000)).rejects.toThrow("it took more than 200 MiB of memory")
+    await host.stop()
+  }, 70_000)
+
+  test("is ended when its answer has no end, and answers the next question", async () => {
+    const host = await loaded(
+      `preEnqueue: () => "alive", filter() { const s = "x".repeat(1e6); for (;;) require("node:fs").writeSync(3, s) }`,
+    )
+    await expect(host.ask(FILTER, cache.list, 60_000)).rejects.toThrow("an answer has more than 8 MiB")
+    expect(await host.ask(ALIVE, undefined, 5000)).toEqual({ reason: "alive" })
+    await host.stop()
+  }, 70_000)
+
+  test("has no variables of the server's environment, and is the first to go where memory runs out", async () => {
+    process.env["K3TS_TOKEN"] = "secret"
+    try {
+      const host = await loaded(
+        `preEnqueue: () => [...Object.keys(process.env), require("node:fs").readFileSync("/proc/self/oom_score_adj", "utf8").trim()].join()`,
+      )
+      const { reason } = (await host.ask(ALIVE, undefined, 5000)) as { readonly reason: string }
+      expect(reason).not.toContain("TOKEN")
+      expect(reason.split(",")).toContain("PATH")
+      expect(reason).toEndWith(",1000")
+      await host.stop()
+    } finally {
+      delete process.env["K3TS_TOKEN"]
+    }
   })
 })
 
@@ -91,6 +128,24 @@ test.each<[string, unknown]>([
   ["scores in its prototype", Object.create({ a: 1 })],
 ])("an answer to score with %s is refused", (_what, answer) => {
   expect(() => scoreAnswer(answer, ["a"], 1)).toThrow(TypeError)
+})
+
+test.each<[string, unknown]>([
+  ["no list", 1],
+  ["nine parts", Array.from({ length: 9 }, () => 1)],
+  ["a long text", ["x".repeat(257)]],
+  ["NaN, which JSON has as null", [null]],
+  ["a list in it", [[1]]],
+])("an answer to queueSort with %s is refused", (_what, answer) => {
+  expect(() => sortKeyAnswer(answer)).toThrow(TypeError)
+})
+
+test.each<[string, unknown]>([
+  ["a text", "node-1"],
+  ["no node", {}],
+  ["a number", { nominate: 1 }],
+])("an answer to postFilter with %s is refused", (_what, answer) => {
+  expect(() => nominateAnswer(answer)).toThrow(TypeError)
 })
 
 test("a reason of a megabyte is cut", () => {
