@@ -28,6 +28,7 @@ import {
   time,
   utf8String,
 } from "./der/der.ts"
+import { pemOf } from "./der/pem.ts"
 import { subjectKeyOf } from "./der/subject-key.ts"
 import { type Subject, subjectDer } from "./der/subject.ts"
 
@@ -111,7 +112,7 @@ export function seededPrivateKey(random: Random): string {
     sequence(oid(OID.ed25519)),
     octetString(octetString(random.bytes(32))),
   )
-  return toPem("PRIVATE KEY", der)
+  return pemOf("PRIVATE KEY", der)
 }
 
 /** Makes an authority: a root, or an intermediate when `issuer` is given. */
@@ -236,7 +237,7 @@ export function encodeCertificate({ subject, issuer, spki, validity, extensions,
     spki,
     explicit(3, sequence(...extensions)),
   )
-  return toPem("CERTIFICATE", sequence(toBeSigned, algorithm, bitString(sign(digest, toBeSigned, signer))))
+  return pemOf("CERTIFICATE", sequence(toBeSigned, algorithm, bitString(sign(digest, toBeSigned, signer))))
 }
 
 /** `O` comes before `CN`, as Go writes them. */
@@ -259,8 +260,3 @@ const publicKeyDer = (key: KeyObject): Buffer =>
 
 /** RFC 5280 4.2.1.2 (1), but of the whole SubjectPublicKeyInfo: any digest of the key is allowed. */
 const keyIdentifier = (spki: Buffer): Buffer => createHash("sha1").update(spki).digest()
-
-function toPem(label: string, der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? []
-  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`
-}

@@ -28,6 +28,26 @@ describe("kubectl create, for each kind of object", () => {
     )
   })
 
+  test.each(["create configmap a", "create deployment a --image=b", "run a --image=b"])(
+    "fails for authorities that are none, also where nothing is sent: %s",
+    async (line) => {
+      const flags = "--dry-run=client --certificate-authority=data/a.txt --server=https://nowhere"
+      expect(await c.kubectl(`${line} ${flags}`, { files: FILES })).toMatchObject({
+        stdout: "",
+        stderr: "error: unable to load root certificates: unable to parse bytes as PEM block\n",
+        code: 1,
+      })
+    },
+  )
+
+  test("checks files of a certificate only where something is sent", async () => {
+    const flags = "--client-certificate=data/a.txt --client-key=data/a.txt --server=https://nowhere"
+    const dry = await c.kubectl(`create configmap a --dry-run=client ${flags}`, { files: FILES })
+    expect(dry).toMatchObject({ stdout: "configmap/a created (dry run)\n", stderr: "", code: 0 })
+    const { stderr } = await c.kubectl(`create configmap a ${flags}`, { files: FILES })
+    expect(stderr).toEndWith(": tls: failed to find any PEM data in certificate input\n")
+  })
+
   test("knows the list of each kind, in which objects need not say their kind", async () => {
     const list = {
       apiVersion: "v1",

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { createCa, newPrivateKey } from "../../pki/certificate.ts"
-import { checkTls } from "./check-tls.ts"
+import { checkPair, checkTls } from "./check-tls.ts"
 
 const now = Date.UTC(2026, 0, 1)
 const { certPem: cert, keyPem: key } = createCa({
@@ -10,11 +10,11 @@ const { certPem: cert, keyPem: key } = createCa({
 const broken = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"
 
 test("certificates and keys that are some are fine", () => {
-  expect(() => checkTls({ ca: `junk\n${cert}${broken}`, cert, key })).not.toThrow()
-  expect(() => checkTls({ insecureSkipVerify: true, ca: "" })).not.toThrow()
+  expect(() => checkTls({ tls: { ca: `junk\n${cert}${broken}`, cert, key } })).not.toThrow()
+  expect(() => checkTls({ tls: { insecureSkipVerify: true, ca: "" } })).not.toThrow()
 })
 
-test.each<[options: Parameters<typeof checkTls>[0], message: string]>([
+test.each<[tls: Parameters<typeof checkPair>[0], message: string]>([
   [{ ca: "junk" }, "unable to load root certificates: unable to parse bytes as PEM block"],
   [{ ca: key }, "unable to load root certificates: no valid certificate authority data seen"],
   [{ ca: broken }, "unable to load root certificates: failed to parse certificate: x509: malformed certificate"],
@@ -28,6 +28,11 @@ test.each<[options: Parameters<typeof checkTls>[0], message: string]>([
   [{ cert, key: cert }, "tls: found a certificate rather than a key in the PEM for the private key"],
   [{ cert, key: newPrivateKey() }, "tls: private key does not match public key"],
   [{ cert: broken, key }, "x509: malformed certificate"],
-])("what is no certificate or key is refused before any connection, case %#", (options, message) => {
-  expect(() => checkTls(options)).toThrow(message)
+])("what is no certificate or key is refused before any connection, case %#", (tls, message) => {
+  expect(() => checkTls({ tls })).toThrow(message)
+})
+
+test("files of a client's certificate are checked when a connection needs them, and not before", () => {
+  expect(() => checkTls({ tls: { cert: "junk", key }, hasCertFiles: true })).not.toThrow()
+  expect(() => checkPair({ cert: "junk", key })).toThrow("tls: failed to find any PEM data in certificate input")
 })

@@ -1,26 +1,24 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
+import { pemBlocks, pemOf, type PemBlock } from "../../pki/der/pem.ts"
 import type { TlsOptions } from "../environment/connect.ts"
+import type { RestConfig } from "./rest-config.ts"
 
-interface Block {
-  readonly type: string
-  readonly text: string
-}
-
-const blocksOf = (pem: string): readonly Block[] =>
-  [...pem.matchAll(/-----BEGIN ([^-\n]+)-----[^]*?-----END \1-----/g)].map(([text, type]) => ({ type: type!, text }))
-
-/** @throws Error in Go's words for certificates and keys that are none, before any connection is tried */
-export function checkTls({ ca, cert, key, insecureSkipVerify = false }: TlsOptions): void {
+/**
+ * Checks what is checked before any connection is tried. Source: client-go transport/transport.go (TLSConfigFor).
+ * @throws Error in Go's words for certificates and keys that are none
+ */
+export function checkTls({ tls, hasCertFiles = false }: Pick<RestConfig, "tls" | "hasCertFiles">): void {
+  const { ca, insecureSkipVerify = false } = tls
   if (insecureSkipVerify && ca !== undefined && ca !== "")
     throw new Error("specifying a root certificates file with the insecure flag is not allowed")
   if (ca !== undefined && ca !== "") checkAuthorities(ca)
-  if (cert !== undefined && key !== undefined) checkPair(cert, key)
+  if (!hasCertFiles) checkPair(tls)
 }
 
 /** Source: client-go transport/transport.go (rootCertPool, createErrorParsingCAData). */
 function checkAuthorities(ca: string): void {
-  const blocks = blocksOf(ca)
-  const certificates = blocks.filter(({ type }) => type === "CERTIFICATE")
+  const blocks = pemBlocks(ca)
+  const certificates = blocks.filter(({ label }) => label === "CERTIFICATE")
   if (certificates.some(isCertificate)) return
   const why =
     certificates.length > 0
@@ -31,37 +29,41 @@ function checkAuthorities(ca: string): void {
   throw new Error(`unable to load root certificates: ${why}`)
 }
 
-function isCertificate({ text }: Block): boolean {
+function isCertificate({ bytes }: PemBlock): boolean {
   try {
-    new X509Certificate(text)
+    new X509Certificate(bytes)
     return true
   } catch {
     return false
   }
 }
 
-/** Source: Go crypto/tls (X509KeyPair). */
-function checkPair(cert: string, key: string): void {
-  const [certs, keys] = [blocksOf(cert), blocksOf(key)]
-  const isKey = ({ type }: Block) => type === "PRIVATE KEY" || type.endsWith(" PRIVATE KEY")
+/**
+ * Checks the certificate of a client, if there is one. Source: Go crypto/tls (X509KeyPair).
+ * @throws Error in Go's words for one that is none, or whose key is another
+ */
+export function checkPair({ cert, key }: TlsOptions): void {
+  if (cert === undefined || key === undefined) return
+  const [certs, keys] = [pemBlocks(cert), pemBlocks(key)]
+  const isKey = ({ label }: PemBlock) => label === "PRIVATE KEY" || label.endsWith(" PRIVATE KEY")
   if (certs.length === 0) throw new Error("tls: failed to find any PEM data in certificate input")
-  if (!certs.some(({ type }) => type === "CERTIFICATE"))
+  if (!certs.some(({ label }) => label === "CERTIFICATE"))
     throw new Error(
       certs.length === 1 && isKey(certs[0]!)
         ? "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched"
-        : `tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [${certs.map(({ type }) => type).join(" ")}]`,
+        : `tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [${certs.map(({ label }) => label).join(" ")}]`,
     )
   if (keys.length === 0) throw new Error("tls: failed to find any PEM data in key input")
   if (!keys.some(isKey))
     throw new Error(
-      keys.length === 1 && keys[0]!.type === "CERTIFICATE"
+      keys.length === 1 && keys[0]!.label === "CERTIFICATE"
         ? "tls: found a certificate rather than a key in the PEM for the private key"
-        : `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: [${keys.map(({ type }) => type).join(" ")}]`,
+        : `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: [${keys.map(({ label }) => label).join(" ")}]`,
     )
-  checkMatch(certs.find(({ type }) => type === "CERTIFICATE")!.text, keys.find(isKey)!.text)
+  checkMatch(certs.find(({ label }) => label === "CERTIFICATE")!.bytes, keys.find(isKey)!)
 }
 
-function checkMatch(cert: string, key: string): void {
+function checkMatch(cert: Uint8Array, key: PemBlock): void {
   let certificate: X509Certificate
   try {
     certificate = new X509Certificate(cert)
@@ -70,7 +72,7 @@ function checkMatch(cert: string, key: string): void {
   }
   let privateKey: KeyObject
   try {
-    privateKey = createPrivateKey(key)
+    privateKey = createPrivateKey(pemOf(key.label, key.bytes))
   } catch (err) {
     throw new Error("tls: failed to parse private key", { cause: err })
   }

@@ -113,6 +113,7 @@ export class ClientConfig {
         ...(cluster["insecure-skip-tls-verify"] === true ? { insecureSkipVerify: true } : {}),
         ...((cluster["tls-server-name"] ?? "") === "" ? {} : { serverName: cluster["tls-server-name"]! }),
       },
+      ...(hasCertFiles(user) ? { hasCertFiles: true } : {}),
       ...(token === undefined ? {} : { token }),
       ...(username === "" && password === "" ? {} : { basic: { username, password } }),
       ...(user.exec === undefined ? {} : { exec: { config: user.exec, cluster } }),
@@ -286,3 +287,9 @@ export function serverUrl(server: string): URL {
   if (!URL.canParse(text)) throw new Error(`host must be a URL or a host:port pair: ${goQuoted(server)}`)
   return new URL(text)
 }
+
+/** Source: client-go transport/transport.go (loadTLSFiles): data go before files. */
+const hasCertFiles = (user: AuthInfo): boolean =>
+  (["client-certificate", "client-key"] as const).every(
+    (name) => (user[name] ?? "") !== "" && (user[`${name}-data`] ?? "") === "",
+  )

@@ -5,6 +5,8 @@ import type { Cluster, ExecConfig } from "./kubeconfig.ts"
 export interface RestConfig {
   readonly server: URL
   readonly tls: TlsOptions
+  /** Whether the client's certificate and key are files: they are checked when a connection needs them. */
+  readonly hasCertFiles?: boolean
   readonly proxy?: URL
   readonly token?: string
   readonly basic?: { readonly username: string; readonly password: string }

@@ -82,7 +82,7 @@ export class Factory {
   client(): Promise<RestClient> {
     return (this.#client ??= this.rest().then(async (config) => {
       if (config.tls.ca !== undefined || config.tls.cert !== undefined)
-        (await import("../config/check-tls.ts")).checkTls(config.tls)
+        (await import("../config/check-tls.ts")).checkTls(config)
       return this.newClient(config, await this.#credentials(config))
     }))
   }

@@ -31,6 +31,9 @@ export class RestClient {
     readonly log: RequestLog
   }
 
+  /** The check of the files of the client's certificate. */
+  #checked: Promise<void> | undefined
+
   constructor(
     environment: Environment,
     config: RestConfig,
@@ -93,8 +96,13 @@ export class RestClient {
     }
   }
 
-  /** What a connection needs for TLS: the trust of the kubeconfig and the certificate of the user. */
+  /**
+   * What a connection needs for TLS: the trust of the kubeconfig and the certificate of the user.
+   * @throws Error in Go's words for files that are no certificate and key
+   */
   async tls(): Promise<RestConfig["tls"]> {
+    if (this.config.hasCertFiles === true)
+      await (this.#checked ??= import("../config/check-tls.ts").then(({ checkPair }) => checkPair(this.config.tls)))
     return { ...this.config.tls, ...(await this.#parts.credentials.certificate()) }
   }
 

@@ -41,3 +41,9 @@ function blockOf(label: string, body: string): PemBlock | undefined {
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return undefined
   return { label, bytes: Buffer.from(base64, "base64"), hasHeaders }
 }
+
+/** Returns a block as PEM. */
+export function pemOf(label: string, der: Buffer): string {
+  const lines = der.toString("base64").match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`
+}

@@ -118,7 +118,7 @@ async function generate<F extends Flags>(
 ): Promise<void> {
   const { factory, args, out } = invocation
   const values = invocation.flags as FlagValues<CommonFlags>
-  await factory.rest()
+  await factory.client()
   const dryRun = dryRunOf(values["dry-run"], factory.log)
   const { namespace, explicit } = await factory.namespace()
   const printer = await printerOf(values, withDryRun("created", dryRun), factory)

@@ -108,7 +108,7 @@ async function run(invocation: RunInvocation): Promise<void> {
   const { flags: values, args, changed, factory, out, errOut } = invocation
   if (!changed("image")) throw new Error('required flag(s) "image" not set')
   const dryRun = dryRunOf(values["dry-run"], factory.log)
-  await factory.rest()
+  await factory.client()
   const attaches = !changed("attach") && values.stdin ? true : values.attach
   const printer = await printerOf(values, withDryRun("created", dryRun), factory)
   const propagation = await propagationOf(values.cascade, errOut)

@@ -61,7 +61,7 @@ kubectl set env deployments --all --containers="c1" ENV-`,
       throw new Error(`all resources must be specified before environment changes: ${args.join(" ")}`)
     const { resources, specs } = split
     const { dryRun, printer } = await begin(invocation, values, "env updated")
-    await factory.rest()
+    await factory.client()
     if (values.local && dryRun === "server") throw new Error(LOCAL_AND_SERVER)
     if (values.filename.length === 0 && resources.length === 0)
       throw new Error("one or more resources must be specified as <resource> <name> or <resource>/<name>")
