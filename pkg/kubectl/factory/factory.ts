@@ -31,6 +31,7 @@ export class Factory {
   readonly #pluginPolicy: PluginPolicy | undefined
   #rest: Promise<RestConfig> | undefined
   #client: Promise<RestClient> | undefined
+  #withoutStdin: Promise<RestClient> | undefined
   #discovery: Promise<Discovery> | undefined
   #mapper: Promise<RestMapper> | undefined
   #openApi: Promise<OpenApi> | undefined
@@ -87,6 +88,18 @@ export class Factory {
     }))
   }
 
+  /**
+   * A client for objects that are read from the input, which a program that gives credentials then must not read too.
+   * What the server serves is asked for without it. Source: cli-runtime pkg/resource/client.go (withStdinUnavailable).
+   */
+  async #clientWithoutStdin(): Promise<RestClient> {
+    const client = await this.client()
+    if (client.config.exec === undefined) return client
+    return (this.#withoutStdin ??= this.#credentials(client.config, "used by stdin resource manifest reader").then(
+      (credentials) => this.newClient(client.config, credentials),
+    ))
+  }
+
   /** A client of another configuration than that of the command line. */
   newClient(config: RestConfig, credentials: Credentials = staticCredentials(config)): RestClient {
     return new RestClient(this.environment, config, {
@@ -97,12 +110,13 @@ export class Factory {
     })
   }
 
-  async #credentials(config: RestConfig): Promise<Credentials> {
+  /** `stdinUse` is what else reads the input, if something does. */
+  async #credentials(config: RestConfig, stdinUse?: string): Promise<Credentials> {
     if (config.authProvider !== undefined)
       throw new Error(`no Auth Provider found for name ${JSON.stringify(config.authProvider)}`)
     if (config.exec === undefined) return staticCredentials(config)
     const { execCredentials } = await import("../rest/exec-credentials.ts")
-    return execCredentials(config, config.exec, this.environment, this.#pluginPolicy)
+    return execCredentials(config, config.exec, this.environment, { policy: this.#pluginPolicy, stdinUse })
   }
 
   /** What the server serves. */
@@ -146,7 +160,7 @@ export class Factory {
     return build(
       {
         environment: this.environment,
-        client: () => this.client(),
+        client: (stdinInUse) => (stdinInUse ? this.#clientWithoutStdin() : this.client()),
         restMapper: () => this.restMapper(),
         discovery: () => this.discovery(),
         kustomize: async (path) => {

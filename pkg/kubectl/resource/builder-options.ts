@@ -9,7 +9,8 @@ import type { ContentValidator } from "./stream-visitor.ts"
 /** What a builder asks for when it needs a server. */
 export interface BuilderParts {
   readonly environment: Environment
-  readonly client: () => Promise<RestClient>
+  /** `stdinInUse`: the input of the process is read, so no program that gives credentials may ask the user there. */
+  readonly client: (stdinInUse: boolean) => Promise<RestClient>
   readonly restMapper: () => Promise<RestMapper>
   readonly discovery: () => Promise<Discovery>
   /** Builds a kustomization, as YAML. */

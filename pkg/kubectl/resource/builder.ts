@@ -4,6 +4,7 @@ import { parseLabelSelector, type LabelMatcher } from "../../apimachinery/select
 import { Aggregate } from "../errors/aggregate.ts"
 import { goPathError } from "../environment/files.ts"
 import { parseGroupVersion } from "../rest/json.ts"
+import type { RestClient } from "../rest/rest-client.ts"
 import type { RestMapping } from "../rest/rest-mapper.ts"
 import { Info } from "./info.ts"
 import { ObjectMapper } from "./mapper.ts"
@@ -66,10 +67,14 @@ class Builder {
     this.#stdinInUse = options.stdinInUse ?? false
     this.#mapper = new ObjectMapper({
       restMapper: parts.restMapper,
-      client: parts.client,
+      client: () => this.#client(),
       isLocal: () => options.local === true,
       transform: () => options.transform,
     })
+  }
+
+  #client(): Promise<RestClient> {
+    return this.#parts.client(this.#stdinInUse)
   }
 
   async result(): Promise<Result> {
@@ -267,13 +272,12 @@ class Builder {
     if (this.#types.length === 0) throw new Error("at least one resource must be specified to use a selector")
     if ((this.#options.subresource ?? "") !== "")
       throw new Error("subresource cannot be used when bulk resources are specified")
-    const client = this.#parts.client
     const mappings = await this.#typeMappings()
     const sources: Selector[] = []
     for (const mapping of mappings)
       sources.push(
         new Selector({
-          client: await client(),
+          client: await this.#client(),
           mapping,
           namespace: mapping.namespaced ? this.#namespace : "",
           labelSelector: this.#labelSelector ?? "",
@@ -324,7 +328,7 @@ class Builder {
           : "namespace may not be empty when retrieving a resource by name",
       )
     return new Info({
-      client: await this.#parts.client(),
+      client: await this.#client(),
       mapping,
       namespace: mapping.namespaced ? this.#namespace : "",
       name,

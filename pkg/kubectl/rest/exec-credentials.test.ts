@@ -56,6 +56,39 @@ describe("execCredentials", () => {
     })
   })
 
+  test.each([
+    ["Always", false, undefined, "exec plugin cannot support interactive mode: standard input is not a terminal"],
+    [
+      "Always",
+      true,
+      "used by x",
+      "exec plugin cannot support interactive mode: standard input is unavailable: used by x",
+    ],
+    ["Always", true, undefined, true],
+    ["IfAvailable", true, "used by x", false],
+    ["IfAvailable", true, undefined, true],
+    ["IfAvailable", false, undefined, false],
+    ["Never", true, undefined, false],
+  ])(
+    "asks the user by %s, on a terminal: %p, that is %p: %p",
+    async (interactiveMode, isTerminal, stdinUse, outcome) => {
+      const { environment, calls } = program(token("a"))
+      const credentials = execCredentials(
+        config,
+        { config: { ...exec, interactiveMode }, cluster: {} },
+        { ...environment, stdin: { ...environment.stdin, isTerminal } },
+        { stdinUse },
+      )
+      const answer = await credentials.headers().catch((err: Error) => err.message)
+      if (typeof outcome === "string") expect([answer, calls]).toEqual([`getting credentials: ${outcome}`, []])
+      else
+        expect([calls[0]!.stdin, JSON.parse(calls[0]!.variables!["KUBERNETES_EXEC_INFO"]!)]).toMatchObject([
+          outcome ? "inherit" : "ignore",
+          { spec: { interactive: outcome } },
+        ])
+    },
+  )
+
   test("takes an answer that does not say its kind", async () => {
     const { environment } = program(JSON.stringify({ apiVersion: V1, status: { token: "a" } }))
     const credentials = execCredentials(config, { config: exec, cluster: {} }, environment)

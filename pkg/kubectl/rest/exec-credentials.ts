@@ -41,7 +41,14 @@ export function execCredentials(
   config: RestConfig,
   { config: exec, cluster }: NonNullable<RestConfig["exec"]>,
   environment: Environment,
-  policy: PluginPolicy = ALLOW_ALL,
+  {
+    policy = ALLOW_ALL,
+    stdinUse,
+  }: {
+    readonly policy?: PluginPolicy | undefined
+    /** What else reads the input, so that the program may not; undefined: nothing. */
+    readonly stdinUse?: string | undefined
+  } = {},
 ): Credentials {
   const { apiVersion = "" } = exec
   if (!VERSIONS.includes(apiVersion)) throw new Error(`exec plugin: invalid apiVersion ${goQuoted(apiVersion)}`)
@@ -58,7 +65,7 @@ export function execCredentials(
     })}\n`
 
   async function ask(): Promise<Given> {
-    const interactive = isInteractive(exec.interactiveMode ?? "", environment)
+    const interactive = isInteractive(exec.interactiveMode ?? "", environment, stdinUse)
     const variables = {
       ...environment.variables,
       ...Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value])),
@@ -124,11 +131,15 @@ function otherHeaders({ basic, token }: RestConfig): Readonly<Record<string, str
 }
 
 /** Whether the program may ask the user. @throws Error when it must and cannot */
-function isInteractive(mode: string, { stdin }: Environment): boolean {
+function isInteractive(mode: string, { stdin }: Environment, stdinUse: string | undefined): boolean {
   if (mode === "Never") return false
-  if (mode === "Always" && !stdin.isTerminal)
-    throw new Error("exec plugin cannot support interactive mode: standard input is not a terminal")
-  return stdin.isTerminal
+  const why = !stdin.isTerminal
+    ? "standard input is not a terminal"
+    : stdinUse === undefined
+      ? undefined
+      : `standard input is unavailable: ${stdinUse}`
+  if (mode === "Always" && why !== undefined) throw new Error(`exec plugin cannot support interactive mode: ${why}`)
+  return why === undefined
 }
 
 function clusterInfo(
