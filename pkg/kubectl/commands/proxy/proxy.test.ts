@@ -128,6 +128,13 @@ describe("kubectl proxy", () => {
     expect(await answerOf(`${proxy}/api/v1/namespaces/default/pods/a/%65xec`)).toEqual(forbidden)
     expect(await answerOf(`${proxy}/api`, { method: "DELETE" })).toEqual(forbidden)
     expect(await answerOf(`${proxy}/api`, { headers: { Host: "evil.example.com" } })).toEqual(forbidden)
+    // These are other spellings of the same path, or end with bytes that are no text.
+    for (const path of [
+      "/x/%2e%2e/api/v1/namespaces/default/pods/a/exec",
+      "/x\\..\\api/v1/namespaces/default/pods/a/exec",
+      "/api/v1/namespaces/default/pods/a/%65xec/%ff",
+    ])
+      expect(await exchanged(proxy, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`, /\n$/)).toEndWith("Forbidden\n")
     const upgrade = "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n"
     const exec = `POST /api/v1/namespaces/default/pods/a/exec HTTP/1.1\r\nHost: localhost\r\n${upgrade}`
     expect(await exchanged(proxy, exec, /Forbidden\n/)).toStartWith("HTTP/1.1 403 Forbidden\r\n")

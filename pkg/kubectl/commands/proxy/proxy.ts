@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import { errorMessage } from "../../../errors/error-message.ts"
 import { refuseUpgrade } from "../../../streaming/upgrade.ts"
 import type { ServerRequest } from "../../../runtime/http/server-request.ts"
@@ -179,14 +180,12 @@ function handlerOf({
 
 const queryOf = (target: string): string => (target.includes("?") ? target.slice(target.indexOf("?")) : "")
 
-/** Patterns are matched with the path as it is meant: what is escaped must not get past them. */
-function unescaped(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
-}
+/**
+ * Patterns are matched with the path as it is meant: what is escaped must not get past them. Bytes that are no text
+ * keep nothing else escaped.
+ */
+const unescaped = (path: string): string =>
+  path.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escaped) => Buffer.from(escaped.replaceAll("%", ""), "hex").toString())
 
 /** The address of the client; empty for one of a unix socket. */
 const peerOf = (request: ServerRequest): string =>

@@ -11,7 +11,7 @@ export interface ByteRange {
  */
 export function rangeOf(header: string | undefined, size: number): ByteRange | undefined {
   const whole = { from: 0, to: size, isWhole: true }
-  const [, first = "", last = ""] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/.exec(header ?? "") ?? []
+  const [, first = "", last = ""] = /^bytes=\s*(?:(\d+)\s*)?-\s*(?:(\d+)\s*)?$/.exec(header ?? "") ?? []
   if (first === "" && last === "") return whole
   if (first === "") return { from: Math.max(0, size - Number(last)), to: size, isWhole: false }
   const from = Number(first)

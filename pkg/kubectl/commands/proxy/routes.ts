@@ -1,4 +1,4 @@
-/** Where a request goes. The paths are escaped, as they are sent. Source: Go net/http (ServeMux). */
+/** Where a request goes. The paths are escaped; that of the API is as it is sent. Source: Go net/http (ServeMux). */
 export type Route =
   | { readonly to: "api"; readonly path: string }
   | { readonly to: "files"; readonly path: string }
@@ -27,7 +27,17 @@ export function routeOf(target: string, prefixes: Prefixes): Route {
     return isFolder ? { to: "redirect", location: `${path}/${query}` } : { to: "nowhere" }
   }
   if (found === files) return { to: "files", path: path.slice(found.length - 1) }
-  return { to: "api", path: found.startsWith("/api") ? path : path.slice(found.length - 1) }
+  return { to: "api", path: sentForm(found.startsWith("/api") ? path : path.slice(found.length - 1)) }
+}
+
+/**
+ * The path as it is sent: the form of addresses resolves `%2e%2e` too, and takes `\` for `/`. Filters must see what
+ * the server will see.
+ */
+function sentForm(path: string): string {
+  const url = new URL("http://server")
+  url.pathname = path
+  return url.pathname
 }
 
 /** Source: Go path.Clean, with the last `/` kept. */
