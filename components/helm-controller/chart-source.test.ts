@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { createHash } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Client } from "../../pkg/client/client.ts"
@@ -90,6 +91,27 @@ describe("the chart of a HelmChart", () => {
     expect(elsewhere.asked[1]).toBe(`/blob Basic ${base64("me:secret")}`)
   })
 
+  test("is got without credentials from another host that the index of the repository names", async () => {
+    // given an index with a chart on another host, and with one that redirects to the repository
+    using elsewhere = await serving({
+      "/shop.tgz": "packed",
+      "/back.tgz": (_, res) => res.writeHead(302, { location: `${server.url}/own.tgz` }).end(),
+    })
+    const index = ["shop", "back"].map(
+      (name) => `  ${name}: [{version: 1.0.0, urls: ["${elsewhere.url}/${name}.tgz"]}]\n`,
+    )
+    using server = await serving({ "/index.yaml": `entries:\n${index.join("")}`, "/own.tgz": "own" })
+    const secrets = { login: { username: base64("me"), password: base64("secret") } }
+    const spec = { repo: server.url, authSecret: { name: "login" } }
+    // when, then
+    expect(await got({ ...spec, chart: "shop" }, secrets)).toBe("packed")
+    expect(await got({ ...spec, chart: "back" }, secrets)).toBe("own")
+    expect(elsewhere.asked).toEqual(["/shop.tgz", "/back.tgz"])
+    expect(server.asked.every((asked) => asked.endsWith(` Basic ${base64("me:secret")}`))).toBe(true)
+    expect(await got({ ...spec, chart: "shop", authPassCredentials: true }, secrets)).toBe("packed")
+    expect(elsewhere.asked[2]).toBe(`/shop.tgz Basic ${base64("me:secret")}`)
+  })
+
   test("is pulled from a registry, with a token where the registry asks for one", async () => {
     // given a registry that gives tokens to a user
     const layer = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
@@ -101,14 +123,21 @@ describe("the chart of a HelmChart", () => {
     }
     const only = (body: string) => (req: IncomingMessage, res: ServerResponse) =>
       isAllowed(req, res) ? void res.end(body) : undefined
-    const manifest = JSON.stringify({ layers: [{ mediaType: layer, digest: "sha256:abc" }] })
+    const digest = `sha256:${createHash("sha256").update("packed").digest("hex")}`
+    const manifest = JSON.stringify({ layers: [{ mediaType: layer, digest }] })
+    const forged = JSON.stringify({ layers: [{ mediaType: layer, digest: digest.replace(/.{4}$/, "0000") }] })
+    const named = `sha256:${createHash("sha256").update(manifest).digest("hex")}`
     using registry = await serving({
       "/v2/charts/shop/tags/list": only(
         JSON.stringify({ tags: ["1.0.0", "1.2.0", "1.10.0_x", "latest", "2.0.0-rc1"] }),
       ),
       "/v2/charts/shop/manifests/1.2.0": only(manifest),
       "/v2/charts/shop/manifests/1.10.0_x": only(manifest),
-      "/v2/charts/shop/blobs/sha256:abc": only("packed"),
+      [`/v2/charts/shop/manifests/${named}`]: only(manifest),
+      "/v2/charts/shop/manifests/3.0.0": only(forged),
+      [`/v2/charts/shop/blobs/${digest}`]: only("packed"),
+      [`/v2/charts/shop/blobs/${digest.replace(/.{4}$/, "0000")}`]: only("packed"),
+      [`/v2/charts/shop/manifests/${digest}`]: only(manifest),
       "/token?service=r&scope=pull": (req, res) =>
         res.end(req.headers.authorization === `Basic ${base64("me:secret")}` ? '{"token":"t0ken"}' : "{}"),
     })
@@ -123,6 +152,12 @@ describe("the chart of a HelmChart", () => {
     expect(await got({ ...spec, version: "1.2.0" }, secrets)).toBe("packed")
     expect(await got(spec, secrets)).toBe("packed")
     expect(registry.asked).toContain("/v2/charts/shop/manifests/1.10.0_x Bearer t0ken")
+    expect(await got({ ...spec, chart: `${spec.chart}@${named}` }, secrets)).toBe("packed")
+    // and what has another digest than was asked for is refused
+    await expect(got({ ...spec, version: "3.0.0" }, secrets)).rejects.toThrow("has sent content with the digest")
+    await expect(got({ ...spec, chart: `${spec.chart}@${digest}` }, secrets)).rejects.toThrow(
+      "has sent content with the digest",
+    )
     await expect(got({ ...spec, version: "^3" }, secrets)).rejects.toThrow("has no version in the range ^3")
     await expect(got({ ...spec, dockerRegistrySecret: undefined })).rejects.toThrow("answers 401")
   })

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Client } from "../../pkg/client/client.ts"
@@ -95,7 +96,7 @@ async function fromRepository(
     throw new Error(
       `chart ${JSON.stringify(name)} version ${JSON.stringify(version === "" ? "*" : version)} not found in ${repo} repository`,
     )
-  return succeeded(await download(new URL(url, base).href, options)).body
+  return succeeded(await download(new URL(url, base).href, { ...options, home: base })).body
 }
 
 const CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
@@ -140,12 +141,21 @@ async function fromRegistry(
     return succeeded(await download(url, of(authorization)))
   }
   const version = digest !== "" ? digest : tag !== "" ? tag : await newestTag(base, wanted, ask)
-  const manifest = JSON.parse(
-    (await ask(`${base}/manifests/${version.replaceAll("+", "_")}`, MANIFEST)).body.toString("utf8"),
-  ) as { layers?: readonly { mediaType: string; digest: string }[] }
+  const described = (await ask(`${base}/manifests/${version.replaceAll("+", "_")}`, MANIFEST)).body
+  if (digest !== "") checkDigest(described, digest)
+  const manifest = JSON.parse(described.toString("utf8")) as {
+    layers?: readonly { mediaType: string; digest: string }[]
+  }
   const layer = manifest.layers?.find(({ mediaType }) => mediaType === CHART_LAYER)
   if (layer === undefined) throw new Error(`oci://${reference} is no chart: it has no layer of type ${CHART_LAYER}`)
-  return (await ask(`${base}/blobs/${layer.digest}`)).body
+  return checkDigest((await ask(`${base}/blobs/${layer.digest}`)).body, layer.digest)
+}
+
+/** Returns content whose digest is the one that was asked for. @throws Error */
+function checkDigest(content: Buffer, wanted: string): Buffer {
+  const digest = `sha256:${createHash("sha256").update(content).digest("hex")}`
+  if (digest !== wanted) throw new Error(`the registry has sent content with the digest ${digest} for ${wanted}`)
+  return content
 }
 
 async function newestTag(base: string, wanted: string, ask: (url: string) => Promise<Downloaded>): Promise<string> {

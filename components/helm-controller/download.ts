@@ -5,8 +5,10 @@ import { trusting } from "../../pkg/pki/trust.ts"
 
 export interface DownloadOptions {
   readonly clock: Clock
-  /** `Basic …` or `Bearer …`; sent to the host of the first address only, unless `sendsToAll`. */
+  /** `Basic …` or `Bearer …`; sent to the host of `home` only, and there not without TLS if that is with it, unless `sendsToAll`. */
   readonly authorization?: string | undefined
+  /** The address whose server may see the credentials; by default the first one. */
+  readonly home?: string | undefined
   readonly sendsToAll?: boolean | undefined
   readonly caPem?: string | undefined
   readonly skipVerify?: boolean | undefined
@@ -30,10 +32,11 @@ const LONGEST_MS = 300_000
 /** Gets an address over HTTP or HTTPS, and follows redirects. @throws Error that names it */
 export async function download(address: string, options: DownloadOptions): Promise<Downloaded> {
   const first = new URL(address)
+  const home = options.home === undefined ? first : new URL(options.home)
   let url = first
   for (let i = 0; i <= MOST_REDIRECTS; i++) {
-    const isFirst = url.host === first.host || options.sendsToAll === true
-    const answer = await get(url, isFirst ? options : { ...options, authorization: undefined })
+    const isTrusted = isSameServer(url, home) || options.sendsToAll === true
+    const answer = await get(url, isTrusted ? options : { ...options, authorization: undefined })
     const { location } = answer.headers
     if (answer.status < 300 || answer.status > 399 || location === undefined) return answer
     const next = new URL(location, url)
@@ -43,6 +46,9 @@ export async function download(address: string, options: DownloadOptions): Promi
   }
   throw new Error(`${first.origin} redirects more than ${MOST_REDIRECTS} times`)
 }
+
+const isSameServer = (url: URL, home: URL): boolean =>
+  url.host === home.host && (url.protocol === "https:" || url.protocol === home.protocol)
 
 function get(url: URL, { clock, authorization, caPem, skipVerify, accept }: DownloadOptions): Promise<Downloaded> {
   if (url.protocol !== "http:" && url.protocol !== "https:")

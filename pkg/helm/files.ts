@@ -1,7 +1,8 @@
 import { posix } from "node:path"
 import { GoObject } from "../go-fmt/go-object.ts"
 import type { ChartFile } from "./chart.ts"
-import { text } from "./functions/convert.ts"
+import { attempt, text } from "./functions/convert.ts"
+import { compileRe2 } from "../re2/re2.ts"
 import { yamlOf } from "./functions/encoding.ts"
 import { textOf } from "../go-fmt/go-bytes.ts"
 
@@ -24,7 +25,7 @@ export function filesObject(files: readonly ChartFile[]): GoObject {
       GetBytes: get,
       Glob(pattern) {
         const matches = globPattern(text(pattern))
-        return filesObject(files.filter(({ name }) => matches.test(name)))
+        return filesObject(files.filter(({ name }) => matches(name)))
       },
       AsConfig: () => flat(textOf),
       AsSecrets: () => flat((data) => Buffer.from(data).toString("base64")),
@@ -36,8 +37,11 @@ export function filesObject(files: readonly ChartFile[]): GoObject {
   })
 }
 
-/** Compiles a pattern in which `*` stands for what has no slash, and `**` for anything. Source: gobwas/glob. */
-function globPattern(pattern: string): RegExp {
+/**
+ * Compiles a pattern in which `*` stands for what has no slash, and `**` for anything. One that is no pattern matches
+ * all. Source: gobwas/glob.
+ */
+function globPattern(pattern: string): (name: string) => boolean {
   let out = ""
   let depth = 0
   for (let i = 0; i < pattern.length; i++) {
@@ -56,7 +60,7 @@ function globPattern(pattern: string): RegExp {
     } else if (sign === "," && depth > 0) out += "|"
     else if (sign === "[") {
       const end = pattern.indexOf("]", i + 1)
-      if (end < 0) return /^.*$/s
+      if (end < 0) return () => true
       out += `[${pattern
         .slice(i + 1, end)
         .replace(/^!/, "^")
@@ -64,5 +68,8 @@ function globPattern(pattern: string): RegExp {
       i = end
     } else out += sign.replace(/[\\^$.|+()[\]{}]/, String.raw`\$&`)
   }
-  return depth === 0 ? new RegExp(`^${out}$`, "s") : /^.*$/s
+  if (depth !== 0) return () => true
+  // In linear time, whatever the pattern.
+  const compiled = attempt(() => compileRe2(`(?s)^(?:${out})$`))
+  return (name) => compiled.matcher(name).find()
 }

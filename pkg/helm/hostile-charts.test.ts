@@ -1,10 +1,12 @@
 /** What a chart, or the values for it, may try on the process that renders it. */
 import { expect, test } from "bun:test"
+import { gunzipSync, gzipSync } from "node:zlib"
 import { seededRandom } from "../clock/random.ts"
+import { writeTar } from "../oci/tar.ts"
 import { parseYaml } from "../yaml/yaml.ts"
 import { processDependencies } from "./dependencies.ts"
 import { goValues, type Dict } from "./functions/convert.ts"
-import { loadFiles } from "./load-chart.ts"
+import { loadArchive, loadFiles } from "./load-chart.ts"
 import { renderChart } from "./render.ts"
 import { setValue } from "./set-values.ts"
 import { overlay } from "./values.ts"
@@ -124,4 +126,44 @@ test("templates fail that keep everybody else waiting, however little they do", 
   await expect(
     written({ "templates/a.yaml": "{{ range until 1000 }}x{{ end }}" }, {}, () => (now += 100)),
   ).rejects.toThrow("takes too long")
+})
+
+const packed = (files: Readonly<Record<string, string | Uint8Array>>): Uint8Array =>
+  gzipSync(
+    writeTar(
+      Object.entries({ "Chart.yaml": CHART, ...files }).map(([name, data]) => ({
+        type: "file" as const,
+        path: `c/${name}`,
+        data: Buffer.from(data),
+      })),
+    ),
+    { level: 1 },
+  )
+
+test("an archive is refused that unpacks to more than a chart may have, also by the archives in it", () => {
+  const zeros = new Uint8Array(5 * 1024 * 1024)
+  const many = (count: number, of: (i: number) => [string, Uint8Array]) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => of(i)))
+  const large = packed(many(6, (i) => [`${i}.bin`, zeros]))
+  expect(loadArchive(large).files).toHaveLength(6)
+  const charts = (count: number) => packed(many(count, (i) => [`charts/${i}.tgz`, large]))
+  expect(loadArchive(charts(3)).dependencies).toHaveLength(3)
+  expect(() => loadArchive(charts(4))).toThrow("too large")
+  expect(() => loadArchive(packed({ a: new Uint8Array(zeros.length + 1) }))).toThrow("more than 5242880 bytes")
+  const small = packed(many(1000, (i) => [`charts/${i}/Chart.yaml`, Buffer.from(CHART)]))
+  expect(() => loadArchive(small)).toThrow("more than 1000 charts")
+  const outside = Buffer.from(
+    gunzipSync(packed({ "aa/aa/etc/passwd": "" }))
+      .toString("latin1")
+      .replace("aa/aa", "../.."),
+    "latin1",
+  )
+  expect(() => loadArchive(gzipSync(outside))).toThrow("outside of its folder")
+})
+
+test("a pattern of file names takes a time linear in the names", async () => {
+  const name = `${"a".repeat(5000)}b`
+  const template = `{{ range $n, $_ := .Files.Glob "${"*a".repeat(30)}" }}{{ $n }}{{ end }}{{ range $n, $_ := .Files.Glob "{x,y}/**.[a-c]?" }}{{ $n }}{{ end }}`
+  const files = { [name]: "", "x/y/z.c1": "", "x/z.d1": "", "z/z.c1": "" }
+  expect(await written({ "templates/a.yaml": template, ...files })).toBe("x/y/z.c1")
 })

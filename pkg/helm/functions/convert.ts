@@ -1,5 +1,6 @@
 import { ExactNumber } from "../../apimachinery/json/exact-number.ts"
 import { goFloat, goTypeOf, isGoMap, numberOf, TypedNumber } from "../../go-fmt/go-number.ts"
+import { errorMessage } from "../../errors/error-message.ts"
 import { GoObject } from "../../go-fmt/go-object.ts"
 import { sprint } from "../../go-fmt/sprintf.ts"
 import { failCall } from "../../go-template/function-error.ts"
@@ -14,6 +15,15 @@ export const anyOf = (call: (...args: readonly unknown[]) => unknown): TemplateF
   rest: "any",
   call: (args) => call(...args),
 })
+
+/** Runs what may throw an Error as the call of a function. @throws FunctionError */
+export function attempt<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (err) {
+    return failCall(errorMessage(err))
+  }
+}
 
 const wrongType = (wanted: string, value: unknown): never =>
   failCall(`wrong type for value; expected ${wanted}; got ${value === undefined ? "nothing" : goTypeOf(value)}`)

@@ -1,5 +1,4 @@
 import { goTypeOf } from "../../go-fmt/go-number.ts"
-import { errorMessage } from "../../errors/error-message.ts"
 import { GoObject } from "../../go-fmt/go-object.ts"
 import { goInt } from "../../go-fmt/go-number.ts"
 import { failCall } from "../../go-template/function-error.ts"
@@ -7,16 +6,7 @@ import type { TemplateFunction } from "../../go-template/functions.ts"
 import { compileRe2 } from "../../re2/re2.ts"
 import { checkLength } from "../limits.ts"
 import { isInRange, parseVersion } from "../semver.ts"
-import { anyOf, isDeepEqual, isEmptyValue, kindOf, text, whole } from "./convert.ts"
-
-/** Runs what may throw an Error as the call of a function. @throws FunctionError */
-function attempt<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (err) {
-    return failCall(errorMessage(err))
-  }
-}
+import { anyOf, attempt, isDeepEqual, isEmptyValue, kindOf, text, whole } from "./convert.ts"
 
 interface Match {
   readonly start: number
