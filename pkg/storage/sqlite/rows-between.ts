@@ -1,8 +1,20 @@
 import type { SqliteDatabase, SqliteValue } from "../../runtime/sqlite.ts"
 import type { LogFilter } from "../storage.ts"
-import { COLUMNS, type Row } from "./format.ts"
+import { COLUMN, COLUMNS, type Row } from "./format.ts"
 
-/** Returns the rows of the log after revision `after`, up to `upTo`, that the filter selects, oldest first. */
+/** Larger values, in bytes, are read when they are used, so that many at once do not fill the memory. */
+const LARGE = 16 * 1024
+
+/** The columns of a row, without a value that is large. */
+export const COLUMNS_WITHOUT_LARGE = COLUMNS.replace("value", `CASE WHEN length(value) <= ${LARGE} THEN value END`)
+
+/** Whether a row was read with its value. */
+export const hasValue = (row: Row): boolean => (row[COLUMN.value] as Uint8Array | null) !== null
+
+/**
+ * Returns the rows of the log after revision `after`, up to `upTo`, that the filter selects, oldest first, without
+ * large values.
+ */
 export function rowsBetween(
   db: SqliteDatabase,
   after: number,
@@ -17,6 +29,6 @@ export function rowsBetween(
   ]
   const where = conditions.map(([sql]) => sql).join(" AND ")
   return db
-    .prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE ${where} ORDER BY rev`)
+    .prepare<Row>(`SELECT ${COLUMNS_WITHOUT_LARGE} FROM log WHERE ${where} ORDER BY rev`)
     .rows(...conditions.flatMap(([, ...values]) => values))
 }

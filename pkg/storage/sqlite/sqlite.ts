@@ -24,7 +24,7 @@ import {
   named,
 } from "./format.ts"
 import { lastIndex } from "../recent-events.ts"
-import { rowsBetween } from "./rows-between.ts"
+import { COLUMNS_WITHOUT_LARGE, hasValue, rowsBetween } from "./rows-between.ts"
 import { rowBytes, SqliteHistory } from "./history.ts"
 import { forgetHolder } from "./opening/holder.ts"
 import { LiveList } from "./live.ts"
@@ -290,9 +290,10 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected loggedBetween(after: number, upTo: number, filter: LogFilter): readonly StorageEvent[] {
-    return this.#read(() =>
-      this.#events(rowsBetween(this.#db, after, upTo, filter).map((row) => checkRow(row, this.#file))),
-    )
+    return this.#read(() => {
+      const rows = rowsBetween(this.#db, after, upTo, filter).map((row) => this.#checked(row))
+      return this.#events(rows, this.#db.prepare(`SELECT ${COLUMNS_WITHOUT_LARGE} FROM log WHERE rev = ?`))
+    })
   }
 
   protected loggedRevisionAt(time: number, upTo: number): number {
@@ -339,18 +340,22 @@ export class SqliteStorage extends LogStorage {
     if (current?.revision === revision) return current
     const seldomRead = (code & SELDOM_READ) !== 0
     // Decrypted at its first use: a value that cannot be decrypted must not prevent the others from being served.
-    const json = this.#values.isPlain(value) ? value : () => this.#values.open(value, { key, revision })
+    const open = () => (hasValue(row) ? this.#values.open(value, { key, revision }) : this.#jsonOf(key, revision))
+    const json = hasValue(row) && this.#values.isPlain(value) ? value : open
     return new StoredObject({ key, revision, created, time, seldomRead }, { json, parse: this.#parse }, this.frozen)
   }
 
-  /** Turns rows into events. If the previous state was not kept (high churn), the new state is used in its place. */
-  #events(rows: readonly Row[]): StorageEvent[] {
+  /**
+   * Turns rows into events. `rowAt` reads the rows of previous states; where one was not kept (high churn), the new
+   * state is used in its place.
+   */
+  #events(rows: readonly Row[], rowAt = this.#row): StorageEvent[] {
     return rows.map((row) => {
       const { rev: revision, key, type: code, prev, time, author } = named(row)
       const type = TYPES[code % TRANSIENT]!
       const stored = this.#readable(row)
-      const [before] = type === "create" || prev === 0 ? [] : this.#row.rows(prev)
-      if (before !== undefined) checkRow(before, this.#file)
+      const [before] = type === "create" || prev === 0 ? [] : rowAt.rows(prev)
+      if (before !== undefined) this.#checked(before)
       else if (keepsPrevious(code) && prev !== 0 && revision > this.compactedRevision)
         throw damaged(this.#file, `revision ${prev} is missing`)
       const previous = type === "create" ? undefined : before === undefined ? stored : this.#readable(before)
@@ -361,8 +366,13 @@ export class SqliteStorage extends LogStorage {
   /** Decrypts a value now, where the reader handles a failure, and not when an event is sent. */
   #readable(row: Row): StoredObject {
     const stored = this.#stored(row)
-    if (isSealed(row[COLUMN.value])) void stored.json
+    if (hasValue(row) && isSealed(row[COLUMN.value])) void stored.json
     return stored
+  }
+
+  /** A row without its value is checked when that is read. */
+  #checked(row: Row): Row {
+    return hasValue(row) ? checkRow(row, this.#file) : row
   }
 
   /**
