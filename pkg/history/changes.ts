@@ -16,6 +16,9 @@ const NOISE: ReadonlySet<string> = new Set(["metadata.managedFields", "metadata.
 /** The fields that identify list items. Source: the merge keys of the lists that have some. */
 const ITEM_KEYS = ["name", "type", "uid"] as const
 
+/** The longest path of a field, in characters; what differs below is one change of the whole. */
+const LONGEST_PATH = 1000
+
 /**
  * Returns the fields that differ, innermost paths only: in the order of the newer state, and removed fields at the end
  * of their object.
@@ -23,7 +26,7 @@ const ITEM_KEYS = ["name", "type", "uid"] as const
 export function changesBetween(before: unknown, after: unknown, path = ""): readonly FieldChange[] {
   if (Object.is(before, after) || NOISE.has(path)) return []
   const [old, now] = itemsOf(before, after)
-  if (old === undefined || now === undefined) return [change(path, before, after)]
+  if (old === undefined || now === undefined || path.length > LONGEST_PATH) return [change(path, before, after)]
   const names = new Set([...now.keys(), ...old.keys()])
   return [...names].flatMap((name) => {
     const inner = Array.isArray(after) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`

@@ -7,7 +7,7 @@ import { changesBetween } from "../../../pkg/history/changes.ts"
 import { maskedChanges } from "../../../pkg/history/masked.ts"
 import { writtenBy, type LogEntry, type LogPage } from "../../../pkg/history/entry.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
-import { StorageError, type Storage, type StorageEvent } from "../../../pkg/storage/storage.ts"
+import { StorageError, type StorageEvent } from "../../../pkg/storage/storage.ts"
 import type { Exchange } from "../call/exchange.ts"
 import type { AuthorizationDecision, UserInfo } from "../call/request.ts"
 import { isTrue, type RequestInfo } from "../call/request-info.ts"
@@ -21,6 +21,14 @@ import { REVISIONS_OF_TURN } from "./rewind.ts"
 /** The most entries of an answer, and how many it has where the request names no limit. */
 const MOST_ENTRIES = 10_000
 const USUAL_ENTRIES = 500
+/** The length of the JSON of all entries after which an answer ends, so that large objects do not fill the memory. */
+const MOST_CHARACTERS = 16 * 2 ** 20
+/** The most changed fields of an entry. */
+const MOST_FIELDS = 10_000
+/** The length of the JSON that is read or made in one turn of the event loop: some milliseconds of work. */
+const CHARACTERS_OF_TURN = 2 ** 20
+/** Parameters by which a list chooses, and rights may be limited to a choice: a history has all objects. */
+const SELECTORS = ["fieldSelector", "labelSelector"]
 
 /** Which writes a request asks for. */
 interface Wanted {
@@ -29,63 +37,62 @@ interface Wanted {
   readonly key?: string
   readonly prefix?: string
   readonly author?: string
-  readonly namespace?: string
-  /** Returns the resource of an object whose history the user may read. */
-  readonly readable: (event: StorageEvent) => MaybePromise<Resource | undefined>
+  /** Whether a write belongs to the answer, and the user may read the history of its object. */
+  readonly readable: (event: StorageEvent) => MaybePromise<boolean>
   readonly limit: number
   /** Whether entries have whole objects. */
   readonly objects: boolean
 }
 
-/** Answers with the writes that a request asks for, the newest ones where there are more than its limit. */
+/** Answers with the writes that a request asks for, the newest ones where there are more than its limits. */
 export async function serveHistory(
   options: PastOptions,
   { exchange, info, user }: { readonly exchange: Exchange; readonly info: RequestInfo; readonly user: UserInfo },
 ): Promise<void> {
-  const { storage, clock } = options.registry
-  const wanted = wantedOf(options, info, user)
-  const entries: LogEntry[] = []
-  let [to, more] = [wanted.upTo, false]
-  // From the newest one back, so that a limit ends the reading.
-  while (to > wanted.after && !more) {
-    const from = Math.max(wanted.after, to - REVISIONS_OF_TURN)
-    for (const event of portion(storage, from, to, wanted).toReversed()) {
-      const readable = wanted.readable(event)
-      const resource = isPending(readable) ? await readable : readable
-      if (resource === undefined || (wanted.namespace !== undefined && namespaceOf(event) !== wanted.namespace))
-        continue
-      if (entries.length === wanted.limit) {
-        more = true
-        break
-      }
-      entries.push(entryOf(event, wanted.objects))
-    }
-    to = from
-    if (to > wanted.after) await nextTurn(clock)
-  }
-  const page: LogPage = {
-    begins: beginning(storage),
-    revision: storage.revision,
-    entries: entries.reverse(),
-    more,
-  }
-  exchange.sendJson(200, page)
-}
-
-function portion(storage: Storage, from: number, to: number, { key, prefix, author }: Wanted): readonly StorageEvent[] {
-  try {
-    return storage.between(from, to, { key, prefix, author })
-  } catch (err) {
+  const { storage } = options.registry
+  const { entries, more } = await newest(options, exchange, wantedOf(options, info, user)).catch((err: unknown) => {
     if (err instanceof StorageError && err.code === "compacted")
       throw new ApiError("Expired", `too old: the history that is kept begins with revision ${beginning(storage)}`)
     throw err
+  })
+  const page: Omit<LogPage, "entries"> = { begins: beginning(storage), revision: storage.revision, more }
+  const body = `${JSON.stringify(page).slice(0, -1)},"entries":[${entries.join(",")}]}\n`
+  if (exchange.pretty()) exchange.sendJson(200, JSON.parse(body))
+  else exchange.send(200, "application/json", body)
+}
+
+/** Returns the newest writes as JSON, oldest first, and whether there are more. @throws StorageError compacted */
+async function newest({ registry: { storage, clock } }: PastOptions, exchange: Exchange, wanted: Wanted) {
+  const entries: string[] = []
+  let [characters, ofTurn] = [0, 0]
+  // From the newest one back, so that a limit ends the reading.
+  for (let to = wanted.upTo; to > wanted.after; to -= REVISIONS_OF_TURN) {
+    const events = [...storage.between(Math.max(wanted.after, to - REVISIONS_OF_TURN), to, wanted)]
+    // Taken from the list, which would keep the values of those that have been read.
+    for (let event = events.pop(); event !== undefined; event = events.pop()) {
+      const readable = wanted.readable(event)
+      if (!(isPending(readable) ? await readable : readable)) continue
+      const isFull = entries.length === wanted.limit || characters > MOST_CHARACTERS
+      if (isFull || exchange.isOver) return { entries: entries.reverse(), more: true }
+      const entry = JSON.stringify(entryOf(event, wanted.objects))
+      entries.push(entry)
+      characters += entry.length
+      ofTurn += Math.max(entry.length, event.stored.bytes ?? 0)
+      if (ofTurn < CHARACTERS_OF_TURN) continue
+      ofTurn = 0
+      await nextTurn(clock)
+    }
+    await nextTurn(clock)
   }
+  return { entries: entries.reverse(), more: false }
 }
 
 /** @throws ApiError for parameters that are none */
 function wantedOf(options: PastOptions, info: RequestInfo, user: UserInfo): Wanted {
   const { storage, clock } = options.registry
   const { query } = info
+  for (const name of SELECTORS)
+    if ((query.get(name) ?? "") !== "") throw badRequest(`${name}: a history is that of all objects of a list`)
   const pointOf = (name: string, otherwise: number) => {
     const text = query.get(name) ?? ""
     return text === "" ? otherwise : momentOf(storage, clock, text).revision
@@ -99,14 +106,13 @@ function wantedOf(options: PastOptions, info: RequestInfo, user: UserInfo): Want
     objects: isTrue(query.get("objects")),
     ...(author === "" ? {} : { author }),
   }
-  if (!info.isResource)
-    return { ...common, ...(namespace === "" ? {} : { namespace }), readable: ofAllKinds(options, user) }
+  if (!info.isResource) return { ...common, readable: ofAllKinds(options, user, namespace) }
   const resource = resourceOf(info, options.scheme)
   if (info.subresource !== "" || !resource.verbs.includes("list")) throw noSuchMethod()
   const ref = { namespace: info.namespace, name: info.name }
   const place =
     info.name === "" ? { prefix: storagePrefix(resource, info.namespace) } : { key: storageKey(resource, ref) }
-  return { ...common, ...place, readable: () => resource }
+  return { ...common, ...place, readable: () => true }
 }
 
 function limitOf(text = ""): number {
@@ -117,29 +123,28 @@ function limitOf(text = ""): number {
 }
 
 /**
- * Returns which objects of all kinds a user may read: those that the user may list. Leases and Events are left out,
- * which are many and tell of themselves.
+ * Returns which objects of all kinds a user may read: those that the user may list, in one namespace or, if it is
+ * empty, in all. Leases and Events are left out, which are many and tell of themselves.
  */
-function ofAllKinds({ registry, scheme }: PastOptions, user: UserInfo): Wanted["readable"] {
+function ofAllKinds({ registry, scheme }: PastOptions, user: UserInfo, only: string): Wanted["readable"] {
   const kinds = kindsByPrefix(scheme)
   const known = new Map<string, boolean>()
-  return (event) => {
-    const resource = kinds.get(prefixOf(event.key))
-    if (resource === undefined || resource.highChurn === true || resource.ttlSeconds !== undefined) return undefined
-    const namespace = namespaceOf(event)
+  return ({ key }) => {
+    const resource = kinds.get(prefixOf(key))
+    if (resource === undefined || resource.highChurn === true || resource.ttlSeconds !== undefined) return false
+    const namespace = resource.scope === "Namespaced" ? key.split("/", 5)[4] : undefined
+    if (only !== "" && namespace !== only) return false
     const place = `${resource.prefix} ${namespace ?? ""}`
-    const allowed = known.get(place)
-    if (allowed !== undefined) return allowed ? resource : undefined
+    const decided = known.get(place)
+    if (decided !== undefined) return decided
     const { group, version, plural } = resource
     const attributes = { user, verb: "list", group, version, resource: plural, namespace }
-    return whenReady(registry.authorizer.authorize(attributes), (decision: AuthorizationDecision) => {
-      known.set(place, decision.allowed)
-      return decision.allowed ? resource : undefined
+    return whenReady(registry.authorizer.authorize(attributes), ({ allowed }: AuthorizationDecision) => {
+      known.set(place, allowed)
+      return allowed
     })
   }
 }
-
-const namespaceOf = ({ stored }: StorageEvent): string | undefined => stored.object.metadata.namespace
 
 /** Returns `/registry/<group>/<plural>/` of a key. */
 const prefixOf = (key: string): string => key.split("/", 4).join("/") + "/"
@@ -168,7 +173,10 @@ function entryOf({ revision, type, time, author, stored, previous }: StorageEven
     kind: object.kind,
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
-    changes: type === "update" ? maskedChanges(changesBetween(before ?? {}, after ?? {}), object) : [],
+    changes:
+      type === "update"
+        ? maskedChanges(changesBetween(before ?? {}, after ?? {}).slice(0, MOST_FIELDS), object)
+        : [],
     ...(whole ? { object, ...(before === undefined ? {} : { previous: before }) } : {}),
   }
 }

@@ -1,5 +1,5 @@
 import { firstOf, type Page } from "../../../pkg/storage/page.ts"
-import type { Storage, StoreImage, Stored } from "../../../pkg/storage/storage.ts"
+import { StorageError, type Storage, type StoreImage, type Stored } from "../../../pkg/storage/storage.ts"
 
 /** Some objects at one revision, in the order of their keys, as a store that is only read. */
 export class PastStorage implements Storage {
@@ -28,8 +28,8 @@ export class PastStorage implements Storage {
   revisionAt(): number {
     return this.revision
   }
-  since(): never {
-    return refuse()
+  since(revision: number): never {
+    throw new StorageError("compacted", `Only revision ${this.revision} is here, and ${revision} is asked for`)
   }
   between(): never {
     return refuse()

@@ -89,11 +89,13 @@ function pipelineAt(registry: RegistryContext, { revision }: Moment): Pipeline {
       if (!isAuthorized(request)) throw noSuchMethod()
       const { storage, clock } = registry
       const { resource, namespace, name } = request
-      const objects = await stateAt(storage, placeOf(request), revision, clock).catch((err: unknown) => {
+      try {
+        const past = new PastStorage(await stateAt(storage, placeOf(request), revision, clock), revision)
+        const context = { ...registry, storage: past, history: NOTHING_EXPIRES, isPast: true } as const
+        return await perform(context, { ...request, namespace })
+      } catch (err) {
         throw apiErrorFrom(err, resource, name ?? "")
-      })
-      const past = new PastStorage(objects, revision)
-      return perform({ ...registry, storage: past, history: NOTHING_EXPIRES }, { ...request, namespace })
+      }
     },
     watch() {
       throw noSuchMethod()

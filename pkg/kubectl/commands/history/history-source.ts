@@ -47,8 +47,22 @@ export async function historyTargets(
   return Promise.all(names.length === 0 ? [target(type, "")] : names.map((name) => target(type, name)))
 }
 
-/** Reads the history of a target. @throws Error for a server that has none */
-export async function readHistory(
+/**
+ * Reads the history of a target. An answer of the server ends before the limit where objects are large; then the older
+ * entries are asked for again.
+ * @throws Error for a server that has none
+ */
+export async function readHistory(factory: Factory, target: HistoryTarget, query: HistoryQuery): Promise<LogPage> {
+  let page = await readPage(factory, target, query)
+  while (page.more && query.limit !== undefined && page.entries.length < query.limit) {
+    const until = String(page.entries[0]!.revision - 1)
+    const older = await readPage(factory, target, { ...query, until, limit: query.limit - page.entries.length })
+    page = { ...page, entries: [...older.entries, ...page.entries], more: older.more }
+  }
+  return page
+}
+
+async function readPage(
   factory: Factory,
   target: HistoryTarget,
   { user, since, until, limit, objects }: HistoryQuery,

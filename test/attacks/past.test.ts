@@ -1,0 +1,71 @@
+/** Requests for the past that would read what their sender may not read, or fill the memory of the server. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { startServer, type TestServer } from "../harness/server.ts"
+import { type Identities, makeIdentities, NODE } from "./identities.ts"
+import { CORE, makeNodeObjects, selecting } from "./node-objects.ts"
+
+let server: TestServer
+let identities: Identities
+
+beforeAll(async () => {
+  server = await startServer()
+  identities = await makeIdentities(server)
+  await makeNodeObjects(identities)
+})
+afterAll(async () => {
+  identities[Symbol.dispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const read = async (who: "node" | "administrator", path: string) => {
+  const { status, body } = await identities[who].request("GET", path)
+  return { status, text: body.toString() }
+}
+
+test("a node whose right to list is limited to a selector gets no history of other objects", async () => {
+  for (const path of ["/api/v1/pods", `${CORE}/pods`]) {
+    // given a list that the node may read since it selects the pods of the node
+    const selected = `${path}?${selecting("spec.nodeName", NODE)}`
+    expect((await read("node", selected)).status).toBe(200)
+    // then its past has these pods alone, and there is no history of such a list
+    const past = await read("node", `/k3ts/at/now${selected}`)
+    expect([past.status, past.text.includes('"there"')]).toEqual([200, false])
+    expect((await read("node", `/k3ts/history${selected}`)).status).toBe(400)
+    expect((await read("node", `/k3ts/history${path}`)).status).toBe(403)
+  }
+  expect((await read("administrator", "/k3ts/history/api/v1/pods?labelSelector=a")).status).toBe(400)
+})
+
+test("a history of large objects comes in answers of a bounded size", async () => {
+  // given 40 states of 1 MB
+  const send = (method: string, path: string, value: string) =>
+    identities.administrator.request(method, path, { body: { metadata: { name: "large" }, data: { value } } })
+  await send("POST", `${CORE}/configmaps`, "0")
+  for (let i = 1; i <= 40; i++)
+    expect((await send("PUT", `${CORE}/configmaps/large`, `${i} ${"x".repeat(1_000_000)}`)).status).toBe(200)
+  // when they are read with their objects, from the newest on
+  const seen: string[] = []
+  for (let until = "", more = true; more;) {
+    const { status, text } = await read(
+      "administrator",
+      `/k3ts/history${CORE}/configmaps/large?objects=true&limit=1000${until}`,
+    )
+    expect(status).toBe(200)
+    // then no answer is much larger than the bound
+    expect(text.length).toBeLessThan(24 * 2 ** 20)
+    const page = JSON.parse(text) as {
+      more: boolean
+      entries: { revision: number; object: { data: { value: string } } }[]
+    }
+    seen.unshift(...page.entries.map(({ object }) => object.data.value.split(" ", 1)[0]!))
+    more = page.more
+    until = `&until=${page.entries[0]!.revision - 1}`
+  }
+  // and together they have every state once
+  expect(seen).toEqual(Array.from({ length: 41 }, (_, i) => String(i)))
+}, 30_000)
+
+test("a list of the past at one more revision is refused as too old", async () => {
+  const { status } = await read("administrator", "/k3ts/at/now/api/v1/pods?resourceVersion=1&resourceVersionMatch=Exact")
+  expect(status).toBe(410)
+})
