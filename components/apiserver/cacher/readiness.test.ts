@@ -72,9 +72,9 @@ function stage() {
         time: clock.now(),
         author: "x",
       }),
-    async listed(): Promise<string> {
+    async listed(more: Partial<RegistryContext> = {}): Promise<string> {
       try {
-        const answer = await list(context, request("list"))
+        const answer = await list({ ...context, ...more }, request("list"))
         return answer.kind === "list" ? `${answer.items.length} objects` : answer.kind
       } catch (err) {
         return said(err as ApiError)
@@ -158,4 +158,15 @@ test("an open watch ends when a change cannot be converted, and is refused until
   const again = watch()
   await turn()
   expect(again).toEqual(["a", "b"])
+})
+
+test("lists are served while the webhook cannot convert objects of the past", async () => {
+  // given an object of the past that the webhook refuses
+  const { put, works, listed } = stage()
+  await put("a")
+  works(false)
+  expect(await listed({ isPast: true })).not.toStartWith("429")
+  // when the webhook is asked about what there is now
+  works(true)
+  expect(await listed()).toBe("1 objects")
 })

@@ -21,6 +21,8 @@ export interface RegistryContext {
   readonly hub: WatchHub
   readonly objects: Objects
   readonly history: Pick<ClientHistory, "expired">
+  /** Whether the storage is a state of the past, of which there are no watches. */
+  readonly isPast?: true
   readonly clock: Clock
   readonly random: Random
   readonly authorizer: Authorizer

@@ -44,7 +44,7 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
     return foundInSteps(items, view.atOnce, selection, context.clock).then(answer)
   const matching = (objects: readonly Stored[]) =>
     selection.everything ? objects : objects.filter(({ object }) => selection.matches(object))
-  if (view.atOnce === undefined && isFromCache(options, selection))
+  if (view.atOnce === undefined && context.isPast !== true && isFromCache(options, selection))
     return convertedList(context, request, items, (shown) => answer(matching(shown)))
   return whenReady(view.allShown(items), (shown) => answer(matching(shown)))
 }
