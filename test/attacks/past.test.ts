@@ -66,6 +66,9 @@ test("a history of large objects comes in answers of a bounded size", async () =
 }, 30_000)
 
 test("a list of the past at one more revision is refused as too old", async () => {
-  const { status } = await read("administrator", "/k3ts/at/now/api/v1/pods?resourceVersion=1&resourceVersionMatch=Exact")
+  const { status } = await read(
+    "administrator",
+    "/k3ts/at/now/api/v1/pods?resourceVersion=1&resourceVersionMatch=Exact",
+  )
   expect(status).toBe(410)
 })

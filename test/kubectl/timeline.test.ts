@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
+import { Event, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 
 let cluster: Cluster
 beforeAll(async () => {
@@ -39,6 +39,30 @@ test("timeline tells in order what happened to a workload and what it depends on
   expect(order).toEqual(order.toSorted((a, b) => a - b))
   expect(order[0]).toBeGreaterThanOrEqual(0)
   expect(stdout).not.toContain("other")
+})
+
+test("what others have written cannot send commands to the terminal", async () => {
+  // given an Event and a user's name with the sign that begins such a command
+  const user = "\u001b[2Jmallory"
+  await cluster.kubectl(["create", "clusterrolebinding", "mallory", "--clusterrole", "cluster-admin", "--user", user])
+  await cluster.kubectl(["annotate", "deployment", "web", "a=b", "--as", user])
+  const event = { kind: "Deployment", namespace: "default", name: "web" }
+  await cluster.client.create(Event, { metadata: { name: "e" }, involvedObject: event, message: "\u001b[2Jhello" })
+  // when
+  const outputs = await Promise.all(
+    [
+      "timeline deployment/web",
+      "history deployment/web",
+      "changes --from 1m deployment/web",
+      "undo deployment/web",
+    ].map(async (command) => (await cluster.kubectl(command, { stdin: "n\n" })).stdout),
+  )
+  // then the sign is shown in its place
+  expect(outputs[0]).toContain("^[[2Jhello")
+  for (const output of outputs) {
+    expect(output).toContain("^[[2Jmallory")
+    expect(output).not.toContain("\u001b")
+  }
 })
 
 test("timeline names what it may not read", async () => {

@@ -174,9 +174,7 @@ function entryOf({ revision, type, time, author, stored, previous }: StorageEven
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     changes:
-      type === "update"
-        ? maskedChanges(changesBetween(before ?? {}, after ?? {}).slice(0, MOST_FIELDS), object)
-        : [],
+      type === "update" ? maskedChanges(changesBetween(before ?? {}, after ?? {}).slice(0, MOST_FIELDS), object) : [],
     ...(whole ? { object, ...(before === undefined ? {} : { previous: before }) } : {}),
   }
 }

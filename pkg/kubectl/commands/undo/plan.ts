@@ -140,19 +140,23 @@ const owned = (object: KubeObject, managedFields: readonly ManagerEntry[]): Kube
 
 const FIRST = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "Secret", "ConfigMap"]
 
-/** The most owners above an object that its place in the order counts. */
-const MOST_OWNERS = 10
-
 /** Creates come first, owners before what they own, then updates, then deletions. */
 function inOrder(steps: readonly UndoStep[]): readonly UndoStep[] {
   const uids = new Map(steps.map((step) => [step.target.before?.metadata.uid, step]))
-  const depth = (step: UndoStep, seen = 0): number => {
+  const depths = new Map<UndoStep, number>()
+  /** How many owners there are above, on the longest way; each object is counted once, since owners may form circles. */
+  const depth = (step: UndoStep): number => {
+    const known = depths.get(step)
+    if (known !== undefined) return known
+    depths.set(step, 0)
     const owners = step.target.before?.metadata.ownerReferences ?? []
-    const depths = owners.flatMap(({ uid }) => {
+    const above = owners.flatMap(({ uid }) => {
       const owner = uids.get(uid)
-      return owner === undefined || owner === step || seen === MOST_OWNERS ? [] : [1 + depth(owner, seen + 1)]
+      return owner === undefined ? [] : [1 + depth(owner)]
     })
-    return largest([0, ...depths])
+    const found = largest([0, ...above])
+    depths.set(step, found)
+    return found
   }
   const rank = (step: UndoStep): number => {
     if (step.action === "update" || step.action === "replace") return 1000
