@@ -197,6 +197,31 @@ test("EventRateLimit refuses Events that come too fast, by namespace and by user
   await api.stop()
 })
 
+test("EventRateLimit gives an Event the bucket of its own source and object, however their texts are cut", async () => {
+  // given
+  const limits = [{ type: "SourceAndObject", qps: 1, burst: 1 }]
+  const api = await start(["EventRateLimit"], {
+    EventRateLimit: { apiVersion: "eventratelimit.admission.k8s.io/v1alpha1", kind: "Configuration", limits },
+  })
+  const code = async (name: string, source: object, of: string) => {
+    const involvedObject = { namespace: "default", name: of }
+    const path = "/api/v1/namespaces/default/events"
+    return (await api.call("POST", path, json({ metadata: { name }, source, involvedObject }))).code
+  }
+  const long = "x".repeat(5000)
+  // when, then: texts that are the same one after the other
+  expect(await code("a", { component: "ab", host: "c" }, "web")).toBe(201)
+  expect(await code("b", { component: "a", host: "bc" }, "web")).toBe(201)
+  // and long texts that differ at their ends
+  expect(await code("c", { component: "ab" }, `${long}1`)).toBe(201)
+  expect(await code("d", { component: "ab" }, `${long}2`)).toBe(201)
+  // and the same Event again, which is refused at some time
+  let last = 201
+  for (let i = 0; i < 30 && last === 201; i++) last = await code(`e${i}`, { component: "ab" }, `${long}1`)
+  expect(last).toBe(429)
+  await api.stop()
+})
+
 describe("ImagePolicyWebhook", () => {
   const settings = (kubeConfigFile: string, more: object = {}) => ({
     ImagePolicyWebhook: { imagePolicy: { kubeConfigFile, retryBackoff: 1, ...more } },

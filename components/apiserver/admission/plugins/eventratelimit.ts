@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto"
+import { exactKey } from "../../../../pkg/cache/exact-key.ts"
 import { f, message, type ObjectOf } from "../../../../pkg/apimachinery/fields.ts"
 import { ApiError, type Cause } from "../../../../pkg/apimachinery/errors.ts"
 import { invalidValue, notSupported } from "../../../../pkg/apimachinery/validation/field-errors.ts"
@@ -51,8 +53,8 @@ export function eventRateLimit({ clock }: AdmissionContext, { limits = [] }: Eve
     validate(attributes) {
       if (attributes.options.dryRun === true) return
       const reached = enforcers.flatMap(({ type, buckets }) => {
-        const key = keyOf(type, attributes)
-        return buckets.take(key) ? [] : [`limit reached on type ${type} for key ${key}`]
+        const parts = keyOf(type, attributes)
+        return buckets.take(bucketOf(parts)) ? [] : [`limit reached on type ${type} for key ${parts.join("")}`]
       })
       if (reached.length > 0)
         throw new ApiError("TooManyRequests", reached.length === 1 ? reached[0]! : `[${reached.join(", ")}]`)
@@ -60,21 +62,33 @@ export function eventRateLimit({ clock }: AdmissionContext, { limits = [] }: Eve
   }
 }
 
-function keyOf(type: string, { namespace = "", user, object }: AdmissionAttributes): string {
+/** Longer texts, which users may write into an Event, are kept as their hashes, in characters. */
+const LONGEST = 1024
+
+/**
+ * Returns the name of a bucket. Upstream joins the parts, so that one user can write an Event that takes from the
+ * bucket of another.
+ */
+function bucketOf(parts: readonly string[]): string {
+  const key = exactKey(parts)
+  return key.length <= LONGEST ? key : createHash("sha256").update(key).digest("base64")
+}
+
+function keyOf(type: string, { namespace = "", user, object }: AdmissionAttributes): readonly string[] {
   switch (type) {
     case "Namespace":
-      return namespace
+      return [namespace]
     case "User":
-      return user.name
+      return [user.name]
     case "SourceAndObject":
       return sourceAndObject(object as Readonly<Record<string, unknown>> | undefined)
     default:
-      return ""
+      return []
   }
 }
 
 /** The fields of an Event of either group: that of events.k8s.io has other names for the same. */
-function sourceAndObject(event: Readonly<Record<string, unknown>> | undefined): string {
+function sourceAndObject(event: Readonly<Record<string, unknown>> | undefined): readonly string[] {
   const part = (...names: readonly string[]) =>
     names.map((name) => event?.[name]).find((value) => value !== undefined) as
       | Readonly<Record<string, string | undefined>>
@@ -84,7 +98,7 @@ function sourceAndObject(event: Readonly<Record<string, unknown>> | undefined): 
   return [
     ...[source?.["component"], source?.["host"], about?.["kind"], about?.["namespace"]],
     ...[about?.["name"], about?.["uid"], about?.["apiVersion"]],
-  ].join("")
+  ].map((text) => text ?? "")
 }
 
 /** Buckets of tokens by key. The bucket that was used longest ago is dropped when there are too many. */

@@ -4,6 +4,7 @@ import { forbidden, type Cause } from "../../../../pkg/apimachinery/errors.ts"
 import { isJsonObject } from "../../../../pkg/apimachinery/json/json-value.ts"
 import { invalidValue, required } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { ConfigurationKind } from "../../../../pkg/config-file/config-file.ts"
+import { RecentByText } from "../../../../pkg/cache/recent-by-text.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { isTransient, KubeconfigWebhook, readWebhookKubeconfig } from "../../webhooks/kubeconfig-webhook.ts"
 import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
@@ -51,8 +52,8 @@ export const IMAGE_POLICY: ConfigurationKind<typeof Configuration> = {
 
 /** The beginning of the audit annotations of this plugin. */
 const PREFIX = "imagepolicywebhook.image-policy.k8s.io/"
-/** Answers that are remembered. */
-const MOST_KNOWN = 1024
+/** Answers that are remembered; upstream bounds only their number, and users choose how long a question is. */
+const KEPT = { entries: 1024, characters: 4 * 1024 * 1024 }
 /** Source: apiserver pkg/util/webhook/webhook.go DefaultRetryBackoffWithInitialDelay. */
 const ATTEMPTS = 5
 
@@ -81,13 +82,10 @@ export function imagePolicyWebhook(
   signal.addEventListener("abort", () => webhook.close(), { once: true })
   const backoff = { initialMs: time("retryBackoff"), attempts: ATTEMPTS, isWorthIt: isTransient }
   const ttlMs = { true: time("allowTTL") * 1000, false: time("denyTTL") * 1000 }
-  const known = new Map<string, { readonly status: ReviewStatus; readonly until: number }>()
-
-  function remember(key: string, status: ReviewStatus): void {
-    known.delete(key)
-    known.set(key, { status, until: clock.monotonic() + ttlMs[`${status.allowed}`] })
-    if (known.size > MOST_KNOWN) known.delete(known.keys().next().value!)
-  }
+  const known = new RecentByText<{ readonly status: ReviewStatus; readonly until: number }>({
+    ...KEPT,
+    weightOf: ({ status }) => JSON.stringify(status).length,
+  })
 
   function decide({ resource, name, annotate }: AttributesOf<Pod>, status: ReviewStatus): void {
     for (const [key, value] of Object.entries(status.annotations)) annotate?.(PREFIX + key, value)
@@ -112,7 +110,7 @@ export function imagePolicyWebhook(
     } finally {
       attributes.waited?.(clock.monotonic() - began)
     }
-    remember(key, status)
+    known.set(key, { status, until: clock.monotonic() + ttlMs[`${status.allowed}`] })
     decide(attributes, status)
   }
 
