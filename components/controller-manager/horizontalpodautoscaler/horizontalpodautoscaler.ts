@@ -26,6 +26,7 @@ import {
 import { MetricFailure, proposalOf, type Proposal } from "./replicas/metric.ts"
 import type { MetricsClient } from "./replicas/metrics-client.ts"
 import type { Tolerances } from "./replicas/replicas.ts"
+import { canScaleFromZero, hasScaledToZero, zeroCondition } from "./scale-to-zero.ts"
 import { podsOf, SelectorFailure } from "./selected-pods.ts"
 import { PodSelectors } from "./selectors.ts"
 import { writeScale } from "./write-scale.ts"
@@ -147,11 +148,10 @@ class Sync {
     let statuses: readonly MetricStatus[] = []
     let desired = current
     let reason = ""
-    const isOwnZero = current === 0 && this.#hasScaledToZero
-    if (current === 0 && !(isOwnZero && (minReplicas !== 0 || followsOthers(this.#autoscaler)))) {
+    const isOwnZero = current === 0 && this.#config.scalesToZero === true && hasScaledToZero(this.#status)
+    if (current === 0 && !(isOwnZero && canScaleFromZero(spec))) {
       this.#set("ScalingActive", "False", "ScalingDisabled", DISABLED)
-      if (this.#config.scalesToZero !== true)
-        this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
+      if (this.#config.scalesToZero !== true) this.#removeZero()
     } else if (current > maxReplicas) {
       ;[desired, reason] = [maxReplicas, "Current number of replicas above Spec.MaxReplicas"]
     } else if (current < minReplicas && !isOwnZero) {
@@ -172,24 +172,6 @@ class Sync {
     this.#observed(current, desired, statuses)
     const { namespace = "", name = "" } = this.#autoscaler.metadata
     this.#config.figures.desired(namespace, name, desired)
-  }
-
-  /** Whether the workload has no replicas because this autoscaler wanted none, and not because a user did. */
-  get #hasScaledToZero(): boolean {
-    if (this.#config.scalesToZero !== true) return false
-    return (this.#status.conditions ?? []).some(({ type, status }) => type === "ScaledToZero" && status === "True")
-  }
-
-  /** Notes whether a change of the scale was one to none. Without the feature there is no such condition. */
-  #noteZero(current: number, desired: number): void {
-    if (this.#config.scalesToZero !== true) {
-      this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
-      return
-    }
-    const { minReplicas } = this.#autoscaler.spec
-    if (current > 0 && desired === 0 && minReplicas === 0 && followsOthers(this.#autoscaler))
-      this.#set("ScaledToZero", "True", "ScaledToZero", "the HPA controller scaled the workload to zero")
-    else this.#set("ScaledToZero", "False", "NotScaledToZero", "the HPA controller did not scale the workload to zero")
   }
 
   /** Returns the scale of the target. @throws ReportedError when it cannot be read */
@@ -357,7 +339,10 @@ class Sync {
       reason,
     })
     this.#status = { ...this.#status, lastScaleTime: timestamp(this.#context.clock) }
-    this.#noteZero(current, desired)
+    if (this.#config.scalesToZero === true) {
+      const { type, status, reason: why, message } = zeroCondition(spec, current, desired)
+      this.#set(type, status, why, message)
+    } else this.#removeZero()
     const { behavior } = spec
     if (behavior !== undefined)
       this.history = rememberChange(
@@ -378,6 +363,11 @@ class Sync {
     this.#status = { ...this.#status, conditions }
   }
 
+  /** Without the feature there is no such condition. */
+  #removeZero(): void {
+    this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
+  }
+
   #warn(reason: string, message: string): void {
     this.#context.events.event(this.#autoscaler, "Warning", reason, message)
   }
@@ -393,9 +383,5 @@ class Sync {
     }
   }
 }
-
-/** Whether an autoscaler has a metric that there is without pods. */
-const followsOthers = ({ spec: { metrics = [] } }: HorizontalPodAutoscaler): boolean =>
-  metrics.some(({ type }) => type === "Object" || type === "External")
 
 const DISABLED = "scaling is disabled since the replica count of the target is zero"
