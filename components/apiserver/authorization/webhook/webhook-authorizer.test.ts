@@ -148,6 +148,36 @@ describe("a webhook that authorizes", () => {
     })
   })
 
+  test("sees the selectors of an access review", async () => {
+    // given a review with selectors, of which one has an operator that is not known
+    const webhook = await webhookOf(() => ALLOWED)
+    const { call } = await serverWith([authorizer("hook", webhook), NODE, RBAC])
+    const requirements = [
+      { key: "app", operator: "In", values: ["a", "b"] },
+      { key: "gone", operator: "DoesNotExist" },
+      { key: "team", operator: "Exists" },
+      { key: "tier", operator: "NotIn", values: ["old"] },
+    ]
+    const not = { key: "x", operator: "Like", values: ["a"] }
+    const resourceAttributes = {
+      verb: "list",
+      resource: "pods",
+      fieldSelector: { requirements: [{ key: "spec.nodeName", operator: "In", values: ["n1"] }] },
+      labelSelector: { requirements: [...requirements, not] },
+    }
+
+    // when
+    const review = json({ spec: { user: "joe", resourceAttributes } })
+    expect(await call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)).toMatchObject({
+      code: 201,
+    })
+
+    // then the webhook sees the others
+    expect(webhook.sent.map(({ body }) => (body as { spec: Spec }).spec.resourceAttributes)).toEqual([
+      { ...resourceAttributes, labelSelector: { requirements } },
+    ])
+  })
+
   test("is asked once about equal requests, as long as its answer counts", async () => {
     const webhook = await webhookOf(() => ALLOWED)
     const { get } = await serverWith([authorizer("hook", webhook), NODE, RBAC])

@@ -4,7 +4,7 @@
 import { LocalSubjectAccessReview } from "../../../../pkg/api/authorization/v1/localsubjectaccessreview.ts"
 import { SelfSubjectAccessReview } from "../../../../pkg/api/authorization/v1/selfsubjectaccessreview.ts"
 import { SelfSubjectRulesReview } from "../../../../pkg/api/authorization/v1/selfsubjectrulesreview.ts"
-import { evaluationErrorOf, fieldSelectorOf } from "../../../../pkg/api/authorization/v1/attributes.ts"
+import { evaluationErrorOf, fieldSelectorOf, labelSelectorOf } from "../../../../pkg/api/authorization/v1/attributes.ts"
 import {
   SubjectAccessReview,
   type SubjectAccessReviewSpec,
@@ -42,6 +42,7 @@ export function accessReviews(
             namespace: about?.namespace,
             name: about?.name,
             fieldSelector: fieldSelectorOf(about?.fieldSelector),
+            labelSelector: labelSelectorOf(about?.labelSelector),
           },
     )
     return whenReady(decided, ({ allowed, reason, isDenied, error }: AuthorizationDecision): Question => {

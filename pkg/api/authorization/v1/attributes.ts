@@ -140,6 +140,23 @@ const isUnderstood = ({ operator, values = [] }: FieldSelectorRequirement): bool
   values.length === 1 && (operator === "In" || operator === "NotIn")
 
 /**
+ * Returns the label selector of a valid review as a request would have it. Requirements with an operator that is not
+ * known are left out, which makes the review wider.
+ */
+export function labelSelectorOf(selector: LabelSelectorAttributes | undefined): string | undefined {
+  if (selector === undefined) return undefined
+  const { rawSelector = "", requirements = [] } = selector
+  if (rawSelector !== "") return rawSelector
+  const parts = requirements.flatMap(({ key = "", operator, values = [] }): string[] => {
+    if (operator === "Exists") return [key]
+    if (operator === "DoesNotExist") return [`!${key}`]
+    const word = operator === "In" ? "in" : operator === "NotIn" ? "notin" : undefined
+    return word === undefined ? [] : [`${key} ${word} (${values.join(",")})`]
+  })
+  return parts.join(",")
+}
+
+/**
  * Returns which selectors of a review were not applied completely; empty when all were. Source:
  * pkg/registry/authorization/util/helpers.go BuildEvaluationError.
  */
