@@ -12,36 +12,52 @@ export function authorizerChain(authorizers: readonly Authorizer[]): Authorizer 
   return {
     authorize(request) {
       if (request.user.groups.includes(MASTERS)) return ALLOWED
-      return askFrom(authorizers, 0, request, [], [])
+      return askFrom(authorizers, 0, request, NOTHING)
     },
   }
 }
 
 const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" }
 
-/** @param reasons and errors of the authorizers before `index`, which had no opinion */
+/** What the authorizers said who had no opinion. */
+interface Said {
+  readonly reasons: readonly string[]
+  readonly errors: readonly Error[]
+}
+const NOTHING: Said = { reasons: [], errors: [] }
+
+/** @param before what the authorizers before `index` said */
 function askFrom(
   authorizers: readonly Authorizer[],
   index: number,
   request: ResourceAttributes | NonResourceRequest,
-  reasons: string[],
-  errors: Error[],
+  before: Said,
 ): MaybePromise<AuthorizationDecision> {
-  /** Whether the decision ends the search; notes why if not. */
-  const isFinal = (decision: AuthorizationDecision): boolean => {
-    if (decision.allowed || decision.isDenied === true) return true
-    if (decision.reason !== "") reasons.push(decision.reason)
-    if (decision.error !== undefined) errors.push(decision.error)
-    return false
-  }
+  let said = before
   for (let i = index; i < authorizers.length; i++) {
     const decision = authorizers[i]!.authorize(request)
-    if (isPending(decision))
-      return decision.then((known) => (isFinal(known) ? known : askFrom(authorizers, i + 1, request, reasons, errors)))
+    if (isPending(decision)) {
+      const soFar = said
+      return decision.then((known) =>
+        isFinal(known) ? known : askFrom(authorizers, i + 1, request, withThat(soFar, known)),
+      )
+    }
     if (isFinal(decision)) return decision
+    said = withThat(said, decision)
   }
+  const { reasons, errors } = said
   return { allowed: false, reason: reasons.join(", "), ...(errors.length === 0 ? {} : { error: together(errors) }) }
 }
+
+const isFinal = ({ allowed, isDenied }: AuthorizationDecision): boolean => allowed || isDenied === true
+
+const withThat = (said: Said, { reason, error }: AuthorizationDecision): Said =>
+  reason === "" && error === undefined
+    ? said
+    : {
+        reasons: reason === "" ? said.reasons : [...said.reasons, reason],
+        errors: error === undefined ? said.errors : [...said.errors, error],
+      }
 
 const together = (errors: readonly Error[]): Error =>
   errors.length === 1 ? errors[0]! : new Error(`[${errors.map(({ message }) => message).join(", ")}]`)
