@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import { request as httpsRequest, type RequestOptions } from "node:https"
+import { isIP } from "node:net"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { connectionFailure } from "../proxy/connection-failure.ts"
 import type { ServiceAddress } from "../proxy/service-address.ts"
@@ -62,3 +63,15 @@ export function exchange(
     outgoing.end(body)
   })
 }
+
+/** Returns the host of a URL, without the brackets of an IPv6 address, and its port. */
+export const addressOf = ({ hostname, protocol, port }: URL): ServiceAddress => ({
+  host: bare(hostname),
+  port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+})
+
+/** Returns the server name of TLS for the host of a URL; an IP address cannot stand there. */
+export const serverName = (hostname: string): { readonly servername?: string } =>
+  isIP(bare(hostname)) === 0 ? { servername: hostname } : {}
+
+const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "")

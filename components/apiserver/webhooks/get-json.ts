@@ -1,8 +1,7 @@
 import { Agent } from "node:https"
-import { isIP } from "node:net"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { trusting } from "../../../pkg/pki/trust.ts"
-import { exchange } from "./exchange.ts"
+import { addressOf, exchange, serverName } from "./exchange.ts"
 import { MOST_REDIRECTS, redirectOf, type Hop } from "./redirect.ts"
 
 export interface GetOptions {
@@ -25,16 +24,14 @@ export async function getJson(url: string, { caPem, clock, timeoutMs, mostBytes 
   try {
     let hop: Hop = { url: new URL(url), method: "GET" }
     for (let redirects = 0; ; redirects++) {
-      const { href, protocol, host, hostname, port, pathname, search } = hop.url
+      const { href, protocol, host, hostname, pathname, search } = hop.url
       const failed = (why: string) => new Error(`Get ${JSON.stringify(href)}: ${why}`)
       if (protocol !== "https:") throw failed("it is not reached by https")
       if (redirects > MOST_REDIRECTS) throw failed(`stopped after ${MOST_REDIRECTS} redirects`)
-      const bare = hostname.replace(/^\[|\]$/g, "")
       const { code, answer, location } = await exchange(
         {
-          host: bare,
-          port: port === "" ? 443 : Number(port),
-          ...(isIP(bare) === 0 ? { servername: bare } : {}),
+          ...addressOf(hop.url),
+          ...serverName(hostname),
           protocol,
           path: pathname + search,
           method: "GET",

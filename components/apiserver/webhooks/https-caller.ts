@@ -1,15 +1,14 @@
 import type { Agent } from "node:https"
-import { isIP } from "node:net"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Objects } from "../cacher/objects.ts"
-import { serviceAddress, type ServiceAddress } from "../proxy/service-address.ts"
+import { serviceAddress } from "../proxy/service-address.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { BodyError } from "../codec/body-error.ts"
 import { parseJson } from "../codec/json.ts"
 import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import { Agents } from "./agents.ts"
-import { exchange, type Answered } from "./exchange.ts"
+import { addressOf, exchange, serverName, type Answered } from "./exchange.ts"
 import { meaningOf } from "./failure-code.ts"
 import type { CredentialsFor } from "./webhook-credentials.ts"
 import { MOST_REDIRECTS, redirectOf, type Hop } from "./redirect.ts"
@@ -61,7 +60,7 @@ export function httpsCaller({ objects, clock, tracing, credentials }: HttpsCalle
           {
             ...target,
             protocol: url.protocol,
-            // An IP address cannot stand in the server name of TLS; the certificate is checked against it all the same.
+            // The certificate of an IP address is checked against it all the same.
             ...serverName((service === undefined ? url : first.url).hostname),
             path: url.pathname + url.search,
             method,
@@ -126,17 +125,6 @@ function nextHop({ code, location }: Answered, hop: Hop): Hop | undefined {
     throw failedHop(hop.method, location ?? "", (err as Error).message)
   }
 }
-
-/** Returns the host of a URL without the brackets of an IPv6 address. */
-const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "")
-
-const addressOf = (url: URL): ServiceAddress => ({
-  host: bare(url.hostname),
-  port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
-})
-
-const serverName = (hostname: string): { readonly servername?: string } =>
-  isIP(bare(hostname)) === 0 ? { servername: hostname } : {}
 
 /**
  * Parses a response. @throws WebhookCallError with Go's message when it is not an object; Go's YAML reader takes plain

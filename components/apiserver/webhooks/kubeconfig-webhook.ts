@@ -2,16 +2,16 @@
  * Webhooks that a file in the form of a kubeconfig names: where audit events go, who decides about images, tokens and
  * requests. Source: apiserver pkg/util/webhook/webhook.go.
  */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http"
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
+import { Agent as HttpAgent } from "node:http"
+import { Agent as HttpsAgent } from "node:https"
 import { readFileSync } from "node:fs"
-import { isIP } from "node:net"
 import { loadKubeconfig, type ClientConfig } from "../../../pkg/client/kubeconfig.ts"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { trusting } from "../../../pkg/pki/trust.ts"
-import { connectionFailure } from "../proxy/connection-failure.ts"
+import { addressOf, exchange, serverName } from "./exchange.ts"
+import { meaningOf } from "./failure-code.ts"
 
 /** Source: webhook.go defaultRequestTimeout. */
 const TIMEOUT_MS = 30_000
@@ -91,8 +91,6 @@ export class KubeconfigWebhook {
     this.#random = random
     const kept = { keepAlive: true, maxSockets: MOST_SOCKETS }
     const { ca, certificate, insecureSkipTlsVerify, tlsServerName } = config
-    const { hostname } = this.#url
-    const name = tlsServerName ?? (isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : undefined)
     this.#agent =
       this.#url.protocol === "https:"
         ? new HttpsAgent({
@@ -100,7 +98,7 @@ export class KubeconfigWebhook {
             ...trusting(ca ?? ""),
             ...certificate,
             ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
-            ...(name === undefined ? {} : { servername: name }),
+            ...(tlsServerName === undefined ? serverName(this.#url.hostname) : { servername: tlsServerName }),
           })
         : new HttpAgent(kept)
   }
@@ -130,12 +128,15 @@ export class KubeconfigWebhook {
     this.#agent.destroy()
   }
 
-  #once(body: string): Promise<string> {
+  async #once(body: string): Promise<string> {
     const url = this.#url
     const bytes = Buffer.from(body)
     const failed = (why: string) => new KubeconfigWebhookError(`Post ${JSON.stringify(url.href)}: ${why}`)
-    return new Promise((resolve, reject) => {
-      const outgoing = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
+    const answered = await exchange(
+      {
+        ...addressOf(url),
+        protocol: url.protocol,
+        path: url.pathname + url.search,
         method: "POST",
         agent: this.#agent,
         headers: {
@@ -144,36 +145,14 @@ export class KubeconfigWebhook {
           accept: "application/json, */*",
           ...this.#authorization(),
         },
-      })
-      const timer = this.#clock.setTimeout(() => end(failed("context deadline exceeded")), this.#timeoutMs)
-      const end = (err: Error) => {
-        timer.cancel()
-        reject(err)
-        outgoing.destroy()
-      }
-      const host = url.hostname.replace(/^\[|\]$/g, "")
-      const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
-      // The listener stays after the first error, since a failed connection can emit another one.
-      outgoing.on("error", (err: NodeJS.ErrnoException) => end(failed(connectionFailure(err, { host, port }))))
-      outgoing.once("response", (incoming: IncomingMessage) => {
-        const parts: Buffer[] = []
-        let size = 0
-        incoming.on("data", (part: Buffer) => {
-          parts.push(part)
-          if ((size += part.length) > MOST_ANSWER_BYTES) end(failed("the answer is too large"))
-        })
-        incoming.on("error", (err) => end(failed(err.message)))
-        incoming.once("end", () => {
-          timer.cancel()
-          const code = incoming.statusCode ?? 0
-          const text = Buffer.concat(parts).toString()
-          if (code >= 200 && code <= 206) return resolve(text)
-          const after = Number(incoming.headers["retry-after"])
-          reject(new KubeconfigWebhookError(meaningOf(code, text), code, Number.isNaN(after) ? undefined : after))
-        })
-      })
-      outgoing.end(bytes)
-    })
+      },
+      bytes,
+      { clock: this.#clock, timeoutMs: this.#timeoutMs, failed, mostBytes: MOST_ANSWER_BYTES },
+    )
+    const { code, answer, retryAfter } = answered
+    if (code >= 200 && code <= 206) return answer
+    const after = Number(retryAfter)
+    throw new KubeconfigWebhookError(meaningOf(code, answered), code, Number.isNaN(after) ? undefined : after)
   }
 
   #authorization(): { readonly authorization?: string } {
@@ -182,10 +161,3 @@ export class KubeconfigWebhook {
     return text === undefined || text === "" ? {} : { authorization: `Bearer ${text}` }
   }
 }
-
-const meaningOf = (code: number, text: string): string =>
-  code === 401
-    ? "the server has asked for the client to provide credentials"
-    : code >= 500
-      ? `an error on the server (${JSON.stringify(text.slice(0, 2048))}) has prevented the request from succeeding`
-      : `the server responded with the status code ${code} but did not return more information`
