@@ -9,15 +9,19 @@ interface AskedServer {
   onRequest(req: ServerRequest, res: ServerAnswer): void
 }
 
-/** Headers of a request by which its sender is known. */
-const IDENTITY = /^(?:authorization|impersonate-|user-agent)/i
+/**
+ * Headers that are about one request only. All others go on, since which ones name the sender is a matter of the
+ * server's flags: those of a front proxy have names of their own.
+ */
+const OF_REQUEST =
+  /^(?::.*|accept.*|audit-id|connection|content-.*|expect|if-.*|keep-alive|te|trailer|transfer-encoding|upgrade)$/i
 
 /**
  * Returns the API as the sender of a request sees it: each question is a request to this server with the same
  * credentials, so that the sender's own rights decide what is read.
  */
 export function apiOfSender(req: ServerRequest, server: AskedServer, clock: Clock): WhyApi {
-  const headers = identityOf(req)
+  const headers = ownHeaders(req)
   const { socket } = req as ServerRequest & { readonly socket?: object }
   return {
     now: () => clock.now(),
@@ -41,9 +45,9 @@ export function apiOfSender(req: ServerRequest, server: AskedServer, clock: Cloc
   }
 }
 
-function identityOf({ rawHeaders }: ServerRequest): readonly (readonly [string, string])[] {
+function ownHeaders({ rawHeaders }: ServerRequest): readonly (readonly [string, string])[] {
   const found: (readonly [string, string])[] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2)
-    if (IDENTITY.test(rawHeaders[i]!)) found.push([rawHeaders[i]!, rawHeaders[i + 1]!])
+    if (!OF_REQUEST.test(rawHeaders[i]!)) found.push([rawHeaders[i]!, rawHeaders[i + 1]!])
   return found
 }
