@@ -1,4 +1,6 @@
 import { humanDuration, parseTime } from "../apimachinery/scalars/time.ts"
+import { ignoresBudgets, mayGoUnready } from "../pods/eviction-rules.ts"
+import { isPodReady } from "../pods/pod-state.ts"
 import { finding, mend, type Finding } from "./answer.ts"
 import { controllerOf, doctor, healthy, unwell, type Ward } from "./doctor.ts"
 import { recentEvents } from "./events.ts"
@@ -90,7 +92,9 @@ async function drainFindings(name: string, ward: Ward): Promise<readonly Finding
   const here = pods.filter((pod) => pod.spec.nodeName === name && controllerOf(pod)?.kind !== "DaemonSet")
   const findings: Finding[] = []
   for (const budget of blocking) {
-    const held = selectedBy(budget, here)
+    const held = selectedBy(budget, here).filter(
+      (pod) => !ignoresBudgets(pod) && (isPodReady(pod) || !mayGoUnready(budget)),
+    )
     if (held.length === 0) continue
     const names = held.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).slice(0, 3)
     for (const one of await blockFindings(budget, selectedBy(budget, pods), ward))

@@ -5,7 +5,8 @@ import { decodeSent } from "../../decode.ts"
 import { ApiError, badRequest, notFound, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { fromLabelSelector } from "../../../../../pkg/apimachinery/selectors/labels.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
-import { transitionTime } from "../../../../../pkg/pods/pod-state.ts"
+import { ignoresBudgets, mayGoUnready } from "../../../../../pkg/pods/eviction-rules.ts"
+import { isPodReady, transitionTime } from "../../../../../pkg/pods/pod-state.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../call/request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
@@ -106,16 +107,6 @@ function deleteOptionsOf({ deleteOptions }: Eviction, { dryRun }: RequestOptions
   }
 }
 
-/** Whether a pod is evicted without a check of budgets: it does not run yet, has ended, or is being deleted. */
-const ignoresBudgets = ({ metadata, status }: Pod): boolean =>
-  status.phase === "Succeeded" ||
-  status.phase === "Failed" ||
-  status.phase === "Pending" ||
-  metadata.deletionTimestamp !== undefined
-
-const isReady = ({ status }: Pod): boolean =>
-  status.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") === true
-
 async function chargeBudget(
   context: RegistryContext,
   request: ApiRequest,
@@ -132,7 +123,7 @@ async function chargeBudget(
     )
   const [budget] = budgets
   if (budget === undefined) return
-  if (!isReady(pod) && mayGoUnready(budget)) return
+  if (!isPodReady(pod) && mayGoUnready(budget)) return
   const target: ApiRequest = {
     ...request,
     resource: PodDisruptionBudget,
@@ -142,14 +133,6 @@ async function chargeBudget(
   }
   await updateBySubresource(context, PodDisruptionBudget, target, { change: (old) => charged(context, old, pod) })
 }
-
-/**
- * Whether a pod that is not ready is evicted without counting against the budget: by default while the budget is met,
- * always with unhealthyPodEvictionPolicy AlwaysAllow.
- */
-const mayGoUnready = ({ spec, status }: PodDisruptionBudget): boolean =>
-  spec.unhealthyPodEvictionPolicy === "AlwaysAllow" ||
-  (status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0)
 
 function charged({ clock }: RegistryContext, budget: PodDisruptionBudget, pod: Pod): PodDisruptionBudget {
   const { metadata, status } = budget
