@@ -47,34 +47,63 @@ export async function logClues(
   ward: Ward,
 ): Promise<readonly Finding[]> {
   // The last thing that a program says before it ends is what ended it.
-  for (const line of lines.toReversed()) {
-    const right = await rightFinding(pod, line, ward)
-    if (right !== undefined) return [right]
-    const silent = SILENT_DNS.exec(line)
-    const blocked = silent === null ? undefined : await dnsBlockedFinding(pod, line, ward)
-    if (blocked !== undefined) return [blocked]
-    for (const pattern of UNRESOLVED) {
-      const name = pattern.exec(line)?.[1]
-      if (name === undefined || /^\d+$/.test(name)) continue
-      const found = await nameFinding(pod, withoutSearch(name, pod.metadata.namespace ?? ""), line, ward)
-      if (found !== undefined) return [found]
-    }
-    for (const pattern of UNREACHED) {
-      const match = pattern.exec(line)
-      if (match === null) continue
-      const [host, port, how] = /^E[A-Z]+$/.test(match[1]!)
-        ? [match[2]!, match[3]!, match[1]!]
-        : [match[1]!, match[2]!, match[3]!]
-      const found = await connectionFinding(
-        pod,
-        { host, port: port === "" ? undefined : Number(port), refused: /refused/i.test(how) },
-        line,
-        ward,
-      )
-      if (found.length > 0) return found
-    }
-    const own = ownFinding(container, line)
-    if (own !== undefined) return [own]
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const line = lines[at]!
+    const later = lines.slice(at + 1).filter((one) => !isContinuation(one))
+    const found = await clusterClues(pod, line, ward)
+    if (found.length > 0) return later.length === 0 ? found : found.map((one) => unsure(one))
+    // What a program says of itself cannot be checked, so that it counts less than a failure after it.
+    const own = later.some((one) => FAILURE.test(one)) ? undefined : ownFinding(container, line)
+    if (own !== undefined) return [later.length === 0 ? own : unsure(own)]
+  }
+  return []
+}
+
+/** Words of lines that tell of a failure. */
+const FAILURE = /fatal|panic|error|exception|fail|cannot|can't|unable|abort/i
+
+/** Whether a line goes on with what the one before it says: a stack, the end of a dump, a shell's exit code. */
+const isContinuation = (line: string): boolean =>
+  /^(?:\s|at |Caused by|\.\.\. \d+ more|[)\]}]|goroutine \d|created by |exit status|Node\.js v|npm |Traceback)/.test(
+    line,
+  ) ||
+  line.trim() === "" ||
+  (line.endsWith(")") && /^[\w./*]+\(/.test(line))
+
+/** Something else was said after it, which may have ended the program. A mend that may not help is a hint. */
+const unsure = (one: Finding): Finding => ({
+  ...one,
+  cause: { ...one.cause, sure: false },
+  mends: [],
+  hints: [...one.hints, ...one.mends.map(({ command, says }) => `${command} ${says}`)],
+})
+
+/** Returns what a line of a log says about the cluster, as far as the cluster bears it out. */
+async function clusterClues(pod: Pod, line: string, ward: Ward): Promise<readonly Finding[]> {
+  const right = await rightFinding(pod, line, ward)
+  if (right !== undefined) return [right]
+  const silent = SILENT_DNS.exec(line)
+  const blocked = silent === null ? undefined : await dnsBlockedFinding(pod, line, ward)
+  if (blocked !== undefined) return [blocked]
+  for (const pattern of UNRESOLVED) {
+    const name = pattern.exec(line)?.[1]
+    if (name === undefined || /^\d+$/.test(name)) continue
+    const found = await nameFinding(pod, withoutSearch(name, pod.metadata.namespace ?? ""), line, ward)
+    if (found !== undefined) return [found]
+  }
+  for (const pattern of UNREACHED) {
+    const match = pattern.exec(line)
+    if (match === null) continue
+    const [host, port, how] = /^E[A-Z]+$/.test(match[1]!)
+      ? [match[2]!, match[3]!, match[1]!]
+      : [match[1]!, match[2]!, match[3]!]
+    const found = await connectionFinding(
+      pod,
+      { host, port: port === "" ? undefined : Number(port), refused: /refused/i.test(how) },
+      line,
+      ward,
+    )
+    if (found.length > 0) return found
   }
   return []
 }
