@@ -2,13 +2,18 @@ import type { Namespace } from "../api/core/v1/namespace.ts"
 import { humanDuration, parseTime } from "../apimachinery/scalars/time.ts"
 import { finding, type Finding } from "./answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "./doctor.ts"
+import { refusalFinding } from "./policy/refusals.ts"
 import { API_SERVICES, NAMESPACES, refOf } from "./reading/kinds.ts"
 
 export const namespaceDoctor = doctor(NAMESPACES, async (namespace, ward) => {
   if (namespace.metadata.deletionTimestamp === undefined) return healthy("is active")
   const since = parseTime(namespace.metadata.deletionTimestamp) ?? ward.reader.now
   const summary = `is being deleted, for ${humanDuration(ward.reader.now - since)}`
-  const findings = [...(await discoveryFindings(namespace, ward)), ...(await remaining(namespace, ward))]
+  const findings = [
+    ...(await discoveryFindings(namespace, ward)),
+    ...(await refusedDeletions(namespace, ward)),
+    ...(await remaining(namespace, ward)),
+  ]
   return unwell(
     summary,
     findings.length > 0
@@ -45,6 +50,19 @@ async function discoveryFindings(namespace: Namespace, ward: Ward): Promise<read
           evidence: messages(namespace),
         }),
       ]
+}
+
+/** Returns who refuses that the objects of a namespace are deleted. */
+async function refusedDeletions({ metadata, status }: Namespace, ward: Ward): Promise<readonly Finding[]> {
+  const failed = (status.conditions ?? []).find(
+    ({ type, status: is }) => type === "NamespaceDeletionContentFailure" && is === "True",
+  )
+  if (failed === undefined) return []
+  const { message = "" } = failed
+  const evidence = [`NamespaceDeletionContentFailure: ${message}`]
+  const within = { apiVersion: "v1", kind: "Namespace", metadata: { namespace: metadata.name ?? "" } }
+  const known = await refusalFinding(message, within, "the deletion of its objects", evidence, ward)
+  return [known ?? finding("deletion-failed", `its objects cannot be deleted: ${message}`, { evidence })]
 }
 
 /** Returns which objects hold a namespace. */

@@ -61,6 +61,32 @@ spec: {schedule: "*/2 * * * *", jobTemplate: {spec: {template: {spec: {restartPo
 })
 
 describe("why", () => {
+  test("takes conditions that are well when they are False, or as parts of something that is ready, for well", async () => {
+    // given FlowSchemas, which say Dangling=False, and a custom resource that is ready with a part that is not active
+    await using cluster = await startCluster({ nodes: 1 })
+    await cluster.apply(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: scalers.example.com}
+spec:
+  group: example.com
+  names: {kind: Scaler, plural: scalers}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`)
+    await cluster.advance("10s")
+    await cluster.apply(`
+apiVersion: example.com/v1
+kind: Scaler
+metadata: {name: s}
+status: {conditions: [{type: Ready, status: "True"}, {type: Active, status: "False"}]}
+`)
+
+    // when somebody asks why, then they are well
+    expect((await ask(cluster, "flowschema/catch-all")).answer.state).toBe("healthy")
+    expect((await ask(cluster, "scaler/s")).answer.state).toBe("healthy")
+  })
+
   test("says what it may not read, and then does not know", async () => {
     // given a user who may read pods alone
     await using cluster = await startCluster({ nodes: 1 })

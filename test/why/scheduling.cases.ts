@@ -92,7 +92,7 @@ export const SCHEDULING: readonly Situation[] = [
       deployment("web", `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80, hostPort: 8080}]}]}`),
     ask: "deployment/web",
     cause: "host-port-taken",
-    says: /its port 8080\/TCP is taken by pod default\/old-/,
+    says: /has its port 8080\/TCP taken by pod default\/old-/,
     options: { nodes: 1 },
   },
   {

@@ -14,6 +14,10 @@ export interface Situation {
   readonly cause: string
   /** What its message says. */
   readonly says: RegExp
+  /** Whether the answer is sure of the cause; not looked at by default. */
+  readonly sure?: boolean
+  /** Causes that are named besides. */
+  readonly also?: readonly string[]
   /** How many mends are named; each is applied as it is printed, and makes it well. None by default. */
   readonly mends?: number
   readonly options?: ClusterOptions
@@ -54,7 +58,7 @@ async function broken({ yaml, options, breaks, after = "3m" }: Situation): Promi
 
 /** Checks that the right cause is named, and that each mend makes it well. */
 export async function check(situation: Situation): Promise<void> {
-  const { cause, says, mends = 0 } = situation
+  const { cause, says, sure, also = [], mends = 0 } = situation
   for (let which = 0; which < Math.max(1, mends); which++) {
     const cluster = await broken(situation)
     try {
@@ -62,6 +66,8 @@ export async function check(situation: Situation): Promise<void> {
       const [first] = answer.findings
       const found = { code: first?.cause.code, message: first?.cause.message ?? JSON.stringify(answer) }
       expect(found).toEqual({ code: cause, message: expect.stringMatching(says) })
+      expect(answer.findings.map((one) => one.cause.code)).toEqual(expect.arrayContaining([...also]))
+      if (sure !== undefined) expect(first?.cause.sure).toBe(sure)
       expect({ code, mends: first!.mends.map(({ command }) => command) }).toEqual({
         code: 1,
         mends: expect.any(Array),

@@ -6,6 +6,7 @@ import { describe, test } from "bun:test"
 import { CONFIGURATION } from "./configuration.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
 import { IMAGES } from "./images.cases.ts"
+import { MISLEADING } from "./misleading.cases.ts"
 import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
@@ -24,6 +25,7 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "Services, names, policies of the network and Ingresses": SERVICES,
   "workloads that do not do their work": WORKLOADS,
   "what is refused or held": POLICIES,
+  "what something else hides": MISLEADING,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

@@ -23,10 +23,11 @@ interface Status {
   readonly listeners?: readonly { readonly name?: string; readonly conditions?: unknown }[]
 }
 
+const list = (conditions: unknown): readonly Condition[] =>
+  Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
+
 /** Returns all conditions, those of a part with its name. */
 function conditionsOf(status: Status = {}): readonly Condition[] {
-  const list = (conditions: unknown): readonly Condition[] =>
-    Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
   const of = (what: string, conditions: unknown) =>
     list(conditions).map((one) => ({ ...one, message: `${what}: ${one.message ?? ""}` }))
   const listeners = Array.isArray(status.listeners) ? status.listeners : []
@@ -40,7 +41,7 @@ function conditionsOf(status: Status = {}): readonly Condition[] {
 
 /** Conditions that are well when they are False. Others are well when they are True, which is the convention. */
 const BAD_WHEN_TRUE =
-  /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Issue|Suspended|Paused|NonStructuralSchema|Terminating|Deprecated)/i
+  /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Dangling|Issue|Suspended|Paused|NonStructuralSchema|Terminating|Deprecated)/i
 /** Conditions that say how things go, not whether they are well. */
 const NEUTRAL = /(?:Progressing|Reconciling|Upgrad|Scaling|Issuing|Deleting|InProgress)/i
 
@@ -50,7 +51,9 @@ export const customResource: Doctor = {
   async examine(object, ward) {
     const { status } = object as typeof object & { readonly status?: Status }
     const conditions = conditionsOf(status)
-    const bad = conditions.filter((one) => isBad(one))
+    // Where the controller says that the whole is ready, a part that is not so is meant: nothing calls it, for example.
+    const isReady = list(status?.conditions).some(({ type, status: is }) => type === "Ready" && is === "True")
+    const bad = conditions.filter((one) => isBad(one) && (!isReady || BAD_WHEN_TRUE.test(one.type)))
     const events = await recentEvents(ward.reader, object, ["Warning"])
     const ref = refOf(object)
     const named = isOfGatewayApi(object) ? await gatewayFindings(object, ward) : []

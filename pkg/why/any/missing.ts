@@ -1,4 +1,5 @@
 import { nearest } from "../../names/suggest.ts"
+import type { Event } from "../../api/core/v1/event/event.ts"
 import { finding, nameOf, type Finding, type ObjectRef } from "../answer.ts"
 import { eventLine, seenAt } from "../events.ts"
 import { EVENTS, type Kind } from "../reading/kinds.ts"
@@ -12,14 +13,22 @@ const ENDS: Readonly<Record<string, readonly [code: string, says: string]>> = {
   NodeNotReady: ["node-lost", "its node did not answer"],
 }
 
+/** Whether an Event tells of the end of a pod. `index` counts the later ones: a node that did not answer may do so again. */
+const isEnd = ({ reason = "", message = "" }: Event, index: number): boolean =>
+  ENDS[reason] !== undefined &&
+  (reason !== "NodeNotReady" || index === 0) &&
+  (reason !== "TaintManagerEviction" || message.startsWith("Marking for deletion"))
+
 /** Returns that an object does not exist, with what has become of it or what is meant. */
 export async function missingFinding(reader: Reader, kind: Kind, ref: ObjectRef): Promise<Finding> {
   const events = (await reader.listIfAllowed(EVENTS, ref.namespace ?? "default")) ?? []
   const last = events
     .filter(({ involvedObject: about }) => about.kind === kind.kind && about.name === ref.name)
     .toSorted((a, b) => seenAt(b) - seenAt(a))
+    // An earlier object of the same name may have ended otherwise.
+    .filter(({ involvedObject: about }, _index, [newest]) => about.uid === newest?.involvedObject.uid)
   const what = `${nameOf(ref)} does not exist`
-  const end = last.find(({ reason = "" }) => ENDS[reason] !== undefined)
+  const end = last.find((event, index) => isEnd(event, index))
   const evidence = last.slice(0, 4).map(eventLine)
   if (end !== undefined) {
     const [code, says] = ENDS[end.reason ?? ""]!

@@ -2,7 +2,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { POLICIES } from "../reading/kinds.ts"
-import { directionsOf, selectsPod } from "./policies.ts"
+import { directionsOf, selectsPod, type Peer } from "./policies.ts"
 
 /** The port of DNS servers. */
 const DNS = 53
@@ -14,16 +14,16 @@ export async function dnsBlockedFinding(pod: Pod, line: string, ward: Ward): Pro
     (policy) => directionsOf(policy).includes("Egress") && selectsPod(policy, pod),
   )
   const [first] = policies
-  // Which server a rule lets the pod reach is not known here: any rule for this port is enough.
+  // Which address of DNS a rule lets the pod reach is not known here: any rule that may mean it is enough.
   const allows = policies.some(({ spec }) =>
     (spec.egress ?? []).some(
-      ({ ports }) =>
-        ports === undefined ||
-        ports.length === 0 ||
-        ports.some(({ port, endPort, protocol = "TCP" }) => {
-          if (protocol !== "UDP") return false
-          return port === undefined || port === "dns" || (Number(port) <= DNS && DNS <= (endPort ?? Number(port)))
-        }),
+      ({ to = [], ports = [] }) =>
+        (to.length === 0 || to.some((peer) => mayBeDns(peer, pod))) &&
+        (ports.length === 0 ||
+          ports.some(({ port, endPort, protocol = "TCP" }) => {
+            if (protocol !== "UDP") return false
+            return port === undefined || port === "dns" || (Number(port) <= DNS && DNS <= (endPort ?? Number(port)))
+          })),
     ),
   )
   if (first === undefined || allows) return undefined
@@ -35,3 +35,7 @@ export async function dnsBlockedFinding(pod: Pod, line: string, ward: Ward): Pro
     { evidence: [`log: ${line.trim()}`], hints: ["add an egress rule for UDP and TCP port 53 to the cluster's DNS"] },
   )
 }
+
+/** Whether DNS may be among the peers of a rule: pods of the policy's own namespace are not it, but in kube-system. */
+const mayBeDns = ({ ipBlock, namespaceSelector }: Peer, { metadata }: Pod): boolean =>
+  ipBlock !== undefined || namespaceSelector !== undefined || metadata.namespace === "kube-system"

@@ -8,6 +8,9 @@ import { SERVICES } from "../reading/kinds.ts"
 /** The zone of names in a cluster, unless it was configured otherwise. */
 const ZONE = "cluster.local"
 
+/** Words for a question that nobody answered, unlike the answer that there is no such name. */
+const NO_ANSWER = /EAI_AGAIN|temporary failure|try again|timed? ?out|server misbehaving|SERVFAIL/i
+
 /** The Service that a name in a pod's namespace means, if it is a name of the cluster. */
 export function serviceNamed(
   host: string,
@@ -69,6 +72,12 @@ export async function nameFinding(pod: Pod, host: string, line: string, ward: Wa
             ? `, but one named ${near}`
             : searched),
       { evidence },
+    )
+  if (NO_ANSWER.test(line))
+    return finding(
+      "dns-failed",
+      `DNS gave no answer for ${host}; perhaps the servers that it asks for names outside of the cluster cannot be reached`,
+      { evidence, sure: false },
     )
   return finding("name-not-found", `the name ${host} does not resolve: DNS has no record of it`, {
     evidence,

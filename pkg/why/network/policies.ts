@@ -9,7 +9,7 @@ import { NAMESPACES, POLICIES } from "../reading/kinds.ts"
 import { targetPortIn } from "./service-pods.ts"
 
 type IngressRule = NonNullable<NetworkPolicy["spec"]["ingress"]>[number]
-type Peer = NonNullable<IngressRule["from"]>[number]
+export type Peer = NonNullable<IngressRule["from"]>[number]
 type Port = NonNullable<IngressRule["ports"]>[number]
 type Direction = "Ingress" | "Egress"
 

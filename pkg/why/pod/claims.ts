@@ -6,6 +6,9 @@ import { CLAIMS, refTo, VOLUMES } from "../reading/kinds.ts"
 import type { BoundVolume } from "./placement/bound-volumes.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
+/** Causes of claims that keep no pod from using them. */
+const HARMLESS: readonly string[] = ["claim-waits-for-pod", "resize-failed"]
+
 /** Returns what is wrong with a pod's claims, and the volumes of those that are bound. */
 export async function claimsOf(
   pod: Pod,
@@ -22,11 +25,11 @@ export async function claimsOf(
       if (volume !== undefined) bound.push({ claim: name, volume })
     }
     const opinion = await ward.ask(ref)
-    // A claim that waits for its first pod waits for this one.
+    // A claim that waits for its first pod waits for this one, and one that cannot grow is as usable as before.
     pushAll(
       findings,
       opinion.findings
-        .filter(({ weight, cause }) => weight !== "note" && cause.code !== "claim-waits-for-pod")
+        .filter(({ weight, cause }) => weight !== "note" && !HARMLESS.includes(cause.code))
         .map((one) => behind({ object: ref, says: opinion.summary }, one)),
     )
   }

@@ -4,7 +4,7 @@ import type { ContainerStatus } from "../../api/core/v1/pod/podstatus.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
-import { eventsOf } from "../events.ts"
+import { eventsOf, seenAt } from "../events.ts"
 import { refOf } from "../reading/kinds.ts"
 import { workloadOf, wordsOf } from "../workload.ts"
 import { logClues } from "./log-clues.ts"
@@ -53,13 +53,13 @@ export async function crashFindings(
   ]
   const workload = await workloadOf(pod, ward)
   if (reason === "OOMKilled") {
-    const limit = container.resources?.limits?.["memory"]
+    const limit = container.resources?.limits?.["memory"] ?? pod.spec.resources?.limits?.["memory"]
     return [
       finding(
         "oom-killed",
         limit === undefined
           ? `container ${name} was killed because the node ran out of memory; it has no limit of its own`
-          : `container ${name} was killed because it used more than its memory limit of ${limit}`,
+          : `container ${name} was killed because it used more than ${container.resources?.limits?.["memory"] === undefined ? "the memory limit of its pod," : "its memory limit of"} ${limit}`,
         {
           evidence,
           hints: [
@@ -70,7 +70,9 @@ export async function crashFindings(
     ]
   }
   const liveness = await killedByProbe(pod, name, ward)
-  if (liveness !== undefined && (exitCode === 137 || exitCode === 143 || isPrevious))
+  // Events may be left out where there are many, so that signals count at any time; other ends may be an earlier run's.
+  const isOfThisRun = liveness !== undefined && liveness.at >= (parseTime(ended.startedAt ?? "") ?? 0) - 1000
+  if (liveness !== undefined && (exitCode === 137 || exitCode === 143 || (isPrevious && isOfThisRun)))
     return [await probeFinding(pod, container, liveness.probe, liveness.message, ward, evidence)]
   const start = startFinding(container, ended, evidence)
   if (start !== undefined) return [start]
@@ -118,7 +120,9 @@ export async function crashFindings(
         : `the program of container ${name} was ended by ${signal}${signal === "SIGSEGV" ? ", an access to memory that it does not have" : ""}`,
       {
         evidence,
-        hints: [`kubectl logs ${refOf(pod).name} -n ${pod.metadata.namespace ?? ""} -c ${name} --previous shows more`],
+        hints: [
+          `kubectl logs ${refOf(pod).name} -n ${pod.metadata.namespace ?? ""} -c ${name}${isPrevious ? " --previous" : ""} shows more`,
+        ],
       },
     ),
   ]
@@ -186,7 +190,7 @@ async function killedByProbe(
   pod: Pod,
   container: string,
   { reader }: Ward,
-): Promise<{ readonly probe: "liveness" | "startup"; readonly message: string } | undefined> {
+): Promise<{ readonly probe: "liveness" | "startup"; readonly message: string; readonly at: number } | undefined> {
   const events = (await eventsOf(reader, pod)).filter(
     ({ involvedObject: about }) => about.fieldPath?.endsWith(`{${container}}`) === true,
   )
@@ -198,5 +202,5 @@ async function killedByProbe(
   const unhealthy = events.find(
     ({ reason, message }) => reason === "Unhealthy" && (message ?? "").toLowerCase().startsWith(probe),
   )
-  return { probe, message: unhealthy?.message ?? killing.message ?? "" }
+  return { probe, message: unhealthy?.message ?? killing.message ?? "", at: seenAt(killing) }
 }

@@ -32,13 +32,18 @@ export async function endedFinding(pod: Pod, ward: Ward): Promise<readonly Findi
   const target = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True")
   const statuses = [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])]
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
-  for (const status of statuses) {
+  const failed = statuses.flatMap((status) => {
     const ended = status.state?.terminated
     const container = all.find(({ name }) => name === status.name)
-    if (ended === undefined || ended.exitCode === 0 || container === undefined) continue
-    if (target !== undefined) break
-    return crashFindings(pod, container, status, ended, ward)
-  }
+    // Sidecars are ended when the pod is, and what they end with does not count.
+    if (ended === undefined || ended.exitCode === 0 || container === undefined || container.restartPolicy === "Always")
+      return []
+    return [{ status, ended, container }]
+  })
+  // The one that ended first is what the others may have followed.
+  const [first] = failed.toSorted((a, b) => (a.ended.finishedAt ?? "").localeCompare(b.ended.finishedAt ?? ""))
+  if (first !== undefined && target === undefined)
+    return crashFindings(pod, first.container, first.status, first.ended, ward)
   if (target !== undefined)
     return [
       finding("disrupted", `it was ended: ${target.message ?? target.reason ?? ""}`, {

@@ -111,7 +111,8 @@ export async function imageFinding(
     )
   const registry = registryOf(image)
   const missing = await credentials(pod, registry, ward)
-  const failure = FAILURES.find(({ matches }) => matches.test(words))
+  const said = withoutNames(words, image)
+  const failure = FAILURES.find(({ matches }) => matches.test(said))
   if (failure === undefined)
     return finding("image-pull-failed", `image ${image} cannot be pulled: ${words || reason}`, {
       evidence,
@@ -134,6 +135,17 @@ export async function imageFinding(
       hints: [...(failure.byName === true ? general : []), ...(isAboutRights ? (missing?.hints ?? []) : [])],
     },
   )
+}
+
+/** Returns an error without the names and URLs in it: an image may be called `rate-limit:429`. */
+function withoutNames(words: string, image: string): string {
+  const path = pathOf(image)
+  const isName = (word: string) =>
+    word.includes("://") || word.includes(`${path}:`) || word.includes(`${path}@`) || word.includes(`"${image}"`)
+  return words
+    .split(" ")
+    .filter((word) => !isName(word))
+    .join(" ")
 }
 
 /** Returns the registry of an image. Source: distribution/reference, splitDockerDomain. */

@@ -3,9 +3,10 @@ import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { podCondition } from "../../pods/pod-state.ts"
 import { finding, type Finding, type Opinion } from "../answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
-import { NODES, PODS, refTo } from "../reading/kinds.ts"
+import { NODES, PODS, refOf, refTo } from "../reading/kinds.ts"
 import { containerFindings } from "./containers.ts"
 import { endedFinding } from "./ended.ts"
+import { logClues } from "./log-clues.ts"
 import { placementFindings } from "./placement/placement.ts"
 import { referenceFindings } from "./references.ts"
 import { sandboxFindings } from "./sandbox.ts"
@@ -43,6 +44,7 @@ async function runningFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]
     ]),
   )
   const init: Finding[] = []
+  let isHeld = false
   for (const container of pod.spec.initContainers ?? []) {
     const status = statuses.get(container.name)
     const isSidecar = container.restartPolicy === "Always"
@@ -50,17 +52,19 @@ async function runningFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]
     const running = status.state?.running
     const isFirstRun = !isSidecar && running !== undefined && (status.restartCount ?? 0) === 0
     const found = isFirstRun
-      ? [initRuns(container.name, running.startedAt ?? undefined, ward)]
+      ? await initFindings(pod, container.name, running.startedAt ?? undefined, ward)
       : await containerFindings(pod, container, status, ward)
     pushAll(
       init,
       found.map((one) => named(one, isSidecar ? "sidecar" : "init container", container.name)),
     )
     // Those after it have not begun, and wait for it.
-    if (init.some(({ weight }) => weight !== "note")) break
+    const holds = !isSidecar || status.started !== true
+    if (holds && found.some(({ weight }) => weight !== "note")) isHeld = true
+    if (isHeld) break
   }
   const findings = [...init]
-  if (init.every(({ weight }) => weight === "note"))
+  if (!isHeld)
     for (const container of pod.spec.containers) {
       const status = statuses.get(container.name)
       if (status !== undefined) pushAll(findings, await containerFindings(pod, container, status, ward))
@@ -69,11 +73,17 @@ async function runningFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]
   const hasBegun = findings.some(({ weight }) => weight === "broken") && !isConfigured
   if (hasBegun || podCondition(pod, "Ready")?.status === "True") return findings
   // Nothing of the containers explains it: what is mounted before they start, and what they refer to.
-  const needs = [...(await referenceFindings(pod, ward)), ...(await claimsOf(pod, ward)).findings]
-  if (needs.length > 0) return needs
+  const needs = isConfigured || statusless(pod) ? await needFindings(pod, ward) : []
+  if (needs.length > 0) return [...needs, ...findings.filter(({ cause }) => cause.code !== "config-error")]
   const before = statusless(pod) ? await sandboxFindings(pod, ward) : []
   return [...before, ...findings, ...gates(pod)]
 }
+
+/** Returns what a pod refers to and does not get. What is deleted after the containers have started does not stop them. */
+const needFindings = async (pod: Pod, ward: Ward): Promise<readonly Finding[]> => [
+  ...(await referenceFindings(pod, ward)),
+  ...(await claimsOf(pod, ward)).findings,
+]
 
 /** Whether no container has been started: volumes and sandbox come first. */
 const statusless = ({ status }: Pod): boolean =>
@@ -89,6 +99,12 @@ const named = (one: Finding, what: string, name: string): Finding => ({
     evidence: [`${what} ${name} comes before the containers of the pod`, ...one.cause.evidence],
   },
 })
+
+/** Returns what an init container that runs waits for: what its log says, or only that it runs. */
+async function initFindings(pod: Pod, name: string, startedAt: string | undefined, ward: Ward) {
+  const clues = await logClues(pod, name, await ward.reader.log(refOf(pod), name), ward)
+  return [...clues, initRuns(name, startedAt, ward)]
+}
 
 function initRuns(name: string, startedAt: string | undefined, { reader }: Ward): Finding {
   const since = parseTime(startedAt ?? "")

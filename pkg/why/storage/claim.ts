@@ -70,6 +70,13 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
       evidence,
     })
   const found = classes.find((one) => one.metadata.name === wanted)
+  const ofClass = (await ward.reader.list(VOLUMES)).some((volume) => volume.spec.storageClassName === wanted)
+  if (found === undefined && ofClass)
+    return finding(
+      "no-volume-fits",
+      `volumes of class ${wanted} are made by hand, for there is no such StorageClass, and ${await whyNoVolume(claim, ward)}`,
+      { evidence },
+    )
   if (found === undefined) {
     const near = nearest(wanted, names)
     return finding(

@@ -42,8 +42,16 @@ const targetOf = ({ spec, metadata }: HorizontalPodAutoscaler): ObjectRef => ({
 })
 
 function targetFinding({ spec }: HorizontalPodAutoscaler, message: string): Finding {
-  const { kind, name } = spec.scaleTargetRef
-  return /not found|no matches/i.test(message)
+  const { kind, name, apiVersion = "v1" } = spec.scaleTargetRef
+  if (/no matches for kind/i.test(message))
+    return finding(
+      "autoscaler-target-missing",
+      `its target is of a kind that is not served: ${kind} of ${apiVersion}`,
+      {
+        evidence: [message],
+      },
+    )
+  return /not found/i.test(message)
     ? finding("autoscaler-target-missing", `its target ${kind} ${name} does not exist`, { evidence: [message] })
     : finding("autoscaler-cannot-scale", `it cannot scale ${kind} ${name}: ${message}`, { evidence: [message] })
 }

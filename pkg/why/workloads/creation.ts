@@ -23,9 +23,19 @@ export async function creationFinding(
   const message = condition?.message ?? event?.message
   if (message === undefined || message === "") return undefined
   const evidence = event === undefined ? [`ReplicaFailure: ${message}`] : [event.line]
-  const known = await refusalFinding(message, owner, what, evidence, ward)
-  return known ?? finding("creation-failed", `${what} cannot be created: ${message}`, { evidence })
+  return refusedFinding(owner, what, message, evidence, ward)
 }
+
+/** Returns why `what` was not created for its owner, by the words of the API server. */
+export const refusedFinding = async (
+  owner: KubeObject,
+  what: string,
+  message: string,
+  evidence: readonly string[],
+  ward: Ward,
+): Promise<Finding> =>
+  (await refusalFinding(message, owner, what, evidence, ward)) ??
+  finding("creation-failed", `${what} cannot be created: ${message}`, { evidence })
 
 /** The newest Event about a failed creation, if no later one says that it worked. */
 async function newestFailure(

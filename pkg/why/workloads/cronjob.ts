@@ -9,6 +9,7 @@ import { askThrough, doctor, healthy, isOwnedBy, unwell, type Ward } from "../do
 import { eventLine, eventsOf } from "../events.ts"
 import { CRON_JOBS, JOBS, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
+import { refusedFinding } from "./creation.ts"
 
 /** How long after its time a job may start before it counts as missed, in milliseconds. */
 const LATE_MS = 60_000
@@ -92,15 +93,11 @@ async function missed(
     ]
   }
   const failed = has("FailedCreate")
-  if (failed !== undefined) {
-    const { refusalFinding } = await import("../policy/refusals.ts")
-    const message = failed.message ?? ""
-    const known = await refusalFinding(message, cron, "its job", [eventLine(failed)], ward)
-    return [known ?? finding("creation-failed", `${when}: ${message}`, { evidence: [eventLine(failed)] })]
-  }
+  if (failed !== undefined)
+    return [await refusedFinding(cron, "its job", failed.message ?? "", [eventLine(failed)], ward)]
   const late = has("MissSchedule")
   const deadline = cron.spec.startingDeadlineSeconds
-  if (late !== undefined || deadline !== undefined)
+  if (late !== undefined || (deadline !== undefined && now - due > deadline * 1000))
     return [
       finding(
         "cronjob-missed",

@@ -3,8 +3,10 @@ import type { ReplicaSet } from "../../api/apps/v1/replicaset.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, isOwnedBy, unwell, type Ward } from "../doctor.ts"
+import { eventLine, eventsOf } from "../events.ts"
 import { DEPLOYMENTS, refOf, REPLICA_SETS } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
+import { refusedFinding } from "./creation.ts"
 import { withSurge, withUndo } from "./undo.ts"
 import { pushAll } from "../../lists/push-all.ts"
 
@@ -23,7 +25,7 @@ export const deploymentDoctor = doctor(DEPLOYMENTS, async (deployment, ward) => 
   const isBehind = (status.observedGeneration ?? 0) < (metadata.generation ?? 0)
   const isDone = availableReplicas >= wanted && updatedReplicas >= wanted && replicas <= wanted
   const paused = spec.paused === true && (updatedReplicas < wanted || isBehind) ? [pausedFinding(deployment)] : []
-  const findings: Finding[] = [...paused]
+  const findings: Finding[] = [...paused, ...(isDone && !isBehind ? [] : await unmade(deployment, sets, ward))]
   const [newest] = sets
   const examined = [newest, ...sets.slice(1).filter((set) => (set.spec.replicas ?? 0) > 0)].filter(
     (set): set is ReplicaSet => set !== undefined,
@@ -46,6 +48,15 @@ export const deploymentDoctor = doctor(DEPLOYMENTS, async (deployment, ward) => 
     ])
   return unwell(summary, [waits(deployment, ward)])
 })
+
+/** Returns why the ReplicaSet of the last template was not created. */
+async function unmade(deployment: Deployment, sets: readonly ReplicaSet[], ward: Ward): Promise<readonly Finding[]> {
+  const events = await eventsOf(ward.reader, deployment)
+  const event = events.find(({ reason }) => reason === "ReplicaSetCreateError")
+  const [, name, says = ""] = /replica set "([^"]+)": (.*)$/s.exec(event?.message ?? "") ?? []
+  if (event === undefined || name === undefined || sets.some(({ metadata }) => metadata.name === name)) return []
+  return [await refusedFinding(deployment, "its ReplicaSet", says, [eventLine(event)], ward)]
+}
 
 const revisionOf = ({ metadata }: ReplicaSet): number => Number(metadata.annotations?.[REVISION] ?? 0)
 

@@ -135,7 +135,7 @@ function portObstacles(pod: Pod, there: readonly Pod[]): readonly string[] {
     const holder = there.find((other) => hostPortsOf(other).some((taken) => portsClash(port, taken)))
     return holder === undefined
       ? []
-      : [`its port ${port.port}/${port.protocol} is taken by pod ${holder.metadata.namespace}/${holder.metadata.name}`]
+      : [`has its port ${port.port}/${port.protocol} taken by pod ${holder.metadata.namespace}/${holder.metadata.name}`]
   })
 }
 
