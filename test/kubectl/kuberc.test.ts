@@ -135,6 +135,45 @@ kind: Preference
 `)
   })
 
+  test("may have fields without a value, which are as if they were not there", async () => {
+    const head = "apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\n"
+    const krc = `${head}credentialPluginPolicy: AllowAll
+credentialPluginAllowlist:
+defaults:
+- command: get
+  options:
+aliases:
+- name: gns
+  command: get
+  prependArgs: [namespace]
+  appendArgs:
+  options:
+- {name: gout, command: get, prependArgs: [namespace, default], options: [{name: output, default: }]}
+`
+    const old = "apiVersion: kubectl.config.k8s.io/v1alpha1\nkind: Preference\noverrides:\n"
+    const kubercOld = `${old}aliases: [{name: gns, command: get, prependArgs: [namespace], flags: }]\n`
+    const allow = `${head}credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist:\n`
+    const unknown = "apiVersion: kubectl.config.k8s.io/constructor\nkind: Preference\n"
+    const files = { krc, kubercOld, allow, unknown }
+    const said = async (line: string) => {
+      const { stdout, stderr } = await c.kubectl(line, { files })
+      return stdout + stderr
+    }
+    expect(await said("gns default -o name --kuberc=krc")).toBe("namespace/default\n")
+    expect(await said("gns default -o name --kuberc=kubercOld")).toBe("namespace/default\n")
+    expect(await said("gout --no-headers --kuberc=krc")).toStartWith("default   Active")
+    expect(await said("kuberc view --kuberc=kubercOld -o json")).toContain('"prependArgs": [')
+    expect(
+      await said("kuberc set --kuberc=krc --section=defaults --command=get --overwrite --option=output=name"),
+    ).toBe("Updated krc\n")
+    expect(await said("get ns --kuberc=allow")).toBe(
+      'error occurred while applying preferences credential plugin policy set to "Allowlist", but allowlist is unspecified\n',
+    )
+    expect(await said("get ns --kuberc=unknown")).toBe(
+      "error occurred while applying preferences kuberc error kuberc: no valid preferences found in unknown, use --v=5 to see details\n",
+    )
+  })
+
   test("are off where a variable says so", async () => {
     const files = { krc: FILES.kuberc }
     const off = await c.kubectl("crns", { files, env: { KUBERC: "off" } })

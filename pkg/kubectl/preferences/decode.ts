@@ -26,13 +26,18 @@ const shapeOf = (defaults: string, options: string, more: Shape): Shape => ({
   ...more,
 })
 
-const SHAPES: Readonly<Record<string, Shape>> = {
+const SHAPES = {
   v1beta1: shapeOf("defaults", "options", {
     credentialPluginPolicy: "text",
     credentialPluginAllowlist: { name: "text", command: "text" },
   }),
   v1alpha1: shapeOf("overrides", "flags", {}),
 }
+
+const isVersion = (version: string): version is keyof typeof SHAPES => Object.hasOwn(SHAPES, version)
+
+/** The preferences of a file that is read as one of the newest version. */
+export const preferenceOf = (value: Readonly<Record<string, unknown>>): Preference => present(SHAPES.v1beta1, value)
 
 /**
  * Returns the first document of a file that is a Preference of a known version. `log` gets what is said of the others.
@@ -63,15 +68,33 @@ function decodeDocument(document: string): DecodedPreference & { readonly groupV
   if (!isJsonObject(value)) throw new Error("couldn't get version/kind; json parse error: it is not an object")
   const { apiVersion = "", kind = "" } = value as { readonly apiVersion?: string; readonly kind?: string }
   const { group, version } = parseGroupVersion(apiVersion)
-  const shape = group === PREFERENCE_GROUP && kind === "Preference" ? SHAPES[version] : undefined
-  if (shape === undefined)
+  if (group !== PREFERENCE_GROUP || kind !== "Preference" || !isVersion(version))
     throw new Error(
       `no kind ${goQuoted(kind)} is registered for version ${goQuoted(apiVersion)} in scheme "k8s.io/kubectl/pkg/config/scheme/scheme.go:29"`,
     )
-  const unknown = [...unknownFields(shape, value, "")]
-  const preference = (version === "v1alpha1" ? newest(value) : value) as Preference
+  const shape = SHAPES[version]
+  const given = present(shape, value)
+  const unknown = [...unknownFields(shape, given, "")]
+  const preference = (version === "v1alpha1" ? newest(given) : given) as Preference
   const strict = unknown.length === 0 ? undefined : `strict decoding error: ${unknown.join(", ")}`
   return { preference, strict, groupVersion: apiVersion }
+}
+
+/** Returns an object without the fields that are null. In a list null is an empty text or object, as for Go. */
+function present(shape: Shape, value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const inside = (expected: Shape[string] | undefined, inner: unknown): unknown => {
+    if (!Array.isArray(inner) || expected === undefined || expected === "text") return inner
+    if (expected === "texts") return inner.map((item: unknown) => item ?? "")
+    return inner.map((item: unknown) => {
+      const object = item ?? {}
+      return isJsonObject(object) ? present(expected, object) : item
+    })
+  }
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, inner]) => inner !== null)
+      .map(([field, inner]) => [field, inside(Object.hasOwn(shape, field) ? shape[field] : undefined, inner)]),
+  )
 }
 
 /** @throws Error for a value of another type than its field has */
@@ -80,7 +103,6 @@ function* unknownFields(shape: Shape, value: Readonly<Record<string, unknown>>, 
     const at = path === "" ? field : `${path}.${field}`
     const expected = Object.hasOwn(shape, field) ? shape[field] : undefined
     if (expected === undefined) yield `unknown field ${goQuoted(at)}`
-    else if (inner === null) continue
     else if (expected === "text") checkText(inner, at)
     else if (!Array.isArray(inner)) throw wrongType(inner, at, "a list")
     else

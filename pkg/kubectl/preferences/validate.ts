@@ -1,4 +1,4 @@
-import { normalize } from "node:path"
+import { cleanPath } from "../../apimachinery/go/go-path.ts"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { pluginPolicyOf, type CommandOption, type PluginPolicy, type Preference } from "./preference.ts"
 
@@ -39,10 +39,4 @@ function validatePolicy({ type, allowlist }: PluginPolicy): void {
     const clean = cleanPath(command)
     if (clean !== command) throw new Error(`non-normalized file path: ${goQuoted(command)} vs ${goQuoted(clean)}`)
   }
-}
-
-/** Source: Go filepath.Clean. */
-const cleanPath = (path: string): string => {
-  const clean = path === "" ? "." : normalize(path)
-  return clean.length > 1 ? clean.replace(/\/$/, "") : clean
 }

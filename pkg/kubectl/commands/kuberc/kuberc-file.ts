@@ -1,10 +1,12 @@
 import { dirname, resolve } from "node:path"
+import { isJsonObject } from "../../../apimachinery/json/json-value.ts"
 import { errorMessage } from "../../../errors/error-message.ts"
 import { parseYaml } from "../../../yaml/yaml.ts"
 import { writeYaml } from "../../../yaml/write.ts"
 import { stringFlag } from "../../command/flag.ts"
 import type { Environment } from "../../environment/environment.ts"
 import { errorCode, goPathError } from "../../environment/files.ts"
+import { preferenceOf } from "../../preferences/decode.ts"
 import { kubercPath, type KubercPath } from "../../preferences/kuberc-path.ts"
 import type { Preference } from "../../preferences/preference.ts"
 import type { Output } from "../../printers/output.ts"
@@ -35,7 +37,8 @@ export async function readKuberc({ files, cwd }: Environment, path: string): Pro
 
 export function parseKuberc(text: string): Preference {
   try {
-    return (parseYaml(text).value ?? {}) as Preference
+    const value = parseYaml(text).value ?? {}
+    return isJsonObject(value) ? preferenceOf(value) : (value as Preference)
   } catch (err) {
     throw new Error(`error parsing kuberc file: error converting YAML to JSON: ${errorMessage(err)}`, { cause: err })
   }
