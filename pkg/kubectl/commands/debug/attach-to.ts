@@ -4,6 +4,7 @@ import { findOrDefault } from "../../polymorphic/containers.ts"
 import { logSources } from "../../polymorphic/log-sources.ts"
 import type { ContainerStatus, Pod } from "../../polymorphic/pod.ts"
 import { podHelper } from "../../polymorphic/pods-of.ts"
+import { objectEvents } from "../../resource/object-events.ts"
 import { attach } from "../exec/attach.ts"
 import { printLog } from "../logs/log-stream.ts"
 import type { Debugging } from "./debug-pods.ts"
@@ -43,8 +44,7 @@ const statusOf = ({ status }: Pod, name: string): ContainerStatus | undefined =>
 async function running({ invocation }: Debugging, { metadata }: Pod, name: string): Promise<Pod> {
   const { factory, errOut, environment, flags } = invocation
   const { name: podName = "", namespace = "" } = metadata ?? {}
-  const helper = await podHelper(factory)
-  const fieldSelector = `metadata.name=${podName}`
+  const watched = { helper: await podHelper(factory), namespace, name: podName }
   const hasStarted = async (pod: Pod): Promise<boolean> => {
     const { state = {} } = statusOf(pod, name) ?? { name }
     if (state.running !== undefined || state.terminated !== undefined) return true
@@ -52,23 +52,13 @@ async function running({ invocation }: Debugging, { metadata }: Pod, name: strin
     if (!flags.quiet && message !== "") await errOut.write(`Warning: container ${name}: ${message}\n`)
     return false
   }
-  for (;;) {
-    const list = await helper.list(namespace, { fieldSelector })
-    for (const item of (list["items"] ?? []) as readonly Pod[]) {
-      const pod = { ...item, kind: "Pod", apiVersion: "v1" }
-      if (await hasStarted(pod)) return pod
-    }
-    const resourceVersion = list.metadata?.resourceVersion ?? ""
-    for await (const { type, object } of helper.watch(
-      namespace,
-      { fieldSelector, resourceVersion },
-      environment.interrupt,
-    )) {
-      if (type === "DELETED") throw new StatusError({ reason: "NotFound", code: 404, message: 'pods "" not found' })
-      if (type === "ERROR") break
-      if ((type === "ADDED" || type === "MODIFIED") && (await hasStarted(object as Pod))) return object as Pod
-    }
+  const { interrupt: signal } = environment
+  for await (const { type, object } of objectEvents(watched, { environment, signal })) {
+    if (type === "DELETED") throw new StatusError({ reason: "NotFound", code: 404, message: 'pods "" not found' })
+    if (type !== "SYNCED" && (await hasStarted(object as Pod)))
+      return { ...object, kind: "Pod", apiVersion: "v1" } as Pod
   }
+  throw signal.reason
 }
 
 async function printLogOf({ invocation }: Debugging, pod: Pod, container: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../../errors/error-message.ts"
+import { parseYaml } from "../../../yaml/yaml.ts"
 import { goPathError, type Files } from "../../environment/files.ts"
 import { builtinResource } from "../../patch/builtin-meta.ts"
 import type { Container } from "../../polymorphic/pod.ts"
@@ -15,9 +16,8 @@ export async function readCustomProfile(files: Files, path: string): Promise<Cus
     const { message } = goPathError("open", path, err)
     throw new Error(`must pass a container spec json file for custom profile: ${message}`, { cause: err })
   }
-  const { parse } = await import("yaml")
   try {
-    const value: unknown = parse(text)
+    const { value } = parseYaml(text)
     if (value === null || value === undefined) return undefined
     if (typeof value !== "object" || Array.isArray(value)) throw new Error("it is no object")
     return value as CustomProfile
