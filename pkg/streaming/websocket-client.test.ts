@@ -1,5 +1,6 @@
 /** kubectl's side of sessions over WebSockets, against the server's side. */
 import { afterEach, describe, expect, test } from "bun:test"
+import { createHash } from "node:crypto"
 import { systemRandom as random } from "../clock/random.ts"
 import { UpgradeRefused } from "./dial.ts"
 import { acceptPortForward } from "./port-forward.ts"
@@ -10,6 +11,9 @@ import { ALL, closeServers, serve, shout, text, TTY } from "./sessions.fixtures.
 import { exitCodeOf, exitCodeStatus } from "./status.ts"
 import { refuseUpgrade } from "./upgrade.ts"
 import { clientFrame, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
+
+/** Source: RFC 6455, 1.3. */
+const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 afterEach(closeServers)
 
@@ -77,6 +81,36 @@ describe("a remote command over a WebSocket", () => {
     expect(connecting).rejects.toMatchObject({ name: UpgradeRefused.name, status })
     await connecting.catch(() => undefined)
   })
+})
+
+test("a message in parts that never end closes the connection at a bound", async () => {
+  // given a server that sends the beginnings of one message, and nothing else
+  const part = Buffer.alloc(1024 * 1024 + 10)
+  part.set([0x02, 127, 0, 0, 0, 0, 0, 0x10, 0, 0])
+  let sent = 0
+  const host = await serve((req, socket) => {
+    const proof = createHash("sha1").update(`${req.headers["sec-websocket-key"]}${GUID}`).digest("base64")
+    const head = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"]
+    socket.write(
+      [...head, `Sec-WebSocket-Accept: ${proof}`, "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n"].join("\r\n"),
+    )
+    socket.on("error", () => undefined)
+    const more = () => {
+      if (socket.destroyed || sent === 200) return
+      sent++
+      part[0] = sent === 1 ? 0x02 : 0x00
+      socket.write(Buffer.from(part), more)
+    }
+    more()
+  })
+
+  // when it is read
+  const command = await connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: ALL, random })
+  command.status.catch(() => undefined)
+  await command.closed
+
+  // then it is given up
+  expect(sent).toBeLessThan(200)
 })
 
 test("ports are forwarded over a WebSocket", async () => {

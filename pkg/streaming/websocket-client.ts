@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events"
 import type { Duplex } from "node:stream"
 import type { Random } from "../clock/random.ts"
 import { type DialOptions, dialUpgrade, UpgradeRefused } from "./dial.ts"
-import { clientFrame, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
+import { clientFrame, MOST_PAYLOAD, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
 import type { WebSocketConnection } from "./websocket.ts"
 
 /** What the server's proof of the handshake is made of. Source: RFC 6455, 1.3. */
@@ -55,6 +55,7 @@ export class WebSocketClient extends EventEmitter implements WebSocketConnection
   readonly #reader = new WebSocketFrameReader()
   /** The parts of a message whose last frame has not come. */
   #parts: Buffer[] = []
+  #partsLength = 0
   #isClosing = false
   #isReading = false
 
@@ -118,10 +119,13 @@ export class WebSocketClient extends EventEmitter implements WebSocketConnection
         if (opcode === OPCODE.ping) this.#write(OPCODE.pong, payload, () => undefined)
         else if (opcode === OPCODE.close) this.close(payload.length < 2 ? NORMAL : payload.readUInt16BE())
         else if (opcode <= OPCODE.binary) {
-          this.#parts.push(payload)
+          this.#partsLength += payload.length
+          if (this.#partsLength > MOST_PAYLOAD) throw new Error("websocket: read limit exceeded")
+          if (payload.length > 0) this.#parts.push(payload)
           if (!isLast) continue
-          const message = this.#parts.length === 1 ? payload : Buffer.concat(this.#parts)
+          const message = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
           this.#parts = []
+          this.#partsLength = 0
           this.emit("message", message)
         }
     } catch {

@@ -8,9 +8,9 @@ export interface WebSocketFrame {
   readonly payload: Buffer
 }
 
-/** The largest payload of a frame from a server, in bytes. */
-const MOST_PAYLOAD = 32 * 1024 * 1024
-/** The most bytes that a frame has before its payload, without a mask. */
+/** The largest payload of a frame or a message from a server, in bytes. */
+export const MOST_PAYLOAD = 32 * 1024 * 1024
+/** Written where a length would stand: the length itself follows in two bytes, or in eight. */
 const MEDIUM = 126
 const LONG = 127
 const LONGEST_MEDIUM = 0xffff
