@@ -2,6 +2,7 @@ import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { defineCommand, type Command } from "../cli/command.ts"
 import { oneOf, value } from "../cli/flags.ts"
 import { duration } from "../cli/values.ts"
+import { ownFirst } from "../forecast/own-flags.ts"
 import { sourceFlags } from "../forecast/source.ts"
 import { kubectlOutput } from "../run-kubectl.ts"
 
@@ -64,23 +65,8 @@ async function namespaceOf({ kubeconfig, context }: { kubeconfig?: string | unde
   return code === 0 && stdout !== "" ? stdout : undefined
 }
 
-/** The change has flags of its own: those of this command may stand before and behind it. */
-function ownFirst(argv: readonly string[]): readonly string[] {
-  const [own, rest]: [string[], string[]] = [[], []]
-  for (let i = 0; i < argv.length; i++) {
-    const arg = argv[i]!
-    const name = arg.split("=", 1)[0]!
-    if (name === "-o" || (name.startsWith("--") && Object.hasOwn(flags, name.slice(2)))) {
-      own.push(arg)
-      if (!arg.includes("=") && i + 1 < argv.length) own.push(argv[++i]!)
-    } else if (rest.length === 0 && (arg === "-h" || arg === "--help")) own.push(arg)
-    else if (arg !== "--" || rest.length > 0) rest.push(arg)
-  }
-  return [...own, "--", ...rest]
-}
-
 const whatIf: Command = {
   ...command,
-  invoke: (invocation) => command.invoke({ ...invocation, argv: ownFirst(invocation.argv) }),
+  invoke: (invocation) => command.invoke({ ...invocation, argv: ownFirst(invocation.argv, Object.keys(flags)) }),
 }
 export default whatIf
