@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer"
 import { hostEnvironment } from "../../pkg/kubectl/environment/host-environment.ts"
 import type { Environment } from "../../pkg/kubectl/environment/environment.ts"
 import { runKubectl } from "../../pkg/kubectl/kubectl.ts"
@@ -45,28 +44,19 @@ export async function kubectlOutput(
 
 /** An output that keeps what is written. */
 function collected(host: Environment["stdout"]): { readonly output: Environment["stdout"]; text(): string } {
-  const parts: Buffer[] = []
+  const decoder = new TextDecoder()
+  let text = ""
   const write = (part: string | Uint8Array) => {
-    parts.push(typeof part === "string" ? Buffer.from(part) : Buffer.from(part))
+    text += typeof part === "string" ? part : decoder.decode(part, { stream: true })
     return Promise.resolve()
   }
-  return { output: { ...host, isTerminal: false, write }, text: () => Buffer.concat(parts).toString() }
+  return { output: { ...host, isTerminal: false, write }, text: () => text }
 }
 
 /** Proposes words for a command line of kubectl; the last of `words` is being written. */
 export async function completeKubectl(words: readonly string[]): Promise<Completion> {
-  let text = ""
-  const host = environment()
-  const quiet = { ...host.stderr, write: () => Promise.resolve() }
-  const stdout = {
-    ...host.stdout,
-    write(part: string | Uint8Array) {
-      text += typeof part === "string" ? part : new TextDecoder().decode(part)
-      return Promise.resolve()
-    },
-  }
-  await runKubectl(["__completeNoDesc", ...words], { ...host, stdout, stderr: quiet })
-  const lines = text.trimEnd().split("\n")
+  const { stdout } = await kubectlOutput(["__completeNoDesc", ...words])
+  const lines = stdout.trimEnd().split("\n")
   const directive = Number(lines.pop()?.slice(1) ?? "0")
   return { words: lines, files: (directive & NO_FILES) === 0 }
 }
