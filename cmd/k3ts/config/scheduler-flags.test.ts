@@ -3,7 +3,8 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { silent } from "../../../pkg/log/log.ts"
-import { schedulerOf, type SchedulerFlags } from "./scheduler-flags.ts"
+import { settingsWith } from "../../../components/scheduler/config/scheduler-settings.ts"
+import { ownPlugin, schedulerOf, type SchedulerFlags } from "./scheduler-flags.ts"
 
 const scheduling = (flags: Partial<SchedulerFlags>) =>
   schedulerOf(
@@ -41,4 +42,17 @@ test("--scheduler-config refuses a faulty file with the line, the field and the 
 
 test("--scheduler-config names a file that cannot be read", async () => {
   await expect(scheduling({ "scheduler-config": "/nowhere/s.yaml" })).rejects.toThrow("/nowhere/s.yaml")
+})
+
+test.each([
+  { isReloaded: true, score: true },
+  { isReloaded: false, score: false },
+])("a plugin has a place at points where it has no method yet, if it can be loaded again: $isReloaded", (given) => {
+  const plugin = { name: "Mine", points: ["filter"], weight: 3 } as const
+  const [profile] = settingsWith([ownPlugin(plugin, given.isReloaded)]).profiles
+  const { enabled, weights } = profile!.plugins
+  expect(enabled.filter).toContain("Mine")
+  expect(enabled.score.includes("Mine")).toBe(given.score)
+  expect(enabled.queueSort).toEqual(["PrioritySort"])
+  expect(weights.get("Mine")).toBe(3)
 })

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs"
 import type { PluginHost } from "../../../components/scheduler/plugin-host/plugin-host.ts"
 import type { OwnPlugin } from "../../../components/scheduler/config/scheduler-settings.ts"
 import type { SchedulerConfig } from "../../../components/scheduler/scheduler.ts"
+import { EXTENSION_POINTS } from "../../../pkg/scheduler-plugin/extension-points.ts"
+import type { PluginDescription } from "../../../pkg/scheduler-plugin/protocol.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { fileError } from "../../../pkg/files/files.ts"
@@ -43,7 +45,7 @@ export async function schedulerOf(
   try {
     const { readSchedulerSettings, settingsWith } =
       await import("../../../components/scheduler/config/scheduler-settings.ts")
-    const own = hosts.map(({ description }): OwnPlugin => description)
+    const own = hosts.map(({ description }) => ownPlugin(description, flags["scheduler-plugin-reload"]))
     const settings = file === undefined ? settingsWith(own) : readSchedulerSettings(textOf(file), file, own)
     const { extenders } = settings
     if (hosts.length === 0 && extenders.length === 0) return { settings }
@@ -60,6 +62,19 @@ export async function schedulerOf(
     )
   }
 }
+
+/**
+ * Returns a plugin as the profiles know it. One that is loaded again may have methods then that it does not have now:
+ * it has a place at every extension point, except for the order of the queue, which only one plugin can have.
+ */
+export const ownPlugin = (
+  { name, points, weight }: Pick<PluginDescription, "name" | "points" | "weight">,
+  isReloaded: boolean,
+): OwnPlugin => ({
+  name,
+  weight,
+  points: isReloaded ? EXTENSION_POINTS.filter((point) => point !== "queueSort" || points.includes(point)) : points,
+})
 
 function textOf(file: string): string {
   try {

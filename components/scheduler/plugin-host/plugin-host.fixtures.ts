@@ -30,7 +30,8 @@ export const loaded = (body: string, options: Partial<ProcessHostOptions> = {}):
 /** A log that keeps what is written, with its fields. */
 export function noting(): { readonly log: Logger; readonly lines: readonly string[] } {
   const lines: string[] = []
-  const write = (message: string, fields?: object) => void lines.push(`${message} ${JSON.stringify(fields ?? {})}`)
+  const shown = (_key: string, value: unknown): unknown => (value instanceof Error ? value.message : value)
+  const write = (message: string, fields = {}) => void lines.push(`${message} ${JSON.stringify(fields, shown)}`)
   const log = { ...silent, info: write, warn: write, error: write } as unknown as Logger
   return { log, lines }
 }

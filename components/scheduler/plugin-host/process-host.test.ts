@@ -138,9 +138,14 @@ describe("a plugin in a process of its own", () => {
     writeFileSync(file, text('"two"'))
     await until("Loaded a scheduler plugin again")
     expect(await ask()).toEqual({ reason: "two" })
-    writeFileSync(file, text('"three" +'))
-    await until("it stays as it was")
-    expect(await ask()).toEqual({ reason: "two" })
+    const refused = async (word: string, next: string) => {
+      writeFileSync(file, next)
+      await until(word)
+      expect(await ask()).toEqual({ reason: "two" })
+    }
+    await refused("Unexpected", text('"three" +'))
+    await refused("its name must stay Test, and is Other", text('"four"').replace("Test", "Other"))
+    await refused("it did not sort the queue before", text('"five", queueSort: () => 1'))
     await host.stop()
   })
 

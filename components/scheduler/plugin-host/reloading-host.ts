@@ -80,11 +80,10 @@ export class ReloadingHost implements PluginHost {
     const { name } = this.description
     try {
       const next = await ProcessHost.load(this.#options)
-      if (next.description.name !== name) {
+      const fault = changeFault(this.description, next.description)
+      if (fault !== undefined) {
         await next.stop()
-        throw new Error(
-          `its name must stay ${name}, and is ${next.description.name}: restart the server for another one`,
-        )
+        throw new Error(`${fault}: restart the server for that`)
       }
       const before = this.#current
       this.#current = next
@@ -98,4 +97,12 @@ export class ReloadingHost implements PluginHost {
       })
     }
   }
+}
+
+/** Returns what of a new plugin the scheduler cannot take over while it runs. */
+function changeFault(before: PluginDescription, after: PluginDescription): string | undefined {
+  if (after.name !== before.name) return `its name must stay ${before.name}, and is ${after.name}`
+  if (after.points.includes("queueSort") && !before.points.includes("queueSort"))
+    return "it did not sort the queue before, and does now"
+  return undefined
 }
