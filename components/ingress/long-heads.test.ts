@@ -72,6 +72,41 @@ describe("a request with a long head", () => {
   })
 })
 
+test("connections that stay open after their answer hold nothing of what there is for long heads", async () => {
+  await using proxy = await startProxy({ endpoints: [], limits: { longHeads: 4 * MiB } })
+  const long = `GET / HTTP/1.1\r\nHost: unknown\r\nX: ${"x".repeat(0.9 * MiB)}\r\n\r\n`
+  const open = await Promise.all(Array.from({ length: 6 }, () => client(proxy.port)))
+  for (const each of open) {
+    each.send(long)
+    expect(await each.until(HEAD_END)).toStartWith("HTTP/1.1 404 ")
+  }
+  for (const each of open) each.socket.destroy()
+})
+
+test("streams of HTTP/2 with long heads share what there is, and give it back", async () => {
+  // given two requests that wait for their answers
+  using web = await backend()
+  await using proxy = await startProxy({ endpoints: [web.port], limits: { longHeads: 400 * 1024 } })
+  const browser = connect(`http://127.0.0.1:${proxy.port}`)
+  const cookie = cookies(180, 1024).split("; ") as never
+  const ask = (host: string) => browser.request({ ":path": "/", ":authority": host, cookie })
+  const statusOf = async (stream: ReturnType<typeof ask>) => {
+    const [head] = (await once(stream, "response")) as [Record<string, unknown>]
+    stream.resume()
+    return head[":status"]
+  }
+  const waiting = [ask("a"), ask("a")]
+  for (const _each of waiting) await web.connection()
+  // when there is a third, then it is refused
+  expect(await statusOf(ask("unknown"))).toBe(431)
+  // and when they end, which the proxy hears a little later, it is not
+  for (const stream of waiting) stream.close()
+  let status: unknown = 431
+  while (status === 431) status = await statusOf(ask("unknown"))
+  expect(status).toBe(404)
+  browser.destroy()
+})
+
 test("what there is for long heads is shared among clients, and given back", () => {
   const heads = new LongHeads(MiB)
   const [a, b] = [heads.of("a"), heads.of("b")]
