@@ -74,6 +74,20 @@ describe("the links of containers' logs", () => {
     expect(lines[0]).toContain("whose name is taken")
   })
 
+  test("whose log is gone give way to one of the same name", async () => {
+    // given a link that was left behind
+    const { context, run, started, files, lines } = given()
+    const name = "n".repeat(253)
+    const gone = run(name, "1", "earlier")
+    await files.link(LINKS, linkName(gone), gone.logPath)
+    // when
+    const now = started(name, "2", "later")
+    await linkLog(context, now)
+    // then
+    expect(files.get(`${LINKS}/${linkName(now)}`)).toBe(now.logPath)
+    expect(lines).toEqual([])
+  })
+
   test("are repaired: missing ones are made, those of lost logs removed, and nothing else is touched", async () => {
     // given a log without a link, and links of what is not there
     const { context, files, started, run, links } = given()
