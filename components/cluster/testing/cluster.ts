@@ -50,12 +50,12 @@ export async function startFrom(options: ClusterOptions, begin?: ClusterSnapshot
   tellSuppressed()
   const caller = callerOf()
   return from(caller, async () => {
-    const { snapshot, schedulerConfig, schedulerPlugins } = options
+    const { snapshot, schedulerConfig, schedulerPlugins, schedulerExtenders } = options
     const cluster = new Cluster(options, new ReportFile(caller, options.reports), {
       snapshot:
         begin ?? (snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot)),
       scheduling:
-        schedulerConfig === undefined && schedulerPlugins === undefined
+        (schedulerConfig ?? schedulerPlugins ?? schedulerExtenders) === undefined
           ? undefined
           : (await import("./options/scheduling.ts")).schedulingFrom(options),
     })

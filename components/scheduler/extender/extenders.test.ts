@@ -203,3 +203,17 @@ describe("an extender", () => {
     expect(Object.keys(offered[0]!).toSorted()).toEqual(["node-0", "node-1"])
   })
 })
+
+test.each<[string, ClusterOptions["schedulerConfig"], string]>([
+  ["that no extender has", { urlPrefix: "http://one" }, '"http://on"; did you mean http://one?'],
+  ["without a configuration", undefined, '"http://on"'],
+])("startCluster refuses the function of a URL %s", async (_what, extender, message) => {
+  const schedulerConfig = extender && {
+    apiVersion: "kubescheduler.config.k8s.io/v1",
+    kind: "KubeSchedulerConfiguration",
+    extenders: [{ ...(extender as object), ...FILTER }],
+  }
+  await expect(
+    startCluster({ ...(schedulerConfig && { schedulerConfig }), schedulerExtenders: { "http://on": () => ({}) } }),
+  ).rejects.toThrow(`Cannot use schedulerExtenders: no extender of schedulerConfig has the urlPrefix ${message}`)
+})

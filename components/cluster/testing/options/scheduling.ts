@@ -3,6 +3,7 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { ConfigurationError } from "../../../../pkg/config-file/config-file.ts"
 import { describePlugin } from "../../../../pkg/scheduler-plugin/describe-plugin.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
+import { didYouMean } from "../../../../pkg/names/suggest.ts"
 import { readSchedulerSettings, settingsWith, type OwnPlugin } from "../../../scheduler/config/scheduler-settings.ts"
 import { ownExternals } from "../../../scheduler/external-cycle/own-externals.ts"
 import type { ExtenderConfig } from "../../../scheduler/config/scheduler-configuration.ts"
@@ -30,6 +31,7 @@ export function schedulingFrom({
     if (twice !== undefined) throw new ConfigurationError(`there are two plugins named ${JSON.stringify(twice.name)}`)
     const settings =
       schedulerConfig === undefined ? settingsWith(own) : readSchedulerSettings(...textOf(schedulerConfig), own)
+    checkExtenders(schedulerExtenders, settings.extenders)
     return {
       settings,
       ...(own.length === 0 && settings.extenders.length === 0
@@ -44,10 +46,22 @@ export function schedulingFrom({
           }),
     }
   } catch (err) {
+    if (err instanceof TestClusterError) throw err
     throw new TestClusterError(
       `Cannot use ${schedulerConfig === undefined ? "schedulerPlugins" : "schedulerConfig"}: ${errorMessage(err)}`,
     )
   }
+}
+
+/** @throws TestClusterError for a function that would never be asked */
+function checkExtenders(functions: object, extenders: readonly ExtenderConfig[]): void {
+  const known = extenders.map(({ urlPrefix }) => urlPrefix)
+  const unknown = Object.keys(functions).find((url) => !known.includes(url))
+  if (unknown !== undefined)
+    throw new TestClusterError(
+      `Cannot use schedulerExtenders: no extender of schedulerConfig has the urlPrefix ${JSON.stringify(unknown)}` +
+        didYouMean(unknown, known),
+    )
 }
 
 /** Returns who asks a function of the test in the place of an extender; undefined where the test has none. */
