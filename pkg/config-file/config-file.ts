@@ -11,6 +11,7 @@ import { declaredFaults } from "../apimachinery/validation/validate.ts"
 import { isJsonObject } from "../apimachinery/json/json-value.ts"
 import type { ObjectOf } from "../apimachinery/fields.ts"
 import type { Message } from "../apimachinery/field-spec.ts"
+import { errorMessage } from "../errors/error-message.ts"
 import { didYouMean } from "../names/suggest.ts"
 import { parseYaml, YamlError } from "../yaml/yaml.ts"
 import { lineOf } from "./line-of.ts"
@@ -43,17 +44,18 @@ export class ConfigurationError extends Error {
 const LARGEST = 1024 * 1024
 
 /** Reads a file. @throws ConfigurationError also where the file cannot be read */
-export function readConfiguration<M extends Message>(
+export const readConfiguration = <M extends Message>(
   file: string,
   kinds: readonly ConfigurationKind<M>[],
-): Configuration<M> {
-  let text: string
+): Configuration<M> => parseConfiguration(configurationText(file), file, kinds)
+
+/** Returns the text of a file. @throws ConfigurationError where it cannot be read */
+export function configurationText(file: string): string {
   try {
-    text = readFileSync(file, "utf8")
+    return readFileSync(file, "utf8")
   } catch (err) {
-    throw new ConfigurationError(`${file}: ${(err as Error).message}`, { cause: err })
+    throw new ConfigurationError(`${file}: ${errorMessage(err)}`, { cause: err })
   }
-  return parseConfiguration(text, file, kinds)
 }
 
 /**

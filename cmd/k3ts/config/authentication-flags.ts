@@ -1,12 +1,13 @@
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
-import type { OidcConfig, SignInConfig } from "../../../components/apiserver/authentication/sign-in-config.ts"
+import {
+  SIGNING_ALGORITHMS,
+  type OidcConfig,
+  type SignInConfig,
+} from "../../../components/apiserver/authentication/sign-in-config.ts"
 import { anyText, notEmpty, readingAs, word } from "../cli/flag-type.ts"
 import { list, oneOf, trueOrFalse, value, type FlagsOf } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
-
-/** Source: SIGNING_ALGORITHMS of components/apiserver/authentication, which is loaded only where it is needed. */
-const SIGNING_ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"] as const
 
 const keyAndValue = readingAs((text): { readonly value: readonly [string, string] } | { readonly fault: string } => {
   const equals = text.indexOf("=")

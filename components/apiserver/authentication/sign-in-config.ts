@@ -19,9 +19,23 @@ export interface OidcConfig {
   readonly usernamePrefix: string
   readonly groupsClaim: string
   readonly groupsPrefix: string
-  readonly signingAlgorithms: readonly string[]
+  readonly signingAlgorithms: readonly SigningAlgorithm[]
   readonly requiredClaims: Readonly<Record<string, string>>
 }
+
+/** The algorithms of signatures that may be accepted: none, and those with a shared secret, are not among them. */
+export const SIGNING_ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "PS256",
+  "PS384",
+  "PS512",
+] as const
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
 export interface TokenWebhookConfig {
   /** A kubeconfig that names the webhook. */

@@ -6,7 +6,12 @@ import { readFileSync } from "node:fs"
 import { forbiddenField } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
-import { ConfigurationError, parseConfiguration, refusal } from "../../../pkg/config-file/config-file.ts"
+import {
+  ConfigurationError,
+  configurationText,
+  parseConfiguration,
+  refusal,
+} from "../../../pkg/config-file/config-file.ts"
 import { followFile, ReloadMetrics } from "../../../pkg/config-file/follow-file.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
@@ -20,7 +25,6 @@ import { authenticationKind } from "./configuration/kind.ts"
 import { authenticationFaults } from "./configuration/validation.ts"
 import { OidcMetrics } from "./oidc/oidc-metrics.ts"
 import { Providers } from "./oidc/providers.ts"
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from "./oidc/signature.ts"
 import type { OidcConfig, SignInConfig, TokenWebhookConfig } from "./sign-in-config.ts"
 import { createStaticTokens } from "./static-token.ts"
 import { usersInTokenFile } from "./token-file.ts"
@@ -52,7 +56,7 @@ export interface SignIn {
 export function openSignIn(options: SignInOptions): SignIn {
   const { config, ownIssuers, apiAudiences, anonymous, metrics, clock, random, log } = options
   const { file, oidc, tokenFile, webhook } = config
-  const configuration = file === undefined ? undefined : read(file, ownIssuers)
+  const configuration = file === undefined ? undefined : parse(configurationText(file), file, ownIssuers)
   if (anonymous !== undefined && configuration?.value.anonymous !== undefined)
     throw refusal(configuration.text, configuration.file, [
       forbiddenField("anonymous", "cannot be used beside --anonymous-auth: leave out one of the two"),
@@ -62,7 +66,7 @@ export function openSignIn(options: SignInOptions): SignIn {
     clock,
     log,
     metrics: new OidcMetrics(metrics, clock),
-    algorithms: oidc === undefined ? undefined : algorithmsOf(oidc),
+    algorithms: oidc?.signingAlgorithms,
   })
   const asked = webhook === undefined ? undefined : webhookOf(webhook, { clock, random })
   const tokens: TokenAuthenticator[] = []
@@ -112,16 +116,6 @@ interface Read {
   readonly value: AuthenticationConfiguration
 }
 
-function read(file: string, ownIssuers: readonly string[]): Read {
-  let text: string
-  try {
-    text = readFileSync(file, "utf8")
-  } catch (err) {
-    throw new ConfigurationError(`${file}: ${errorMessage(err)}`, { cause: err })
-  }
-  return parse(text, file, ownIssuers)
-}
-
 function parse(text: string, file: string, ownIssuers: readonly string[]): Read {
   const { value } = parseConfiguration(text, file, [authenticationKind(ownIssuers)])
   // Upstream refuses it too where no egress selector is configured.
@@ -168,17 +162,6 @@ function authenticatorOf(oidc: OidcConfig, ownIssuers: readonly string[]) {
       faults.map(({ field, message }) => `--oidc-* cannot be used: ${field}: ${message}`).join("\n"),
     )
   return authenticator
-}
-
-function algorithmsOf({ signingAlgorithms }: OidcConfig): readonly SigningAlgorithm[] {
-  return signingAlgorithms.map((name) => {
-    const known = SIGNING_ALGORITHMS.find((one) => one === name)
-    if (known === undefined)
-      throw new ConfigurationError(
-        `oidc-signing-algs ${JSON.stringify(name)}: must be one of ${SIGNING_ALGORITHMS.join(", ")}`,
-      )
-    return known
-  })
 }
 
 function webhookOf({ file }: TokenWebhookConfig, tools: Pick<SignInOptions, "clock" | "random">): KubeconfigWebhook {

@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs"
-import { ConfigurationError } from "../../../pkg/config-file/config-file.ts"
+import { ConfigurationError, configurationText } from "../../../pkg/config-file/config-file.ts"
 import type { UserInfo } from "../call/request.ts"
 
 /**
@@ -9,14 +8,8 @@ import type { UserInfo } from "../call/request.ts"
  * @throws ConfigurationError that names file and line
  */
 export function usersInTokenFile(file: string): ReadonlyMap<string, UserInfo> {
-  let text: string
-  try {
-    text = readFileSync(file, "utf8")
-  } catch (err) {
-    throw new ConfigurationError(`${file}: ${(err as Error).message}`, { cause: err })
-  }
   const users = new Map<string, UserInfo>()
-  for (const { fields, line } of records(text, file)) {
+  for (const { fields, line } of records(configurationText(file), file)) {
     const [token = "", name = "", uid = "", groups] = fields
     if (fields.length < 3)
       throw new ConfigurationError(

@@ -2,12 +2,16 @@
  * Who decides about requests, as a file or flags say. Loaded only where one of them is given. Source:
  * pkg/kubeapiserver/authorizer, pkg/kubeapiserver/options/authorization.go.
  */
-import { readFileSync } from "node:fs"
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { forbiddenField, invalidValue, required } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
-import { ConfigurationError, parseConfiguration, refusal } from "../../../pkg/config-file/config-file.ts"
+import {
+  ConfigurationError,
+  configurationText,
+  parseConfiguration,
+  refusal,
+} from "../../../pkg/config-file/config-file.ts"
 import { followFile, ReloadMetrics } from "../../../pkg/config-file/follow-file.ts"
 import { parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
@@ -58,7 +62,7 @@ type Step =
 export function openAuthorization(options: ConfiguredAuthorizationOptions): ConfiguredAuthorization {
   const { config, metrics, clock, log } = options
   const { file } = config
-  const text = file === undefined ? "" : textOf(file)
+  const text = file === undefined ? "" : configurationText(file)
   let steps =
     file === undefined ? stepsOf(authorizersOf(config), "", undefined, options) : read(text, file, [], options)
   const ownTypes = steps.map(({ type }) => type).filter((type) => type !== "Webhook")
@@ -110,14 +114,6 @@ const ALWAYS: Readonly<Record<string, Authorizer>> = {
 
 const ownOf = ({ type }: Step, { node, rbac }: OwnAuthorizers): Authorizer =>
   type === "Node" ? node : type === "RBAC" ? rbac : ALWAYS[type]!
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8")
-  } catch (err) {
-    throw new ConfigurationError(`${file}: ${errorMessage(err)}`, { cause: err })
-  }
-}
 
 /** @param mustHave the types that the file had when the server started */
 function read(

@@ -8,7 +8,8 @@ import type { JWTAuthenticator } from "../configuration/fields.ts"
 import { ClaimsRefused } from "./claims.ts"
 import type { OidcMetrics } from "./oidc-metrics.ts"
 import type { Provider } from "./provider.ts"
-import { isSignature, SIGNING_ALGORITHMS, type ProviderKey, type SigningAlgorithm } from "./signature.ts"
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from "../sign-in-config.ts"
+import { isSignature, type ProviderKey } from "./signature.ts"
 import { userOfClaims } from "./user-of-claims.ts"
 
 export interface IdTokenOptions {

@@ -8,7 +8,7 @@ import type { JWTAuthenticator } from "../configuration/fields.ts"
 import { IdTokens } from "./id-tokens.ts"
 import type { OidcMetrics } from "./oidc-metrics.ts"
 import { Provider } from "./provider.ts"
-import type { SigningAlgorithm } from "./signature.ts"
+import type { SigningAlgorithm } from "../sign-in-config.ts"
 
 export interface ProvidersOptions {
   /** The algorithms that tokens may be signed with; all that there are unless given. */

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { awaitedLog } from "../../../../pkg/log/awaited-log.fixtures.ts"
 import { json, startHttpServer } from "../../serving/http-server.fixtures.ts"
-import { configurationOf, newProviderKey, startProvider, type TestProvider } from "./provider.fixtures.ts"
+import { configurationOf, newProviderKey, PROVIDER_CA, startProvider, type TestProvider } from "./provider.fixtures.ts"
+import type { OidcConfig } from "../sign-in-config.ts"
 
 const SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
@@ -189,4 +190,67 @@ describe("a server with an AuthenticationConfiguration", () => {
     ])
       expect([wrong, await whoIs(one.token({ ...claims, ...wrong }))]).toEqual([wrong, 401])
   })
+})
+
+describe("a server with the flags of one provider", () => {
+  /** The user of a token, or the code of the refusal. */
+  async function whoIs(one: TestProvider, config: Partial<OidcConfig>, claims: object) {
+    const dir = mkdtempSync(join(tmpdir(), "oidc-"))
+    const caFile = join(dir, "ca.pem")
+    writeFileSync(caFile, PROVIDER_CA)
+    const oidc: OidcConfig = {
+      issuerUrl: one.issuer,
+      clientId: "k3ts",
+      caFile,
+      usernameClaim: "sub",
+      usernamePrefix: "",
+      groupsClaim: "",
+      groupsPrefix: "",
+      signingAlgorithms: ["ES256"],
+      requiredClaims: {},
+      ...config,
+    }
+    const server = await startHttpServer({ signIn: { oidc } })
+    cleanUps.push(
+      () => rmSync(dir, { recursive: true }),
+      () => server.stop(),
+    )
+    await one.askedForKeys(1)
+    const { code, text } = await server.call("POST", SELF, { ...json({}), token: one.token({ ...claims }) })
+    return code === 201
+      ? (JSON.parse(text) as { status: { userInfo: Readonly<Record<string, unknown>> } }).status.userInfo
+      : code
+  }
+  const EMAIL = { usernameClaim: "email" }
+  const email = "jane@acme.com"
+
+  test.each([
+    ["puts the issuer before a name", {}, {}, (issuer: string) => ({ username: `${issuer}#jane` })],
+    ["puts nothing before it for -", { usernamePrefix: "-" }, {}, () => ({ username: "jane" })],
+    ["puts nothing before an address", EMAIL, { email }, () => ({ username: email })],
+    ["refuses an address that is not verified", EMAIL, { email, email_verified: false }, () => 401],
+    [
+      "takes groups from their claim",
+      { groupsClaim: "roles", groupsPrefix: "oidc:" },
+      { roles: ["dev"] },
+      () => ({ groups: ["oidc:dev", "system:authenticated"] }),
+    ],
+    ["refuses an algorithm that is not named", { signingAlgorithms: ["RS256"] }, {}, () => 401],
+    ["refuses a token for another client", { clientId: "vault" }, {}, () => 401],
+    [
+      "refuses a token without a claim that it must have",
+      { requiredClaims: { hd: "acme" } },
+      { hd: "evil" },
+      () => 401,
+    ],
+  ] as readonly (readonly [string, Partial<OidcConfig>, object, (issuer: string) => number | object])[])(
+    "%s",
+    async (_title, config, claims, wanted) => {
+      const one = await provider()
+      const found = await whoIs(one, config, claims)
+      const expected = wanted(one.issuer)
+      if (typeof expected === "number") expect(found).toBe(expected)
+      else expect(found).toMatchObject(expected)
+    },
+  )
 })

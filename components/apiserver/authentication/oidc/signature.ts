@@ -1,20 +1,7 @@
 /** Keys of a provider, and signatures by them (RFC 7517, RFC 7518). */
 import { constants, createPublicKey, verify, type KeyObject } from "node:crypto"
 import { isObject, type Json, type JsonObject } from "../../../../pkg/jwt/jws.ts"
-
-/** The algorithms of signatures that may be accepted: none, and those with a shared secret, are not among them. */
-export const SIGNING_ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "PS256",
-  "PS384",
-  "PS512",
-] as const
-export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
+import type { SigningAlgorithm } from "../sign-in-config.ts"
 
 export interface ProviderKey {
   /** The empty text where the provider names none. */
