@@ -6,6 +6,7 @@ import { startAudited, type AuditLine } from "./audit.fixtures.ts"
 const HEAD = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
 const JSON_BODY = { "content-type": "application/json" }
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+const MANAGED = '[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{}}]'
 const about = (lines: readonly AuditLine[], uri: string): readonly AuditLine[] =>
   lines.filter(({ requestURI }) => (requestURI as string).startsWith(uri))
 
@@ -51,7 +52,7 @@ test("events show patches, options of deletions, failures, lists and tables, wit
     policy: `${HEAD}omitStages: [RequestReceived]\nomitManagedFields: true\nrules:
 - {level: RequestResponse, users: ["system:admin"]}\n`,
   })
-  await server.ask("POST", CONFIG_MAPS, JSON_BODY, '{"metadata":{"name":"a"}}')
+  await server.ask("POST", CONFIG_MAPS, JSON_BODY, `{"metadata":{"name":"a","managedFields":${MANAGED}}}`)
   // when
   await server.ask(
     "PATCH",
@@ -100,6 +101,7 @@ test("calls of components of this process are audited as their users, as if they
   const client = newClient(server.server.transportFor(user))
   // when
   await client.create(ConfigMap, { metadata: { name: "a", namespace: "default" } }, { fieldManager: "me" })
+  await client.create(ConfigMap, { metadata: { name: "dry", namespace: "default" } }, { dryRun: true })
   await client.get(ConfigMap, { name: "none", namespace: "default" }).catch(() => undefined)
   await client.delete(ConfigMap, { name: "a", namespace: "default" })
   const lines = await server.end()
@@ -121,6 +123,7 @@ test("calls of components of this process are audited as their users, as if they
       annotations: { "authorization.k8s.io/decision": "allow" },
     },
   ])
+  expect(about(lines, `${CONFIG_MAPS}?dryRun=All`)[1]).toMatchObject({ objectRef: { name: "dry" } })
   expect(about(lines, `${CONFIG_MAPS}/none`)[1]).toMatchObject({ responseStatus: { code: 404, reason: "NotFound" } })
   expect(about(lines, `${CONFIG_MAPS}/a`)[1]).toMatchObject({
     verb: "delete",
@@ -135,6 +138,7 @@ test("a watch of a component has an event when it begins, and another when it en
   // when
   const watch = client.watch(ConfigMap, {}, { onEvent: () => undefined, onEnd: () => undefined })
   watch.close()
+  watch.close()
   // then
   const lines = await server.end()
   expect(lines.map(({ stage, verb, requestURI }) => [stage, verb, requestURI])).toEqual([
@@ -142,6 +146,24 @@ test("a watch of a component has an event when it begins, and another when it en
     ["ResponseStarted", "watch", "/api/v1/configmaps?watch=true"],
     ["ResponseComplete", "watch", "/api/v1/configmaps?watch=true"],
   ])
+})
+
+test("a watch that a component may not begin has an event that says so", async () => {
+  // given
+  const server = await startAudited({ policy: `${HEAD}rules: [{level: Metadata, users: [w]}]\n` })
+  const client = newClient(server.server.transportFor({ name: "w", groups: [] }))
+  // when
+  await new Promise((resolve) => client.watch(ConfigMap, {}, { onEvent: () => undefined, onEnd: resolve }))
+  // then
+  const lines = await server.end()
+  expect(lines.map(({ stage }) => stage)).toEqual(["RequestReceived", "ResponseComplete"])
+  expect(lines[1]).toMatchObject({ verb: "watch", responseStatus: { code: 403, reason: "Forbidden" } })
+})
+
+test("a long User-Agent is cut", async () => {
+  const server = await startAudited()
+  await server.ask("GET", "/version", { "user-agent": "a".repeat(1025) })
+  expect((await server.end())[0]!["userAgent"]).toBe(`${"a".repeat(1024)}...TRUNCATED`)
 })
 
 test("events have the addresses of proxies before that of the connection", async () => {

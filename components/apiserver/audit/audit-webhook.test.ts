@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
@@ -11,6 +14,7 @@ import { AuditEvent } from "./audit-event.ts"
 import { auditMetrics } from "./audit-metrics.ts"
 import { startAudited } from "./audit.fixtures.ts"
 import { bufferedBackend } from "./buffered-backend.ts"
+import { logBackend } from "./log-backend.ts"
 import { truncatingBackend } from "./truncating-backend.ts"
 import { webhookBackend } from "./webhook-backend.ts"
 
@@ -99,6 +103,29 @@ test("events that find no room while the backend is dead are lost and counted, a
   expect(batches.at(-1)).toEqual(["later"])
 })
 
+test("events that are too large together are lost, however few they are", async () => {
+  const { buffer, batches, clock, registry } = buffered({})
+  const large = JSON.stringify("x".repeat(33 * 1024 * 1024))
+  // when
+  for (const id of ["1", "2"]) void buffer.process([event(id, "Request", large)])
+  await clock.advance(30_000)
+  // then
+  expect(batches).toEqual([["1"]])
+  expect(registry.text()).toContain('apiserver_audit_error_total{plugin="buffered"} 1')
+})
+
+test("fifty batches are under way at most, and the next are sent when these are done", async () => {
+  const { buffer, batches, clock, letGo } = buffered({ mostEvents: 1 })
+  // when
+  for (let i = 0; i < 60; i++) void buffer.process([event(`${i}`)])
+  await clock.advance(0)
+  // then
+  expect(batches).toHaveLength(50)
+  letGo()
+  await clock.advance(30_000)
+  expect(batches).toHaveLength(60)
+})
+
 test("a buffer that is closed sends what it holds at once, and waits for a dead backend for a few seconds only", async () => {
   const { buffer, batches, clock } = buffered({ throttle: { perSecond: 1, burst: 0 } })
   void buffer.process([event("1")])
@@ -144,6 +171,32 @@ test("a line in the legacy format has the fields that upstream's has", () => {
   )
 })
 
+test("the log has lines of the format that was asked for", () => {
+  const dir = mkdtempSync(join(tmpdir(), "audit-"))
+  const linesIn = (format: "legacy" | "json"): string => {
+    const path = join(dir, format)
+    const parts = { clock: new VirtualClock(0), log: silent, metrics: auditMetrics(new Registry()) }
+    const backend = logBackend({ path, format, mostBytes: 0, mostFiles: 0, mostAgeMs: 0 }, parts)
+    void backend.process([event("1"), event("2")])
+    void backend.close()
+    return readFileSync(path, "utf8")
+  }
+  expect(linesIn("legacy")).toBe(`${event("1").legacy}\n${event("2").legacy}\n`)
+  expect(linesIn("json")).toBe(`${event("1").json}\n${event("2").json}\n`)
+  rmSync(dir, { recursive: true })
+})
+
+test("of an annotation the first value stays", () => {
+  const notes = new AuditNotes(RECEIVED)
+  notes.annotate("b", "first")
+  notes.annotate("a", "only")
+  notes.annotate("b", "second")
+  expect(Object.entries(notes.annotations ?? {})).toEqual([
+    ["a", "only"],
+    ["b", "first"],
+  ])
+})
+
 test("a webhook gets EventLists with the token of its kubeconfig, again where it has failed", async () => {
   // given a webhook that fails once
   const webhook = await startWebhook((_body, call) => (call === 1 ? { code: 400 } : {}))
@@ -160,6 +213,18 @@ test("a webhook gets EventLists with the token of its kubeconfig, again where it
     authorization: "Bearer secret-of-the-webhook",
     body: { kind: "EventList", apiVersion: "audit.k8s.io/v1", items: [{ auditID: "1" }, { auditID: "2" }] },
   })
+  webhook.stop()
+})
+
+test("events that a webhook does not take are lost, and counted", async () => {
+  const webhook = await startWebhook(() => ({ code: 500 }))
+  const registry = new Registry()
+  const backend = webhookBackend(
+    { configFile: webhook.kubeconfig, initialBackoffMs: 1 },
+    { clock: realClock, random: seededRandom(1), log: silent, metrics: auditMetrics(registry) },
+  )
+  expect(await backend.process([event("1"), event("2")])).toBe(false)
+  expect(registry.text()).toContain('apiserver_audit_error_total{plugin="webhook"} 2')
   webhook.stop()
 })
 

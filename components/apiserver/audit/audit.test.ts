@@ -204,12 +204,27 @@ function logging(options: AuditLogOptions, clock: VirtualClock): AuditSink {
 }
 
 /** Tells an audit log that a request has ended. */
-function endOne(audit: AuditSink, auditId: string): void {
+function endOne(audit: AuditSink, auditId: string, seconds = 0): void {
   const request = { auditId, uri: "/", userAgent: () => undefined, sourceIPs: () => [], attempted: () => "" }
   const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" }
   const info: AuditInfo = { verb: "get", isResource: false, path: "/", ...none }
-  audit.ended(request, info, new AuditNotes("2026-01-01T00:00:00.000000Z"), { code: 200, seconds: 0 })
+  audit.ended(request, info, new AuditNotes("2026-01-01T00:00:00.000000Z"), { code: 200, seconds })
 }
+
+test("the event of a slow request says how long it took", () => {
+  const dir = mkdtempSync(join(tmpdir(), "audit-"))
+  const path = join(dir, "audit.log")
+  const audit = logging({ path, mostBytes: 0, mostFiles: 0, mostAgeMs: 0 }, new VirtualClock(0))
+  // when
+  endOne(audit, "quick", 0.1)
+  endOne(audit, "slow", 1.5)
+  void audit.close()
+  // then
+  const [quick, slow] = readFileSync(path, "utf8").trim().split("\n")
+  expect(quick).not.toContain("apiserver.latency.k8s.io")
+  expect(slow).toContain('"apiserver.latency.k8s.io/total":"1.5s"')
+  rmSync(dir, { recursive: true })
+})
 
 test("the audit log is rotated when it is large, and the oldest of many rotated files is removed", () => {
   // given a log of which two old files are kept, and no event fits beside another
