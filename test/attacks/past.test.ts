@@ -1,4 +1,4 @@
-/** Requests for the past that would read what their sender may not read, or fill the memory of the server. */
+/** Requests for the past that read or break what their sender may not, or fill the memory of the server. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NODE } from "./identities.ts"
@@ -71,4 +71,43 @@ test("a list of the past at one more revision is refused as too old", async () =
     "/k3ts/at/now/api/v1/pods?resourceVersion=1&resourceVersionMatch=Exact",
   )
   expect(status).toBe(410)
+})
+
+const MANAGER = { manager: "x", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1" }
+test.each([{ "f:data": 5 }, { "k:{bad": {} }, "text"])(
+  "malformed owners of fields (%j) are not restored, so that others can apply the object",
+  async (fieldsV1) => {
+    const { administrator } = identities
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "owned" }, data: { a: "1" } }
+    const body = { ...object, metadata: { name: "owned", managedFields: [{ ...MANAGER, fieldsV1 }] } }
+    const entries = async () => {
+      const { text } = await read("administrator", `${CORE}/configmaps/owned`)
+      const { metadata } = JSON.parse(text) as { metadata: { managedFields?: { manager: string }[] } }
+      return metadata.managedFields?.map(({ manager }) => manager)
+    }
+    const restore = async (method: string, path: string, code: number) =>
+      expect((await administrator.request(method, `/k3ts/restore${CORE}/${path}`, { body })).status).toBe(code)
+    // when such owners are sent with a new object, and then with one that has an owner
+    await restore("POST", "configmaps", 201)
+    expect(await entries()).toBeUndefined()
+    const apply = (manager: string) =>
+      administrator.request("PATCH", `${CORE}/configmaps/owned?fieldManager=${manager}`, {
+        headers: { "content-type": "application/apply-patch+yaml" },
+        body: JSON.stringify(object),
+      })
+    expect((await apply("one")).status).toBe(200)
+    const before = await entries()
+    await restore("PUT", "configmaps/owned", 200)
+    // then the object has those of before
+    expect(await entries()).toEqual(before)
+    expect((await apply("two")).status).toBe(200)
+    await administrator.request("DELETE", `${CORE}/configmaps/owned`)
+  },
+)
+
+test("who may write the status of an object does not restore the owners of its fields", async () => {
+  const { status } = await identities.administrator.request("PUT", `/k3ts/restore${CORE}/pods/there/status`, {
+    body: { metadata: { name: "there", managedFields: [{ ...MANAGER, fieldsV1: { "f:spec": {} } }] } },
+  })
+  expect(status).toBe(405)
 })

@@ -15,7 +15,7 @@ export function changeOf(words: readonly string[], namespace: string | undefined
   if (verb === undefined) throw new UsageError("name a change: drain NODE, lose NODE, or another command of kubectl")
   if (verb === "lose") return lose(args)
   const files = filesOf(words)
-  const own = namespace === undefined || hasFlag(args, "-n", "--namespace", "-A") ? [] : [`--namespace=${namespace}`]
+  const own = namespace === undefined || namesNamespace(args) ? [] : [`--namespace=${namespace}`]
   const command = [...words, ...own, ...(verb === "drain" ? drainFlags(args) : [])]
   return async (cluster) => {
     const { code, stdout, stderr } = await cluster.kubectl(command, { files })
@@ -36,6 +36,10 @@ function lose(nodes: readonly string[]): Change {
 
 const hasFlag = (args: readonly string[], ...names: readonly string[]): boolean =>
   args.some((arg) => names.some((name) => arg === name || arg.startsWith(`${name}=`)))
+
+/** Whether a command has a namespace of its own: `-n team`, `-nteam`, `--namespace=team`, `-A`. */
+const namesNamespace = (args: readonly string[]): boolean =>
+  hasFlag(args, "--namespace", "--all-namespaces", "-A") || args.some((arg) => arg.startsWith("-n"))
 
 /** When a drain gives up that budgets hold up. */
 const LONGEST_DRAIN = "4m"

@@ -63,7 +63,14 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
 }
 
 /** @throws ApiError for what nobody can do in the past, or nobody has kept */
-function checkPast({ isResource, verb }: RequestInfo, { wants }: PastPath, remote: RemoteService | undefined): void {
+function checkPast(
+  { isResource, verb, subresource }: RequestInfo,
+  { wants }: PastPath,
+  remote: RemoteService | undefined,
+): void {
+  // Who may write the status alone must not say who owns the other fields.
+  if (wants === "restore" && subresource !== "")
+    throw new ApiError("MethodNotAllowed", "objects are restored as a whole, and not through a subresource")
   if (wants === "restore" ? verb !== "create" && verb !== "update" : verb !== "get" && verb !== "list")
     throw new ApiError(
       "MethodNotAllowed",

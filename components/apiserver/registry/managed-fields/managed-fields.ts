@@ -3,6 +3,7 @@ import { required } from "../../../../pkg/apimachinery/validation/field-errors.t
 import type { Decoded } from "../../../../pkg/apimachinery/decoding/decode.ts"
 import { applyConfigurationIn } from "../../../../pkg/apimachinery/patch/apply/apply.ts"
 import { addedFieldsExceed, fieldsExceed } from "../../../../pkg/apimachinery/patch/apply/least-size.ts"
+import { entriesFrom } from "../../../../pkg/apimachinery/patch/apply/managers.ts"
 import { managerOf, tracking, withEntries, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
 import { trackUpdateIn } from "../../../../pkg/apimachinery/patch/apply/track-versions.ts"
 import { run } from "../../../../pkg/apimachinery/patch/apply/versions.ts"
@@ -26,15 +27,15 @@ export const recordCreate = (
   request: ApiRequest,
   object: KubeObject,
 ): KubeObject | Promise<KubeObject> =>
-  request.patch?.type === "apply" ||
-  request.restores === true ||
-  (request.isLarge === true && fieldsExceed(request.resource, object, MOST_BYTES))
+  request.patch?.type === "apply" || (request.isLarge === true && fieldsExceed(request.resource, object, MOST_BYTES))
     ? object
-    : run(
-        tracking(request.resource, undefined, object, changedBy(context, request)),
-        () => undefined,
-        pauseOf(context, request),
-      )
+    : request.restores === true
+      ? restored(object, undefined)
+      : run(
+          tracking(request.resource, undefined, object, changedBy(context, request)),
+          () => undefined,
+          pauseOf(context, request),
+        )
 
 /** Records what an update changes, as `recordCreate`; a promise where a webhook converts for other managers. */
 export function recordUpdate(
@@ -44,12 +45,16 @@ export function recordUpdate(
   old: KubeObject,
 ): KubeObject | Promise<KubeObject> {
   const { resource, subresource } = request
-  if (request.restores === true) return object
+  if (request.restores === true) return restored(object, old)
   if (request.isLarge === true && addedFieldsExceed(resource, old, object, { subresource, most: MOST_BYTES }))
     return withEntries(object, undefined)
   const by = changedBy(context, request)
   return trackUpdateIn(resource, old, object, by, versionsOf(resource), pauseOf(context, request))
 }
+
+/** Returns an object with the managers that it names; with those of before if they are malformed. */
+const restored = (object: KubeObject, old: KubeObject | undefined): KubeObject =>
+  withEntries(object, entriesFrom(object.metadata.managedFields) ?? entriesFrom(old?.metadata.managedFields))
 
 const changedBy = ({ clock }: RegistryContext, { options, userAgent, subresource }: ApiRequest): ChangedBy => ({
   manager: managerOf(options.fieldManager, userAgent),
