@@ -191,3 +191,55 @@ test("what a runtime writes to the old file after a rotation is not lost", async
   expect((await log.next()).done).toBe(true)
   expect(openFiles()).toEqual([])
 })
+
+describe("right after a rotation", () => {
+  const lines = (...texts: readonly string[]) => texts.map((text) => `2026-01-01T00:00:01Z stdout F ${text}\n`).join("")
+
+  test.each([
+    ["the whole log", {}, [], "one\ntwo\n"],
+    ["the whole log that has begun again", {}, ["three"], "three\n"],
+    ["the last line", { tailLines: 1 }, [], "two\n"],
+    ["the last lines of both files", { tailLines: 2 }, ["three"], "two\nthree\n"],
+    ["more lines than there are", { tailLines: 9 }, ["three"], "one\ntwo\nthree\n"],
+    ["the last lines of the new file", { tailLines: 1 }, ["three", "four"], "four\n"],
+    ["no line", { tailLines: 0 }, [], ""],
+  ])("%s can be read", async (_title, options, later, expected) => {
+    // given a log whose first lines are in two files that were rotated
+    writeFileSync(`${path}.20260101-000000.gz`, "")
+    writeFileSync(`${path}.20260101-000001`, lines("one", "two"))
+    writeFileSync(path, lines(...later))
+    const { log, end } = following(options)
+    end()
+
+    // then
+    expect((await all(log)).toString()).toBe(expected)
+    expect(openFiles()).toEqual([])
+  })
+
+  test("a log is followed from the file before to the new one", async () => {
+    // given
+    writeFileSync(`${path}.20260101-000001`, lines("one"))
+    writeFileSync(path, "")
+    const { log, next, end, waits } = following({ follow: true })
+    expect(await next()).toBe("one\n")
+
+    // when
+    const second = next()
+    await waits
+    appendFileSync(path, lines("two"))
+
+    // then
+    expect(await second).toBe("two\n")
+    end()
+    expect((await log.next()).done).toBe(true)
+    expect(openFiles()).toEqual([])
+  })
+
+  test("a log of which only compressed files are left is empty", async () => {
+    writeFileSync(`${path}.20260101-000000.gz`, "x")
+    writeFileSync(path, "")
+    const { log, end } = following()
+    end()
+    expect((await all(log)).toString()).toBe("")
+  })
+})

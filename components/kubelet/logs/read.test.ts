@@ -99,7 +99,11 @@ describe("a container's log", () => {
     const reading = readLog(
       request(
         { follow: true },
-        { clock, isLive: () => true, files: { open: (path) => files.open(path), watch: () => () => {} } },
+        {
+          clock,
+          isLive: () => true,
+          files: { open: (path) => files.open(path), list: (path) => files.list(path), watch: () => () => {} },
+        },
       ),
     )
     const first = reading.next()

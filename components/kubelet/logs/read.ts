@@ -1,7 +1,6 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { LogOptions } from "../../../pkg/component/node-connector.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
-import type { OpenFile } from "../runtime/open-file.ts"
 import { parseLogLine, type LogLine } from "../runtime/log-line.ts"
 import { RotatedFile } from "./rotated-file.ts"
 
@@ -11,7 +10,7 @@ const MAX_LINE_BYTES = 1024 * 1024
 const NEWLINE = 10
 
 export interface LogReadRequest {
-  readonly files: Pick<PodFiles, "open" | "watch">
+  readonly files: Pick<PodFiles, "open" | "list" | "watch">
   readonly path: string
   readonly options: Omit<LogOptions, "container" | "previous">
   readonly clock: Clock
@@ -31,7 +30,8 @@ const LOOK_ANYWAY_MS = 1000
 /**
  * Yields a container's log as users see it, from the file that the runtime writes; with `follow` also what is written
  * later, across rotations. The container's bytes are never decoded. Whatever its reader does, nothing stays open after
- * `signal` aborts. Source: cri-client pkg/logs/logs.go.
+ * `signal` aborts. Differs from upstream, which shows nothing right after a rotation: what the file lacks is read from
+ * the one before it. Source: cri-client pkg/logs/logs.go.
  */
 export async function* readLog({
   files,
@@ -59,7 +59,7 @@ export async function* readLog({
   const print = printer(options, clock.now())
   let left = options.limitBytes ?? Infinity
   try {
-    await log.open((file) => tailOffset(file, options.tailLines))
+    await log.open(options.tailLines)
     let rest = Buffer.alloc(0)
     while (!signal.aborted && left > 0) {
       wakeUp.arm()
@@ -105,26 +105,6 @@ class Wake {
   wait(): Promise<void> {
     return this.#rung.promise
   }
-}
-
-/** Returns the offset of the last `lines` lines: searches for line breaks from the end. */
-async function tailOffset(file: OpenFile, lines: number | undefined): Promise<number> {
-  if (lines === undefined) return 0
-  const size = await file.size()
-  if (lines === 0) return size
-  let found = 0
-  for (let end = size; end > 0;) {
-    const start = Math.max(0, end - CHUNK)
-    const chunk = await file.read(start, end - start)
-    for (let i = chunk.length - 1; i >= 0; i--) {
-      // A line break at the very end belongs to the last line.
-      if (chunk[i] !== NEWLINE || start + i === size - 1) continue
-      found++
-      if (found === lines) return start + i + 1
-    }
-    end = start
-  }
-  return 0
 }
 
 /** Formats complete lines of the file as the request asks. */

@@ -17,6 +17,10 @@ interface Watched {
   readonly everyMs: number
 }
 
+/** Of the names in the folder of a log, returns those that it had before, the oldest first. */
+export const rotatedNames = (names: readonly string[], log: string): readonly string[] =>
+  names.filter((name) => name.startsWith(`${log}.`) && !name.endsWith(".tmp")).sort()
+
 /**
  * Rotates the logs of running containers. Differs from upstream, which checks every log each 10 s: a log that has not
  * grown is checked half as often each time. Source: pkg/kubelet/logs/container_log_manager.go.
@@ -108,9 +112,7 @@ export class LogRotation {
       clock,
     } = this.#context
     const folder = dirname(path)
-    const rotated = (await files.list(folder))
-      .filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith(".tmp"))
-      .sort()
+    const rotated = rotatedNames(await files.list(folder), basename(path))
     // The newest is rotated below, and the container begins another.
     const left = Math.max(0, rotated.length - (this.#tuning.containerLogMaxFiles - 2))
     for (const name of rotated.slice(0, left)) await files.remove(join(folder, name))

@@ -18,8 +18,8 @@ test("a file that was being opened when its reader went is closed", async () => 
   // given
   const { file, isOpen } = rotatedAway("")
   const opening = Promise.withResolvers<OpenFile>()
-  const log = new RotatedFile({ open: () => opening.promise }, "/log")
-  const opened = log.open(async () => 0)
+  const log = new RotatedFile({ open: () => opening.promise, list: async () => [] }, "/log")
+  const opened = log.open()
   // when
   await log.close()
   opening.resolve(file)
@@ -33,8 +33,8 @@ test("the old file is read until the new one is written to, or to its end where 
     // given a log whose runtime has not begun to write to the new file
     const files = [rotatedAway("old"), rotatedAway("")]
     const [old, next] = files
-    const log = new RotatedFile({ open: async () => files.shift()?.file }, "/log")
-    await log.open(async () => 0)
+    const log = new RotatedFile({ open: async () => files.shift()?.file, list: async () => [] }, "/log")
+    await log.open()
     // when, then
     expect(await log.rotated(isLast)).toBe(isLast ? "old file" : undefined)
     expect(await log.rotated(isLast)).toBe(isLast ? "new file" : undefined)

@@ -1,12 +1,15 @@
+import { basename, dirname, join } from "node:path"
 import type { OpenFile } from "../runtime/open-file.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
+import { rotatedNames } from "./rotate.ts"
+import { tailOf } from "./tail.ts"
 
 /**
  * The file at a path to which a runtime writes a log, and after each rotation its successor there. Nothing is open
  * after `close`, not even a file that was being opened then.
  */
 export class RotatedFile {
-  readonly #files: Pick<PodFiles, "open">
+  readonly #files: Pick<PodFiles, "open" | "list">
   readonly #path: string
   #file: OpenFile | undefined
   #offset = 0
@@ -16,15 +19,22 @@ export class RotatedFile {
   #isOver = false
   #isClosed = false
 
-  constructor(files: Pick<PodFiles, "open">, path: string) {
+  constructor(files: Pick<PodFiles, "open" | "list">, path: string) {
     this.#files = files
     this.#path = path
   }
 
-  /** Opens the file, if there is one, to read it from the offset that `begin` returns. */
-  async open(begin: (file: OpenFile) => Promise<number>): Promise<void> {
-    this.#file = await this.#opened()
-    if (this.#file !== undefined) this.#offset = await begin(this.#file)
+  /** Opens the file, if there is one, to read its last lines, or all: from the one before it if they begin there. */
+  async open(lines?: number): Promise<void> {
+    this.#file = await this.#opened(this.#path)
+    if (this.#file === undefined) return
+    const { offset, missing } = await tailOf(this.#file, lines)
+    const before = missing > 0 ? await this.#openedBefore() : undefined
+    if (before === undefined) this.#offset = offset
+    else {
+      ;[this.#file, this.#next] = [before, this.#file]
+      this.#offset = (await tailOf(before, missing)).offset
+    }
   }
 
   /** Reads the next bytes of the file; none at its end, or when there is none. */
@@ -41,7 +51,7 @@ export class RotatedFile {
    */
   async rotated(isLast: boolean): Promise<"old file" | "new file" | undefined> {
     if (this.#file === undefined) {
-      this.#file = await this.#opened()
+      this.#file = await this.#opened(this.#path)
       return this.#file === undefined ? undefined : "new file"
     }
     if (this.#isOver) {
@@ -55,7 +65,7 @@ export class RotatedFile {
     }
     if (this.#next === undefined) {
       if (await this.#file.isCurrent()) return undefined
-      this.#next = await this.#opened()
+      this.#next = await this.#opened(this.#path)
     }
     if (this.#next === undefined || (!isLast && (await this.#next.size()) === 0)) return undefined
     this.#isOver = true
@@ -70,8 +80,14 @@ export class RotatedFile {
     for (const file of open) await file?.close()
   }
 
-  async #opened(): Promise<OpenFile | undefined> {
-    const file = await this.#files.open(this.#path)
+  /** Opens the file that was rotated last, unless that is compressed. */
+  async #openedBefore(): Promise<OpenFile | undefined> {
+    const name = rotatedNames(await this.#files.list(dirname(this.#path)), basename(this.#path)).at(-1)
+    return name === undefined || name.endsWith(".gz") ? undefined : this.#opened(join(dirname(this.#path), name))
+  }
+
+  async #opened(path: string): Promise<OpenFile | undefined> {
+    const file = await this.#files.open(path)
     if (!this.#isClosed) return file
     await file?.close()
     return undefined
