@@ -7,6 +7,7 @@
 #   hack/setup.sh --bench      and what the benchmarks need
 #   hack/setup.sh --release    what tests and the tests of releases need
 #   hack/setup.sh --vm         what tests need, and those in virtual machines
+#   hack/setup.sh --ecosystem  what tests need, and those with other people's programs; Go is not installed
 #   hack/setup.sh --npm-only   every npm package and nothing else: enough to build, check and run the unit tests
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -16,14 +17,16 @@ with_test=no
 with_bench=no
 with_release=no
 with_vm=no
+with_ecosystem=no
 for arg in "$@"; do
   case "$arg" in
     --test) with_test=yes with_development=yes ;;
     --bench) with_bench=yes with_development=yes ;;
     --release) with_release=yes with_test=yes with_development=yes ;;
     --vm) with_vm=yes with_test=yes with_development=yes ;;
+    --ecosystem) with_ecosystem=yes with_test=yes with_development=yes ;;
     --npm-only) with_packages=no with_development=yes ;;
-    *) fail "unknown option $arg; known are --test, --bench, --release, --vm and --npm-only" ;;
+    *) fail "unknown option $arg; known are --test, --bench, --release, --vm, --ecosystem and --npm-only" ;;
   esac
 done
 
@@ -137,6 +140,9 @@ missing_packages() {
     has_command debootstrap || echo debootstrap
     has_command mkfs.ext4 || echo e2fsprogs
     has_command xz || echo xz-utils
+  fi
+  if [ "$with_ecosystem" = yes ]; then
+    has_command jq || echo jq
   fi
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk

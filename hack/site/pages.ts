@@ -53,6 +53,7 @@ export const PARTS: readonly Part[] = [
     title: "Know",
     pages: [
       docs("compatibility", "Compatibility"),
+      docs("ecosystem", "What people install"),
       docs("architecture", "Architecture"),
       docs("writing", "How we write"),
       docs("release", "Releases"),

@@ -1,0 +1,75 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { homedir, tmpdir } from "node:os"
+import { join } from "node:path"
+import { buildImageArchive } from "../../pkg/oci/archive.ts"
+import { EXECUTABLE, startServer } from "../harness/server.ts"
+import { difference, inventory } from "./inventory.ts"
+import { Had } from "./origins/had.ts"
+import { errorsIn } from "./server-log.ts"
+import type { Program } from "./program.ts"
+import { Scenario } from "./scenario.ts"
+
+const CACHE = process.env["K3TS_ECOSYSTEM_CACHE"] ?? join(homedir(), ".cache/k3ts-ecosystem")
+/** For the garbage collector, and for pods that take their whole grace period to end. */
+const REMOVAL_SECONDS = 90
+
+/**
+ * Has a program, starts a cluster, runs the scenario, and compares what the cluster has afterwards with what it had
+ * before.
+ * @throws Error that says what was not as it must be; also when the server's log has an error
+ */
+export async function attempt(program: Program, sources: string | undefined): Promise<void> {
+  const had = await Had.of(program.from, CACHE)
+  const folder = mkdtempSync(join(tmpdir(), "k3ts-ecosystem-"))
+  const log = join(folder, "k3ts.log")
+  try {
+    const images = program.images?.(had) ?? []
+    await using server = await startServer({
+      agent: program.on === "node" ? true : "simulated",
+      flags: ["--log", log, ...(program.flags ?? [])],
+      prepare(dataDir) {
+        if (images.length === 0) return
+        mkdirSync(join(dataDir, "agent/images"), { recursive: true })
+        writeFileSync(join(dataDir, "agent/images/ecosystem.tar"), buildImageArchive(...images))
+      },
+    })
+    const scripts = join(folder, "scripts")
+    mkdirSync(scripts)
+    const at = new Scenario({ had, kubeconfig: server.kubeconfig, folder: scripts, executable: EXECUTABLE, sources })
+    await at.step(
+      "Waiting for the cluster",
+      90,
+      `until_true 60 kubectl wait node --all --for=condition=Ready --timeout=1s
+until_true 60 kubectl get serviceaccount default
+until_true 60 kubectl get configmap kube-root-ca.crt
+kubectl wait apiservice --all --for=condition=Available --timeout=60s`,
+    )
+    const before = await inventory(EXECUTABLE, server.kubeconfig)
+    await program.run(at)
+    await expectNothingLeft(before, server.kubeconfig)
+    console.log(`    The server has ${Math.round(server.residentMb())} MB.`)
+    const errors = errorsIn(readFileSync(log, "utf8"))
+    if (errors.length > 0) throw new Error(`The server's log has errors:\n${errors.join("\n")}`)
+  } catch (err) {
+    const kept = join(CACHE, `${program.name}.log`)
+    try {
+      writeFileSync(kept, readFileSync(log))
+      console.error(`    The server's log is in ${kept}.`)
+    } catch {
+      // It has not come so far.
+    }
+    throw err
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function expectNothingLeft(before: readonly string[], kubeconfig: string): Promise<void> {
+  const end = performance.now() + REMOVAL_SECONDS * 1000
+  for (;;) {
+    const left = difference(before, await inventory(EXECUTABLE, kubeconfig))
+    if (left.length === 0) return
+    if (performance.now() > end) throw new Error(`After the removal the cluster is not as before:\n${left.join("\n")}`)
+    await Bun.sleep(1000)
+  }
+}
