@@ -51,6 +51,13 @@ export const validateFlag = () => ({
   ),
 })
 
+export const saveConfigFlag = () => ({
+  "save-config": boolFlag(
+    false,
+    "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
+  ),
+})
+
 export const subresourceFlag = (usage: string) => ({ subresource: stringFlag("", usage) })
 
 export const allNamespacesFlag = (usage: string) => ({

@@ -1,16 +1,17 @@
 import { sleep } from "../../clock/clock.ts"
 import { command, type Invocation } from "../command/command.ts"
-import { boolFlag, stringFlag } from "../command/flag.ts"
+import { stringFlag } from "../command/flag.ts"
 import {
   dryRunFlag,
   dryRunOf,
   fieldManagerFlag,
   fieldValidationOf,
   filenameOptions,
+  saveConfigFlag,
   subresourceFlag,
+  type DryRun,
   validateFlag,
   withDryRun,
-  type DryRun,
 } from "../command/shared-flags.ts"
 import { withSource } from "../errors/source.ts"
 import { isNotFound } from "../errors/status-error.ts"
@@ -36,10 +37,7 @@ const flags = {
   ...deletionFlags("with the resources to replace."),
   ...recordFlag(),
   ...validateFlag(),
-  "save-config": boolFlag(
-    false,
-    "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
-  ),
+  ...saveConfigFlag(),
   ...dryRunFlag(),
   raw: stringFlag("", "The path to send the PUT to, at the server of the kubeconfig."),
   ...fieldManagerFlag("kubectl-replace"),

@@ -28,21 +28,7 @@ export const inOrder = (visitors: readonly Visitor[]): Visitor => ({
 export const eager = (visitors: readonly Visitor[]): Visitor => ({
   async visit(visit) {
     const errors: unknown[] = []
-    for (const visitor of visitors)
-      try {
-        await visitor.visit(
-          async (info) => {
-            try {
-              await visit(info)
-            } catch (err) {
-              errors.push(err)
-            }
-          },
-          (err) => void errors.push(err),
-        )
-      } catch (err) {
-        errors.push(err)
-      }
+    for (const visitor of visitors) await visitAll(visitor, visit, errors)
     throwAggregate(errors)
   },
 })
@@ -60,24 +46,28 @@ export const decorated = (visitor: Visitor, decorators: readonly Visit[]): Visit
 export const continuing = (visitor: Visitor): Visitor => ({
   async visit(visit) {
     const errors: unknown[] = []
-    try {
-      await visitor.visit(
-        async (info) => {
-          try {
-            await visit(info)
-          } catch (err) {
-            errors.push(err)
-          }
-        },
-        (err) => void errors.push(err),
-      )
-    } catch (err) {
-      errors.push(err)
-    }
+    await visitAll(visitor, visit, errors)
     if (errors.length === 1) throw errors[0]
     throwAggregate(errors)
   },
 })
+
+/** Visits what can be visited, and adds each error to `errors`. */
+async function visitAll(visitor: Visitor, visit: Visit, errors: unknown[]): Promise<void> {
+  const failed = (err: unknown) => void errors.push(err)
+  const visitOne: Visit = async (info) => {
+    try {
+      await visit(info)
+    } catch (err) {
+      failed(err)
+    }
+  }
+  try {
+    await visitor.visit(visitOne, failed)
+  } catch (err) {
+    failed(err)
+  }
+}
 
 /** Visits the items of lists one by one. */
 export const flattened = (visitor: Visitor, mapper: ObjectMapper): Visitor => ({

@@ -1,15 +1,16 @@
 import { canonicalQuantity } from "../../../apimachinery/scalars/quantity.ts"
 import { errorMessage } from "../../../errors/error-message.ts"
 import { command, type Invocation } from "../../command/command.ts"
-import { boolFlag, int32Flag, stringFlag } from "../../command/flag.ts"
+import { int32Flag, stringFlag } from "../../command/flag.ts"
 import {
   dryRunFlag,
   dryRunOf,
   fieldManagerFlag,
   filenameFlags,
   filenameOptions,
-  withDryRun,
+  saveConfigFlag,
   type DryRun,
+  withDryRun,
 } from "../../command/shared-flags.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import { typedAnswer } from "../../printers/typed-answer.ts"
@@ -41,10 +42,7 @@ const flags = {
   name: stringFlag("", "The name of the autoscaler. Without it, that of the resource."),
   ...dryRunFlag(),
   ...filenameFlags("with the resource to autoscale"),
-  "save-config": boolFlag(
-    false,
-    "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
-  ),
+  ...saveConfigFlag(),
   ...fieldManagerFlag("kubectl-autoscale"),
 }
 

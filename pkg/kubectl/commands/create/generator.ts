@@ -1,10 +1,11 @@
 import { command, type Command, type Invocation } from "../../command/command.ts"
-import { boolFlag, type Flags, type FlagValues } from "../../command/flag.ts"
+import { type Flags, type FlagValues } from "../../command/flag.ts"
 import {
   dryRunFlag,
   dryRunOf,
   fieldManagerFlag,
   fieldValidationOf,
+  saveConfigFlag,
   validateFlag,
   withDryRun,
 } from "../../command/shared-flags.ts"
@@ -18,10 +19,7 @@ import { goJson, parseGroupVersion, type ObjectMeta, type OwnerReference, type U
 
 const commonFlags = () => ({
   ...printFlags(),
-  "save-config": boolFlag(
-    false,
-    "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
-  ),
+  ...saveConfigFlag(),
   ...validateFlag(),
   ...dryRunFlag(),
   ...fieldManagerFlag("kubectl-create"),

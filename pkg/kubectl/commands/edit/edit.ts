@@ -5,6 +5,7 @@ import {
   fieldValidationOf,
   filenameFlags,
   filenameOptions,
+  saveConfigFlag,
   subresourceFlag,
   validateFlag,
 } from "../../command/shared-flags.ts"
@@ -49,10 +50,7 @@ kubectl edit deployment mydeployment --subresource='status'`,
     "output-patch": boolFlag(false, "Print the patch, if the resource is edited."),
     "windows-line-endings": boolFlag(false, "Edit the file with the line ends of Windows."),
     ...fieldManagerFlag("kubectl-edit"),
-    "save-config": boolFlag(
-      false,
-      "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
-    ),
+    ...saveConfigFlag(),
     ...subresourceFlag("The subresource to edit."),
   },
   async run(invocation) {

@@ -1,14 +1,15 @@
 import { errorMessage } from "../../../errors/error-message.ts"
 import { command, type Invocation } from "../../command/command.ts"
-import { boolFlag, stringFlag } from "../../command/flag.ts"
+import { stringFlag } from "../../command/flag.ts"
 import {
   dryRunFlag,
   dryRunOf,
   fieldManagerFlag,
   filenameFlags,
   filenameOptions,
-  withDryRun,
+  saveConfigFlag,
   type DryRun,
+  withDryRun,
 } from "../../command/shared-flags.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import { typedAnswer } from "../../printers/typed-answer.ts"
@@ -50,10 +51,7 @@ const flags = {
   ...fieldManagerFlag("kubectl-expose"),
   ...overrideFlags(),
   ...dryRunFlag(),
-  "save-config": boolFlag(
-    false,
-    "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
-  ),
+  ...saveConfigFlag(),
   ...filenameFlags("with the resource to expose"),
 }
 

@@ -1,7 +1,14 @@
 import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, durationFlag, stringArrayFlag, stringFlag } from "../../command/flag.ts"
-import { dryRunFlag, dryRunOf, fieldManagerFlag, withDryRun, type DryRun } from "../../command/shared-flags.ts"
+import {
+  dryRunFlag,
+  dryRunOf,
+  fieldManagerFlag,
+  saveConfigFlag,
+  type DryRun,
+  withDryRun,
+} from "../../command/shared-flags.ts"
 import { aggregate } from "../../errors/aggregate.ts"
 import type { Pod } from "../../polymorphic/pod.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
@@ -27,10 +34,7 @@ const flags = {
   ...dryRunFlag(),
   ...fieldManagerFlag("kubectl-run"),
   ...overrideFlags(),
-  "save-config": boolFlag(
-    false,
-    "If true, keep the configuration of the object in its annotation. Useful if you mean to run kubectl apply on it later.",
-  ),
+  ...saveConfigFlag(),
   "pod-running-timeout": durationFlag(
     TIMEOUT_MS,
     "How long (like 5s, 2m, or 3h, more than zero) to wait until a pod runs",
