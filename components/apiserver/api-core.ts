@@ -32,6 +32,8 @@ import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import type { ConfiguredAuthorization } from "./authorization/configured-authorization.ts"
 import { authorizerChain } from "./authorization/chain.ts"
+import { nodeRules } from "./authorization/bootstrap-cluster-roles.ts"
+import { gatedRoles } from "./authorization/bootstrap-gated-roles.ts"
 import { NodeAuthorizer } from "./authorization/node.ts"
 import { RbacAuthorizer } from "./authorization/rbac.ts"
 import { bootstrap } from "./bootstrap.ts"
@@ -212,7 +214,11 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   })
   const hub = new WatchHub({ storage, clock, log, history })
   const rbac = new RbacAuthorizer({ storage, objects })
-  const node = new NodeAuthorizer({ storage, objects })
+  const node = new NodeAuthorizer({
+    storage,
+    objects,
+    rules: [...nodeRules(), ...(gatedRoles(features)?.rules["system:node"] ?? [])],
+  })
   const authorizer = options.authorization?.start({ node, rbac }) ?? authorizerChain([node, rbac])
   const builtinHooks = createHooks({
     storage,

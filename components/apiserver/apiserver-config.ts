@@ -2,6 +2,7 @@ import type { AdmissionOptions } from "./admission/admission-settings.ts"
 import type { TolerationSeconds } from "./admission/plugins/defaulttolerationseconds.ts"
 import type { AuditConfig } from "./audit/create-audit.ts"
 import type { Features } from "../../pkg/component/features.ts"
+import type { OptionalKind } from "../../pkg/component/optional-kinds.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/http/connections.ts"
@@ -125,6 +126,8 @@ export interface ApiServerConfig {
   readonly admission?: AdmissionOptions | undefined
   /** How long pods stay on nodes that have failed; five minutes unless given. */
   readonly tolerationSeconds?: TolerationSeconds | undefined
+  /** The kinds that are served although they are off by default; none unless given. */
+  readonly optionalKinds?: readonly OptionalKind[]
   /** Feature gates; those of Kubernetes 1.36 unless given. */
   readonly features?: Features
   /** Replaces the way admission webhooks are called, which is over HTTPS: test clusters call functions. */

@@ -131,6 +131,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   }
 
   async function start(signal: AbortSignal): Promise<void> {
+    const { optionalKinds = [] } = config
+    if (optionalKinds.length > 0) (await import("./optional-kinds.ts")).serveOptionalKinds(scheme, optionalKinds)
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress(familyOf(config.serviceCidrs[0]!))

@@ -27,6 +27,7 @@ import { GATEWAY_GROUP } from "../../pkg/gateway-api/k3ts-class.ts"
 import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
 import { trackApplied, trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
 import { asKind, type KubeObject } from "../../pkg/apimachinery/resource.ts"
+import type { Features } from "../../pkg/component/features.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
@@ -36,6 +37,7 @@ import { obsoleteObjects } from "./bootstrap/obsolete-objects.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
 import { AUTHENTICATION_CONFIG, authenticationData, type Authorities } from "./authentication/authentication-config.ts"
 import { want, type Wanted } from "./bootstrap/bootstrap-object.ts"
+import { gatedRoles } from "./authorization/bootstrap-gated-roles.ts"
 import { rbacObjects } from "./authorization/bootstrap-rbac.ts"
 import { flowControlObjects } from "./flowcontrol/config/bootstrap-flowcontrol.ts"
 import { storageKey } from "./cacher/view.ts"
@@ -63,6 +65,8 @@ export interface BootstrapOptions extends Authorities {
   readonly helm?: boolean
   /** Whether the kind Addon is defined. */
   readonly addons?: boolean
+  /** Feature gates; those of Kubernetes 1.36 unless given. */
+  readonly features?: Features
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
 }
@@ -112,12 +116,15 @@ async function writeShared(storage: Storage, missing: () => Write | undefined): 
 let sameEverywhere: readonly Wanted[] | undefined
 
 function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
+  const gated = options.features === undefined ? undefined : gatedRoles(options.features)
   const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map((name) =>
     want(Namespace, { metadata: { name } }),
   )
   return [
     ...namespaces,
-    ...(sameEverywhere ??= [...rbacObjects(), ...priorityClasses()]),
+    ...(gated === undefined
+      ? (sameEverywhere ??= [...rbacObjects(), ...priorityClasses()])
+      : [...rbacObjects(gated), ...priorityClasses()]),
     ...flowControlObjects(options.clock),
     ...kubernetesService(options),
     ...authenticationConfig(options),

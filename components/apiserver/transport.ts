@@ -16,7 +16,7 @@ import { isPending, whenReady, type MaybePromise } from "./call/maybe-promise.ts
 export type RemoteWay = (user: UserInfo) => Transport
 
 export interface TransportOptions {
-  /** Returns the served declaration of a kind that is declared by name only. */
+  /** Returns the served declaration of a kind that is declared by name only, or that is off by default. */
   readonly resourceOf?: (group: string, version: string, plural: string) => Resource | undefined
   readonly remote?: RemoteWay
 }
@@ -81,7 +81,7 @@ export function inProcessTransport(
 
   /** @throws ApiError NotFound, as over HTTP, for a kind that is not served */
   function served(resource: Resource): Resource {
-    if (resource.namedOnly !== true) return resource
+    if (resource.namedOnly !== true && resource.offByDefault !== true) return resource
     const { group, version, plural } = resource
     const found = resourceOf?.(group, version, plural)
     if (found === undefined) throw noSuchResource()

@@ -1,6 +1,6 @@
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
-import type { Features } from "../../pkg/component/features.ts"
+import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import type { Controller } from "../../pkg/controller/controller.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
@@ -119,6 +119,13 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
   start: (context, observer) => startController(controller, context, observer),
 })
 
+/** A controller of a kind that is off by default: its code is loaded where the kind is served only. */
+const optional = (name: string, account: string, load: () => Promise<Controller>): ControllerEntry => ({
+  name,
+  account,
+  start: async (context, observer) => startController(await load(), context, observer),
+})
+
 /**
  * Returns each kind in one version, because other versions show the same objects: the storage version if it is served,
  * so that no webhook has to convert objects that are only counted or deleted.
@@ -136,7 +143,8 @@ function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
   // Kinds with a time to live (Events) own nothing and have no owner. Source: garbagecollector.DefaultIgnoredResources.
-  const { remote } = config
+  const { remote, features = DEFAULT_FEATURES } = config
+  const isServed = (apiVersion: string, kind: string) => config.resourceOf(apiVersion, kind) !== undefined
   const all = () => oneVersionEach([...config.resources(), ...(remote?.resources ?? [])])
   const collected = () =>
     all().filter(
@@ -153,6 +161,18 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("legacy-service-account-token-cleaner", legacyTokenCleaner),
     entry("token-cleaner", tokenCleaner),
     entry("root-ca-cert-publisher", rootCaCertPublisher(config.caPem)),
+    ...(features.ClusterTrustBundle && isServed("certificates.k8s.io/v1beta1", "ClusterTrustBundle")
+      ? [
+          optional(
+            "kube-apiserver-serving-clustertrustbundle-publisher-controller",
+            "kube-apiserver-serving-clustertrustbundle-publisher",
+            async () =>
+              (await import("./certificates/clustertrustbundlepublisher.ts")).clusterTrustBundlePublisher(
+                config.caPem,
+              ) as Controller,
+          ),
+        ]
+      : []),
     entry("certificate-controller", certificateApprover),
     entry("certificate-controller", certificateSigner(config.certify)),
     entry("certificate-controller", certificateCleaner),

@@ -10,6 +10,7 @@
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { OPTIONAL_RESOURCES } from "../../pkg/api/optional-resources.ts"
 import { RESOURCES, SUBRESOURCE_KINDS } from "../../pkg/api/resources.ts"
 import { storageVersionHash } from "../../pkg/api/scheme.ts"
 import type { FieldSpec, Type, Message } from "../../pkg/apimachinery/field-spec.ts"
@@ -144,7 +145,7 @@ function compareMessages(): readonly string[] {
     if (type.kind === "message") visit(type.message())
     if (type.kind === "list" || type.kind === "map") visitType(type.of)
   }
-  for (const resource of [...RESOURCES, ...SUBRESOURCE_KINDS]) visit(resource.schema)
+  for (const resource of [...RESOURCES, ...OPTIONAL_RESOURCES, ...SUBRESOURCE_KINDS]) visit(resource.schema)
   return [...seen.values()].flatMap(compareMessage)
 }
 

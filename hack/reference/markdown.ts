@@ -8,6 +8,7 @@ import { shownFlag, usageOf } from "../../cmd/k3ts/cli/help.ts"
 import { PROGRAMS } from "../../cmd/k3ts/k3s/told.ts"
 import { meaningOf } from "../../cmd/k3ts/k3s/upstream-arg.ts"
 import { DEFAULT_FEATURES, FEATURE_NAMES } from "../../pkg/component/features.ts"
+import { OFF_VERSIONS, OPTIONAL_KINDS, versionOf } from "../../pkg/component/optional-kinds.ts"
 import { gatesThatAre } from "../../pkg/component/upstream-gates.ts"
 import { KUBELET_SETTINGS } from "../../cmd/k3ts/config/kubelet-args.ts"
 import { chapters, type Chapter, type NamedCommand } from "./commands.ts"
@@ -33,7 +34,7 @@ list in the file.
 export async function referencePage(): Promise<{ readonly text: string; readonly wanted: string }> {
   return {
     text: readFileSync(PAGE, "utf8"),
-    wanted: [HEAD, ...(await chapters()).map(chapterText), programsText(), gatesText()].join("\n"),
+    wanted: [HEAD, ...(await chapters()).map(chapterText), programsText(), gatesText(), kindsText()].join("\n"),
   }
 }
 
@@ -100,6 +101,23 @@ function gatesText(): string {
     `| gate | by default |\n| --- | --- |\n${own.join("\n")}\n`,
     "The others of Kubernetes 1.36 may be given as they are, and are refused otherwise, with the reason.\n",
     ...lists,
+  ].join("\n")
+}
+
+/** Returns which kinds are served only on demand. */
+function kindsText(): string {
+  const rows = OPTIONAL_KINDS.map((kind) => `| \`${versionOf(kind)}\` | ${kind.plural} | \`${kind.gate}\` |`)
+  const here = new Set(OPTIONAL_KINDS.map(versionOf))
+  const others = Object.values(OFF_VERSIONS)
+    .flat()
+    .filter((version) => !here.has(version))
+  return [
+    "## Kinds that are off by default\n",
+    "`--runtime-config GROUP/VERSION=true` serves these, if their gate is on:\n",
+    `| version | kinds | gate |\n| --- | --- | --- |\n${rows.join("\n")}\n`,
+    "`api/beta=true`, `api/alpha=true` and `api/all=true` serve all of them. Versions that Kubernetes 1.36 has, and k3ts",
+    "has not:\n",
+    `${wrap(others.join(", "), LINE_LENGTH).join("\n")}.\n`,
   ].join("\n")
 }
 

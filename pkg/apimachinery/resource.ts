@@ -130,6 +130,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
    * Whether only the name of the kind is known in this program: the server that serves the kind has the declaration.
    */
   readonly namedOnly?: true
+  /** Whether the kind is served only where `--runtime-config` turns it on. */
+  readonly offByDefault?: true
   /**
    * Whether another server stores the objects of the kind, so that this server's store and registry do not have them.
    */

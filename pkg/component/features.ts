@@ -5,6 +5,10 @@ import { isUpstreamGate, refusalOfGate } from "./upstream-gates.ts"
  * Kubernetes 1.36. Source: pkg/features/kube_features.go, apiserver pkg/features.
  */
 const DEFAULTS = {
+  /** The kind ClusterTrustBundle, where `--runtime-config` turns its version on. */
+  ClusterTrustBundle: false,
+  /** ClusterTrustBundles as files in projected volumes. */
+  ClusterTrustBundleProjection: false,
   /** `restartPolicyRules` of containers, and a container's own `restartPolicy`. */
   ContainerRestartRules: true,
   /** `lifecycle.stopSignal` of containers. */
@@ -39,6 +43,8 @@ export type Features = Readonly<Record<FeatureName, boolean>>
 
 /** The stages of the gates in Kubernetes 1.36, as metrics show them. */
 export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
+  ClusterTrustBundle: "BETA",
+  ClusterTrustBundleProjection: "BETA",
   ContainerRestartRules: "BETA",
   ContainerStopSignals: "ALPHA",
   DeploymentReplicaSetTerminatingReplicas: "BETA",
@@ -51,6 +57,11 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   PodLevelResources: "BETA",
   ReduceDefaultCrashLoopBackOffDecay: "ALPHA",
   WatchList: "BETA",
+}
+
+/** The gates without which a gate cannot be on. Source: pkg/features/kube_features.go. */
+const DEPENDENCIES: Readonly<Partial<Record<FeatureName, readonly FeatureName[]>>> = {
+  ClusterTrustBundleProjection: ["ClusterTrustBundle"],
 }
 
 export const FEATURE_NAMES = Object.keys(DEFAULTS) as readonly FeatureName[]
@@ -70,7 +81,13 @@ export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
     if (refusal !== undefined) throw new Error(refusal)
   }
   const own = Object.entries(given).filter(([name]) => name in DEFAULTS)
-  return { ...DEFAULTS, ...Object.fromEntries(own) }
+  const features: Features = { ...DEFAULTS, ...Object.fromEntries(own) }
+  for (const [name, needed] of Object.entries(DEPENDENCIES) as [FeatureName, readonly FeatureName[]][]) {
+    const off = needed.filter((other) => !features[other])
+    if (features[name] && off.length > 0)
+      throw new Error(`${name} is enabled, but depends on features that are disabled: [${off.join(" ")}]`)
+  }
+  return features
 }
 
 /**

@@ -57,7 +57,7 @@ const NAMES = {
   `,
   /** Beta, and off. */
   beta: `
-    ClusterTrustBundle ClusterTrustBundleProjection ConcurrentWatchObjectDecode CoordinatedLeaderElection
+    ConcurrentWatchObjectDecode CoordinatedLeaderElection
     DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring PodCertificateRequest SELinuxMount
     SchedulerAsyncAPICalls StorageVersionMigrator
   `,
@@ -93,8 +93,6 @@ export const gatesThatAre = (state: State): readonly string[] => NAMES[state].tr
 
 /** Why some gates that are off are not there, and what does the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  ClusterTrustBundle: "give pods the certificates by a ConfigMap",
-  ClusterTrustBundleProjection: "give pods the certificates by a ConfigMap",
   PodCertificateRequest: "request certificates by CertificateSigningRequests, or by cert-manager",
   StorageVersionMigrator: "objects are read in any version; write each again to store it in the newest one",
   GangScheduling: "give pods scheduling gates, and remove them together",

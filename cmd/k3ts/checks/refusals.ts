@@ -17,7 +17,7 @@ export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
   const dir = join(flags["data-dir"], "server")
   refuseTokens(flags, dir)
   if (flags["runtime-config"].length > 0)
-    (await import("../config/runtime-config.ts")).refuseRuntimeConfig(flags["runtime-config"])
+    (await import("../config/runtime-config.ts")).refuseRuntimeConfig(flags["runtime-config"], flags["feature-gates"])
   await refuseAudit(flags)
   await refuseAdmission(flags)
   const datastore = datastoreOf(flags)

@@ -7,8 +7,8 @@ import { createLogger } from "../../../pkg/log/log.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
 import { startCluster } from "../../../components/cluster/testing/cluster.ts"
 import type { ClusterOptions } from "../../../components/cluster/testing/options/options.ts"
-import { boolean, value } from "../cli/flags.ts"
-import { reading, word } from "../cli/flag-type.ts"
+import { boolean, list, value } from "../cli/flags.ts"
+import { notEmpty, reading, word } from "../cli/flag-type.ts"
 import { alone, controlled, type Beside } from "../control/beside.ts"
 import { featureGates } from "../cli/values.ts"
 import { codeOf, runBeside, untilSignal, withKubectl } from "../process/run-beside.ts"
@@ -45,6 +45,9 @@ export default defineCommand({
       placeholder: "NAME=BOOL,…",
       defaultText: "as in Kubernetes 1.36",
     }),
+    "runtime-config": list(notEmpty, "Version of the API to serve that is off by default", {
+      placeholder: "GROUP/VERSION=BOOL",
+    }),
     control: boolean("Open a control channel for the command: time, faults, snapshots (docs/testing.md)"),
     clock: value(word(["virtual", "real"]).optional(), "Whose time the cluster has", {
       choices: ["virtual", "real"],
@@ -70,6 +73,7 @@ export default defineCommand({
       clock,
       ...(flags["api-only"] ? API_ONLY : { nodes: flags.nodes ?? 1 }),
       features: flags["feature-gates"],
+      runtimeConfig: flags["runtime-config"],
       log,
       history: "10m",
       // On virtual time the seed makes the history, so it is that of K3TS_SEED or one that is told.

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import type { ClusterConfig } from "../../../components/cluster/assemble.ts"
 import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { systemRandom, uuid } from "../../../pkg/clock/random.ts"
+import { servedOptionalKinds } from "../../../pkg/component/optional-kinds.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { KubeletNames } from "../../../components/cluster/node/kubelet-serving.ts"
 import { manifestFolder } from "../../../components/deployer/folder.ts"
@@ -71,6 +72,7 @@ export function clusterConfig(
         file: flags["encryption-provider-config"],
         isReloaded: flags["encryption-provider-config-automatic-reload"],
       },
+      optionalKinds: servedOptionalKinds(flags["runtime-config"], flags["feature-gates"]),
       ...(flags.profiling ? { profiler: processProfiler(realClock) } : {}),
       priorityAndFairness: flags["enable-priority-and-fairness"],
       maxInFlight: inFlightOf(flags),

@@ -1,70 +1,47 @@
 import { builtinScheme } from "../../../pkg/api/scheme.ts"
+import type { Features } from "../../../pkg/component/features.ts"
+import { OFF_VERSIONS, OPTIONAL_KINDS, runtimeConfigEntry, versionOf } from "../../../pkg/component/optional-kinds.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
 
-/** Versions of the API that Kubernetes 1.36 has off. Source: pkg/controlplane/instance.go. */
-const OFF: Readonly<Record<"beta" | "alpha", readonly string[]>> = {
-  beta: [
-    "admissionregistration.k8s.io/v1beta1",
-    "authentication.k8s.io/v1beta1",
-    "certificates.k8s.io/v1beta1",
-    "coordination.k8s.io/v1beta1",
-    "flowcontrol.apiserver.k8s.io/v1beta1",
-    "flowcontrol.apiserver.k8s.io/v1beta2",
-    "flowcontrol.apiserver.k8s.io/v1beta3",
-    "networking.k8s.io/v1beta1",
-    "resource.k8s.io/v1beta1",
-    "resource.k8s.io/v1beta2",
-    "storage.k8s.io/v1beta1",
-    "storagemigration.k8s.io/v1beta1",
-  ],
-  alpha: [
-    "admissionregistration.k8s.io/v1alpha1",
-    "authentication.k8s.io/v1alpha1",
-    "certificates.k8s.io/v1alpha1",
-    "coordination.k8s.io/v1alpha2",
-    "internal.apiserver.k8s.io/v1alpha1",
-    "resource.k8s.io/v1alpha3",
-    "scheduling.k8s.io/v1alpha2",
-    "storage.k8s.io/v1alpha1",
-  ],
-}
-
 /**
- * Checks `--runtime-config`: each version of the API may be given as it is here, which is as in Kubernetes.
- * @throws UsageError that says what cannot be turned on or off. Source: apiserver pkg/server/resourceconfig/helpers.go
+ * Checks `--runtime-config`: versions that k3ts can serve may be turned on, and all others be given as they are here,
+ * which is as in Kubernetes. @throws UsageError that says what cannot be turned on or off. Source: apiserver
+ * pkg/server/resourceconfig/helpers.go
  */
-export function refuseRuntimeConfig(given: readonly string[]): void {
+export function refuseRuntimeConfig(given: readonly string[], features: Features): void {
   if (given.length === 0) return
-  const scheme = builtinScheme()
-  const served = scheme.groups.flatMap(({ name, versions }) =>
+  const served = builtinScheme().groups.flatMap(({ name, versions }) =>
     versions.map((version) => (name === "" ? version : `${name}/${version}`)),
   )
   for (const text of given) {
-    const refusal = refusalOf(text, served)
+    const refusal = refusalOf(text, served, features)
     if (refusal !== undefined) throw new UsageError(`--runtime-config ${text}: ${refusal}`)
   }
 }
 
-function refusalOf(text: string, served: readonly string[]): string | undefined {
-  const [, key = "", value = "true"] = /^([^=]+)(?:=(true|false))?$/.exec(text) ?? []
-  if (key === "") return "must be GROUP/VERSION=true or GROUP/VERSION=false"
-  const on = value === "true"
-  switch (key) {
-    case "api/ga":
-      return on ? undefined : "the stable versions cannot be turned off"
-    case "api/all":
-      return on ? "alpha and beta versions are not there" : "the stable versions cannot be turned off"
-    case "api/beta":
-    case "api/alpha":
-      return on ? `${key.slice(4)} versions are not there` : undefined
-  }
+function refusalOf(text: string, served: readonly string[], features: Features): string | undefined {
+  const entry = runtimeConfigEntry(text)
+  if (entry === undefined) return "must be GROUP/VERSION=true or GROUP/VERSION=false"
+  const { key, on } = entry
+  if (key === "api/all" || key === "api/ga") return on ? undefined : "the stable versions cannot be turned off"
+  if (key === "api/beta" || key === "api/alpha") return undefined
   const [group = "", version = "", resource] = key.split("/")
   const name = group === "api" && version !== "" ? version : version === "" ? group : `${group}/${version}`
   if (served.includes(name))
     return on ? undefined : `${name}${resource === undefined ? "" : `/${resource}`} cannot be turned off`
-  const stage = (["beta", "alpha"] as const).find((one) => OFF[one].includes(name))
+  const stage = (["beta", "alpha"] as const).find((one) => OFF_VERSIONS[one].includes(name))
   if (stage === undefined)
-    return `unknown api group or version${didYouMean(name, [...served, ...OFF.beta, ...OFF.alpha])}`
-  return on ? `${name} is ${stage} and off in Kubernetes 1.36, and not in k3ts` : undefined
+    return `unknown api group or version${didYouMean(name, [...served, ...OFF_VERSIONS.beta, ...OFF_VERSIONS.alpha])}`
+  if (!on) return undefined
+  const here = OPTIONAL_KINDS.filter(
+    (kind) => versionOf(kind) === name && (resource === undefined || kind.plural === resource),
+  )
+  if (here.length === 0) {
+    const all = resource === undefined ? name : `${name}/${resource}`
+    return `${all} is ${stage} and off in Kubernetes 1.36, and not in k3ts`
+  }
+  if (here.some(({ gate }) => features[gate])) return undefined
+  const gates = [...new Set(here.map(({ gate }) => `${gate}=true`))]
+  return `serves nothing without a gate: add --feature-gates ${gates.join(" or ")}`
 }

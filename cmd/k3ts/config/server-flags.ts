@@ -327,9 +327,13 @@ export const serverFlags = {
   ...proxyFlags,
   ...schedulerFlags,
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
-  "runtime-config": list(notEmpty, "Version of the API, on or off as it is here: others are refused", {
-    placeholder: "GROUP/VERSION=BOOL",
-  }),
+  "runtime-config": list(
+    notEmpty,
+    "Version of the API to serve that is off by default, such as certificates.k8s.io/v1beta1=true",
+    {
+      placeholder: "GROUP/VERSION=BOOL",
+    },
+  ),
   [WITHOUT_EFFECT]: list(notEmpty, "Flag of a program of Kubernetes that means nothing here", { hidden: true }),
   disable: list(
     word(OPTIONAL_PARTS, (text) => PARTS_OF_K3S.get(text) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`),

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import { DEFAULT_FEATURES, featuresOf } from "../../../pkg/component/features.ts"
+import { servedOptionalKinds } from "../../../pkg/component/optional-kinds.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { resolveFlags, splitArguments } from "../cli/parse.ts"
 import { KUBELET_SETTINGS } from "../config/kubelet-args.ts"
@@ -90,16 +92,39 @@ describe("--runtime-config", () => {
     "api/v1=true",
     "batch/v1=true",
     "resource.k8s.io/v1beta1=false",
-  ])("takes %s, which is so anyway", (given) => expect(() => refuseRuntimeConfig([given])).not.toThrow())
+    "api/all=true",
+    "api/beta",
+  ])("takes %s", (given) => expect(() => refuseRuntimeConfig([given], DEFAULT_FEATURES)).not.toThrow())
+
+  test("turns on a version that k3ts has, if a gate of its kinds is on", () => {
+    const given = ["certificates.k8s.io/v1beta1=true"]
+    const features = featuresOf({ ClusterTrustBundle: true })
+    expect(() => refuseRuntimeConfig(given, features)).not.toThrow()
+    expect(servedOptionalKinds(given, features).map(({ plural }) => plural)).toEqual(["clustertrustbundles"])
+    expect(servedOptionalKinds(given, DEFAULT_FEATURES)).toEqual([])
+  })
+
+  test.each<[string[], number]>([
+    [["api/all=true"], 1],
+    [["api/beta=true"], 1],
+    [["api/alpha=true"], 0],
+    [["api/all=true", "api/beta=false"], 0],
+    [["certificates.k8s.io/v1beta1", "api/beta=false"], 1],
+    [["certificates.k8s.io/v1beta1=1", "certificates.k8s.io/v1beta1/clustertrustbundles=false"], 0],
+  ])("says by %j how many kinds are served, the more exact word before the other", (given, count) => {
+    expect(servedOptionalKinds(given, featuresOf({ ClusterTrustBundle: true }))).toHaveLength(count)
+  })
+
   test.each([
-    ["api/all=true", "alpha and beta versions are not there"],
+    ["api/all=false", "the stable versions cannot be turned off"],
     ["apps/v1=false", "apps/v1 cannot be turned off"],
     ["batch/v1/jobs=false", "batch/v1/jobs cannot be turned off"],
+    ["certificates.k8s.io/v1beta1=true", "serves nothing without a gate: add --feature-gates ClusterTrustBundle=true"],
     [
-      "certificates.k8s.io/v1beta1=true",
-      "certificates.k8s.io/v1beta1 is beta and off in Kubernetes 1.36, and not in k3ts",
+      "coordination.k8s.io/v1beta1=true",
+      "coordination.k8s.io/v1beta1 is beta and off in Kubernetes 1.36, and not in k3ts",
     ],
     ["app/v1", "unknown api group or version; did you mean apps/v1?"],
     ["apps/v1=maybe", "must be GROUP/VERSION=true or GROUP/VERSION=false"],
-  ])("refuses %s", (given, message) => expect(() => refuseRuntimeConfig([given])).toThrow(message))
+  ])("refuses %s", (given, message) => expect(() => refuseRuntimeConfig([given], DEFAULT_FEATURES)).toThrow(message))
 })

@@ -4,6 +4,7 @@ import { z } from "zod"
 import { createApiServer } from "../../../components/apiserver/apiserver.ts"
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
 import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import { servedOptionalKinds } from "../../../pkg/component/optional-kinds.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { createLogger } from "../../../pkg/log/log.ts"
 import { compileAsUsual } from "../../../pkg/runtime/jit.ts"
@@ -72,6 +73,7 @@ const configOf = (flags: ApiServerFlags): ApiServerConfig => ({
   admission: admissionOf(flags),
   tolerationSeconds: tolerationSecondsOf(flags),
   features: flags["feature-gates"],
+  optionalKinds: servedOptionalKinds(flags["runtime-config"], flags["feature-gates"]),
   ...(flags["audit-log-path"] === undefined
     ? {}
     : { audit: { log: { path: flags["audit-log-path"], ...AUDIT_LIMITS } } }),

@@ -51,12 +51,7 @@ export const OFF_BY_DEFAULT = [
 export type OffByDefault = (typeof OFF_BY_DEFAULT)[number]
 
 /** Plugins of features that are off in Kubernetes and not there: they may be named, and have no effect. */
-export const WITHOUT_EFFECT = [
-  "ClusterTrustBundleAttest",
-  "JobValidation",
-  "PodGroupProtection",
-  "PodGroupWorkloadExists",
-] as const
+export const WITHOUT_EFFECT = ["JobValidation", "PodGroupProtection", "PodGroupWorkloadExists"] as const
 
 /** The plugins that are on by default. */
 export const ON_BY_DEFAULT = [
@@ -74,6 +69,7 @@ export const ON_BY_DEFAULT = [
   "RuntimeClass",
   "CertificateApproval",
   "CertificateSigning",
+  "ClusterTrustBundleAttest",
   "CertificateSubjectRestriction",
   "DefaultIngressClass",
   "PodTopologyLabels",

@@ -9,6 +9,7 @@ import { PLUGIN_NAMES, type AdmissionSettings, type OffByDefault } from "./admis
 import type { AdmissionContext } from "./context.ts"
 import { disabledFields } from "./disabled-fields.ts"
 import { certificates } from "./plugins/certificates.ts"
+import { clusterTrustBundleAttest } from "./plugins/clustertrustbundleattest.ts"
 import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass.ts"
 import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
 import { limitRanger } from "./plugins/limitranger.ts"
@@ -71,6 +72,7 @@ export const defaultChain = (
     persistentVolumeClaimResize(context),
     runtimeClass(context),
     ...certificates(context),
+    clusterTrustBundleAttest(context, features),
     defaultIngressClass(context),
     added("DenyServiceExternalIPs"),
     podTopologyLabels(context),

@@ -15,6 +15,7 @@ interface Field {
 
 /** The fields of a pod's spec that belong to a feature. */
 const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
+  ClusterTrustBundleProjection: [{ path: ["volumes", "[]", "projected", "sources", "[]", "clusterTrustBundle"] }],
   ContainerRestartRules: [
     { path: ["containers", "[]", "restartPolicyRules"] },
     { path: ["containers", "[]", "restartPolicy"] },

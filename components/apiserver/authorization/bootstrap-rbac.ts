@@ -8,6 +8,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import { aggregatedRules, AGGREGATION } from "./aggregation.ts"
 import { CLUSTER_ROLE_BINDINGS, type BootstrapBinding } from "./bootstrap-cluster-bindings.ts"
 import { CLUSTER_ROLES } from "./bootstrap-cluster-roles.ts"
+import type { GatedRoles } from "./bootstrap-gated-roles.ts"
 import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
 import { HeldRights } from "./coverage.ts"
@@ -19,11 +20,16 @@ const RBAC_METADATA = {
   annotations: { [AUTOUPDATE]: "true" },
 }
 
-/** Returns the roles and bindings that every cluster has. Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy. */
-export function rbacObjects(): readonly Wanted[] {
-  const controllers = Object.entries(CONTROLLER_ROLES)
+/**
+ * Returns the roles and bindings that every cluster has, with those of features that are off by default. Source:
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
+ */
+export function rbacObjects(gated?: GatedRoles): readonly Wanted[] {
+  const controllers = Object.entries({ ...CONTROLLER_ROLES, ...gated?.controllers })
   const clusterRoles: ClusterRole[] = [
-    ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
+    ...[...CLUSTER_ROLES, ...(gated?.roles ?? [])].map(({ name, rules, labels, aggregates }) =>
+      clusterRole(name, [...rules, ...(gated?.rules[name] ?? [])], labels, aggregates),
+    ),
     ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
     // sorted by name, as the roles are when the aggregation reads them from the store
   ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
@@ -35,6 +41,7 @@ export function rbacObjects(): readonly Wanted[] {
   }
   const bindings: readonly (BootstrapBinding & { readonly name?: string })[] = [
     ...CLUSTER_ROLE_BINDINGS,
+    ...(gated?.bindings ?? []),
     ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] })),
   ]
   return [

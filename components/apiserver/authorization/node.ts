@@ -7,6 +7,7 @@
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
@@ -45,9 +46,19 @@ const WRITING_OWN: readonly string[] = ["get", "create", "update", "patch", "del
 export class NodeAuthorizer implements Authorizer {
   readonly #objects: Objects
   readonly #pods: NodePods
-  readonly #rules = new RulesByKind(nodeRules().map((rule) => ({ rule })))
+  readonly #rules: RulesByKind<{ readonly rule: PolicyRule }>
 
-  constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
+  /** `rules` are those of all nodes. */
+  constructor({
+    storage,
+    objects,
+    rules = nodeRules(),
+  }: {
+    readonly storage: Storage
+    readonly objects: Objects
+    readonly rules?: readonly PolicyRule[]
+  }) {
+    this.#rules = new RulesByKind(rules.map((rule) => ({ rule })))
     this.#objects = objects
     this.#pods = new NodePods(storage)
   }

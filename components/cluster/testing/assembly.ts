@@ -4,6 +4,7 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
 import { backgroundWork } from "../../../pkg/component/background-work.ts"
 import type { Features } from "../../../pkg/component/features.ts"
+import { servedOptionalKinds } from "../../../pkg/component/optional-kinds.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { outsideSpans } from "../../../pkg/tracing/clock.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
@@ -42,7 +43,7 @@ export interface AssemblyOptions {
   readonly frozen: Frozen
   readonly options: Pick<
     ClusterOptions,
-    "components" | "admission" | "webhooks" | "extensionServers" | "network" | "csiDrivers"
+    "components" | "admission" | "runtimeConfig" | "webhooks" | "extensionServers" | "network" | "csiDrivers"
   >
   readonly features: Features
   /** Addresses of pods. */
@@ -101,6 +102,7 @@ export class Assembly implements ControlPlane {
         extensionServers: (service) =>
           Object.hasOwn(extensionServers, service) ? extensionServers[service] : undefined,
         intercept: rules.around,
+        optionalKinds: servedOptionalKinds(options.options.runtimeConfig ?? [], features),
         withoutTimeLimits: options.isVirtual,
         maxInFlight: inFlightLimits(options.nodes),
       },

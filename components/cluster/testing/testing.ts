@@ -104,6 +104,7 @@ export { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizon
 export { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
 export { Job } from "../../../pkg/api/batch/v1/job.ts"
 export { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+export { ClusterTrustBundle } from "../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"
 export { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
 export { Binding } from "../../../pkg/api/core/v1/binding.ts"
 export { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"

@@ -1,4 +1,5 @@
 import { join } from "node:path"
+import type { ClusterTrustBundle } from "../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
@@ -15,13 +16,16 @@ import { ownershipFor } from "./ownership.ts"
 import type { Reference } from "./references.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 
+/** What a reference leads to. */
+export type ReadObject = ConfigMap | Secret | readonly ClusterTrustBundle[]
+
 /** What a writer asks the volumes of its pod for. */
 export interface WrittenPod {
   /** The pod as it is now. */
   readonly pod: Pod
   /** Whether the pod's volumes are not followed any more: no file is written then. */
   readonly isStopped: boolean
-  readObject(reference: Reference): Promise<ConfigMap | Secret | undefined>
+  readObject(reference: Reference): Promise<ReadObject | undefined>
   /** Called when the files of a volume are about to be made from what the API has now. */
   writing(volume: string): void
   /** Called with when a token in a volume must be renewed, in milliseconds of the monotonic clock. */
@@ -114,6 +118,8 @@ export class ApiVolumeWriter {
       hostIps: context.config.nodeIps,
       configMap: (name) => read<ConfigMap>({ kind: "ConfigMap", name }),
       secret: decodedSecrets((name) => read<Secret>({ kind: "Secret", name })),
+      trustBundles: async () =>
+        (await read<readonly ClusterTrustBundle[]>({ kind: "ClusterTrustBundles", name: "" })) ?? [],
       budget,
       node: () => nodeAmounts(context),
       token: async (audience, expirationSeconds) => {

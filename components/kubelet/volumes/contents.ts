@@ -1,3 +1,4 @@
+import type { ClusterTrustBundle } from "../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
@@ -13,6 +14,7 @@ export interface ContentSources {
   configMap(name: string): Promise<ConfigMap | undefined>
   /** Returns the decoded values of a Secret by key, decoded once however many sources of the volume name it. */
   secret(name: string): Promise<ReadonlyMap<string, Uint8Array> | undefined>
+  trustBundles(): Promise<readonly ClusterTrustBundle[]>
   token(audience: string, expirationSeconds: number): Promise<LateText>
   node(): Promise<NodeAmounts>
   readonly budget: PayloadBudget

@@ -8,12 +8,13 @@ import type { Timer } from "../../../pkg/clock/clock.ts"
 import { settleFew, type Pace } from "../../../pkg/flow/settle-few.ts"
 import type { KubeletContext } from "../context.ts"
 import type { CsiVolumes } from "./csi/csi-volumes.ts"
+import type { TrustBundles } from "../objects/trust-bundles.ts"
 import type { ObjectChange, ObjectUse, ObjectUser, WatchedObjects } from "../objects/watched-objects.ts"
 import { MountMessage, NotAttached, VolumeError } from "../model/start-error.ts"
 import type { ImageManager } from "../images/image-manager.ts"
 import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
-import { ApiVolumeWriter, type WrittenPod } from "./api-volume-writer.ts"
+import { ApiVolumeWriter, type ReadObject, type WrittenPod } from "./api-volume-writer.ts"
 import { JITTER, VolumeExpansionCheck } from "./volume-expansion-check.ts"
 import { mountVolume } from "./mount-volume.ts"
 import type { PathUsers } from "./path-users.ts"
@@ -27,6 +28,7 @@ import { errorMessage } from "../../../pkg/errors/error-message.ts"
 export interface PodVolumesParts {
   readonly context: KubeletContext
   readonly objects: WatchedObjects
+  readonly trustBundles: TrustBundles
   readonly tokens: ServiceAccountTokens
   readonly renewals: TokenRenewals
   readonly users: PathUsers
@@ -48,7 +50,7 @@ export class PodVolumes implements ObjectUser, TokenHolder, WrittenPod {
   pod: Pod
   /** What was needed at the first mount. */
   readonly #needs: readonly Need[]
-  readonly #uses = new FewByKey<ObjectUse<ConfigMap | Secret>>(({ about }) => about)
+  readonly #uses = new FewByKey<ObjectUse<ReadObject>>(({ about }) => about)
   readonly #mounted = new FewByKey<MountedVolume>(({ name }) => name)
   /** Exists once a volume can grow, which most cannot. */
   #sizeCheck: VolumeExpansionCheck | undefined
@@ -82,13 +84,18 @@ export class PodVolumes implements ObjectUser, TokenHolder, WrittenPod {
     for (const { reference } of this.#needs) this.#uses.set(this.#follow(reference))
   }
 
-  #follow(reference: Reference): ObjectUse<ConfigMap | Secret> {
-    const { objects } = this.#parts
+  #follow(reference: Reference): ObjectUse<ReadObject> {
+    const { objects, trustBundles } = this.#parts
     const { kind, name } = reference
     const namespace = this.pod.metadata.namespace ?? ""
-    return kind === "ConfigMap"
-      ? objects.use(ConfigMap, namespace, name, this, keyOf(reference))
-      : objects.use(Secret, namespace, name, this, keyOf(reference))
+    switch (kind) {
+      case "ConfigMap":
+        return objects.use(ConfigMap, namespace, name, this, keyOf(reference))
+      case "Secret":
+        return objects.use(Secret, namespace, name, this, keyOf(reference))
+      case "ClusterTrustBundles":
+        return trustBundles.use(this, keyOf(reference))
+    }
   }
 
   /** Called by WatchedObjects. */
@@ -267,7 +274,7 @@ export class PodVolumes implements ObjectUser, TokenHolder, WrittenPod {
     return found.some((result) => result.status === "fulfilled" && result.value === undefined)
   }
 
-  async readObject(reference: Reference): Promise<ConfigMap | Secret | undefined> {
+  async readObject(reference: Reference): Promise<ReadObject | undefined> {
     return this.#uses.get(keyOf(reference))?.read()
   }
 

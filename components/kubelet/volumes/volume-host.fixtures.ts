@@ -10,6 +10,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { silent, type Logger } from "../../../pkg/log/log.ts"
+import type { ClusterOptions } from "../../cluster/testing/options/options.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"
 import type { KubeletContext } from "../context.ts"
 import { KubeletMetrics } from "../metrics/kubelet-metrics.ts"
@@ -24,8 +25,8 @@ export const NAMESPACE = "default"
 export type VolumeHost = Awaited<ReturnType<typeof volumeHost>>
 
 /** The volumes of a node in a cluster without other components, with a folder in the place of the node's tmpfs. */
-export async function volumeHost() {
-  const cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+export async function volumeHost(options: Pick<ClusterOptions, "features" | "runtimeConfig"> = {}) {
+  const cluster = await startCluster({ components: { scheduler: false, controllers: false }, ...options })
   const root = await mkdtemp(join(tmpdir(), "k3ts-pods-"))
   const told: string[] = []
   // A folder replaces the tmpfs, so that the test needs no root rights.

@@ -6,6 +6,7 @@ import type { KubeletContext } from "../context.ts"
 import type { EnvironmentVariable } from "../model/environment-variable.ts"
 import { CsiVolumes } from "./csi/csi-volumes.ts"
 import type { ImageManager } from "../images/image-manager.ts"
+import { TrustBundles } from "../objects/trust-bundles.ts"
 import { WatchedObjects } from "../objects/watched-objects.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
 import { containerMounts } from "./container-mounts.ts"
@@ -91,6 +92,7 @@ export function createVolumeManager(
   const parts: PodVolumesParts = {
     context,
     objects: new WatchedObjects(context),
+    trustBundles: new TrustBundles(context),
     tokens: new ServiceAccountTokens(context),
     renewals: new TokenRenewals(context.clock, () => pods.values()),
     users: new PathUsers(),

@@ -9,6 +9,7 @@ import type { Decider } from "../../authorization/authorizer.ts"
 import { decidedBy } from "../../authorization/decisions.ts"
 import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
+import { mayActForSigner } from "./signers.ts"
 
 const ADMINISTRATORS = "system:masters"
 
@@ -24,19 +25,7 @@ export const certificates = ({ authorizer }: AdmissionContext): readonly Admissi
     verb: "approve" | "sign",
   ): void => {
     const signer = old?.spec.signerName ?? ""
-    const [domain = ""] = signer.split("/")
-    const isAllowed = [signer, `${domain}/*`].some(
-      (allowed) =>
-        decider.authorize({
-          user,
-          verb,
-          group: "certificates.k8s.io",
-          version: "*",
-          resource: "signers",
-          name: allowed,
-        }).allowed,
-    )
-    if (!isAllowed)
+    if (!mayActForSigner(decider, user, verb, signer))
       throw forbidden(
         resource,
         name,

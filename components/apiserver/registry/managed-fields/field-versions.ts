@@ -22,7 +22,9 @@ export const versionsOf =
 
 function builtin(resource: Resource, object: KubeObject, apiVersion: string): Versioned | undefined {
   const found = (wanted: string): Resource | undefined =>
-    RESOURCES.find((other) => other.apiVersion === wanted && storedKind(other) === storedKind(resource))
+    wanted === resource.apiVersion
+      ? resource
+      : RESOURCES.find((other) => other.apiVersion === wanted && storedKind(other) === storedKind(resource))
   const [from, to] = [found(object.apiVersion), found(apiVersion)]
   if (from === undefined || to === undefined) return undefined
   const decoded = decodeMessage(typed(from.schema), object).object as KubeObject

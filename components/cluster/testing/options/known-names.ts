@@ -26,6 +26,7 @@ const OPTIONS: Names<ClusterOptions> = {
   extensionServers: true,
   admission: true,
   features: true,
+  runtimeConfig: true,
   schedulerConfig: true,
   schedulerPlugins: true,
   schedulerExtenders: true,

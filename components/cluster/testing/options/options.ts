@@ -105,6 +105,11 @@ export interface ClusterOptions {
   /** Feature gates by Kubernetes' names; by default as in Kubernetes 1.36. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /**
+   * Versions of the API to serve that are off by default, as `--runtime-config` has them, such as
+   * `certificates.k8s.io/v1beta1`. Their gates must be on too.
+   */
+  readonly runtimeConfig?: readonly string[]
+  /**
    * How often autoscalers read their metrics; `15s` by default, as in real clusters. A longer period makes long runs
    * faster: a week has 40,320 readings, but 2,016 with `5m`.
    */

@@ -1,5 +1,6 @@
 import type { ProjectedVolumeSource, VolumeProjection } from "../../../../pkg/api/core/v1/volume/volume-projected.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
+import { trustBundleContents } from "./cluster-trust-bundle.ts"
 import { configMapContents } from "./config-map.ts"
 import type { Contents } from "../contents.ts"
 import { downwardApiContents } from "./downward-api.ts"
@@ -39,10 +40,7 @@ function contentsIn(projection: VolumeProjection, defaultMode: number | undefine
   if (secret !== undefined) return secretContents(secret, defaultMode)
   if (downwardAPI !== undefined) return downwardApiContents(downwardAPI.items, defaultMode)
   if (serviceAccountToken !== undefined) return tokenContents(serviceAccountToken, defaultMode)
-  if (clusterTrustBundle !== undefined)
-    return refused(
-      "projected source clusterTrustBundle is not supported: ClusterTrustBundles are not served; use a ConfigMap",
-    )
+  if (clusterTrustBundle !== undefined) return trustBundleContents(clusterTrustBundle, defaultMode)
   if (podCertificate !== undefined)
     return refused(
       "projected source podCertificate is not supported: PodCertificateRequests are not served; use a Secret",

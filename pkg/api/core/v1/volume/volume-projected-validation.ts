@@ -11,6 +11,7 @@ import {
 } from "../../../../apimachinery/validation/field-errors.ts"
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from "../container/env-validation.ts"
 import { fileMode, localFile } from "../path-validation.ts"
+import { trustBundleSourceFaults } from "./certificate-projection-validation.ts"
 import type {
   ConfigMapProjection,
   DownwardAPIVolumeFile,
@@ -53,10 +54,6 @@ export function validateDownwardFile({
   return causes
 }
 
-/**
- * Trust bundles and pod certificates are not validated: their feature gates are off in Kubernetes 1.36, and
- * dropDisabledVolumeSources removes the fields.
- */
 export function validateProjected({ sources: given, defaultMode }: ProjectedVolumeSource): readonly Cause[] {
   const sources = given ?? []
   const causes: Cause[] = [...fileMode("defaultMode", defaultMode)]
@@ -67,7 +64,7 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
     taken.add(file)
   }
   for (let i = 0; i < sources.length; i++) {
-    const { secret, configMap, downwardAPI, serviceAccountToken } = sources[i]!
+    const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle } = sources[i]!
     for (const [name, keys] of [
       ["secret", secret],
       ["configMap", configMap],
@@ -88,8 +85,13 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
       // upstream gives the path of the volume's source, and does not compare the token's path with others
       within(causes, file === "" ? [required("path")] : localFile("path", file), "")
     }
+    if (clusterTrustBundle !== undefined) {
+      within(causes, trustBundleSourceFaults(clusterTrustBundle), at("sources", i, "clusterTrustBundle"))
+      take(clusterTrustBundle.path, clusterTrustBundle.path)
+    }
     let given = 0
-    for (const part of [secret, configMap, downwardAPI, serviceAccountToken]) if (part !== undefined) given++
+    for (const part of [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle])
+      if (part !== undefined) given++
     if (given > 1) causes.push(forbiddenField(at("sources", i), "may not specify more than 1 volume type per source"))
   }
   return causes

@@ -55,7 +55,7 @@ export const ClusterTrustBundleProjection = message(
     signerName: f.string(2, "All bundles of a signer; excludes name.").pointer(),
     labelSelector: f.message(3, LabelSelector, "Which of the signer's bundles; absent means none, empty means all."),
     optional: f.bool(5, "Whether the bundles may be missing.").pointer(),
-    path: f.string(4, "Relative path of the file.").required(),
+    path: f.string(4, "Relative path of the file.").required().ownRule(),
   },
 )
 export interface ClusterTrustBundleProjection extends ObjectOf<typeof ClusterTrustBundleProjection> {}
@@ -83,7 +83,7 @@ export const VolumeProjection = message(
     downwardAPI: f.message(2, DownwardAPIProjection, "Fields of the pod."),
     configMap: f.message(3, ConfigMapProjection, "Keys of a ConfigMap."),
     serviceAccountToken: f.message(4, ServiceAccountTokenProjection, "A token of the service account."),
-    clusterTrustBundle: f.message(5, ClusterTrustBundleProjection, "Trust anchors.").disabled(),
+    clusterTrustBundle: f.message(5, ClusterTrustBundleProjection, "Trust anchors."),
     podCertificate: f.message(6, PodCertificateProjection, "A key and a certificate.").disabled(),
   },
 )
