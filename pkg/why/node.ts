@@ -1,3 +1,5 @@
+import type { Pod } from "../api/core/v1/pod/pod.ts"
+import type { PodDisruptionBudget } from "../api/policy/v1/poddisruptionbudget.ts"
 import { humanDuration, parseTime } from "../apimachinery/scalars/time.ts"
 import { ignoresBudgets, mayGoUnready } from "../pods/eviction-rules.ts"
 import { isPodReady } from "../pods/pod-state.ts"
@@ -86,11 +88,11 @@ export const nodeDoctor = doctor(NODES, async (node, ward) => {
 /** Returns which disruption budgets keep the pods of a cordoned node there: a drain waits for them. */
 async function drainFindings(name: string, ward: Ward): Promise<readonly Finding[]> {
   const budgets = (await ward.reader.listIfAllowed(BUDGETS)) ?? []
+  if (budgets.length === 0) return []
   const blocking = budgets.filter(({ status }) => (status.disruptionsAllowed ?? 0) === 0)
-  if (blocking.length === 0) return []
   const pods = await ward.reader.list(PODS)
   const here = pods.filter((pod) => pod.spec.nodeName === name && controllerOf(pod)?.kind !== "DaemonSet")
-  const findings: Finding[] = []
+  const findings: Finding[] = [...severalBudgets(here, budgets)]
   for (const budget of blocking) {
     const held = selectedBy(budget, here).filter(
       (pod) => !ignoresBudgets(pod) && (isPodReady(pod) || !mayGoUnready(budget)),
@@ -109,6 +111,24 @@ async function drainFindings(name: string, ward: Ward): Promise<readonly Finding
       })
   }
   return findings
+}
+
+/** Pods that several budgets select are never evicted. Source: registry/core/pod/storage/eviction.go. */
+function severalBudgets(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): readonly Finding[] {
+  for (const pod of pods) {
+    if (ignoresBudgets(pod)) continue
+    const own = budgets.filter((budget) => selectedBy(budget, [pod]).length > 0)
+    if (own.length < 2) continue
+    const names = own.map(({ metadata }) => metadata.name ?? "")
+    return [
+      finding(
+        "drain-blocked",
+        `a drain cannot evict ${pod.metadata.namespace}/${pod.metadata.name}: PodDisruptionBudgets ${names.join(" and ")} select it, and a pod with more than one is not evicted`,
+        { hints: ["delete all but one of them, or change their selectors so that they share no pod"] },
+      ),
+    ]
+  }
+  return []
 }
 
 function heartbeat(time: string | null | undefined, now: number): readonly string[] {

@@ -218,4 +218,134 @@ export const CRASHES: readonly Situation[] = [
     cause: "readiness-gate",
     says: /readiness gate example\.com\/lb is not set/,
   },
+
+  {
+    title: "a postStart hook that fails, so that the container is stopped",
+    yaml: deployment(
+      "web",
+      `{containers: [{name: c, image: "app:1", lifecycle: {postStart: {exec: {command: [register, now]}}}}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "hook-failed",
+    says: /container c is ended, because its postStart hook fails: register now/,
+    options: { nodes: 1, images: { "app:1": { exec: () => ({ exitCode: 3, stderr: "no registry" }) } } },
+  },
+  {
+    title: "a file of a subPath that its ConfigMap does not have",
+    yaml: `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+data: {app.yaml: x}
+${deployment(
+  "web",
+  `{containers: [{name: c, image: "app:1", volumeMounts: [{name: v, mountPath: /etc/app.conf, subPath: app.conf}]}], volumes: [{name: v, configMap: {name: conf}}]}`,
+)}`,
+    ask: "deployment/web",
+    cause: "subpath-missing",
+    says: /\/etc\/app\.conf wants the file app\.conf \(subPath\), volume v \(ConfigMap conf\) has only app\.yaml/,
+    options: {
+      nodes: 1,
+      images: {
+        "app:1": {
+          startError:
+            'OCI runtime create failed: runc create failed: unable to start container process: error during container init: error mounting "/var/lib/kubelet/pods/x/volume-subpaths/v/c/0" to rootfs at "/etc/app.conf": not a directory: unknown: Are you trying to mount a directory onto a file (or vice-versa)?',
+        },
+      },
+    },
+  },
+  {
+    title: "a command that is written as one word",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1", command: ["serve --port 80"]}]}`),
+    ask: "deployment/web",
+    cause: "command-not-found",
+    says: /the image has no program "serve --port 80"/,
+    options: {
+      nodes: 1,
+      images: {
+        "app:1": {
+          startError:
+            'unable to start container process: error during container init: exec: "serve --port 80": executable file not found in $PATH: unknown',
+        },
+      },
+    },
+  },
+  {
+    title: "a program that may not listen below port 1024",
+    yaml: deployment("web", `{securityContext: {runAsUser: 101}, containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "port-not-allowed",
+    says: /ports below 1024 need root/,
+    options: {
+      nodes: 1,
+      images: {
+        "app:1": {
+          runsMs: 10,
+          exitCode: 1,
+          logs: ["nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)"],
+        },
+      },
+    },
+  },
+  {
+    title: "a program that wants a token which its pod does not have",
+    yaml: deployment("web", `{automountServiceAccountToken: false, containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "token-not-mounted",
+    says: /automountServiceAccountToken of the pod is false/,
+    options: {
+      nodes: 1,
+      images: {
+        "app:1": {
+          runsMs: 10,
+          exitCode: 1,
+          logs: ["open /var/run/secrets/kubernetes.io/serviceaccount/token: no such file or directory"],
+        },
+      },
+    },
+  },
+  {
+    title: "a program that starts more slowly than its liveness probe waits",
+    yaml: deployment(
+      "web",
+      `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80}], livenessProbe: {httpGet: {port: 80}, periodSeconds: 5}}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "liveness-probe-refused",
+    says: /the liveness probe of container c asks port 80, on which nothing listens: .* not yet, so it is killed/,
+    options: { nodes: 1, images: { "app:1": { listensAfterMs: 60_000 } } },
+  },
+  {
+    title: "a probe that speaks HTTPS with a program that speaks HTTP",
+    yaml: deployment(
+      "web",
+      `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80}], readinessProbe: {httpGet: {port: 80, path: /up, scheme: HTTPS}}}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "readiness-probe-scheme",
+    says: /speaks HTTPS with a port that speaks HTTP/,
+    mends: 1,
+    options: {
+      nodes: 1,
+      images: {
+        "app:1": {
+          http(request) {
+            if (request.url.startsWith("https:")) throw new Error("http: server gave HTTP response to HTTPS client")
+            return new Response("ok", { status: request.url.endsWith("/up") ? 200 : 404 })
+          },
+        },
+      },
+    },
+  },
+  {
+    title: "a program that says over gRPC that it does not serve",
+    yaml: deployment(
+      "web",
+      `{containers: [{name: c, image: "app:1", ports: [{containerPort: 80}], readinessProbe: {grpc: {port: 80}}}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "readiness-probe-status",
+    says: /asks gRPC for its health, and the program answers NOT_SERVING/,
+    options: { nodes: 1, images: { "app:1": { grpc: () => "NOT_SERVING" } } },
+  },
 ]

@@ -142,4 +142,40 @@ ${deployment("web", one("registry.corp/team/web:1", "imagePullSecrets: [{name: r
     cause: "image-name-invalid",
     says: /"Web:1:2" is no name of an image/,
   },
+
+  {
+    title: "a pull secret of a type that kubelets do not read",
+    yaml: `
+apiVersion: v1
+kind: Secret
+metadata: {name: regcred}
+stringData: {username: a, password: b}
+${deployment("web", one("registry.corp/web:1", "imagePullSecrets: [{name: regcred}], "))}`,
+    ask: "deployment/web",
+    cause: "image-credentials",
+    says: /Secret regcred of imagePullSecrets is of type Opaque, and kubelets read only kubernetes\.io\/dockerconfigjson/,
+    ...fails("registry.corp/web:1", "unexpected status from HEAD request: 401 Unauthorized"),
+  },
+  {
+    title: "a registry that fails by itself",
+    yaml: deployment("web", one("registry.corp/web:1")),
+    ask: "deployment/web",
+    cause: "registry-failing",
+    says: /registry registry\.corp answers, but with an error of its own/,
+    ...fails(
+      "registry.corp/web:1",
+      "unexpected status from HEAD request to https://registry.corp/v2/web/manifests/1: 503 Service Unavailable",
+    ),
+  },
+  {
+    title: "a registry that speaks HTTP only",
+    yaml: deployment("web", one("registry.corp:5000/web:1")),
+    ask: "deployment/web",
+    cause: "registry-speaks-http",
+    says: /registry registry\.corp:5000 of image registry\.corp:5000\/web:1 speaks HTTP, and the node asks by HTTPS/,
+    ...fails(
+      "registry.corp:5000/web:1",
+      'failed to do request: Head "https://registry.corp:5000/v2/web/manifests/1": http: server gave HTTP response to HTTPS client',
+    ),
+  },
 ]

@@ -1,26 +1,8 @@
-import { Pod, Secret, type Cluster, type Resource } from "../../components/cluster/testing/testing.ts"
-import { deployment, type Situation } from "./situation.fixtures.ts"
+import { Pod, Secret } from "../../components/cluster/testing/testing.ts"
+import { asking, deployment, type Situation } from "./situation.fixtures.ts"
 
 const ONE = `{containers: [{name: c, image: "app:1"}]}`
 const LIMITED = `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: 500m}, limits: {cpu: "1"}}}]}`
-/** Starts a program that lists a kind as the default service account of its namespace, and ends if it may not. */
-const asking = (kind: Resource) => (cluster: Cluster) => {
-  const account = cluster.as("system:serviceaccount:default:default", ["system:serviceaccounts"])
-  cluster.setImage("app:1", {
-    async run(container) {
-      try {
-        await account.list(kind, { namespace: "default" })
-      } catch (err) {
-        container.log(`level=error msg=${JSON.stringify((err as Error).message)}`)
-        return 1
-      }
-      await container.sleep(1e9)
-      return 0
-    },
-  })
-  return cluster.apply(deployment("web", ONE))
-}
-
 export const POLICIES: readonly Situation[] = [
   {
     title: "a quota that has no room for a pod",

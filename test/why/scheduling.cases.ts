@@ -1,3 +1,4 @@
+import { Pod } from "../../components/cluster/testing/testing.ts"
 import { deployment, pod, type Situation } from "./situation.fixtures.ts"
 
 const NODES = [
@@ -23,7 +24,7 @@ export const SCHEDULING: readonly Situation[] = [
     breaks: (cluster) => cluster.apply(deployment("web", requests("1"))),
     ask: "deployment/web",
     cause: "insufficient-cpu",
-    says: /needs 1 CPUs, 500m of 2 free; ending pod default\/old-\S+ frees enough/,
+    says: /needs 1 CPUs, 0\.5 of 2 free; ending pod default\/old-\S+ frees enough/,
     mends: 1,
     options,
   },
@@ -207,7 +208,7 @@ spec:
 `),
     ask: "daemonset/agent",
     cause: "insufficient-cpu",
-    says: /nearest is a, which needs 500m CPUs, 200m of 2 free; ending pod default\/hog-\S+ frees enough/,
+    says: /nearest is a, which needs 0\.5 CPUs, 0\.2 of 2 free; ending pod default\/hog-\S+ frees enough/,
     mends: 1,
     options,
   },
@@ -224,5 +225,153 @@ ${pod("low", requests("1500m"))}`,
     cause: "preempted",
     says: /Pod default\/low does not exist any more: it was ended to make room for a pod of a higher priority/,
     options: { nodes: [{ name: "a", capacity: { cpu: "2" } }] },
+  },
+
+  {
+    title: "a sysctl that the kubelet does not allow",
+    yaml: deployment(
+      "web",
+      `{securityContext: {sysctls: [{name: kernel.msgmax, value: "65536"}]}, containers: [{name: c, image: "app:1"}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "sysctl-forbidden",
+    says: /the kubelet refused it: forbidden sysctl: "kernel\.msgmax" not allowlisted/,
+    after: "5s",
+  },
+  {
+    title: "a spread over two zones in a cluster that has one",
+    yaml: deployment(
+      "web",
+      `{topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}], containers: [{name: c, image: "app:1"}]}`,
+    ).replace("replicas: 1", "replicas: 2"),
+    ask: "deployment/web",
+    cause: "topology-spread",
+    says: /there are only 1 of 2 domains/,
+    options: { nodes: [{ name: "a", labels: { "topology.kubernetes.io/zone": "one" } }] },
+  },
+  {
+    title: "a spread by a label that no node has",
+    yaml: deployment(
+      "web",
+      `{topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}], containers: [{name: c, image: "app:1"}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "topology-spread",
+    says: /has no label rack, over which the pod is spread/,
+  },
+  {
+    title: "a processor that no node has, which no label gives it",
+    yaml: deployment("web", `{nodeSelector: {kubernetes.io/arch: s390x}, containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "node-selector",
+    says: /has kubernetes\.io\/arch=amd64, the pod's nodeSelector wants kubernetes\.io\/arch=s390x/,
+  },
+  {
+    title: "a node that its cloud has not initialized",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`),
+    ask: "deployment/web",
+    cause: "node-uninitialized",
+    says: /node a waits for its cloud controller manager to initialize it/,
+    options: {
+      nodes: [
+        {
+          name: "a",
+          taints: [{ key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" }],
+        },
+      ],
+    },
+  },
+  {
+    title: "a pod that is too large by the overhead of its RuntimeClass",
+    yaml: `
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: kata}
+handler: kata
+overhead: {podFixed: {cpu: 500m}}
+${deployment("web", `{runtimeClassName: kata, containers: [{name: c, image: "app:1", resources: {requests: {cpu: 7900m}}}]}`)}`,
+    ask: "deployment/web",
+    cause: "insufficient-cpu",
+    says: /needs 8\.4 CPUs \(500m of it is the overhead of RuntimeClass kata\), the whole node has 8/,
+  },
+  {
+    title: "an init container that is larger than any node",
+    yaml: deployment(
+      "web",
+      `{initContainers: [{name: build, image: "app:1", resources: {requests: {cpu: "20"}}}], containers: [{name: c, image: "app:1"}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "insufficient-cpu",
+    says: /needs 20 CPUs \(init container build requests 20\)/,
+  },
+  {
+    title: "a pod that must be near another one by a label that no node has",
+    yaml:
+      deployment("cache", `{containers: [{name: c, image: "app:1"}]}`) +
+      deployment(
+        "web",
+        `{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack, labelSelector: {matchLabels: {app: cache}}}]}}, containers: [{name: c, image: "app:1"}]}`,
+      ),
+    ask: "deployment/web",
+    cause: "pod-affinity",
+    says: /has no label rack, by which the pod must be near pods with app=cache/,
+  },
+  {
+    title: "a ResourceClaim that does not exist, of which the scheduler says nothing",
+    yaml: deployment(
+      "web",
+      `{resourceClaims: [{name: gpu, resourceClaimName: gpus}], containers: [{name: c, image: "app:1", resources: {claims: [{name: gpu}]}}]}`,
+    ),
+    ask: "deployment/web",
+    cause: "resourceclaim-missing",
+    says: /ResourceClaim gpus, which resourceClaims gpu of the pod names, does not exist in namespace default/,
+  },
+  {
+    title: "a ResourceClaim of a DeviceClass that does not exist",
+    yaml: `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpus}
+spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu.example.com}}]}}}
+${deployment("web", `{resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}], containers: [{name: c, image: "app:1", resources: {claims: [{name: gpu}]}}]}`)}`,
+    ask: "deployment/web",
+    cause: "deviceclass-missing",
+    says: /DeviceClass gpu\.example\.com, which ResourceClaimTemplate gpus names, does not exist/,
+  },
+  {
+    title: "a taint that has evicted what ran",
+    yaml: deployment("web", `{containers: [{name: c, image: "app:1"}]}`),
+    breaks: (cluster) => cluster.kubectl("taint nodes node-0 maintenance=now:NoExecute"),
+    ask: "deployment/web",
+    cause: "taint-not-tolerated",
+    says: /has the taint maintenance=now:NoExecute/,
+    mends: 1,
+    options: { nodes: 1 },
+  },
+  {
+    title: "a RuntimeClass whose handler the node's runtime does not have",
+    yaml: "",
+    breaks: async (cluster) => {
+      await cluster.apply(`
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: kata}
+handler: kata
+${pod("web", `{runtimeClassName: kata, nodeName: node-0, containers: [{name: c, image: "app:1"}]}`)}`)
+      const { metadata } = await cluster.get(Pod, "web")
+      await cluster.apply(`
+apiVersion: v1
+kind: Event
+metadata: {name: web.1, namespace: default}
+involvedObject: {apiVersion: v1, kind: Pod, name: web, namespace: default, uid: ${metadata.uid}}
+type: Warning
+reason: FailedCreatePodSandBox
+message: 'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for "kata" is configured'
+`)
+    },
+    ask: "pod/web",
+    cause: "runtime-handler-missing",
+    says: /the runtime of node node-0 has no handler kata, which RuntimeClass kata names/,
+    options: { nodes: 1, components: { kubelet: false } },
   },
 ]

@@ -1,5 +1,10 @@
 import { expect } from "bun:test"
-import { startCluster, type Cluster, type ClusterOptions } from "../../components/cluster/testing/testing.ts"
+import {
+  startCluster,
+  type Cluster,
+  type ClusterOptions,
+  type Resource,
+} from "../../components/cluster/testing/testing.ts"
 import type { Answer, State } from "../../pkg/why/answer.ts"
 
 /** Something that is broken in one way, and the one right answer. */
@@ -120,3 +125,21 @@ kind: Pod
 metadata: {name: ${name}${metadata === "" ? "" : `, ${metadata}`}}
 spec: ${spec}
 `
+
+/** Starts a program that lists a kind as the default service account of its namespace, and ends if it may not. */
+export const asking = (kind: Resource) => (cluster: Cluster) => {
+  const account = cluster.as("system:serviceaccount:default:default", ["system:serviceaccounts"])
+  cluster.setImage("app:1", {
+    async run(container) {
+      try {
+        await account.list(kind, { namespace: "default" })
+      } catch (err) {
+        container.log(`level=error msg=${JSON.stringify((err as Error).message)}`)
+        return 1
+      }
+      await container.sleep(1e9)
+      return 0
+    },
+  })
+  return cluster.apply(deployment("web", `{containers: [{name: c, image: "app:1"}]}`))
+}

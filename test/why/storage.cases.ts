@@ -163,4 +163,108 @@ ${USER.replace('image: "app:1"', 'image: "app:1", resources: {requests: {cpu: "1
     cause: "insufficient-cpu",
     says: /needs 100 CPUs, the whole node has 8/,
   },
+
+  {
+    title: "a claim for one pod, which another one has",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: disk}
+provisioner: disk.example.com
+${claim(`{storageClassName: disk, accessModes: [ReadWriteOncePod], ${SIZE}}`)}${USER}`,
+    breaks: (cluster) => cluster.apply(USER.replace("name: web", "name: other")),
+    ask: "pod/other",
+    cause: "claim-in-use",
+    says: /claim data may be used by one pod at a time \(ReadWriteOncePod\), and pod default\/web uses it/,
+    options: { nodes: 1, csiDrivers: { "disk.example.com": {} } },
+  },
+  {
+    title: "a claim whose only volume is on another node than the pod wants",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: disks}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+${volume("disk", `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: disks, local: {path: /x}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}]}}}`)}
+${claim(`{storageClassName: disks, accessModes: [ReadWriteOnce], ${SIZE}}`)}
+${USER.replace("spec: {", "spec: {nodeSelector: {kubernetes.io/hostname: node-0}, ")}`,
+    ask: "pod/web",
+    cause: "volume-elsewhere",
+    says: /cannot reach disk, which claim data could get: it is on another node/,
+  },
+  {
+    title: "a class that makes volumes only where no node is",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: zonal}
+provisioner: disk.example.com
+volumeBindingMode: WaitForFirstConsumer
+allowedTopologies: [{matchLabelExpressions: [{key: topology.kubernetes.io/zone, values: [far]}]}]
+${claim(`{storageClassName: zonal, accessModes: [ReadWriteOnce], ${SIZE}}`)}${USER}`,
+    ask: "pod/web",
+    cause: "volume-elsewhere",
+    says: /is not where class zonal of claim data may make volumes: where topology\.kubernetes\.io\/zone is far/,
+    options: { nodes: 1, csiDrivers: { "disk.example.com": {} } },
+  },
+  {
+    title: "a node that has as many volumes of a driver as it may",
+    yaml: `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: disk}
+provisioner: disk.example.com
+${claim(`{storageClassName: disk, accessModes: [ReadWriteOnce], ${SIZE}}`)}
+${claim(`{storageClassName: disk, accessModes: [ReadWriteOnce], ${SIZE}}`).replace("name: data", "name: more")}${USER}`,
+    breaks: (cluster) =>
+      cluster.apply(USER.replace("name: web", "name: other").replace("claimName: data", "claimName: more")),
+    ask: "pod/other",
+    cause: "volume-limit",
+    says: /has 1 volumes of disk\.example\.com and may have 1/,
+    options: { nodes: 1, csiDrivers: { "disk.example.com": { volumesPerNode: 1 } } },
+  },
+  {
+    title: "a volume of a driver that the node does not have",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: "", csi: {driver: gone.example.com, volumeHandle: x}}`,
+      ) +
+      claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`) +
+      USER,
+    ask: "pod/web",
+    cause: "csi-driver-missing",
+    says: /CSI driver gone\.example\.com, which mounts a volume of it, does not run on node node-0/,
+    options: { nodes: 1 },
+  },
+  {
+    title: "a block device that is mounted as a file system",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], volumeMode: Block, storageClassName: "", local: {path: /dev/x}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [linux]}]}]}}}`,
+      ) +
+      claim(`{storageClassName: "", volumeMode: Block, accessModes: [ReadWriteOnce], ${SIZE}}`) +
+      USER,
+    ask: "pod/web",
+    cause: "volume-is-block",
+    says: /mounts volume v as a file system, and claim data is a block device \(volumeMode Block\)/,
+    options: { nodes: 1 },
+  },
+  {
+    title: "a claim that wants a volume which still belongs to a claim that is gone",
+    yaml:
+      volume(
+        "disk",
+        `{capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], storageClassName: "", hostPath: {path: /x}}`,
+      ) + claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`).replace("name: data", "name: first"),
+    breaks: async (cluster) => {
+      await cluster.kubectl("delete pvc first")
+      await cluster.apply(claim(`{storageClassName: "", accessModes: [ReadWriteOnce], ${SIZE}}`))
+    },
+    ask: "pvc/data",
+    cause: "no-volume-fits",
+    says: /belonged to claim default\/first, which is gone, and is kept \(Released\)/,
+  },
 ]

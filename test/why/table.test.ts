@@ -4,11 +4,13 @@
  */
 import { describe, test } from "bun:test"
 import { CONFIGURATION } from "./configuration.cases.ts"
+import { CONNECTIONS } from "./connections.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
 import { IMAGES } from "./images.cases.ts"
 import { MISLEADING } from "./misleading.cases.ts"
 import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
+import { REFUSALS } from "./refusals.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
 import { SERVICES } from "./services.cases.ts"
 import { check, type Situation } from "./situation.fixtures.ts"
@@ -24,7 +26,9 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "claims and volumes": STORAGE,
   "Services, names, policies of the network and Ingresses": SERVICES,
   "workloads that do not do their work": WORKLOADS,
+  "connections that lead elsewhere": CONNECTIONS,
   "what is refused or held": POLICIES,
+  "who refuses, and who is asked": REFUSALS,
   "what something else hides": MISLEADING,
 }
 

@@ -39,6 +39,14 @@ spec:
     metadata: {labels: {app: agent}}
     spec: ${spec}
 `
+const CPU = `{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}`
+const autoscaler = (name: string, metric: string): string => `
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: ${name}}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 3, metrics: [${metric}]}
+`
 const FAILS = { nodes: 1, images: { "task:1": { runsMs: 100, exitCode: 4, logs: ["no such file: input.csv"] } } }
 const ONCE = `{restartPolicy: Never, containers: [{name: c, image: "task:1"}]}`
 
@@ -251,5 +259,82 @@ spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minRe
     cause: "not-scheduled-yet",
     says: /no scheduler has looked at it yet; nodes node-0, node-1 would take it/,
     options: { nodes: 2, components: { scheduler: false } },
+  },
+
+  {
+    title: "two autoscalers of one Deployment",
+    yaml:
+      deployment("web", `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: 100m}}}]}`) +
+      autoscaler("a", CPU) +
+      autoscaler("b", CPU),
+    ask: "hpa/a",
+    cause: "autoscaler-ambiguous",
+    says: /HorizontalPodAutoscaler b scales the same pods \(app=web\), so that none of them does/,
+  },
+  {
+    title: "an autoscaler that has reached its maximum",
+    yaml:
+      deployment("web", `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: 100m}}}]}`) +
+      autoscaler("web", CPU),
+    ask: "hpa/web",
+    cause: "autoscaler-at-maximum",
+    says: /its metrics want more pods than its maxReplicas of 3/,
+    options: { nodes: 1, images: { "app:1": { cpu: () => 0.5 } } },
+  },
+  {
+    title: "an autoscaler of a metric that nobody serves",
+    yaml:
+      deployment("web", `{containers: [{name: c, image: "app:1"}]}`) +
+      autoscaler(
+        "web",
+        `{type: External, external: {metric: {name: queue}, target: {type: AverageValue, averageValue: "10"}}}`,
+      ),
+    ask: "hpa/web",
+    cause: "autoscaler-metrics-missing",
+    says: /nobody serves the metrics that it needs: there is no APIService v1beta1\.external\.metrics\.k8s\.io/,
+  },
+  {
+    title: "a StatefulSet that waits for a broken pod though its template was mended",
+    yaml: set(`{containers: [{name: c, image: "app:1"}]}`),
+    breaks: async (cluster) => {
+      await cluster.kubectl("set image statefulset/db c=none:1")
+      await cluster.advance("3m")
+      await cluster.kubectl("set image statefulset/db c=app:1")
+    },
+    ask: "statefulset/db",
+    cause: "rollout-waits-for-broken-pod",
+    also: ["image-not-found"],
+    says: /pod db-2 is broken and has an earlier template: its controller waits until it is ready/,
+    mends: 1,
+    options: { nodes: 1, images: { "none:1": { pullError: "docker.io/library/none:1: not found" } } },
+  },
+  {
+    title: "a StatefulSet whose claim is larger than a LimitRange allows",
+    yaml:
+      `
+apiVersion: v1
+kind: LimitRange
+metadata: {name: small}
+spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1Gi}}]}
+---` +
+      set(
+        `{containers: [{name: c, image: "app:1"}]}`,
+        `volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}}}}]`,
+      ),
+    ask: "sts/db",
+    cause: "limit-range",
+    says: /LimitRange default\/small does not allow claim data-db-0 of its pod: maximum storage usage per PersistentVolumeClaim is 1Gi/,
+  },
+  {
+    title: "a CronJob whose jobs a quota refuses",
+    yaml: `
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: none}
+spec: {hard: {count/jobs.batch: "0"}}
+---${cron('schedule: "* * * * *"')}`,
+    ask: "cronjob/nightly",
+    cause: "quota-exceeded",
+    says: /ResourceQuota default\/none does not allow its job/,
   },
 ]

@@ -2,6 +2,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
 import { through, type Ward } from "../doctor.ts"
 import { refOf, SERVICES } from "../reading/kinds.ts"
+import { localEndpointsFinding } from "./local-endpoints.ts"
 import { serviceNamed } from "./names.ts"
 import { flowFinding } from "./policies.ts"
 import { podsOf } from "./service-pods.ts"
@@ -13,6 +14,8 @@ export interface Connection {
   /** Refused at once, instead of unanswered. */
   readonly refused: boolean
 }
+
+const isTcp = ({ protocol = "TCP" }: { readonly protocol?: string | undefined }): boolean => protocol === "TCP"
 
 /** Returns why a pod does not reach a Service that its log names; empty where nothing can be told. */
 export async function connectionFinding(
@@ -33,12 +36,14 @@ export async function connectionFinding(
   if (
     port !== undefined &&
     service.spec.type !== "ExternalName" &&
-    service.spec.ports?.some((one) => one.port === port) !== true
+    service.spec.ports?.some((one) => one.port === port && isTcp(one)) !== true
   )
     return [
       finding(
         "service-port",
-        `${nameOf(ref)} has no port ${port}, but ${(service.spec.ports ?? []).map((one) => one.port).join(", ") || "none"}`,
+        service.spec.ports?.some((one) => one.port === port) === true
+          ? `${nameOf(ref)} has port ${port} for UDP only, and the client connects by TCP`
+          : `${nameOf(ref)} has no port ${port}, but ${(service.spec.ports ?? []).map((one) => `${one.port}${isTcp(one) ? "" : ` (${one.protocol})`}`).join(", ") || "none"}`,
         { evidence },
       ),
     ]
@@ -48,8 +53,10 @@ export async function connectionFinding(
     cause: { ...one.cause, evidence: [...one.cause.evidence, ...evidence] },
   }))
   if (found.length > 0) return found
-  if (refused) return []
   const { pods } = await podsOf(service, ward)
+  const local = localEndpointsFinding(pod, service, pods)
+  if (local !== undefined) return [{ ...local, cause: { ...local.cause, evidence } }]
+  if (refused) return []
   const asked = port ?? service.spec.ports?.[0]?.port ?? 0
   const dropped = await flowFinding(pod, pods, { service, port: asked }, ward)
   return dropped === undefined

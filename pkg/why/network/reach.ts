@@ -4,6 +4,7 @@ import { finding, nameOf, type Finding, type ObjectRef } from "../answer.ts"
 import { workloadPods } from "../workloads/pods.ts"
 import type { Ward } from "../doctor.ts"
 import { PODS, SERVICES } from "../reading/kinds.ts"
+import { localEndpointsFinding } from "./local-endpoints.ts"
 import { flowFinding } from "./policies.ts"
 import { podsOf } from "./service-pods.ts"
 
@@ -18,6 +19,8 @@ export async function reachFindings(
   if (source === undefined)
     return [finding("source-missing", `${nameOf(from)} has no pod, so nothing can be told of its connections`)]
   const { service, pods } = await targetOf(target, port, ward)
+  const local = localEndpointsFinding(source, service, pods)
+  if (local !== undefined) return [local]
   const findings: Finding[] = []
   for (const one of service.spec.ports ?? []) {
     if (port !== undefined && one.port !== port) continue

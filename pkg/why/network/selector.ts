@@ -32,6 +32,13 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
           hints: [`kubectl scale ${meant.kind.toLowerCase()}/${meant.metadata.name} -n ${namespace} --replicas=N`],
         }),
       ]
+    // Its selector is right: the workload has no pods at this moment, or is itself being examined.
+    return [
+      finding("pods-not-created", `${nameOf(refOf(meant))}, whose pods it selects, has none at this moment`, {
+        chain: [{ object: refOf(meant), says: "has no pods" }],
+        weight: "waiting",
+      }),
+    ]
   }
   const pods = await ward.reader.list(PODS, namespace)
   const all = [

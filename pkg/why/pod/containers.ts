@@ -5,11 +5,12 @@ import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { eventsOf, seenAt } from "../events.ts"
-import { refOf } from "../reading/kinds.ts"
-import { crashFindings, startFinding } from "./crash.ts"
+import { CLAIMS, refOf } from "../reading/kinds.ts"
+import { crashFindings } from "./crash.ts"
 import { imageFinding, PULL_REASONS } from "./image.ts"
 import { logClues } from "./log-clues.ts"
 import { probeFinding } from "./probe.ts"
+import { startFinding } from "./start.ts"
 
 /** A container that has crashed counts as crashing until it has run this long, in milliseconds: the kubelet's rule. */
 const STABLE_MS = 10 * 60_000
@@ -29,7 +30,7 @@ export async function containerFindings(
       return [await imageFinding(pod, container, reason, await pullError(pod, container.name, message, ward), ward)]
     if (reason === "CrashLoopBackOff" && lastState.terminated !== undefined)
       return crashFindings(pod, container, status, lastState.terminated, ward)
-    if (reason === "CreateContainerConfigError") return [configError(container, message)]
+    if (reason === "CreateContainerConfigError") return [await configError(pod, container, message, ward)]
     if (reason === "PostStartHookError")
       return [
         finding(
@@ -42,7 +43,7 @@ export async function containerFindings(
       ]
     if (/Error/.test(reason)) {
       const evidence = [`container ${container.name}: ${reason}: ${message}`]
-      const start = startFinding(container, { exitCode: 1, reason, message }, evidence)
+      const start = await startFinding(pod, container, { exitCode: 1, reason, message }, evidence, ward)
       return [
         start ??
           finding("start-failed", `container ${container.name} cannot start: ${message || reason}`, { evidence }),
@@ -140,8 +141,17 @@ async function pullError(pod: Pod, container: string, message: string, { reader 
   return event?.message ?? message
 }
 
-function configError({ name }: Container, message: string): Finding {
+async function configError(pod: Pod, { name }: Container, message: string, { reader }: Ward): Promise<Finding> {
   const evidence = [`container ${name}: CreateContainerConfigError: ${message}`]
+  const volume = /cannot find volume "([^"]+)" to mount/.exec(message)?.[1]
+  const claimName = pod.spec.volumes?.find((one) => one.name === volume)?.persistentVolumeClaim?.claimName
+  const claim = claimName === undefined ? undefined : await reader.get(CLAIMS, pod.metadata.namespace, claimName)
+  if (claim?.spec.volumeMode === "Block")
+    return finding(
+      "volume-is-block",
+      `container ${name} mounts volume ${volume ?? ""} as a file system, and claim ${claimName ?? ""} is a block device (volumeMode Block)`,
+      { evidence, hints: ["name it in volumeDevices with a devicePath, or use a claim with volumeMode Filesystem"] },
+    )
   if (/runAsNonRoot|non-numeric user|run as root/i.test(message))
     return finding(
       "runs-as-root",

@@ -4,11 +4,12 @@ import type { ContainerStatus } from "../../api/core/v1/pod/podstatus.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
-import { eventsOf, seenAt } from "../events.ts"
+import { eventLine, eventsOf, seenAt } from "../events.ts"
 import { refOf } from "../reading/kinds.ts"
 import { workloadOf, wordsOf } from "../workload.ts"
 import { logClues } from "./log-clues.ts"
 import { probeFinding } from "./probe.ts"
+import { startFinding } from "./start.ts"
 
 const SIGNALS: Readonly<Record<number, string>> = {
   129: "SIGHUP",
@@ -69,12 +70,19 @@ export async function crashFindings(
       ),
     ]
   }
+  const hook = await failedHook(pod, name, exitCode, ended, ward)
+  if (hook !== undefined)
+    return [
+      finding("hook-failed", `container ${name} is ended, because its postStart hook fails: ${hookWords(container)}`, {
+        evidence: [hook, ...evidence],
+      }),
+    ]
   const liveness = await killedByProbe(pod, name, ward)
   // Events may be left out where there are many, so that signals count at any time; other ends may be an earlier run's.
   const isOfThisRun = liveness !== undefined && liveness.at >= (parseTime(ended.startedAt ?? "") ?? 0) - 1000
   if (liveness !== undefined && (exitCode === 137 || exitCode === 143 || (isPrevious && isOfThisRun)))
     return [await probeFinding(pod, container, liveness.probe, liveness.message, ward, evidence)]
-  const start = startFinding(container, ended, evidence)
+  const start = await startFinding(pod, container, ended, evidence, ward)
   if (start !== undefined) return [start]
   const clues = await logClues(pod, name, [...log, ...message.split("\n")], ward)
   if (clues.length > 0)
@@ -128,51 +136,6 @@ export async function crashFindings(
   ]
 }
 
-/** Returns why a program could not be started at all. */
-export function startFinding(
-  container: Container,
-  { exitCode = 0, reason = "", message = "" }: Pick<Ended, "exitCode" | "reason" | "message">,
-  evidence: readonly string[],
-): Finding | undefined {
-  const { name } = container
-  const isStart = /StartError|ContainerCannotRun|RunContainerError|CreateContainerError/.test(reason)
-  if (!isStart && !/(?:exec|executable).*(?:not found|no such file)|exec format error/i.test(message)) return undefined
-  if (exitCode === 0 && !isStart) return undefined
-  const program = /exec: "([^"]+)"/.exec(message)?.[1] ?? container.command?.[0] ?? ""
-  if (/executable file not found|no such file or directory/i.test(message) && /exec/i.test(message))
-    return finding(
-      "command-not-found",
-      `container ${name} cannot start: the image has no program ${JSON.stringify(program)}`,
-      { evidence, hints: ["correct command and args of the container, or the image"] },
-    )
-  if (/exec format error/i.test(message))
-    return finding(
-      "image-platform",
-      `container ${name} cannot start: its program is for another processor than the node has, or no program`,
-      { evidence },
-    )
-  if (/permission denied/i.test(message))
-    return finding(
-      "command-not-executable",
-      `container ${name} cannot start: ${JSON.stringify(program)} may not be executed`,
-      {
-        evidence,
-      },
-    )
-  const { workingDir } = container
-  if (/chdir to cwd/i.test(message) || (workingDir !== undefined && message.includes(`mkdir ${workingDir}`)))
-    return finding(
-      "working-directory",
-      `container ${name} cannot start: its working directory ${workingDir ?? ""} cannot be entered`,
-      { evidence, hints: ["correct workingDir of the container, or the image"] },
-    )
-  if (/not a directory|mount/i.test(message))
-    return finding("mount-failed", `container ${name} cannot start: a mount failed: ${message}`, { evidence })
-  return isStart
-    ? finding("start-failed", `container ${name} cannot start: ${message || reason}`, { evidence })
-    : undefined
-}
-
 const lastedFor = ({ startedAt, finishedAt }: Ended): string => {
   const [from, to] = [parseTime(startedAt ?? ""), parseTime(finishedAt ?? "")]
   return from === undefined || to === undefined ? "" : humanDuration(to - from)
@@ -183,6 +146,30 @@ async function logOf(pod: Pod, name: string, previous: boolean, { reader }: Ward
   const ref = refOf(pod)
   const first = await reader.log(ref, name, { previous })
   return first.length > 0 ? first : await reader.log(ref, name, { previous: !previous })
+}
+
+/** Returns the Event of a postStart hook whose failure ended a run of a container. */
+async function failedHook(
+  pod: Pod,
+  container: string,
+  exitCode: number,
+  { startedAt }: Ended,
+  { reader }: Ward,
+): Promise<string | undefined> {
+  // The program is stopped by a signal, on which it may end with success.
+  if (![0, 137, 143].includes(exitCode)) return undefined
+  const event = (await eventsOf(reader, pod)).find(
+    ({ reason, involvedObject: about }) =>
+      reason === "FailedPostStartHook" && about.fieldPath?.endsWith(`{${container}}`) === true,
+  )
+  const isOfThisRun = event !== undefined && seenAt(event) >= (parseTime(startedAt ?? "") ?? 0) - 1000
+  return isOfThisRun || (event !== undefined && exitCode !== 0) ? eventLine(event) : undefined
+}
+
+function hookWords({ lifecycle }: Container): string {
+  const { exec, httpGet } = lifecycle?.postStart ?? {}
+  if (exec !== undefined) return (exec.command ?? []).join(" ")
+  return httpGet === undefined ? "see what it does" : `GET ${httpGet.path ?? "/"} at port ${httpGet.port}`
 }
 
 /** Returns which probe had the container killed, if one did, with its last answer. */

@@ -29,6 +29,23 @@ export async function endedFinding(pod: Pod, ward: Ward): Promise<readonly Findi
         evidence: [`status.reason: ${reason}`],
       }),
     ]
+  const refusal = /^Pod was rejected: (.*)$/s.exec(message)?.[1]
+  if (refusal !== undefined)
+    return [
+      finding(
+        reason === "SysctlForbidden" ? "sysctl-forbidden" : "kubelet-refused",
+        `the kubelet refused it: ${refusal}`,
+        {
+          evidence: [`status.reason: ${reason}`],
+          hints:
+            reason === "SysctlForbidden"
+              ? [
+                  "only sysctls that cannot harm other pods are allowed, unless the kubelet's allowedUnsafeSysctls has more",
+                ]
+              : [],
+        },
+      ),
+    ]
   const target = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True")
   const statuses = [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])]
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]

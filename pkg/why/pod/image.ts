@@ -12,6 +12,7 @@ interface Failure {
   readonly says: (image: string, registry: string) => string
   /** Whether another name of the image could be the mend. */
   readonly byName?: true
+  readonly hint?: (registry: string) => string
 }
 
 /** What errors of pulls mean; the first that matches counts. The words are those of containerd and of registries. */
@@ -35,9 +36,23 @@ const FAILURES: readonly Failure[] = [
     says: (image, registry) => `the node does not trust the certificate of registry ${registry} of image ${image}`,
   },
   {
+    code: "registry-speaks-http",
+    matches: /server gave HTTP response to HTTPS client/i,
+    says: (image, registry) =>
+      `registry ${registry} of image ${image} speaks HTTP, and the node asks by HTTPS, since it is not configured otherwise`,
+    hint: (registry) =>
+      `name http://${registry} as the endpoint of a mirror in registries.yaml of the node, or give the registry a certificate`,
+  },
+  {
+    code: "registry-failing",
+    matches: /\b50[0234]\b|registry is down|service unavailable|bad gateway/i,
+    says: (image, registry) =>
+      `registry ${registry} answers, but with an error of its own, when asked for image ${image}`,
+  },
+  {
     code: "registry-unreachable",
     matches:
-      /connection refused|i\/o timeout|deadline exceeded|no route to host|network is unreachable|connection reset|\b50[0234]\b|registry is down|service unavailable/i,
+      /connection refused|i\/o timeout|deadline exceeded|no route to host|network is unreachable|connection reset/i,
     says: (image, registry) => `the node cannot reach registry ${registry} of image ${image}`,
   },
   {
@@ -132,7 +147,11 @@ export async function imageFinding(
     {
       evidence,
       mends: failure.byName === true ? byName : [],
-      hints: [...(failure.byName === true ? general : []), ...(isAboutRights ? (missing?.hints ?? []) : [])],
+      hints: [
+        ...(failure.byName === true ? general : []),
+        ...(isAboutRights ? (missing?.hints ?? []) : []),
+        ...(failure.hint === undefined ? [] : [failure.hint(registry)]),
+      ],
     },
   )
 }
@@ -226,7 +245,16 @@ async function credentials(
         hints: [create.replace("NAME", name)],
         sure: true,
       }
-    pushAll(registries, registriesIn(secret.data?.[".dockerconfigjson"]))
+    if (!PULL_TYPES.includes(secret.type ?? ""))
+      return {
+        says: `Secret ${name} of imagePullSecrets is of type ${secret.type ?? "Opaque"}, and kubelets read only ${PULL_TYPES.join(" and ")}`,
+        hints: [create],
+        sure: true,
+      }
+    pushAll(registries, [
+      ...registriesIn(secret.data?.[".dockerconfigjson"]),
+      ...Object.keys(parsedObject(secret.data?.[".dockercfg"])),
+    ])
   }
   return registries.some((one) => one.includes(registry) || (registry === "docker.io" && /docker\.io/.test(one)))
     ? { says: `the credentials in Secret ${named.join(", ")} are not accepted`, hints: [create], sure: false }
@@ -237,11 +265,16 @@ async function credentials(
       }
 }
 
-function registriesIn(data: string | undefined): readonly string[] {
+/** The types of Secrets from which kubelets read credentials. Source: credentialprovider/secrets/secrets.go. */
+const PULL_TYPES: readonly string[] = ["kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg"]
+
+const registriesIn = (data: string | undefined): readonly string[] => Object.keys(parsedObject(data)["auths"] ?? {})
+
+function parsedObject(data: string | undefined): Readonly<Record<string, object>> {
   try {
-    const config = JSON.parse(atob(data ?? "")) as { readonly auths?: Record<string, unknown> }
-    return Object.keys(config.auths ?? {})
+    const value: unknown = JSON.parse(atob(data ?? ""))
+    return typeof value === "object" && value !== null ? (value as Record<string, object>) : {}
   } catch {
-    return []
+    return {}
   }
 }

@@ -53,7 +53,7 @@ export async function logClues(
     const found = await clusterClues(pod, line, ward)
     if (found.length > 0) return later.length === 0 ? found : found.map((one) => unsure(one))
     // What a program says of itself cannot be checked, so that it counts less than a failure after it.
-    const own = later.some((one) => FAILURE.test(one)) ? undefined : ownFinding(container, line)
+    const own = later.some((one) => FAILURE.test(one)) ? undefined : ownFinding(pod, container, line)
     if (own !== undefined) return [later.length === 0 ? own : unsure(own)]
   }
   return []
@@ -120,7 +120,7 @@ const withoutSearch = (name: string, namespace: string): string =>
 const EXPIRED = /(?:token|credentials) (?:has|have|is|are) expired|Unauthorized.*(?:expired|provide credentials)/i
 
 /** What a program says of itself. */
-function ownFinding(container: string, line: string): Finding | undefined {
+function ownFinding(pod: Pod, container: string, line: string): Finding | undefined {
   const evidence = [`log of ${container}: ${line.trim()}`]
   if (/address already in use|EADDRINUSE/i.test(line))
     return finding(
@@ -138,7 +138,8 @@ function ownFinding(container: string, line: string): Finding | undefined {
   if (/serviceaccount\/(?:token|ca\.crt)['"]?:? no such file|unable to load in-cluster configuration/i.test(line))
     return finding(
       "token-not-mounted",
-      `the program of container ${container} wants to ask the API server, and its pod has no token of its service account`,
+      `the program of container ${container} wants to ask the API server, and its pod has no token of its service account` +
+        (pod.spec.automountServiceAccountToken === false ? ": automountServiceAccountToken of the pod is false" : ""),
       { evidence, hints: ["see automountServiceAccountToken of the pod and of its ServiceAccount"] },
     )
   if (EXPIRED.test(line))

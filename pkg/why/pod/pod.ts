@@ -20,7 +20,7 @@ export const podDoctor = doctor(PODS, async (pod, ward) => {
   if (status.phase === "Failed") return unwell("has failed", await endedFinding(pod, ward))
   if (!pod.spec.nodeName) {
     const claims = await claimsOf(pod, ward)
-    const findings = claims.findings.length > 0 ? claims.findings : await placementFindings(pod, claims.bound, ward)
+    const findings = claims.findings.length > 0 ? claims.findings : await placementFindings(pod, claims, ward)
     return unwell("is not scheduled", findings)
   }
   const ready = podCondition(pod, "Ready")?.status === "True"

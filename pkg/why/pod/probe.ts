@@ -79,7 +79,13 @@ export async function probeFinding(
       "raise timeoutSeconds, or find out what keeps the program from answering",
     ])
   if (/http: server gave HTTP response to HTTPS client|tls: first record/i.test(said))
-    return make("scheme", "speaks HTTPS with a port that speaks HTTP")
+    return make(
+      "scheme",
+      "speaks HTTPS with a port that speaks HTTP",
+      await handlerMends(pod, container, probe, { httpGet: { scheme: "HTTP" } }, "speaks HTTP instead", ward),
+    )
+  if (/responded with "([A-Z_]+)"/.test(said))
+    return make("status", `asks gRPC for its health, and the program answers ${/"([A-Z_]+)"/.exec(said)![1]!}`)
   if (/malformed HTTP response/i.test(said)) return make("scheme", "speaks HTTP with a port that does not")
   if (declared?.exec !== undefined)
     return make(
@@ -89,23 +95,28 @@ export async function probeFinding(
   return make("failed", `fails${said === "" ? "" : `: ${said}`}`)
 }
 
-async function portMends(
+const portMends = (pod: Pod, container: Container, probe: ProbeName, port: number, ward: Ward) => {
+  const { httpGet, tcpSocket } = container[FIELD[probe]] ?? {}
+  const handler =
+    httpGet !== undefined
+      ? { httpGet: { port } }
+      : tcpSocket !== undefined
+        ? { tcpSocket: { port } }
+        : { grpc: { port } }
+  return handlerMends(pod, container, probe, handler, `asks port ${port} instead`, ward)
+}
+
+/** Returns the command that changes what a probe asks. */
+async function handlerMends(
   pod: Pod,
-  { name, [FIELD.readiness]: readiness, [FIELD.liveness]: liveness, [FIELD.startup]: startup }: Container,
+  { name }: Container,
   probe: ProbeName,
-  port: number,
+  handler: object,
+  says: string,
   ward: Ward,
 ): Promise<readonly Mend[]> {
   const workload = await workloadOf(pod, ward)
   // The probes of a pod cannot be changed.
   if (workload.ref.kind === "Pod" || workload.ref.kind === "Job") return []
-  const declared = { readiness, liveness, startup }[probe]
-  const handler =
-    declared?.httpGet !== undefined
-      ? { httpGet: { port } }
-      : declared?.tcpSocket !== undefined
-        ? { tcpSocket: { port } }
-        : { grpc: { port } }
-  const command = patchCommand(workload, { containers: [{ name, [FIELD[probe]]: handler }] })
-  return [mend(command, `asks port ${port} instead`)]
+  return [mend(patchCommand(workload, { containers: [{ name, [FIELD[probe]]: handler }] }), says)]
 }

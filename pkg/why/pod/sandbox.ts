@@ -13,23 +13,68 @@ const REASONS: Readonly<Record<string, readonly [code: string, says: string]>> =
   FailedCreatePodContainer: ["start-failed", "a container cannot be made"],
 }
 
+interface Known {
+  readonly words: RegExp
+  readonly code: string
+  readonly says: (match: readonly string[], pod: Pod) => string
+  readonly hint?: string
+}
+
+/** Messages that say more than that something failed: those of kubelets, containerd and CNI plugins. */
+const KNOWN: readonly Known[] = [
+  {
+    words: /^.*Multi-Attach.*$/is,
+    code: "volume-in-use",
+    says: ([message = ""]) =>
+      `a volume of it is attached to another node, and can be used by one at a time: ${message}`,
+    hint: "end the pod that uses it there, or use a volume with ReadWriteMany",
+  },
+  {
+    words: /driver name (\S+) not found in the list of registered CSI drivers|not supported \(CSI driver ([^)]+)\)/,
+    code: "csi-driver-missing",
+    says: ([, first, second = ""], { spec }) =>
+      `CSI driver ${first ?? second}, which mounts a volume of it, does not run on node ${spec.nodeName ?? ""}`,
+    hint: "install the driver, or see why its DaemonSet has no pod on this node",
+  },
+  {
+    words: /volume (\S+) has volumeMode Block, but is specified in volumeMounts/,
+    code: "volume-is-block",
+    says: ([, volume = ""]) => `volume ${volume} is a block device (volumeMode Block), and is mounted as a file system`,
+    hint: "name it in volumeDevices with a devicePath, or use a claim with volumeMode Filesystem",
+  },
+  {
+    words: /no runtime for "([^"]+)" is configured|RuntimeHandler "([^"]+)" not supported/,
+    code: "runtime-handler-missing",
+    says: ([, first, second = ""], { spec }) =>
+      `the runtime of node ${spec.nodeName ?? ""} has no handler ${first ?? second}, which RuntimeClass ${spec.runtimeClassName ?? ""} names`,
+    hint: "configure the handler in containerd on this node, or limit the class to nodes that have it (scheduling.nodeSelector)",
+  },
+  {
+    words: /no IP addresses available in range set|failed to (?:assign|allocate) an? IP address|no available IP/i,
+    code: "pod-addresses-used-up",
+    says: (_match, { spec }) => `node ${spec.nodeName ?? ""} has no address left for it`,
+    hint: "end pods there, or give the node a larger range of pod addresses",
+  },
+  {
+    words: /cni plugin not initialized|no networks found in|failed to find plugin "([^"]+)" in path/i,
+    code: "node-network-unavailable",
+    says: ([, plugin], { spec }) =>
+      `the network of node ${spec.nodeName ?? ""} is not set up: ${plugin === undefined ? "it has no configuration of a CNI plugin" : `its CNI plugin ${plugin} is not there`}`,
+    hint: "see whether the DaemonSet of the network plugin runs on this node",
+  },
+]
+
 /** Returns why the kubelet does not get as far as the containers, by its last Events. */
 export async function sandboxFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
   const events = (await eventsOf(ward.reader, pod)).filter(({ reason = "" }) => REASONS[reason] !== undefined)
   const [event] = events.toSorted((a, b) => seenAt(b) - seenAt(a))
   if (event === undefined) return []
   const { reason = "", message = "" } = event
+  const evidence = [eventLine(event)]
+  for (const { words, code, says, hint } of KNOWN) {
+    const match = words.exec(message)
+    if (match !== null) return [finding(code, says(match, pod), { evidence, hints: hint === undefined ? [] : [hint] })]
+  }
   const [code, says] = REASONS[reason]!
-  if (/Multi-Attach/i.test(message))
-    return [
-      finding(
-        "volume-in-use",
-        `a volume of it is attached to another node, and can be used by one at a time: ${message}`,
-        {
-          evidence: [eventLine(event)],
-          hints: ["end the pod that uses it there, or use a volume with ReadWriteMany"],
-        },
-      ),
-    ]
-  return [finding(code, `${says}: ${message}`, { evidence: [eventLine(event)] })]
+  return [finding(code, `${says}: ${message}`, { evidence })]
 }

@@ -3,9 +3,11 @@ import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { accountFinding } from "../pod/references.ts"
 import { LIMIT_RANGES, NAMESPACES, QUOTAS } from "../reading/kinds.ts"
+import { webhookFinding } from "./webhook.ts"
 
-/** What was refused: its namespace, a word for it, and what shows the refusal. */
+/** What was refused: whose it is, a word for it, and what shows the refusal. */
 interface Refused {
+  readonly object: KubeObject
   readonly namespace: string
   readonly what: string
   readonly evidence: readonly string[]
@@ -40,14 +42,14 @@ const REFUSERS: readonly Refuser[] = [
       ),
   },
   {
-    words: /is forbidden: (.*(?:usage per (?:Container|Pod)|limit to request ratio per).*)$/s,
+    words: /is forbidden: (.*(?:usage per (?:Container|Pod|PersistentVolumeClaim)|limit to request ratio per).*)$/s,
     async explain([, broken = ""], { namespace, what, evidence, ward }) {
       const ranges = (await ward.reader.listIfAllowed(LIMIT_RANGES, namespace)) ?? []
       const [only] = ranges
       const name = ranges.length === 1 ? `${namespace}/${only!.metadata.name}` : `of namespace ${namespace}`
       return finding("limit-range", `LimitRange ${name} does not allow ${what}: ${broken}`, {
         evidence,
-        hints: ["change the requests and limits of the containers, or the LimitRange"],
+        hints: ["change what is requested, or the LimitRange"],
       })
     },
   },
@@ -83,19 +85,8 @@ const REFUSERS: readonly Refuser[] = [
   },
   {
     words: /failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)$/s,
-    explain([, name = "", says = ""], { what, evidence }) {
-      // The URL that was asked has a timeout in it.
-      const isLate = /deadline exceeded|timed? ?out/i.test(says.replaceAll(/"https?:[^"]*"/g, ""))
-      return finding(
-        isLate ? "webhook-timeout" : "webhook-down",
-        `admission webhook ${name} must be asked about ${what} and ` +
-          `${isLate ? "does not answer in time" : "cannot be reached"}: ${says}`,
-        {
-          evidence,
-          hints: ["repair the webhook's server; failurePolicy: Ignore lets requests pass meanwhile"],
-        },
-      )
-    },
+    explain: ([, name = "", says = ""], { object, what, evidence, ward }) =>
+      webhookFinding({ name, says, object, what, evidence, ward }),
   },
   {
     words: /error looking up service account ([^/]+)\/([^:]+): /,
@@ -127,12 +118,12 @@ const REFUSERS: readonly Refuser[] = [
 /** Returns who refused to let something be created, by the API server's words; undefined for other words. */
 export async function refusalFinding(
   message: string,
-  { metadata }: KubeObject,
+  object: KubeObject,
   what: string,
   evidence: readonly string[],
   ward: Ward,
 ): Promise<Finding | undefined> {
-  const refused = { namespace: metadata.namespace ?? "", what, evidence, ward }
+  const refused = { object, namespace: object.metadata.namespace ?? "", what, evidence, ward }
   for (const { words, explain } of REFUSERS) {
     const match = words.exec(message)
     const found = match === null ? undefined : await explain(match, refused)

@@ -4,13 +4,14 @@ import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
 import type { Role } from "../../api/rbac/v1/role.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
+import { nearlyBound } from "./near-bindings.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
 
 /** The API server's words for a request without a right. */
 const FORBIDDEN =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)?/
 
-interface Right {
+export interface Right {
   readonly verb: string
   readonly resource: string
   readonly group: string
@@ -35,10 +36,12 @@ export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<
       { evidence: [`log: ${line.trim()}`], sure: false, weight: "waiting" },
     )
   const mends = account === null ? [] : mendsFor(account[1]!, account[2]!, right, holder)
+  const nearly = account === null ? [] : await nearlyBound(account[1]!, account[2]!, right, holder, ward)
   return finding(
     "right-missing",
     `${who} needs ${verb} on ${resource}${group === "" ? "" : `.${group}`} ${where}, and has no such right; ` +
-      (holder === undefined ? "no role has it" : `${holder.kind} ${holder.name} has it, and is not bound to it`),
+      (holder === undefined ? "no role has it" : `${holder.kind} ${holder.name} has it, and is not bound to it`) +
+      nearly.map((words) => `; ${words}`).join(""),
     {
       evidence: [
         `log: ${line.trim()}`,
@@ -87,7 +90,7 @@ const grants = ({ rules }: Role | ClusterRole, { verb, resource, group }: Right)
       resourceNames.length === 0,
   )
 
-interface Holder {
+export interface Holder {
   readonly kind: "Role" | "ClusterRole"
   readonly name: string
 }

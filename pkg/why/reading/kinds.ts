@@ -32,6 +32,12 @@ import type { Role } from "../../api/rbac/v1/role.ts"
 import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
 import type { ClusterRole } from "../../api/rbac/v1/clusterrole.ts"
 import type { ClusterRoleBinding } from "../../api/rbac/v1/clusterrolebinding.ts"
+import type { MutatingWebhookConfiguration } from "../../api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
+import type { ValidatingWebhookConfiguration } from "../../api/admissionregistration/v1/validatingwebhookconfiguration.ts"
+import type { DeviceClass } from "../../api/resource/v1/deviceclass.ts"
+import type { ResourceClaim } from "../../api/resource/v1/resourceclaim.ts"
+import type { ResourceClaimTemplate } from "../../api/resource/v1/resourceclaimtemplate.ts"
+import type { CSINode } from "../../api/storage/v1/csinode.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import type { ObjectRef } from "../answer.ts"
 
@@ -121,6 +127,27 @@ export const CLUSTER_ROLE_BINDINGS = kind<ClusterRoleBinding>(
   "clusterrolebindings",
   false,
 )
+export const VALIDATING_WEBHOOKS = kind<ValidatingWebhookConfiguration>(
+  "admissionregistration.k8s.io/v1",
+  "ValidatingWebhookConfiguration",
+  "validatingwebhookconfigurations",
+  false,
+)
+export const MUTATING_WEBHOOKS = kind<MutatingWebhookConfiguration>(
+  "admissionregistration.k8s.io/v1",
+  "MutatingWebhookConfiguration",
+  "mutatingwebhookconfigurations",
+  false,
+)
+export const RESOURCE_CLAIMS = kind<ResourceClaim>("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true)
+export const RESOURCE_CLAIM_TEMPLATES = kind<ResourceClaimTemplate>(
+  "resource.k8s.io/v1",
+  "ResourceClaimTemplate",
+  "resourceclaimtemplates",
+  true,
+)
+export const DEVICE_CLASSES = kind<DeviceClass>("resource.k8s.io/v1", "DeviceClass", "deviceclasses", false)
+export const CSI_NODES = kind<CSINode>("storage.k8s.io/v1", "CSINode", "csinodes", false)
 
 /** The kinds that are known without asking the server. */
 export const KINDS: readonly Kind[] = [
@@ -158,6 +185,12 @@ export const KINDS: readonly Kind[] = [
   ROLE_BINDINGS,
   CLUSTER_ROLES,
   CLUSTER_ROLE_BINDINGS,
+  VALIDATING_WEBHOOKS,
+  MUTATING_WEBHOOKS,
+  RESOURCE_CLAIMS,
+  RESOURCE_CLAIM_TEMPLATES,
+  DEVICE_CLASSES,
+  CSI_NODES,
 ]
 
 /** Returns the path of a kind's objects, of one namespace or of all, or of one object. */

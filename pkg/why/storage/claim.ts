@@ -1,17 +1,13 @@
-import type { PersistentVolume } from "../../api/core/v1/persistentvolume/persistentvolume.ts"
 import type { PersistentVolumeClaim } from "../../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import { compareQuantities, quantity } from "../../apimachinery/scalars/quantity.ts"
-import { fromLabelSelector } from "../../apimachinery/selectors/labels.ts"
 import { nearest } from "../../names/suggest.ts"
 import { claimNamesOf } from "../../pods/pod-claims.ts"
 import { finding, type Finding } from "../answer.ts"
 import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { eventLine, eventsOf } from "../events.ts"
 import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from "../reading/kinds.ts"
+import { misfit, NO_PROVISIONER } from "./misfit.ts"
 
 const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
-/** The provisioner of classes whose volumes somebody makes by hand. */
-const NONE = "kubernetes.io/no-provisioner"
 
 export const claimDoctor = doctor(CLAIMS, async (claim, ward) => {
   const { phase } = claim.status
@@ -104,13 +100,13 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
         `no pod uses it yet: class ${wanted} makes its volume when the first one is scheduled (WaitForFirstConsumer)`,
         { evidence, weight: "waiting" },
       )
-    if (found.provisioner !== NONE || (await someVolumeFits(claim, ward)))
+    if (found.provisioner !== NO_PROVISIONER || (await someVolumeFits(claim, ward)))
       return finding("claim-waits-for-pod", `it waits until pod ${users[0]!.metadata.name} is scheduled`, {
         weight: "waiting",
         evidence,
       })
   }
-  if (found.provisioner === NONE)
+  if (found.provisioner === NO_PROVISIONER)
     return finding("no-volume-fits", `class ${wanted} makes no volumes, and ${await whyNoVolume(claim, ward)}`, {
       evidence,
     })
@@ -151,25 +147,4 @@ async function whyNoVolume(claim: PersistentVolumeClaim, { reader }: Ward): Prom
     .slice(0, 5)
     .map((volume) => `volume ${volume.metadata.name} ${misfit(claim, volume) ?? "fits"}`)
     .join("; ")
-}
-
-/** Returns what of a volume does not fit a claim; undefined where it fits. */
-function misfit({ spec, metadata }: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
-  const { claimRef, accessModes = [], capacity, volumeMode = "Filesystem", storageClassName = "" } = volume.spec
-  if (claimRef !== undefined && (claimRef.name !== metadata.name || claimRef.namespace !== metadata.namespace))
-    return volume.status.phase === "Released"
-      ? `belonged to claim ${claimRef.namespace}/${claimRef.name}, which is gone, and is kept (Released)`
-      : `belongs to claim ${claimRef.namespace}/${claimRef.name}`
-  const missing = (spec.accessModes ?? []).filter((mode) => !accessModes.includes(mode))
-  if (missing.length > 0) return `has ${accessModes.join(", ")} and not ${missing.join(", ")}`
-  const [wants, has] = [spec.resources?.requests?.["storage"], capacity?.["storage"]]
-  if (wants !== undefined && has !== undefined && compareQuantities(quantity(has), quantity(wants)) < 0)
-    return `has ${has}, less than the ${wants} of the claim`
-  if ((spec.volumeMode ?? "Filesystem") !== volumeMode)
-    return `is a ${volumeMode}, and the claim wants a ${spec.volumeMode}`
-  if (spec.storageClassName !== undefined && spec.storageClassName !== storageClassName)
-    return `has class ${JSON.stringify(storageClassName)}, and the claim wants ${JSON.stringify(spec.storageClassName)}`
-  if (spec.selector !== undefined && !fromLabelSelector(spec.selector).matches(volume.metadata.labels))
-    return "does not have the labels that the claim's selector wants"
-  return undefined
 }

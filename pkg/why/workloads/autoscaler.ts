@@ -82,6 +82,19 @@ async function metricFindings(
         ],
       }),
     ]
+  const several = /^pods by selector (\S+) are controlled by multiple HPAs: \[(.*)\]$/.exec(message)
+  if (reason === "AmbiguousSelector" && several !== null) {
+    const others = [...several[2]!.matchAll(/\{(\S+) (\S+)\}/g)]
+      .map(([, other = ""]) => other)
+      .filter((other) => other !== autoscaler.metadata.name)
+    return [
+      finding(
+        "autoscaler-ambiguous",
+        `HorizontalPodAutoscaler ${others.join(", ")} scales the same pods (${several[1]!}), so that none of them does`,
+        { evidence, hints: ["keep one of them; several metrics belong into one autoscaler"] },
+      ),
+    ]
+  }
   const request = /missing request for (\S+) in container (\S+) of Pod (\S+)/.exec(message)
   if (request !== null)
     return [

@@ -23,7 +23,8 @@ export async function creationFinding(
   const message = condition?.message ?? event?.message
   if (message === undefined || message === "") return undefined
   const evidence = event === undefined ? [`ReplicaFailure: ${message}`] : [event.line]
-  return refusedFinding(owner, what, message, evidence, ward)
+  const claim = /^Create Claim (\S+) for Pod /i.exec(message)?.[1]
+  return refusedFinding(owner, claim === undefined ? what : `claim ${claim} of its pod`, message, evidence, ward)
 }
 
 /** Returns why `what` was not created for its owner, by the words of the API server. */

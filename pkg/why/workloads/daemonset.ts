@@ -52,7 +52,14 @@ async function nodesWithout(set: DaemonSet, pods: readonly Pod[], ward: Ward): P
     spec: { ...spec, tolerations: [...(spec.tolerations ?? []), ...TOLERATED] },
     status: {},
   } as unknown as Pod
-  const place = { nodes, pods: [], namespaceLabels: () => undefined, volumes: [] }
+  const place = {
+    nodes,
+    pods: [],
+    namespaceLabels: () => undefined,
+    volumes: [],
+    openClaims: [],
+    volumeLimits: () => [],
+  }
   const byReason = new Map<string, Obstacle[]>()
   for (const node of nodes) {
     if (pods.some((pod) => isFor(pod, node.metadata.name ?? "")) || taken.has(node.metadata.name ?? "")) continue

@@ -1,6 +1,8 @@
 import type { StatefulSet } from "../../api/apps/v1/statefulset.ts"
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { pushAll } from "../../lists/push-all.ts"
 import { isPodReady } from "../../pods/pod-state.ts"
-import { finding, type Finding } from "../answer.ts"
+import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { refOf, SERVICES, STATEFUL_SETS } from "../reading/kinds.ts"
 import { creationFinding } from "./creation.ts"
@@ -20,6 +22,7 @@ export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
   if (isOrdered && first !== undefined) {
     const next = ordinalOf(first) + 1 - start
     const { findings: own } = await askThrough(ward, refOf(first))
+    if (own.some(({ weight }) => weight === "broken")) pushAll(findings, outdatedFinding(set, first))
     const waits =
       pods.length < wanted && next < wanted
         ? [
@@ -44,6 +47,29 @@ export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
 
 const ordinalOf = ({ metadata }: { readonly metadata: { readonly name?: string | undefined } }): number =>
   Number(/-(\d+)$/.exec(metadata.name ?? "")?.[1] ?? 0)
+
+/**
+ * A pod of an earlier template that is broken: the controller waits for it to become ready, also where the template has
+ * been mended since. Source: kubernetes.io StatefulSet, "Forced rollback".
+ */
+function outdatedFinding({ spec, status }: StatefulSet, { metadata }: Pod): readonly Finding[] {
+  const revision = metadata.labels?.["controller-revision-hash"]
+  const isRolling = (spec.updateStrategy?.type ?? "RollingUpdate") === "RollingUpdate"
+  if (!isRolling || revision === undefined || status.updateRevision === undefined) return []
+  if (revision === status.updateRevision || metadata.deletionTimestamp !== undefined) return []
+  if (ordinalOf({ metadata }) < (spec.updateStrategy?.rollingUpdate?.partition ?? 0)) return []
+  const { name = "", namespace = "" } = metadata
+  return [
+    finding(
+      "rollout-waits-for-broken-pod",
+      `pod ${name} is broken and has an earlier template: its controller waits until it is ready before it replaces it (OrderedReady)`,
+      {
+        evidence: [`pod ${name} has revision ${revision}, the template is ${status.updateRevision}`],
+        mends: [mend(`kubectl delete pod ${name} -n ${namespace}`, "has it made anew, from the present template")],
+      },
+    ),
+  ]
+}
 
 /** A new template that is not rolled out. */
 function updateFinding({ spec, status, metadata }: StatefulSet): Finding | undefined {

@@ -8,11 +8,16 @@ export interface BoundVolume {
   readonly volume: PersistentVolume
 }
 
+/** Whether a volume can be used on a node. */
+export function isReachedFrom({ spec }: PersistentVolume, node: Node): boolean {
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms
+  return terms === undefined || terms.some((term) => !isEmptyTerm(term) && matchesTerm(term, node))
+}
+
 /** Returns which volumes of a pod cannot be used on a node. */
 export const volumeObstacles = (volumes: readonly BoundVolume[], node: Node): readonly string[] =>
-  volumes.flatMap(({ claim, volume: { metadata, spec } }) => {
-    const terms = spec.nodeAffinity?.required?.nodeSelectorTerms
-    return terms === undefined || terms.some((term) => !isEmptyTerm(term) && matchesTerm(term, node))
+  volumes.flatMap(({ claim, volume }) =>
+    isReachedFrom(volume, node)
       ? []
-      : [`cannot reach volume ${metadata.name ?? ""} of claim ${claim}, which is on another node`]
-  })
+      : [`cannot reach volume ${volume.metadata.name ?? ""} of claim ${claim}, which is on another node`],
+  )

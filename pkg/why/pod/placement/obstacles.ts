@@ -9,13 +9,15 @@ import {
   noAmounts,
 } from "../../../api/core/v1/pod/resources/pod-requests.ts"
 import { runsOn } from "../../../api/core/v1/pod/scheduling/node-selection.ts"
-import { fromMilli, formatQuantity, fromUnits } from "../../../apimachinery/scalars/quantity.ts"
+import { formatQuantity, fromUnits } from "../../../apimachinery/scalars/quantity.ts"
 import { hostPortsOf, portsClash } from "../../../pods/host-ports.ts"
 import { mend, type Mend } from "../../answer.ts"
 import { podTermObstacles } from "./pod-terms.ts"
+import { partWords } from "./request-parts.ts"
 import { selectorWords } from "./selector-words.ts"
 import { spreadObstacles } from "./spread.ts"
 import { volumeObstacles } from "./bound-volumes.ts"
+import { openClaimObstacles } from "./open-claims.ts"
 import type { Place } from "./place.ts"
 
 /** What keeps a pod from one node. */
@@ -46,6 +48,8 @@ export function obstaclesOn(pod: Pod, node: Node, place: Place): readonly Obstac
     ...roomObstacles(pod, node, there).map(([code, says]) => at(code, says)),
     ...portObstacles(pod, there).map((says) => at("host-port-taken", says)),
     ...volumeObstacles(place.volumes, node).map((says) => at("volume-elsewhere", says)),
+    ...openClaimObstacles(place.openClaims, node).map((says) => at("volume-elsewhere", says)),
+    ...place.volumeLimits(name).map((says) => at("volume-limit", says)),
     ...podTermObstacles(pod, node, place).map(([code, says]) => at(code, says)),
     ...spreadObstacles(pod, node, place).map((says) => at("topology-spread", says)),
   ]
@@ -56,6 +60,11 @@ const PRESSURE: Readonly<Record<string, string>> = {
   [TAINT.diskPressure]: "disk space",
   [TAINT.pidPressure]: "process ids",
 }
+
+/** Kubelets with an external cloud provider begin with it. Source: k8s.io/cloud-provider/api/well_known_taints.go. */
+const UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
+/** Taints that the cluster's own controllers and its autoscalers set and remove. */
+const OF_CONTROLLER = /^node\.(?:cloudprovider\.)?kubernetes\.io\/|autoscaler|^karpenter\.sh\//i
 
 function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[] {
   const name = node.metadata.name ?? ""
@@ -81,11 +90,16 @@ function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[]
       found.push({ code: "node-pressure", says: `runs out of ${PRESSURE[key]}`, ofNode: true })
     else if (key === TAINT.networkUnavailable)
       found.push({ code: "node-network-unavailable", says: "has no network", ofNode: true })
+    else if (key === UNINITIALIZED)
+      found.push({ code: "node-uninitialized", says: "waits for its cloud controller manager to initialize it" })
     else
       found.push({
         code: "taint-not-tolerated",
         says: `has the taint ${key}${value === "" ? "" : `=${value}`}:${effect}, which the pod does not tolerate`,
-        mend: mend(`kubectl taint nodes ${name} ${key}:${effect}-`, `removes the taint, for all pods`),
+        // What a controller has set it sets again.
+        ...(OF_CONTROLLER.test(key)
+          ? {}
+          : { mend: mend(`kubectl taint nodes ${name} ${key}:${effect}-`, `removes the taint, for all pods`) }),
       })
   }
   return found
@@ -104,8 +118,8 @@ function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (r
     found.push([
       `insufficient-${resource}`,
       needs > has
-        ? `needs ${words(needs)} ${name}, the whole node has ${words(has)}`
-        : `needs ${words(needs)} ${name}, ${words(free)} of ${words(has)} free${freedBy(resource, needs - free, there)}`,
+        ? `needs ${words(needs)} ${name}${partWords(pod, resource)}, the whole node has ${words(has)}`
+        : `needs ${words(needs)} ${name}${partWords(pod, resource)}, ${words(free)} of ${words(has)} free${freedBy(resource, needs - free, there)}`,
     ])
   }
   check("cpu", wanted.cpu, all.cpu, taken.cpu, cores)
@@ -139,7 +153,8 @@ function portObstacles(pod: Pod, there: readonly Pod[]): readonly string[] {
   })
 }
 
-export const cores = (milli: number): string => formatQuantity(fromMilli(milli))
+/** `0.5`, `8.4`: cores without the suffix for their thousandths. */
+export const cores = (milli: number): string => String(Math.ceil(milli) / 1000)
 
 export function bytes(count: number): string {
   const units = ["Ti", "Gi", "Mi", "Ki"] as const

@@ -1,6 +1,7 @@
 import type { Node } from "../../../api/core/v1/node/node.ts"
 import type { Pod } from "../../../api/core/v1/pod/pod.ts"
 import type { BoundVolume } from "./bound-volumes.ts"
+import type { OpenClaim } from "./open-claims.ts"
 
 /** All that placement depends on. */
 export interface Place {
@@ -10,4 +11,7 @@ export interface Place {
   /** The labels of namespaces, where they could be read. */
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
   readonly volumes: readonly BoundVolume[]
+  readonly openClaims: readonly OpenClaim[]
+  /** What keeps more CSI volumes from a node. */
+  readonly volumeLimits: (node: string) => readonly string[]
 }

@@ -8,15 +8,17 @@ import { NAMESPACES, NODES, PODS, PRIORITY_CLASSES, refTo } from "../../reading/
 import { patchCommand, workloadOf, wordsOf } from "../../workload.ts"
 import { cores, obstaclesOn, type Obstacle } from "./obstacles.ts"
 import type { Place } from "./place.ts"
-import type { BoundVolume } from "./bound-volumes.ts"
+import { deviceFindings } from "./devices.ts"
+import { claimInUse, volumeLimits } from "./volume-limits.ts"
+import type { PodClaims } from "../claims.ts"
 
 /** The scheduler of every cluster. */
 const DEFAULT_SCHEDULER = "default-scheduler"
 
-/** Returns why a pod has no node. `volumes` are those of its claims that are bound. */
+/** Returns why a pod has no node, where nothing is wrong with its claims. */
 export async function placementFindings(
   pod: Pod,
-  volumes: readonly BoundVolume[],
+  claims: Omit<PodClaims, "findings">,
   ward: Ward,
 ): Promise<readonly Finding[]> {
   const gates = pod.spec.schedulingGates ?? []
@@ -39,6 +41,8 @@ export async function placementFindings(
         { evidence: ["the pod has no condition PodScheduled"] },
       ),
     ]
+  const devices = await deviceFindings(pod, ward)
+  if (devices.length > 0) return devices
   const [nodes, pods, namespaces] = [
     await ward.reader.list(NODES),
     await ward.reader.list(PODS),
@@ -47,11 +51,16 @@ export async function placementFindings(
   const evidence = condition?.message === undefined ? [] : [`scheduler: ${condition.message}`]
   if (nodes.length === 0) return [finding("no-nodes", "the cluster has no nodes", { evidence })]
   const labels = new Map(namespaces?.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
+  const placed = pods.filter((one) => Boolean(one.spec.nodeName) && !isPodTerminal(one))
+  const inUse = await claimInUse(pod, placed, ward)
+  if (inUse.length > 0) return inUse
   const place: Place = {
     nodes,
-    pods: pods.filter((one) => Boolean(one.spec.nodeName) && !isPodTerminal(one)),
+    pods: placed,
     namespaceLabels: (namespace) => labels.get(namespace),
-    volumes,
+    volumes: claims.bound,
+    openClaims: claims.open,
+    volumeLimits: await volumeLimits(pod, placed, ward),
   }
   const perNode = nodes.map((node) => ({ name: node.metadata.name ?? "", obstacles: obstaclesOn(pod, node, place) }))
   const free = perNode.filter(({ obstacles }) => obstacles.length === 0)
@@ -149,6 +158,8 @@ async function mendsOf(
     const nodes = await ward.reader.list(NODES)
     const node = nodes.find(({ metadata }) => metadata.name === nearest[0]!.name)
     const missing = labels.filter(([key, value]) => node?.metadata.labels?.[key] !== value)
+    // What a node is does not change by its label, and a program of one processor does not run on another.
+    if (missing.some(([key]) => isOfMachine(key))) return []
     if (workload.replaces) {
       const change = Object.fromEntries(missing.map(([key]) => [key, node?.metadata.labels?.[key] ?? null]))
       mends.push(
@@ -181,10 +192,21 @@ async function mendsOf(
   return mends
 }
 
+/** Labels that say what a machine is, and are set by its kubelet. */
+const isOfMachine = (key: string): boolean => /^(?:beta\.)?kubernetes\.io\/(?:arch|os)$/.test(key)
+
 async function hintsOf(pod: Pod, code: string, { reader }: Ward): Promise<readonly string[]> {
   switch (code) {
     case "taint-not-tolerated":
       return ["or give the pod a toleration of this taint"]
+    case "node-uninitialized":
+      return ["see whether the cloud controller manager runs: it removes the taint when it has found the machine"]
+    case "node-selector":
+      return Object.keys(pod.spec.nodeSelector ?? {}).some(isOfMachine)
+        ? ["add a node of this kind; or, if the image is for several platforms, select another one"]
+        : []
+    case "volume-limit":
+      return ["end pods with volumes there, add a node, or use fewer volumes"]
     case "insufficient-cpu":
     case "insufficient-memory": {
       const { cpu } = requestsOf(pod).exact

@@ -23,6 +23,13 @@ export function podTermObstacles(pod: Pod, node: Node, place: Place): readonly (
     // The first pod of a group that selects itself may go anywhere.
     if (selects(pod) && !running.some(selects) && node.metadata.labels?.[term.topologyKey] !== undefined) continue
     const anywhere = running.some(selects)
+    if (anywhere && node.metadata.labels?.[term.topologyKey] === undefined) {
+      found.push([
+        "pod-affinity",
+        `has no label ${term.topologyKey}, by which the pod must be near pods with ${words(term)}`,
+      ])
+      continue
+    }
     found.push([
       "pod-affinity",
       `the pod must be in the same ${term.topologyKey} as a pod with ${words(term)}, and ${anywhere ? "none is there" : "no such pod runs on any node"}`,

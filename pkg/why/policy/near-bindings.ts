@@ -1,0 +1,45 @@
+import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
+import type { Ward } from "../doctor.ts"
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
+import type { Holder, Right } from "./rights.ts"
+
+/**
+ * Returns the bindings that were probably meant to give an account a right: to a role that does not exist, for an
+ * account of the same name elsewhere, or in another namespace.
+ */
+export async function nearlyBound(
+  namespace: string,
+  account: string,
+  right: Right,
+  holder: Holder | undefined,
+  { reader }: Ward,
+): Promise<readonly string[]> {
+  const local = (await reader.listIfAllowed(ROLE_BINDINGS)) ?? []
+  const wide = (await reader.listIfAllowed(CLUSTER_ROLE_BINDINGS)) ?? []
+  const words: string[] = []
+  for (const binding of [...local, ...wide]) {
+    const { roleRef, metadata } = binding
+    const what = `${binding.kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name ?? ""}`
+    const isHere = metadata.namespace === undefined || metadata.namespace === right.namespace
+    const isAccount = subjects(binding).some((one) => one.name === account && one.namespace === namespace)
+    const isHolder = holder !== undefined && roleRef.kind === holder.kind && roleRef.name === holder.name
+    if (isAccount && isHere) {
+      const role =
+        roleRef.kind === "Role"
+          ? await reader.get(ROLES, metadata.namespace, roleRef.name).catch(() => null)
+          : await reader.get(CLUSTER_ROLES, undefined, roleRef.name).catch(() => null)
+      if (role === undefined) words.push(`${what} names ${roleRef.kind} ${roleRef.name}, which does not exist`)
+    } else if (isAccount && isHolder) words.push(`${what} binds it in namespace ${metadata.namespace ?? ""} only`)
+    else if (isHolder && isHere) {
+      const other = subjects(binding).find((one) => one.name === account)
+      if (other !== undefined) words.push(`${what} binds it to the account ${other.namespace ?? ""}/${account}`)
+    }
+  }
+  return words.slice(0, MOST)
+}
+
+/** How many bindings are named. */
+const MOST = 2
+
+const subjects = ({ subjects: all = [] }: Pick<RoleBinding, "subjects">) =>
+  all.filter(({ kind }) => kind === "ServiceAccount")
