@@ -10,8 +10,8 @@ type Port = NonNullable<Service["spec"]["ports"]>[number]
 
 /**
  * Returns that a Service sends to a port on which its pods do not listen: all of them, or those of one workload which
- * its selector matches as well. Asks a pod of each workload, through the API server, only where the pod does not declare
- * the port, and only whether it can be connected to.
+ * its selector matches as well. Asks a pod of each workload, through the API server, only where the pod does not
+ * declare the port, and only whether it can be connected to.
  */
 export async function closedFinding(service: Service, ready: readonly Pod[], ward: Ward): Promise<Finding | undefined> {
   const groups = await byWorkload(ready, ward)

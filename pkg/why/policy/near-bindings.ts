@@ -1,7 +1,8 @@
 import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
+import { nameOf } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
-import type { Holder, Right } from "./rights.ts"
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
+import type { Holder, Right } from "./right.ts"
 
 /**
  * Returns the bindings that were probably meant to give an account a right: to a role that does not exist, for an
@@ -19,7 +20,7 @@ export async function nearlyBound(
   const words: string[] = []
   for (const binding of [...local, ...wide]) {
     const { roleRef, metadata } = binding
-    const what = `${binding.kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name ?? ""}`
+    const what = nameOf(refOf(binding))
     const isHere = metadata.namespace === undefined || metadata.namespace === right.namespace
     const isAccount = subjects(binding).some((one) => one.name === account && one.namespace === namespace)
     const isHolder = holder !== undefined && roleRef.kind === holder.kind && roleRef.name === holder.name

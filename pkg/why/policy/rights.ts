@@ -4,19 +4,13 @@ import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
 import type { Role } from "../../api/rbac/v1/role.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
-import { nearlyBound } from "./near-bindings.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
+import { nearlyBound } from "./near-bindings.ts"
+import type { Holder, Right } from "./right.ts"
 
 /** The API server's words for a request without a right. */
 const FORBIDDEN =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)?/
-
-export interface Right {
-  readonly verb: string
-  readonly resource: string
-  readonly group: string
-  readonly namespace: string | undefined
-}
 
 /** Returns which right a service account lacks, by a line of a log; undefined for other lines. */
 export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<Finding | undefined> {
@@ -89,11 +83,6 @@ const grants = ({ rules }: Role | ClusterRole, { verb, resource, group }: Right)
       [resource, "*"].some((one) => resources.includes(one)) &&
       resourceNames.length === 0,
   )
-
-export interface Holder {
-  readonly kind: "Role" | "ClusterRole"
-  readonly name: string
-}
 
 /** Returns the roles that grant little more than a right: those of the cluster's own parts are left out. */
 async function rolesWith(right: Right, { reader }: Ward): Promise<readonly Holder[]> {
