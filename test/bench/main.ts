@@ -8,6 +8,7 @@ import { cel } from "./api/cel.ts"
 import { customResources } from "./api/custom-resources.ts"
 import { datastore, postgres } from "./store/datastore.ts"
 import { dns } from "./network/dns.ts"
+import { forecast } from "./testing/forecast.ts"
 import { frontDoor } from "./api/front-door.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./network/ingress.ts"
@@ -35,6 +36,7 @@ const ALWAYS: readonly Benchmark[] = [
   frontDoor,
   watch,
   testing,
+  forecast,
   cel,
   customResources,
   admission,

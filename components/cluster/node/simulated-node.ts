@@ -33,6 +33,8 @@ export interface SimulatedNodeSpec {
   /** See KubeletConfig. */
   readonly syncFrequencyMs: number
   readonly tuning?: KubeletTuning
+  /** See KubeletConfig. */
+  readonly adoptsVolumesLate?: boolean
 }
 
 export interface SimulatedMachineOptions {
@@ -102,6 +104,7 @@ export function simulatedKubelet(
     taints: spec.taints,
     syncFrequencyMs: spec.syncFrequencyMs,
     ...(spec.tuning === undefined ? {} : { tuning: spec.tuning }),
+    ...(spec.adoptsVolumesLate === undefined ? {} : { adoptsVolumesLate: spec.adoptsVolumesLate }),
     runtime: machine,
     nodes: connectors,
     serving,

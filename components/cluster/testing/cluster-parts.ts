@@ -205,6 +205,7 @@ export function clusterParts(
     client: assembly.clientFor(ADMIN.name, ADMIN.groups),
     signal: ending.signal,
     features: featuresFrom(options.features),
+    running: snapshot?.running,
   })
   if (servers !== undefined) nodes.network.connects = (a, b) => servers.links.isOpen(a, b)
   const network = new ClusterNetwork({

@@ -12,6 +12,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { parseStored } from "../../apiserver/store/parse-stored.ts"
 import { TestClusterError } from "./caller.ts"
 import { nodeSpec, type NodeSpec } from "./options/node-spec.ts"
+import type { RunningNodes } from "./nodes/running-nodes.ts"
 
 /** A path or file URL of a snapshot, or its bytes. */
 export type SnapshotInput = string | URL | Uint8Array
@@ -24,6 +25,8 @@ export interface ClusterSnapshot {
   readonly nodes: readonly { readonly spec: NodeSpec; readonly ips: readonly string[] }[]
   /** The ranges of Services; empty for those of every test cluster. */
   readonly serviceCidrs: readonly string[]
+  /** What runs on its nodes; without it containers begin anew. */
+  readonly running?: RunningNodes
 }
 
 const OWN_KEYS = "cred/encryption-config.json"

@@ -42,6 +42,11 @@ export interface KubeletConfig {
    */
   readonly syncFrequencyMs: number
   readonly tuning?: Partial<KubeletTuning>
+  /**
+   * Leaves volumes of pods that an earlier kubelet started as they are until one of their containers is started again,
+   * but for those that are attached to the node.
+   */
+  readonly adoptsVolumesLate?: boolean
 }
 
 /** The folders of logs on a machine, which log collectors know. */

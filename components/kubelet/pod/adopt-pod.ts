@@ -14,7 +14,7 @@ export interface Adoption {
  * fails is logged, because the pod runs already. @throws the reason of the signal when it aborts
  */
 export async function adoptPod(
-  { networkReady, log }: KubeletContext,
+  { config, networkReady, log }: KubeletContext,
   volumes: Pick<VolumeManager, "mount">,
   { pod, runtime, signal }: Adoption,
 ): Promise<void> {
@@ -24,6 +24,7 @@ export async function adoptPod(
     log.warn("A running pod's network is not ready", { pod: name, err })
   })
   signal.throwIfAborted()
+  if (config.adoptsVolumesLate === true && !hasAttachedVolumes(pod)) return
   try {
     await volumes.mount(pod, signal)
   } catch (err) {
@@ -31,3 +32,7 @@ export async function adoptPod(
     log.warn("Failed to adopt the volumes of a running pod", { pod: name, err })
   }
 }
+
+/** Whether others must know of some of its volumes: they are attached to the node. */
+const hasAttachedVolumes = ({ spec: { volumes = [] } }: Pod): boolean =>
+  volumes.some(({ persistentVolumeClaim, ephemeral, csi }) => (persistentVolumeClaim ?? ephemeral ?? csi) !== undefined)

@@ -93,6 +93,8 @@ export class Faults extends StorageFaults {
         reconnect?.()
         return node.powerOn()
       },
+      // The machine has no probes, and those of others ask their own pods.
+      { skipsProbes: true },
     )
   }
 
@@ -362,12 +364,17 @@ export class Faults extends StorageFaults {
   }
 
   /** @internal */
-  protected async begin(words: string, begin: () => unknown, end: () => unknown): Promise<Fault> {
+  protected async begin(
+    words: string,
+    begin: () => unknown,
+    end: () => unknown,
+    exact?: { readonly skipsProbes: boolean },
+  ): Promise<Fault> {
     const { driver, signal } = this.#context
     const active = { words }
     this.#active.add(active)
     this.#note(words)
-    const skipAgain = driver.beExact()
+    const skipAgain = driver.beExact(exact)
     let ended: Promise<void> | undefined
     const finish = async (): Promise<void> => {
       // A fault that ends with the cluster does not start its component again.

@@ -21,8 +21,8 @@ export interface Forecast extends Observed {
   readonly pods: number
 }
 
-/** How long a copy needs until its containers run again, as after a start of all machines. */
-export const SETTLING = "5m"
+/** How long a copy needs until its controllers and kubelets have seen all that there is. */
+export const SETTLING = "10s"
 
 /** Makes a change in a cluster, lets time pass, and returns what has happened. */
 export async function forecast(cluster: Cluster, change: Change, span: Duration): Promise<Forecast> {

@@ -1,5 +1,7 @@
+import type { Probe } from "../../../../pkg/api/core/v1/container/probe.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
+import { failing, staysUnready } from "./unready.ts"
 
 /** What one container has shown of its image. */
 interface Seen {
@@ -11,20 +13,22 @@ interface Seen {
   readonly ended?: { readonly runsMs: number; readonly exitCode: number } | undefined
   /** Why its image could not be pulled. */
   readonly pullError?: string | undefined
+  /** The readiness probe that has not succeeded, and for how many milliseconds. */
+  readonly unready?: { readonly probe: Probe; readonly ms: number } | undefined
 }
 
 const PULL_FAILURES: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 
 /**
  * Returns how images behave, as the containers of a real cluster have shown it: how long they took to start and to
- * become ready, how and when they ended, whether they could be pulled. What holds for an image also holds for its other
- * tags, but for failures.
+ * become ready or that they do not, how and when they ended, whether they could be pulled. What holds for an image also
+ * holds for its other tags, but for failures. `now` is in milliseconds since the epoch.
  */
-export function learntImages(pods: readonly Pod[]): Readonly<Record<string, ImageBehaviour>> {
+export function learntImages(pods: readonly Pod[], now: number): Readonly<Record<string, ImageBehaviour>> {
   const seen = new Map<string, Seen[]>()
   for (const pod of pods)
     for (const container of pod.spec.containers) {
-      const one = seenOf(pod, container)
+      const one = seenOf(pod, container, now)
       if (one === undefined || container.image === undefined) continue
       const known = seen.get(container.image)
       if (known === undefined) seen.set(container.image, [one])
@@ -34,13 +38,14 @@ export function learntImages(pods: readonly Pod[]): Readonly<Record<string, Imag
   for (const [image, all] of seen) {
     const behaviour = behaviourOf(all)
     const { startMs, listensAfterMs } = behaviour
-    if (startMs !== undefined || listensAfterMs !== undefined) learnt[withoutTag(image)] ??= behaviour
+    const isUsual = !all.some(({ unready }) => unready !== undefined)
+    if (isUsual && (startMs !== undefined || listensAfterMs !== undefined)) learnt[withoutTag(image)] ??= behaviour
     if (Object.keys(behaviour).length > 0) learnt[image] = behaviour
   }
   return learnt
 }
 
-function seenOf({ spec, status }: Pod, container: Pod["spec"]["containers"][number]): Seen | undefined {
+function seenOf({ spec, status }: Pod, container: Pod["spec"]["containers"][number], now: number): Seen | undefined {
   const state = status.containerStatuses?.find(({ name }) => name === container.name)
   if (state === undefined) return undefined
   const { waiting, running, terminated } = state.state ?? {}
@@ -54,6 +59,10 @@ function seenOf({ spec, status }: Pod, container: Pod["spec"]["containers"][numb
     const bySignal = (end.exitCode ?? 0) > 128 && spec.restartPolicy === "Always"
     return bySignal ? {} : { ended: { runsMs, exitCode: end.exitCode ?? 0 } }
   }
+  const since = running?.startedAt
+  const { readinessProbe: probe } = container
+  if (typeof since === "string" && !state.ready && probe !== undefined)
+    return { unready: { probe, ms: now - Date.parse(since) } }
   const ready = status.conditions?.find(({ type }) => type === "ContainersReady")
   if (running === undefined || ready?.status !== "True") return {}
   if ((state.restartCount ?? 0) > 0) return {}
@@ -77,6 +86,8 @@ function behaviourOf(seen: readonly Seen[]): ImageBehaviour {
   if (most(pullErrors)) return { pullError: pullErrors[0]! }
   if (most(ended)) return ended[Math.floor(ended.length / 2)]!
   const [startMs, listensAfterMs] = [medianOf(seen, "startMs"), medianOf(seen, "readyMs")]
+  const unready = seen.flatMap(({ unready: one }) => (one && staysUnready(one.ms, { listensAfterMs }) ? one.probe : []))
+  if (most(unready)) return failing(unready[0]!)
   return { ...(startMs === 0 ? {} : { startMs }), ...(listensAfterMs === 0 ? {} : { listensAfterMs }) }
 }
 

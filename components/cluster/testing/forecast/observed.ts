@@ -30,7 +30,7 @@ export interface UnwellPod {
 export interface Observed {
   readonly workloads: readonly WorkloadForecast[]
   readonly unwell: readonly UnwellPod[]
-  /** Restarts of containers of pods that were there before. */
+  /** Restarts of containers of pods that were well before: what crashes again and again does so without the change. */
   readonly restarts: number
   readonly services: readonly ServiceForecast[]
   /** Budgets that keep pods on nodes that the change is to empty. */
@@ -167,7 +167,8 @@ function unwellOf(
 function restartsOf(before: readonly Pod[], after: readonly Pod[]): number {
   const restarts = ({ status }: Pod) =>
     (status.containerStatuses ?? []).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)
-  const old = new Map(before.map((pod) => [pod.metadata.uid, restarts(pod)]))
+  const well = before.filter((pod) => whyUnwell(pod) === undefined)
+  const old = new Map(well.map((pod) => [pod.metadata.uid, restarts(pod)]))
   return after.reduce((sum, pod) => sum + Math.max(0, restarts(pod) - (old.get(pod.metadata.uid) ?? restarts(pod))), 0)
 }
 

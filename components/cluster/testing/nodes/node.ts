@@ -10,6 +10,7 @@ import { informersOfNode, type NodePods } from "./node-informers.ts"
 import { HeldPart } from "../faults/held-part.ts"
 import { CLUSTER_DOMAIN, type ClusterAddresses } from "../network/network.ts"
 import type { NodeSpec } from "../options/node-spec.ts"
+import type { RunningNode, RunningNodes } from "./running-nodes.ts"
 
 export interface SimulatedNodeOptions {
   readonly spec: NodeSpec
@@ -80,6 +81,13 @@ export class SimulatedNode {
     )
     this.#kubelet = kubelet
     await kubelet.start(signal)
+  }
+
+  /** Takes over what runs on a machine, before the kubelet starts. */
+  takeOver({ pods, images, problem }: RunningNode, behaviourOf: RunningNodes["behaviourOf"]): void {
+    for (const image of images) this.runtime.images.add(image)
+    for (const pod of pods) this.runtime.containers.takeOver(pod, behaviourOf)
+    this.runtime.faults.networkProblem = problem
   }
 
   /** Stops the kubelet; its containers keep running. */

@@ -18,6 +18,7 @@ import { PodsOfNodes } from "./node-informers.ts"
 import { followingNode, nodeUser, type Clients } from "../../clients.ts"
 import { type NodeOptions, nodeSpec, type NodeSpec } from "../options/node-spec.ts"
 import type { ControlPlane } from "../control-plane.ts"
+import type { RunningNodes } from "./running-nodes.ts"
 
 /**
  * Nodes that start at once. All thousands at once would be slower by a fifth and take a third more memory: each step of
@@ -38,6 +39,8 @@ export interface NodesOptions {
   readonly client: Client
   readonly signal: AbortSignal
   readonly features: Features
+  /** What runs on the first nodes before their kubelets start. */
+  readonly running: RunningNodes | undefined
 }
 
 /** The nodes of a cluster, and their network. */
@@ -79,16 +82,25 @@ export class Nodes {
 
   /** Adds a node. Returns a function that starts it. */
   add(spec: NodeSpec): () => Promise<void> {
-    const { assembly, clock, images, csiDrivers, kubelets, client, signal, features } = this.#options
+    const { assembly, clock, images, csiDrivers, kubelets, client, signal, features, running } = this.#options
     if (!kubelets) {
       const bare = new BareNode({ spec, client, clock })
       this.#bare.set(spec.name, bare)
       return () => bare.start()
     }
+    const before = running?.on(spec.name)
     const clients = assembly.clientsOn(spec.name)
     const nodeClient = clients.clientFor(nodeUser(spec.name))
     const node = new SimulatedNode({
-      spec: { ...spec, tuning: { ...DEFAULT_TUNING, crashes: crashBackoffOf(features) } },
+      spec: {
+        ...spec,
+        tuning: {
+          ...DEFAULT_TUNING,
+          crashes: crashBackoffOf(features),
+          ...(before === undefined ? {} : { reserved: before.reserved }),
+        },
+        adoptsVolumesLate: before !== undefined,
+      },
       index: this.simulated.size,
       addresses: assembly.addresses,
       ...this.#informersOf(spec.name, clients, nodeClient),
@@ -100,7 +112,8 @@ export class Nodes {
       context: { ...assembly.toolsOn(spec.name), client: nodeClient },
     })
     this.simulated.set(spec.name, node)
-    return () => node.start()
+    if (before !== undefined) node.takeOver(before, running!.behaviourOf)
+    return before?.isLost === true ? () => node.powerOff() : () => node.start()
   }
 
   /** Adds and starts the first nodes of the cluster. */

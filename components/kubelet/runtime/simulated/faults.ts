@@ -17,6 +17,8 @@ export class NodeFaults {
   changed: () => void = () => {}
   /** The node is cut off from other nodes and from the API server. */
   partitioned = false
+  /** Why no pod gets a network, as the runtime tells it; undefined where each gets one. */
+  networkProblem: string | undefined
   readonly #slowness: number[] = []
   readonly #shortages: ("memory" | "disk")[] = []
   readonly #pulls: { readonly matches: (image: string) => boolean; readonly message: string }[] = []

@@ -3,10 +3,16 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { CriError } from "../../../../pkg/cri/errors.ts"
 import type { Image } from "../../../../pkg/cri/image.ts"
 import type { ImageService } from "../../../../pkg/cri/service.ts"
-import type { ImageBehaviours } from "./containers/behaviour.ts"
+import { familiar, type ImageBehaviours } from "./containers/behaviour.ts"
 import type { NodeFaults } from "./faults.ts"
 
 const SIZE = 5_000_000
+
+/** An image that a node has: its names, some with a digest, and its size in bytes. */
+export interface PresentImage {
+  readonly names: readonly string[]
+  readonly size?: number | undefined
+}
 
 /** The images of one simulated node. Any image can be pulled, with or without a behaviour. */
 export class SimulatedImages implements ImageService {
@@ -20,6 +26,19 @@ export class SimulatedImages implements ImageService {
     this.#behaviours = behaviours
     this.#clock = clock
     this.#faults = faults
+  }
+
+  /** Adds an image that the node has from before. */
+  add({ names, size }: PresentImage): void {
+    const [ref] = names
+    if (ref === undefined) return
+    const { sizeBytes = SIZE, uid = 0 } = this.#behaviours.of(ref)
+    const digests = names.filter((name) => name.includes("@"))
+    const made = imageOf(ref, size ?? sizeBytes, uid)
+    const known = names.map((name) => this.#images.get(name)).find((image) => image !== undefined)
+    const image = known ?? (digests.length === 0 ? made : { ...made, repoDigests: digests })
+    for (const name of [...names, ...names.map(familiar), image.id, ...image.repoDigests])
+      if (!this.#images.has(name)) this.#images.set(name, image)
   }
 
   async listImages(image?: string): Promise<readonly Image[]> {

@@ -33,6 +33,8 @@ export interface SimulatedContainerOptions {
   readonly logPath: string
   readonly behaviour: ImageBehaviour
   readonly clock: Clock
+  /** When it was created, in milliseconds since the epoch; now by default. */
+  readonly createdAt?: number
   readonly files: MemoryFiles
   readonly network: { readonly clients: PodClients | undefined }
   /** The configurations of earlier containers, most of which are alike in most. */
@@ -43,6 +45,14 @@ export interface SimulatedContainerOptions {
   ended(container: SimulatedContainer): void
   /** Called with the error of a behaviour's function whose caller ignores errors. */
   failed(failure: Error): void
+}
+
+/** A run that is over. Times are in milliseconds since the epoch. */
+export interface PastRun {
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly exitCode: number
+  readonly reason: string
 }
 
 /** What is asked for of a container's configuration again; there may be very many containers. */
@@ -122,7 +132,7 @@ export class SimulatedContainer implements ContainerHandle {
     this.node = node
     this.image = image
     this.logPath = logPath
-    this.createdAt = clock.now()
+    this.createdAt = options.createdAt ?? clock.now()
     this.#limit = linux?.resources?.memoryLimitInBytes ?? 0
   }
 
@@ -243,17 +253,26 @@ export class SimulatedContainer implements ContainerHandle {
     if (this.running) this.#end(code, code === 0 ? "Completed" : "Error")
   }
 
-  start(): void {
+  /** Starts it, or goes on with one that was started before, in milliseconds since the epoch. */
+  start(startedAt = this.#clock.now()): void {
     const { behaviour } = this
     this.state = "CONTAINER_RUNNING"
-    this.startedAt = this.#clock.now()
+    this.startedAt = startedAt
     this.#changed(this)
     for (const line of behaviour.logs ?? []) this.log(line)
     this.useMemory(behaviour.memoryBytes ?? 0)
     if (!this.running) return
     if (behaviour.runsMs !== undefined)
-      this.#timer = this.#clock.setTimeout(() => this.#finish(behaviour.exitCode ?? 0), behaviour.runsMs)
+      this.#timer = this.#clock.setTimeout(
+        () => this.#finish(behaviour.exitCode ?? 0),
+        Math.max(0, startedAt + behaviour.runsMs - this.#clock.now()),
+      )
     else this.#run(behaviour.run ?? programOf(this))
+  }
+
+  /** Makes it one that has ended before. */
+  hasEnded({ startedAt, finishedAt, exitCode, reason }: PastRun): void {
+    Object.assign(this, { state: "CONTAINER_EXITED", startedAt, finishedAt, exitCode, reason })
   }
 
   /** Sends the stop signal, and SIGKILL after `graceMs`. Resolves when the container has exited. */

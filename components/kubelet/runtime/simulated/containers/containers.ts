@@ -7,10 +7,11 @@ import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../..
 import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../pkg/cri/service.ts"
 import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
 import { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
-import { familiar, type ImageBehaviours } from "./behaviour.ts"
+import { familiar, type ImageBehaviour, type ImageBehaviours } from "./behaviour.ts"
 import { NodeAddress, PodAddress } from "./address.ts"
 import { EventFeed } from "./event-feed.ts"
-import { SimulatedContainer } from "./container.ts"
+import { SimulatedContainer, type SimulatedContainerOptions } from "./container.ts"
+import type { RunOfContainer, RunningPod } from "./running-pod.ts"
 import { SandboxChanges } from "./changes.ts"
 import { simulatedForesight } from "./foresight.ts"
 import type { ProbeForesight } from "../../probe-foresight.ts"
@@ -106,6 +107,51 @@ export class SimulatedContainers implements RuntimeService {
     for (const sandbox of this.#sandboxes.values()) this.#leave(sandbox)
   }
 
+  /**
+   * Takes over what runs of a pod elsewhere, as if it had been started here. `behaviourOf` says how its containers go
+   * on.
+   */
+  takeOver(pod: RunningPod, behaviourOf: (run: RunOfContainer) => ImageBehaviour): void {
+    const { clock, node, network, nodeIps, files } = this.#options
+    const { config, hostNetwork, createdAt, containers } = pod
+    const { namespace, name, uid } = config.metadata ?? {}
+    const sandbox: Sandbox = {
+      id: this.#id(),
+      config: { ...config, annotations: NONE },
+      namespaces: undefined,
+      hostNetwork,
+      ips: hostNetwork ? nodeIps : pod.ips,
+      createdAt,
+      handler: "",
+      ready: true,
+      containers: [],
+    }
+    this.#sandboxes.set(sandbox.id, sandbox)
+    this.#join(sandbox)
+    sandbox.containers = containers.map((run) => {
+      const container = new SimulatedContainer({
+        ...this.#parts,
+        id: run.id,
+        sandbox,
+        node,
+        image: familiar(run.container.image ?? ""),
+        imageId: run.imageId,
+        config: run.config,
+        clock,
+        createdAt: run.startedAt,
+        files,
+        network,
+        behaviour: behaviourOf(run),
+        logPath: `/var/log/pods/${namespace}_${name}_${uid}/${run.config.logPath ?? ""}`,
+      })
+      this.#containers.set(container.id, container)
+      files.append(container.logPath, "")
+      if (run.end === undefined) container.start(run.startedAt)
+      else container.hasEnded({ startedAt: run.startedAt, ...run.end })
+      return container
+    })
+  }
+
   async version() {
     this.#answer("Version")
     return { version: "0.1.0", runtimeName: "simulated", runtimeVersion: "1.0.0", runtimeApiVersion: "v1" }
@@ -113,9 +159,14 @@ export class SimulatedContainers implements RuntimeService {
 
   async status() {
     this.#answer("Status")
+    const { networkProblem } = this.#options.faults
     const ready = (type: string) => ({ type, status: true, reason: "", message: "" })
+    const network =
+      networkProblem === undefined
+        ? ready("NetworkReady")
+        : { type: "NetworkReady", status: false, reason: "NetworkPluginNotReady", message: networkProblem }
     return {
-      status: { conditions: [ready("RuntimeReady"), ready("NetworkReady")] },
+      status: { conditions: [ready("RuntimeReady"), network] },
       info: {},
       runtimeHandlers: HANDLERS,
       features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
@@ -130,7 +181,7 @@ export class SimulatedContainers implements RuntimeService {
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
     await this.#work("RunPodSandbox")
-    const { clock, node, network, nodeIps, allotIps } = this.#options
+    const { clock, nodeIps, allotIps } = this.#options
     const { metadata, labels, annotations, linux } = config
     const namespaces = linux?.securityContext?.namespaceOptions
     const hostNetwork = namespaces?.network === "NODE"
@@ -146,8 +197,7 @@ export class SimulatedContainers implements RuntimeService {
       containers: [],
     }
     this.#sandboxes.set(sandbox.id, sandbox)
-    if (hostNetwork) this.#hostNetwork.add(sandbox)
-    else for (const ip of sandbox.ips) network.join(ip, new PodAddress(node, sandbox))
+    this.#join(sandbox)
     return sandbox.id
   }
 
@@ -196,6 +246,7 @@ export class SimulatedContainers implements RuntimeService {
     const image = familiar(images.nameOf(config.image?.image ?? ""))
     const { logDirectory = "" } = sandboxConfig
     const container = new SimulatedContainer({
+      ...this.#parts,
       id: this.#id(),
       sandbox,
       node,
@@ -205,12 +256,8 @@ export class SimulatedContainers implements RuntimeService {
       clock,
       files,
       network,
-      shared: configs,
       behaviour: behaviours.of(image),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
-      changed: this.#changed,
-      ended: this.#ended,
-      failed: behaviours.failed,
     })
     this.#containers.set(container.id, container)
     sandbox.containers = [...sandbox.containers, container]
@@ -340,6 +387,17 @@ export class SimulatedContainers implements RuntimeService {
   readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
     if (reason === "OOMKilled") this.#events.send({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
     this.#events.send({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
+  }
+
+  /** What all containers of the node are made with. */
+  get #parts(): Pick<SimulatedContainerOptions, "shared" | "changed" | "ended" | "failed"> {
+    return { shared: configs, changed: this.#changed, ended: this.#ended, failed: this.#options.behaviours.failed }
+  }
+
+  #join(sandbox: Sandbox): void {
+    const { network, node } = this.#options
+    if (sandbox.hostNetwork) this.#hostNetwork.add(sandbox)
+    else for (const ip of sandbox.ips) network.join(ip, new PodAddress(node, sandbox))
   }
 
   #leave(sandbox: Sandbox): void {
