@@ -45,7 +45,11 @@ until_true 60 kubectl get configmap kube-root-ca.crt
 kubectl wait apiservice --all --for=condition=Available --timeout=60s`,
     )
     const before = await inventory(EXECUTABLE, server.kubeconfig)
-    await program.run(at)
+    await program.run(at).catch(async (err: unknown) => {
+      // What an administrator would look at first.
+      console.error(await at.step("Looking why", 60, "kubectl get pods -A -o wide; kubectl events -A | tail -n 40"))
+      throw err
+    })
     await expectNothingLeft(before, server.kubeconfig)
     console.log(`    The server has ${Math.round(server.residentMb())} MB.`)
     const errors = errorsIn(readFileSync(log, "utf8"))

@@ -180,34 +180,22 @@ kubectl delete crd orders.shop.example.com --timeout=60s`,
 const SHOWS =
   "chart with definition, hooks, `lookup` and tests: install, test, upgrade, failed upgrade, rollback, refused upgrade, push to a registry, install from there, uninstall"
 
-export const helm4: Program = {
-  name: "helm",
-  from: [
-    {
-      kind: "go",
-      module: "helm.sh/helm/v4",
-      package: "cmd/helm",
-      version: "v4.3.1",
-      sum: "h1:UndCoLe9UPmNoL7IvWzaUXveL7T5t/ijoorEmgJdI9g=",
-      program: "helm",
-    },
-  ],
-  shows: SHOWS,
-  on: "node",
-  run: useHelm,
-}
+/** Also for the programs whose charts it installs. */
+export const HELM = {
+  kind: "go",
+  module: "helm.sh/helm/v4",
+  package: "cmd/helm",
+  version: "v4.3.1",
+  sum: "h1:UndCoLe9UPmNoL7IvWzaUXveL7T5t/ijoorEmgJdI9g=",
+  program: "helm",
+} as const
+
+export const helm4: Program = { name: "helm", from: [HELM], shows: SHOWS, on: "node", run: useHelm }
 
 export const helm3: Program = {
   name: "helm-3",
   from: [
-    {
-      kind: "go",
-      module: "helm.sh/helm/v3",
-      package: "cmd/helm",
-      version: "v3.21.4",
-      sum: "h1:T/GcIEXU/gNjJnkITlIZ3e9xqkZjhFTmISuStTZ6+Qg=",
-      program: "helm",
-    },
+    { ...HELM, module: "helm.sh/helm/v3", version: "v3.21.4", sum: "h1:T/GcIEXU/gNjJnkITlIZ3e9xqkZjhFTmISuStTZ6+Qg=" },
   ],
   shows: SHOWS,
   on: "node",

@@ -1,7 +1,10 @@
 import type { Program } from "../program.ts"
 import { helm3, helm4 } from "./helm.ts"
 import { kustomize } from "./kustomize.ts"
+import { nats } from "./nats.ts"
+import { nodeExporter } from "./node-exporter.ts"
+import { redis } from "./redis.ts"
 import { stern } from "./stern.ts"
 
 /** What `npm run test:ecosystem` runs, in this order, which is that of the table in docs/ecosystem.md. */
-export const PROGRAMS: readonly Program[] = [helm4, helm3, kustomize, stern]
+export const PROGRAMS: readonly Program[] = [helm4, helm3, kustomize, stern, nodeExporter, nats, redis]
