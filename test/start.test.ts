@@ -5,13 +5,20 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const root = join(import.meta.dirname, "..")
 
-/** Modules that cost tens of milliseconds to load and are loaded at their first use: no start may load them. */
+/**
+ * Modules that cost tens of milliseconds to load, or belong to what few servers use, and are loaded at their first use:
+ * no start may load them.
+ */
 const HEAVY = [
   "pkg/cel/compiler.ts",
   "pkg/cel/library/standard.ts",
   "components/apiserver/encryption/load.ts",
   "pkg/kubectl",
   "pkg/helm",
+  "pkg/k3s-kinds",
+  "pkg/gateway-api/definitions.ts",
+  "pkg/component/upstream-gates.ts",
+  "cmd/k3ts/k3s/programs.ts",
   "node_modules/re2js",
   "node_modules/@grpc/grpc-js",
   "node_modules/pg",

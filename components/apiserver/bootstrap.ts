@@ -6,7 +6,6 @@
  * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
  * pkg/registry/{rbac,scheduling}/rest.
  */
-import { CustomResourceDefinition } from "../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
@@ -23,16 +22,16 @@ import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
-import { GATEWAY_GROUP } from "../../pkg/gateway-api/k3ts-class.ts"
 import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
 import { trackApplied, trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
-import { asKind, type KubeObject } from "../../pkg/apimachinery/resource.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
 import { isRace } from "./store/is-race.ts"
 import type { OwnExtension } from "./aggregator/extension-server.ts"
+import { missingDefinitions, type DefinitionsOptions } from "./bootstrap/bootstrap-definitions.ts"
 import { obsoleteObjects } from "./bootstrap/obsolete-objects.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
 import { AUTHENTICATION_CONFIG, authenticationData, type Authorities } from "./authentication/authentication-config.ts"
@@ -40,11 +39,10 @@ import { want, type Wanted } from "./bootstrap/bootstrap-object.ts"
 import { gatedRoles } from "./authorization/bootstrap-gated-roles.ts"
 import { rbacObjects } from "./authorization/bootstrap-rbac.ts"
 import { flowControlObjects } from "./flowcontrol/config/bootstrap-flowcontrol.ts"
-import { storageKey } from "./cacher/view.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { firstGeneration } from "./registry/generation.ts"
 
-export interface BootstrapOptions extends Authorities {
+export interface BootstrapOptions extends Authorities, DefinitionsOptions {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
@@ -59,12 +57,6 @@ export interface BootstrapOptions extends Authorities {
   readonly localStorage?: boolean
   /** Whether there is a default class for Ingresses. */
   readonly ingress?: boolean
-  /** Whether the kinds of Gateway API are defined. */
-  readonly gateway?: boolean
-  /** Whether the kinds HelmChart and HelmChartConfig are defined. */
-  readonly helm?: boolean
-  /** Whether the kind Addon is defined. */
-  readonly addons?: boolean
   /** Feature gates; those of Kubernetes 1.36 unless given. */
   readonly features?: Features
   /** APIs that other components of this process serve. */
@@ -87,7 +79,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       ? undefined
       : writeOf(options, wanted, kept, current.revision)
   }
-  const all = [...wantedObjects(options), ...(await gatewayDefinitions(options)), ...(await k3sDefinitions(options))]
+  const all = [...wantedObjects(options), ...(await missingDefinitions(options))]
   const writes = [...all.map((wanted) => () => missing(wanted)), ...obsoleteObjects(options)]
   if (storage.freshen === undefined) await storage.writeAll(writes.flatMap((write) => write() ?? []))
   else await Promise.all(writes.map((write) => writeShared(storage, write)))
@@ -135,29 +127,6 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
   ]
 }
 
-/**
- * The definitions of Gateway API, where none of its group is stored: a cluster keeps those that somebody has installed.
- * Written here they cost nothing but their place; a request would load CEL for their rules.
- */
-async function gatewayDefinitions({ storage, gateway }: BootstrapOptions): Promise<readonly Wanted[]> {
-  const isOfGroup = (object: KubeObject) => asKind(CustomResourceDefinition, object).spec.group === GATEWAY_GROUP
-  const stored = storage.list(storageKey(CustomResourceDefinition, { name: "" }))
-  if (gateway !== true || stored.some(({ object }) => isOfGroup(object))) return []
-  const { DEFINITIONS } = await import("../../pkg/gateway-api/definitions.ts")
-  return DEFINITIONS.map((definition) => want(CustomResourceDefinition, definition))
-}
-
-/** The definitions of k3s's kinds that are served; those that are stored are left as they are. */
-async function k3sDefinitions({ helm, addons }: BootstrapOptions): Promise<readonly Wanted[]> {
-  const wanted = []
-  if (helm === true) {
-    const { helmchart, helmchartconfig } = await import("../../pkg/k3s-kinds/helmchart.ts")
-    wanted.push(helmchart.crd, helmchartconfig.crd)
-  }
-  if (addons === true) wanted.push((await import("../../pkg/k3s-kinds/addon.ts")).addon.crd)
-  return wanted.map((crd) => want(CustomResourceDefinition, crd))
-}
-
 type ManagersOfForms = Map<string, KubeObject["metadata"]["managedFields"]>
 
 function newObject(
@@ -171,10 +140,11 @@ function newObject(
   // As in requests, fields that the strategy adds have no manager.
   const sent = withManagersOfForm(wanted, now, managersOfForms)
   const prepared = resource.prepareForCreate?.(sent, strategy) ?? sent
-  return {
+  const made = {
     ...prepared,
     metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...firstGeneration(resource) },
   }
+  return wanted.complete?.(made, now) ?? made
 }
 
 /** Does what `withManagers` does, only once for each form of each kind. */

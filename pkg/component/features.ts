@@ -1,4 +1,11 @@
-import { isUpstreamGate, refusalOfGate } from "./upstream-gates.ts"
+import { createRequire } from "node:module"
+import type * as upstreamGates from "./upstream-gates.ts"
+
+/** Loaded with the first gate that is not of this list. See pkg/cel/compile.ts for the two ways. */
+const loadUpstreamGates = (): typeof upstreamGates =>
+  typeof require === "function"
+    ? require("./upstream-gates.ts") // oxlint-disable-line typescript/no-require-imports
+    : createRequire(import.meta.url)("./upstream-gates.ts")
 
 /**
  * The feature gates of Kubernetes that k3ts can turn off too, by upstream's names, with their defaults: those of
@@ -73,11 +80,12 @@ export const DEFAULT_FEATURES: Features = DEFAULTS
  */
 export function featuresOf(given: Readonly<Record<string, boolean>>): Features {
   for (const [name, on] of Object.entries(given)) {
-    if (!(name in DEFAULTS) && !isUpstreamGate(name))
+    const isOwn = name in DEFAULTS
+    if (!isOwn && !loadUpstreamGates().isUpstreamGate(name))
       throw new Error(`unknown feature gate ${JSON.stringify(name)}: the feature gates are ${FEATURE_NAMES.join(", ")}`)
     if (typeof on !== "boolean")
       throw new Error(`feature gate ${name} cannot be ${JSON.stringify(on)}: expected true or false`)
-    const refusal = name in DEFAULTS ? undefined : refusalOfGate(name, on)
+    const refusal = isOwn ? undefined : loadUpstreamGates().refusalOfGate(name, on)
     if (refusal !== undefined) throw new Error(refusal)
   }
   const own = Object.entries(given).filter(([name]) => name in DEFAULTS)

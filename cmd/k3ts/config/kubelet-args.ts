@@ -5,7 +5,7 @@ import { crashBackoffOf } from "../../../components/kubelet/model/backoff.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
 import { reading } from "../cli/flag-type.ts"
-import { KUBELET_FLAGS } from "../k3s/kubelet-args.ts"
+import { flagsOf } from "../k3s/passed-flags.ts"
 import { nameAndValue, refusalOf, type UpstreamFlag } from "../k3s/upstream-arg.ts"
 import { counted, timed, type Setting } from "./kubelet-setting.ts"
 import { EVICTION_SETTINGS, IMAGE_SETTINGS, joinedTuning, type GivenTuning } from "./kubelet-tuning.ts"
@@ -73,8 +73,10 @@ const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
 /** The names of the settings, which are flags of an upstream kubelet too. */
 export const KUBELET_SETTINGS: readonly string[] = Object.keys(SETTINGS)
 
-const upstreamFlag = (name: string): UpstreamFlag | undefined =>
-  Object.hasOwn(KUBELET_FLAGS, name) ? KUBELET_FLAGS[name] : undefined
+function upstreamFlag(name: string): UpstreamFlag | undefined {
+  const flags = flagsOf("kubelet")
+  return Object.hasOwn(flags, name) ? flags[name] : undefined
+}
 
 const nameIn = (text: string): string => /^(?:--)?([^=]*)/.exec(text)![1]!
 
@@ -82,15 +84,17 @@ const nameIn = (text: string): string => /^(?:--)?([^=]*)/.exec(text)![1]!
 export const kubeletArg = reading(
   (text): GivenSetting | undefined => {
     const [name, given] = nameAndValue(text)
-    const [setting, flag] = [settingOf(name), upstreamFlag(name)]
+    const setting = settingOf(name)
     if (setting !== undefined) return text.includes("=") ? setting.read(given) : undefined
+    const flag = upstreamFlag(name)
     if (flag === undefined || "done" in flag) return undefined
     return refusalOf(flag, given) === undefined ? { withoutEffect: name } : undefined
   },
   (text) => {
     const [name, given] = nameAndValue(text)
-    const [flag, setting] = [upstreamFlag(name), settingOf(name)]
+    const setting = settingOf(name)
     if (setting !== undefined) return `must be ${name}=${setting.form}`
+    const flag = upstreamFlag(name)
     if (flag === undefined)
       return `must be one of ${KUBELET_SETTINGS.join(", ")}; other settings of a kubelet are not known`
     if ("done" in flag) return `here it is the flag --${flag.done}`

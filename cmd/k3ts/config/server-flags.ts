@@ -20,7 +20,7 @@ import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { schedulerFlags } from "./scheduler-flags.ts"
 import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
-import { WITHOUT_EFFECT } from "../k3s/upstream-arg.ts"
+import { WITHOUT_EFFECT } from "../k3s/passed-flags.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
 import { agentTokenFlags, joinTokenFlags } from "../token/flags.ts"
 

@@ -6,11 +6,7 @@ import { trueOrFalse } from "../cli/flags.ts"
 import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { OptionalPart, serverFlags } from "../config/server-flags.ts"
-import { KUBE_APISERVER_FLAGS } from "./kube-apiserver-args.ts"
-import { KUBE_CONTROLLER_MANAGER_FLAGS } from "./kube-controller-manager-args.ts"
-import { KUBE_PROXY_FLAGS } from "./kube-proxy-args.ts"
-import { KUBE_SCHEDULER_FLAGS } from "./kube-scheduler-args.ts"
-import { passes } from "./upstream-arg.ts"
+import { passes } from "./passed-flags.ts"
 
 const answers = (names: readonly string[], answer: string): ForeignFlags =>
   Object.fromEntries(names.map((name) => [name, { answer }]))
@@ -54,10 +50,10 @@ export const k3sFlags: ForeignFlags = {
     "the keys of S3 are not kept in the cluster that they are to bring back: use the config file or the environment",
   ),
 
-  "kube-apiserver-arg": passes("kube-apiserver", KUBE_APISERVER_FLAGS),
-  "kube-controller-manager-arg": passes("kube-controller-manager", KUBE_CONTROLLER_MANAGER_FLAGS),
-  "kube-scheduler-arg": passes("kube-scheduler", KUBE_SCHEDULER_FLAGS),
-  "kube-proxy-arg": passes("kube-proxy", KUBE_PROXY_FLAGS),
+  "kube-apiserver-arg": passes("kube-apiserver"),
+  "kube-controller-manager-arg": passes("kube-controller-manager"),
+  "kube-scheduler-arg": passes("kube-scheduler"),
+  "kube-proxy-arg": passes("kube-proxy"),
 
   ...answers(
     ["disable-etcd", "disable-apiserver"],

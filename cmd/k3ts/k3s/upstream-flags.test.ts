@@ -8,7 +8,8 @@ import { refuseRuntimeConfig } from "../config/runtime-config.ts"
 import { serverFlags } from "../config/server-flags.ts"
 import { serverVocabulary } from "../config/server-vocabulary.ts"
 import { k3sFlags } from "./flags.ts"
-import { PROGRAMS, tellWithoutEffect } from "./told.ts"
+import { PROGRAMS } from "./programs.ts"
+import { tellWithoutEffect } from "./told.ts"
 import { UPSTREAM_FLAGS } from "./upstream-flags.fixtures.ts"
 
 const read = (...argv: readonly string[]) =>

@@ -14,6 +14,8 @@ export interface Wanted {
   readonly applied?: Applied
   /** Objects of a kind that have the same form have the same fields, and so the same managedFields. */
   readonly form?: string
+  /** Returns the new object with what controllers of the server would add to it at once. */
+  complete?(made: KubeObject, now: string): KubeObject
 }
 
 export interface Applied {
