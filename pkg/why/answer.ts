@@ -1,4 +1,5 @@
 /** What `k3ts why` answers. The same values are its JSON, so names here are an interface of the program. */
+import type { Command } from "./command.ts"
 
 export interface ObjectRef {
   /** `<group>/<version>`, or `v1`. */
@@ -96,9 +97,12 @@ export function finding(
     mends = [],
     hints = [],
     chain = [],
-  }: Partial<Omit<Cause, "code" | "message"> & Omit<Finding, "cause">> = {},
+  }: Partial<
+    Omit<Cause, "code" | "message"> &
+      Omit<Finding, "cause" | "hints"> & { readonly hints: readonly (string | Command)[] }
+  > = {},
 ): Finding {
-  return { weight, cause: { code, message, evidence, sure }, chain, mends, hints }
+  return { weight, cause: { code, message, evidence, sure }, chain, mends, hints: hints.map(String) }
 }
 
-export const mend = (command: string, says: string): Mend => ({ command, says })
+export const mend = ({ text }: Command, says: string): Mend => ({ command: text, says })

@@ -9,6 +9,7 @@ import { recentEvents } from "./events.ts"
 import { blockFindings, selectedBy } from "./policy/budget.ts"
 import { BUDGETS, NODES, PODS, refOf } from "./reading/kinds.ts"
 import { pushAll } from "../lists/push-all.ts"
+import { command } from "./command.ts"
 
 /** Conditions of nodes that are well when they are False. */
 const PRESSURES: Readonly<Record<string, string>> = {
@@ -76,7 +77,7 @@ export const nodeDoctor = doctor(NODES, async (node, ward) => {
   if (spec.unschedulable === true)
     findings.push(
       finding("node-cordoned", `node ${name} is cordoned: pods that run there stay, and no others come`, {
-        mends: [mend(`kubectl uncordon ${name}`, `lets the scheduler use node ${name} again`)],
+        mends: [mend(command`kubectl uncordon ${name}`, `lets the scheduler use node ${name} again`)],
       }),
     )
   const states = conditions.filter(({ status: is }) => is === "True").map(({ type }) => type)

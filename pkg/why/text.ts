@@ -1,6 +1,7 @@
 import { nameOf, stateOf, type Answer, type Finding } from "./answer.ts"
 import type { Overview } from "./cluster.ts"
 import { pushAll } from "../lists/push-all.ts"
+import { printed } from "../terminal/printed.ts"
 
 /** How many lines of evidence are shown of each cause. */
 const EVIDENCE = 12
@@ -25,7 +26,7 @@ export function answerText(answer: Answer): string {
   for (const { cause, hints } of findings.filter(({ weight }) => weight === "note"))
     pushAll(lines, ["", `Note: ${cause.message}`, ...hints.map((hint) => `  ${hint}`)])
   if (unknown.length > 0) pushAll(lines, ["", "Not known:", ...unknown.map((line) => `  ${line}`)])
-  return `${lines.join("\n")}\n`
+  return printed(lines)
 }
 
 /** How many objects are named of each cause. */
@@ -60,7 +61,7 @@ export function overviewText({ state, examined, groups, unknown }: Overview): st
     lines.push("", `More about one of them: k3ts why ${first!.kind.toLowerCase()}/${first!.name}${where}`)
   }
   if (unknown.length > 0) pushAll(lines, ["", "Not known:", ...unknown.map((line) => `  ${line}`)])
-  return `${lines.join("\n")}\n`
+  return printed(lines)
 }
 
 const perhaps = ({ sure, message }: Finding["cause"]): string => (sure || /perhaps/i.test(message) ? "" : "perhaps ")

@@ -2,6 +2,7 @@ import type { KubeObject } from "../apimachinery/resource.ts"
 import type { ObjectRef } from "./answer.ts"
 import { controllerOf, type Ward } from "./doctor.ts"
 import { refOf } from "./reading/kinds.ts"
+import { command, type Command } from "./command.ts"
 
 /** Kinds whose pod template a user edits, and the path of the pod's spec in them. */
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
@@ -18,8 +19,6 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
 /** What a user would edit to change a pod: the highest controller, or the pod itself. */
 export interface Workload {
   readonly ref: ObjectRef
-  /** `deployment/web -n default`, for commands. */
-  readonly words: string
   /** Whether new pods are made when the workload is changed. */
   readonly replaces: boolean
 }
@@ -36,15 +35,15 @@ export async function workloadOf(pod: KubeObject, { reader }: Ward): Promise<Wor
     object = found
   }
   const ref = refOf(object)
-  return { ref, words: wordsOf(ref), replaces: ["Deployment", "StatefulSet", "DaemonSet"].includes(ref.kind) }
+  return { ref, replaces: ["Deployment", "StatefulSet", "DaemonSet"].includes(ref.kind) }
 }
 
 /** Returns how commands name an object: `deployment/web -n team`. */
-export const wordsOf = ({ kind, name, namespace }: ObjectRef): string =>
-  `${kind.toLowerCase()}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`
+export const wordsOf = ({ kind, name, namespace }: ObjectRef): Command =>
+  command`${`${kind.toLowerCase()}/${name}`}${namespace === undefined ? [] : command` -n ${namespace}`}`
 
 /** Returns the command that merges a part into the pod spec of a workload. */
-export function patchCommand({ ref }: Workload, podSpec: object): string {
+export function patchCommand({ ref }: Workload, podSpec: object): Command {
   const body = (TEMPLATES[ref.kind] ?? []).toReversed().reduce<object>((inner, key) => ({ [key]: inner }), podSpec)
-  return `kubectl patch ${wordsOf(ref)} --type=strategic -p '${JSON.stringify(body)}'`
+  return command`kubectl patch ${wordsOf(ref)} --type=strategic -p ${JSON.stringify(body)}`
 }

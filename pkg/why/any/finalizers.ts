@@ -2,6 +2,7 @@ import type { KubeObject } from "../../apimachinery/resource.ts"
 import { nameOf, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { CLAIMS, PODS, refOf } from "../reading/kinds.ts"
+import { command, type Command } from "../command.ts"
 
 /** Who should remove a finalizer, and what it waits for. */
 export interface FinalizerOwner {
@@ -14,6 +15,7 @@ export interface FinalizerOwner {
 
 export async function finalizerOwner(name: string, object: KubeObject, ward: Ward): Promise<FinalizerOwner> {
   const { metadata } = object
+  const { namespace = "" } = metadata
   switch (name) {
     case "kubernetes.io/pvc-protection": {
       const pods = (await ward.reader.list(PODS, metadata.namespace)).filter(
@@ -29,7 +31,7 @@ export async function finalizerOwner(name: string, object: KubeObject, ward: War
             : `${podsIn(names)} still ${names.length === 1 ? "uses" : "use"} it`,
         hints: names.map(
           (pod) =>
-            `kubectl delete pod ${pod} -n ${metadata.namespace ?? ""} ends the pod; then the claim goes, with its data`,
+            `${command`kubectl delete pod ${pod} -n ${namespace}`} ends the pod; then the claim goes, with its data`,
         ),
         mends: [],
         works: names.length === 0,
@@ -74,10 +76,10 @@ const podsIn = (names: readonly string[]): string =>
   names.length === 1 ? `pod ${names[0]!}` : `pods ${names.join(", ")}`
 
 /** The command that takes a finalizer away by hand. */
-function removal(object: KubeObject, name: string): string {
+function removal(object: KubeObject, name: string): Command {
   const { metadata, kind } = object
   const rest = (metadata.finalizers ?? []).filter((one) => one !== name)
-  const where = metadata.namespace === undefined ? "" : ` -n ${metadata.namespace}`
+  const where = metadata.namespace === undefined ? [] : command` -n ${metadata.namespace}`
   const patch = JSON.stringify({ metadata: { finalizers: rest.length === 0 ? null : rest } })
-  return `kubectl patch ${kind.toLowerCase()} ${metadata.name ?? ""}${where} --type=merge -p '${patch}'`
+  return command`kubectl patch ${kind.toLowerCase()} ${metadata.name ?? ""}${where} --type=merge -p ${patch}`
 }

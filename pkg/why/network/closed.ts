@@ -5,6 +5,7 @@ import { finding, mend, nameOf, type Finding, type ObjectRef } from "../answer.t
 import { isSame, type Ward } from "../doctor.ts"
 import { workloadOf } from "../workload.ts"
 import { targetPortIn } from "./service-pods.ts"
+import { command } from "../command.ts"
 
 type Port = NonNullable<Service["spec"]["ports"]>[number]
 
@@ -76,7 +77,7 @@ function targetPortFinding(service: Service, port: Port, pod: Pod, answer: strin
         declared.length === 1
           ? [
               mend(
-                `kubectl patch service ${name} -n ${namespace} --type=json -p '${patch}'`,
+                command`kubectl patch service ${name} -n ${namespace} --type=json -p ${patch}`,
                 `sends port ${port.port} to ${only}`,
               ),
             ]

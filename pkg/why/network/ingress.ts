@@ -6,6 +6,7 @@ import { recentEvents } from "../events.ts"
 import { INGRESS_CLASSES, INGRESSES, refOf, SECRETS, SERVICES } from "../reading/kinds.ts"
 import { certificateFinding } from "../policy/certificate.ts"
 import { wordsOf } from "../workload.ts"
+import { command } from "../command.ts"
 
 const DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 
@@ -37,7 +38,7 @@ async function classFindings(ingress: Ingress, ward: Ward): Promise<readonly Fin
   const wanted = ingress.spec.ingressClassName ?? ingress.metadata.annotations?.["kubernetes.io/ingress.class"]
   const set = (name: string) =>
     mend(
-      `kubectl patch ${wordsOf(refOf(ingress))} --type=merge -p '{"spec":{"ingressClassName":"${name}"}}'`,
+      command`kubectl patch ${wordsOf(refOf(ingress))} --type=merge -p ${JSON.stringify({ spec: { ingressClassName: name } })}`,
       `has the controller of class ${name} serve it`,
     )
   if (wanted === undefined) {
@@ -124,7 +125,7 @@ async function tlsFindings(ingress: Ingress, ward: Ward): Promise<readonly Findi
           "secret-missing",
           `Secret ${secretName} with the certificate of ${hosts.join(", ")} does not exist in namespace ${namespace}`,
           {
-            hints: [`kubectl create secret tls ${secretName} -n ${namespace} --cert=FILE --key=FILE`],
+            hints: [command`kubectl create secret tls ${secretName} -n ${namespace} --cert=FILE --key=FILE`],
           },
         ),
       )

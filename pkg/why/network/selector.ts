@@ -5,6 +5,8 @@ import { nearest } from "../../names/suggest.ts"
 import { finding, mend, nameOf, type Finding } from "../answer.ts"
 import { askThrough, type Ward } from "../doctor.ts"
 import { DAEMON_SETS, DEPLOYMENTS, PODS, refOf, STATEFUL_SETS } from "../reading/kinds.ts"
+import { wordsOf } from "../workload.ts"
+import { command } from "../command.ts"
 
 interface Templated extends KubeObject {
   readonly spec: { readonly replicas?: number; readonly template: { readonly metadata?: { readonly labels?: Labels } } }
@@ -29,7 +31,7 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
       return [
         finding("scaled-to-zero", `${nameOf(refOf(meant))}, whose pods it selects, is scaled to 0 pods`, {
           chain: [{ object: refOf(meant), says: "is scaled to 0 pods" }],
-          hints: [`kubectl scale ${meant.kind.toLowerCase()}/${meant.metadata.name} -n ${namespace} --replicas=N`],
+          hints: [command`kubectl scale ${wordsOf(refOf(meant))} --replicas=N`],
         }),
       ]
     // Its selector is right: the workload has no pods at this moment, or is itself being examined.
@@ -70,7 +72,7 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
           sure && remains
             ? [
                 mend(
-                  `kubectl patch service ${name} -n ${namespace} --type=merge -p '${JSON.stringify({ spec: { selector: change } })}'`,
+                  command`kubectl patch service ${name} -n ${namespace} --type=merge -p ${JSON.stringify({ spec: { selector: change } })}`,
                   `selects the pods of ${what}`,
                 ),
               ]

@@ -10,6 +10,7 @@ import { podFindings } from "../workloads/pods.ts"
 import { closedFinding } from "./closed.ts"
 import { selectorFinding } from "./selector.ts"
 import { podsOf, targetPortIn } from "./service-pods.ts"
+import { command } from "../command.ts"
 
 export const serviceDoctor = doctor(SERVICES, async (service, ward) => {
   const { spec } = service
@@ -65,7 +66,7 @@ function portNameFinding(service: Service, pods: readonly Pod[]): Finding | unde
           there.length === 1
             ? [
                 mend(
-                  `kubectl patch service ${name} -n ${namespace} --type=json -p '${patch}'`,
+                  command`kubectl patch service ${name} -n ${namespace} --type=json -p ${patch}`,
                   `sends port ${port.port} to ${wanted}`,
                 ),
               ]
@@ -89,7 +90,11 @@ async function policyFinding(pods: readonly Pod[], ward: Ward): Promise<Finding 
     "network-policy",
     `every connection to it is refused: NetworkPolicy ${namespace}/${name} selects its pods and has no ingress rule, ` +
       "and no other policy lets anybody in",
-    { hints: [`kubectl describe networkpolicy ${name} -n ${namespace}; add a rule for those who may connect`] },
+    {
+      hints: [
+        `${command`kubectl describe networkpolicy ${name} -n ${namespace}`}; add a rule for those who may connect`,
+      ],
+    },
   )
 }
 
@@ -104,7 +109,11 @@ async function withoutSelector(service: Service, balanced: readonly Finding[], w
     finding(
       "service-without-selector",
       "it has no selector, and nobody has written EndpointSlices for it, so it leads nowhere",
-      { hints: [`give it a selector: kubectl set selector service ${service.metadata.name} KEY=VALUE`] },
+      {
+        hints: [
+          `give it a selector: ${command`kubectl set selector service ${service.metadata.name ?? ""} KEY=VALUE`}`,
+        ],
+      },
     ),
     ...balanced,
   ])

@@ -10,6 +10,7 @@ import { workloadOf, wordsOf } from "../workload.ts"
 import { logClues } from "./log-clues.ts"
 import { probeFinding } from "./probe.ts"
 import { startFinding } from "./start.ts"
+import { command } from "../command.ts"
 
 const SIGNALS: Readonly<Record<number, string>> = {
   129: "SIGHUP",
@@ -64,7 +65,7 @@ export async function crashFindings(
         {
           evidence,
           hints: [
-            `${workload.ref.kind === "Pod" ? "create the pod again with a higher limit" : `kubectl set resources ${wordsOf(workload.ref)} -c ${name} --limits=memory=MORE raises the limit`}; or make the program use less`,
+            `${workload.ref.kind === "Pod" ? "create the pod again with a higher limit" : `${command`kubectl set resources ${wordsOf(workload.ref)} -c ${name} --limits=memory=MORE`} raises the limit`}; or make the program use less`,
           ],
         },
       ),
@@ -129,7 +130,7 @@ export async function crashFindings(
       {
         evidence,
         hints: [
-          `kubectl logs ${refOf(pod).name} -n ${pod.metadata.namespace ?? ""} -c ${name}${isPrevious ? " --previous" : ""} shows more`,
+          `${command`kubectl logs ${refOf(pod).name} -n ${pod.metadata.namespace ?? ""} -c ${name}${isPrevious ? command` --previous` : []}`} shows more`,
         ],
       },
     ),

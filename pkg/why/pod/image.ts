@@ -5,6 +5,7 @@ import type { Ward } from "../doctor.ts"
 import { NODES, PODS, SECRETS } from "../reading/kinds.ts"
 import { workloadOf, wordsOf } from "../workload.ts"
 import { pushAll } from "../../lists/push-all.ts"
+import { command } from "../command.ts"
 
 interface Failure {
   readonly code: string
@@ -110,8 +111,13 @@ export async function imageFinding(
   const byName: readonly Mend[] =
     other === undefined
       ? []
-      : [mend(`kubectl set image ${wordsOf(workload.ref)} ${name}=${other}`, `uses ${other}, which the cluster has`)]
-  const general = [`kubectl set image ${wordsOf(workload.ref)} ${name}=IMAGE sets another image`]
+      : [
+          mend(
+            command`kubectl set image ${wordsOf(workload.ref)} ${`${name}=${other}`}`,
+            `uses ${other}, which the cluster has`,
+          ),
+        ]
+  const general = [`${command`kubectl set image ${wordsOf(workload.ref)} ${name}=IMAGE`} sets another image`]
   if (reason === "InvalidImageName")
     return finding("image-name-invalid", `${JSON.stringify(image)} is no name of an image`, {
       evidence,
@@ -224,7 +230,9 @@ async function credentials(
 ): Promise<Credentials | undefined> {
   const { namespace = "" } = metadata
   const named = (spec.imagePullSecrets ?? []).map(({ name }) => name ?? "")
-  const create = `kubectl create secret docker-registry NAME -n ${namespace} --docker-server=${registry} --docker-username=USER --docker-password=PASSWORD`
+  const commandFor = (secret: string) =>
+    command`kubectl create secret docker-registry ${secret} -n ${namespace} --docker-server=${registry} --docker-username=USER --docker-password=PASSWORD`
+  const create = String(commandFor("NAME"))
   if (named.length === 0)
     return {
       says: "the pod names no imagePullSecrets",
@@ -242,7 +250,7 @@ async function credentials(
     if (secret === undefined)
       return {
         says: `Secret ${name} of imagePullSecrets does not exist in namespace ${namespace}`,
-        hints: [create.replace("NAME", name)],
+        hints: [String(commandFor(name))],
         sure: true,
       }
     if (!PULL_TYPES.includes(secret.type ?? ""))

@@ -12,6 +12,7 @@ import { referenceFindings } from "./references.ts"
 import { sandboxFindings } from "./sandbox.ts"
 import { claimsOf } from "./claims.ts"
 import { pushAll } from "../../lists/push-all.ts"
+import { command } from "../command.ts"
 
 export const podDoctor = doctor(PODS, async (pod, ward) => {
   const { status } = pod
@@ -150,7 +151,7 @@ async function terminating(pod: Pod, ward: Ward): Promise<Opinion> {
       ),
     ])
   const node = await nodeFindings(pod, ward)
-  const force = `kubectl delete pod ${pod.metadata.name} -n ${pod.metadata.namespace} --force --grace-period=0`
+  const force = command`kubectl delete pod ${refOf(pod).name} -n ${pod.metadata.namespace ?? ""} --force --grace-period=0`
   if (node.length > 0)
     return unwell(
       "is being deleted",

@@ -1,9 +1,11 @@
+import { isDNS1123Subdomain } from "../../apimachinery/validation/names.ts"
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, mend, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { ACCOUNTS, CONFIG_MAPS, SECRETS, type Kind } from "../reading/kinds.ts"
 import { CannotRead } from "../reading/reader.ts"
+import { command } from "../command.ts"
 
 /** A ConfigMap or a Secret that a pod needs, and the keys that it needs of it. */
 interface Need {
@@ -52,8 +54,8 @@ export async function referenceFindings(pod: Pod, ward: Ward): Promise<readonly 
           ],
           hints: [
             kind === CONFIG_MAPS
-              ? `kubectl patch configmap ${name} -n ${namespace} --type=merge -p '{"data":{"${key}":"VALUE"}}'`
-              : `kubectl patch secret ${name} -n ${namespace} --type=merge -p '{"stringData":{"${key}":"VALUE"}}'`,
+              ? command`kubectl patch configmap ${name} -n ${namespace} --type=merge -p ${JSON.stringify({ data: { [key]: "VALUE" } })}`
+              : command`kubectl patch secret ${name} -n ${namespace} --type=merge -p ${JSON.stringify({ stringData: { [key]: "VALUE" } })}`,
           ],
         },
       ),
@@ -74,16 +76,17 @@ async function missingObject({ kind, name, at }: Need, namespace: string, { read
       ? ((await reader.listIfAllowed(kind)) ?? []).filter(({ metadata }) => metadata.name === name)
       : []
   const [other] = elsewhere
+  const hasPossibleName = isDNS1123Subdomain(name) === undefined
+  const create =
+    kind === CONFIG_MAPS
+      ? command`kubectl create configmap ${name} -n ${namespace} --from-literal=KEY=VALUE`
+      : command`kubectl create secret generic ${name} -n ${namespace} --from-literal=KEY=VALUE`
   return finding(
     `${what}-missing`,
     `${kind.kind} ${name}, which ${at} needs, does not exist in namespace ${namespace}` +
       (near !== undefined ? `; there is ${near}` : other === undefined ? "" : `, but in ${other.metadata.namespace}`),
     {
-      hints: [
-        kind === CONFIG_MAPS
-          ? `kubectl create configmap ${name} -n ${namespace} --from-literal=KEY=VALUE`
-          : `kubectl create secret generic ${name} -n ${namespace} --from-literal=KEY=VALUE`,
-      ],
+      hints: hasPossibleName ? [create] : [],
     },
   )
 }
@@ -139,7 +142,9 @@ export async function accountFinding(
   return account === undefined
     ? finding("service-account-missing", `ServiceAccount ${namespace}/${name} does not exist`, {
         evidence,
-        mends: [mend(`kubectl create serviceaccount ${name} -n ${namespace}`, "creates the account, without rights")],
+        mends: [
+          mend(command`kubectl create serviceaccount ${name} -n ${namespace}`, "creates the account, without rights"),
+        ],
       })
     : undefined
 }

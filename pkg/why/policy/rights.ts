@@ -7,6 +7,7 @@ import type { Ward } from "../doctor.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
 import { nearlyBound } from "./near-bindings.ts"
 import type { Holder, Right } from "./right.ts"
+import { command } from "../command.ts"
 
 /** The API server's words for a request without a right. */
 const FORBIDDEN =
@@ -29,7 +30,9 @@ export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<
       `${who} had no right to ${verb} ${resource} when its pod asked, and has it now; perhaps the pod has not asked again`,
       { evidence: [`log: ${line.trim()}`], sure: false, weight: "waiting" },
     )
-  const mends = account === null ? [] : mendsFor(account[1]!, account[2]!, right, holder)
+  // Whoever writes a log can name any account in it: rights are given to the pod's own alone.
+  const isOwn = account?.[1] === pod.metadata.namespace && account?.[2] === (pod.spec.serviceAccountName ?? "default")
+  const mends = isOwn ? mendsFor(account![1]!, account![2]!, right, holder) : []
   const nearly = account === null ? [] : await nearlyBound(account[1]!, account[2]!, right, holder, ward)
   return finding(
     "right-missing",
@@ -104,24 +107,21 @@ async function rolesWith(right: Right, { reader }: Ward): Promise<readonly Holde
 }
 
 function mendsFor(namespace: string, account: string, right: Right, holder: Holder | undefined): readonly Mend[] {
-  const subject = `--serviceaccount=${namespace}:${account}`
   const { verb, resource, group } = right
-  const what =
-    group === ""
-      ? resource
-      : `${resource.split("/")[0]!}.${group}${resource.includes("/") ? `/${resource.split("/")[1]!}` : ""}`
+  const [whole, part] = resource.split("/") as [string, string?]
+  const what = `${whole}${group === "" ? "" : `.${group}`}${part === undefined ? "" : `/${part}`}`
   const name = holder?.name ?? `${account}-${resource.replaceAll("/", "-")}-${verb}`
   const isWide = right.namespace === undefined
-  const binding = `${account}-${name}`
-  const bind = isWide
-    ? `kubectl create clusterrolebinding ${binding} --clusterrole=${name} ${subject}`
-    : `kubectl create rolebinding ${binding} -n ${right.namespace!} --${holder?.kind === "ClusterRole" ? "clusterrole" : "role"}=${name} ${subject}`
+  const where = isWide ? [] : command` -n ${right.namespace}`
+  const kind = isWide || holder?.kind === "ClusterRole" ? "clusterrole" : "role"
+  const binding = isWide ? "clusterrolebinding" : "rolebinding"
+  const subject = `${namespace}:${account}`
+  const bound = `${account}-${name}`
+  const bind = command`kubectl create ${binding} ${bound}${where} --${kind}=${name} --serviceaccount=${subject}`
   if (holder !== undefined)
     return isWide && holder.kind === "Role"
       ? []
       : [mend(bind, `gives the account all rights of ${holder.kind} ${holder.name}`)]
-  const make = isWide
-    ? `kubectl create clusterrole ${name} --verb=${verb} --resource=${what}`
-    : `kubectl create role ${name} -n ${right.namespace!} --verb=${verb} --resource=${what}`
-  return [mend(`${make} && ${bind}`, "gives the account this right and no other")]
+  const make = command`kubectl create ${kind} ${name}${where} --verb=${verb} --resource=${what}`
+  return [mend(command`${make} && ${bind}`, "gives the account this right and no other")]
 }

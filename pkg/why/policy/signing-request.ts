@@ -1,6 +1,7 @@
 import { finding, mend } from "../answer.ts"
 import { doctor, healthy, unwell } from "../doctor.ts"
 import { SIGNING_REQUESTS } from "../reading/kinds.ts"
+import { command } from "../command.ts"
 
 export const signingRequestDoctor = doctor(SIGNING_REQUESTS, ({ metadata, spec, status }) => {
   const { name = "" } = metadata
@@ -20,7 +21,10 @@ export const signingRequestDoctor = doctor(SIGNING_REQUESTS, ({ metadata, spec, 
       unwell("is not approved", [
         finding("request-pending", `nobody has approved it yet, so ${spec.signerName} does not sign it`, {
           mends: [
-            mend(`kubectl certificate approve ${name}`, `approves the request of ${spec.username ?? "its sender"}`),
+            mend(
+              command`kubectl certificate approve ${name}`,
+              `approves the request of ${spec.username ?? "its sender"}`,
+            ),
           ],
         }),
       ]),

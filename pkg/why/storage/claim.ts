@@ -6,6 +6,7 @@ import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { eventLine, eventsOf } from "../events.ts"
 import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from "../reading/kinds.ts"
 import { misfit, NO_PROVISIONER } from "./misfit.ts"
+import { command } from "../command.ts"
 
 const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
@@ -56,7 +57,8 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
         {
           evidence,
           hints: names.map(
-            (name) => `make ${name} the default: kubectl annotate storageclass ${name} ${DEFAULT_CLASS}=true`,
+            (name) =>
+              `make ${name} the default: ${command`kubectl annotate storageclass ${name} ${DEFAULT_CLASS}=true`}`,
           ),
         },
       )

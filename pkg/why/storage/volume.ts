@@ -2,6 +2,7 @@ import { finding } from "../answer.ts"
 import { doctor, healthy, unwell } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
 import { CLAIMS, VOLUMES } from "../reading/kinds.ts"
+import { command } from "../command.ts"
 
 export const volumeDoctor = doctor(VOLUMES, async (volume, { reader }) => {
   const { spec, status, metadata } = volume
@@ -17,7 +18,7 @@ export const volumeDoctor = doctor(VOLUMES, async (volume, { reader }) => {
           {
             evidence: events,
             hints: [
-              `kubectl patch pv ${metadata.name} --type=merge -p '{"spec":{"claimRef":null}}' lets another claim have it, with the data that is on it`,
+              `${command`kubectl patch pv ${metadata.name ?? ""} --type=merge -p '{"spec":{"claimRef":null}}'`} lets another claim have it, with the data that is on it`,
             ],
           },
         ),

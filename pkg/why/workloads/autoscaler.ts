@@ -4,6 +4,7 @@ import { doctor, healthy, through, unwell, type Ward } from "../doctor.ts"
 import { eventLine, eventsOf } from "../events.ts"
 import { API_SERVICES, AUTOSCALERS, refOf, refTo } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
+import { command } from "../command.ts"
 
 export const autoscalerDoctor = doctor(AUTOSCALERS, async (autoscaler, ward) => {
   const { status, spec } = autoscaler
@@ -21,7 +22,7 @@ export const autoscalerDoctor = doctor(AUTOSCALERS, async (autoscaler, ward) => 
     return unwell(summary, [
       finding("autoscaler-at-maximum", `its metrics want more pods than its maxReplicas of ${spec.maxReplicas}`, {
         evidence: [limited.message ?? ""],
-        hints: [`kubectl patch ${wordsOf(refOf(autoscaler))} --type=merge -p '{"spec":{"maxReplicas":N}}'`],
+        hints: [command`kubectl patch ${wordsOf(refOf(autoscaler))} --type=merge -p '{"spec":{"maxReplicas":N}}'`],
       }),
     ])
   if (conditions.length === 0)
@@ -67,7 +68,7 @@ async function metricFindings(
   ward: Ward,
 ): Promise<readonly Finding[]> {
   const { kind, name } = autoscaler.spec.scaleTargetRef
-  const words = `${kind.toLowerCase()}/${name} -n ${autoscaler.metadata.namespace ?? ""}`
+  const words = command`${`${kind.toLowerCase()}/${name}`} -n ${autoscaler.metadata.namespace ?? ""}`
   const events = (await eventsOf(ward.reader, autoscaler)).slice(0, 3).map(eventLine)
   const evidence = [`${reason}: ${message}`, ...events]
   if (reason === "ScalingDisabled")
@@ -76,7 +77,7 @@ async function metricFindings(
         evidence,
         mends: [
           mend(
-            `kubectl scale ${words} --replicas=${autoscaler.spec.minReplicas ?? 1}`,
+            command`kubectl scale ${words} --replicas=${autoscaler.spec.minReplicas ?? 1}`,
             "starts the pods and the autoscaler",
           ),
         ],
@@ -101,7 +102,10 @@ async function metricFindings(
       finding(
         "autoscaler-requests-missing",
         `it reckons in parts of the ${request[1]!} request, and container ${request[2]!} of pod ${request[3]!} requests none`,
-        { evidence, hints: [`kubectl set resources ${words} -c ${request[2]!} --requests=${request[1]!}=AMOUNT`] },
+        {
+          evidence,
+          hints: [command`kubectl set resources ${words} -c ${request[2]!} --requests=${request[1]!}=AMOUNT`],
+        },
       ),
     ]
   if (NO_METRICS.test(message)) {

@@ -10,6 +10,7 @@ import { eventLine, eventsOf } from "../events.ts"
 import { CRON_JOBS, JOBS, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { refusedFinding } from "./creation.ts"
+import { command } from "../command.ts"
 
 /** How long after its time a job may start before it counts as missed, in milliseconds. */
 const LATE_MS = 60_000
@@ -21,7 +22,7 @@ export const cronJobDoctor = doctor(CRON_JOBS, async (cron, ward) => {
       finding("cronjob-suspended", "it is suspended, so it starts no jobs", {
         mends: [
           mend(
-            `kubectl patch ${wordsOf(refOf(cron))} --type=merge -p '{"spec":{"suspend":false}}'`,
+            command`kubectl patch ${wordsOf(refOf(cron))} --type=merge -p '{"spec":{"suspend":false}}'`,
             "lets it start jobs",
           ),
         ],

@@ -9,6 +9,7 @@ import { DAEMON_SETS, NODES, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { creationFinding } from "./creation.ts"
 import { podFindings, podsOfOwner } from "./pods.ts"
+import { command } from "../command.ts"
 
 export const daemonSetDoctor = doctor(DAEMON_SETS, async (set, ward) => {
   const pods = await podsOfOwner(set, ward)
@@ -71,18 +72,16 @@ async function nodesWithout(set: DaemonSet, pods: readonly Pod[], ward: Ward): P
     const [{ code, says, mend: own }] = all as [Obstacle, ...Obstacle[]]
     const names = all.map(({ node }) => node)
     const selector = code === "node-selector" ? Object.entries(spec.nodeSelector ?? {}) : []
-    const label = selector.map(([key, value]) => `${key}=${value}`).join(" ")
+    const labels = selector.map(([key, value]) => `${key}=${value}`)
     return finding(
       code,
       `it has no pod on ${names.length === 1 ? `node ${names[0]}, which` : `nodes ${names.join(", ")}: each`} ${says}`,
       {
         mends: [
           ...(own !== undefined && all.length === 1 ? [own] : []),
-          ...(label === ""
+          ...(labels.length === 0
             ? []
-            : [
-                mend(`kubectl label node ${names.join(" ")} --overwrite ${label}`, "gives the nodes what it looks for"),
-              ]),
+            : [mend(command`kubectl label node ${names} --overwrite ${labels}`, "gives the nodes what it looks for")]),
         ],
         hints: code === "taint-not-tolerated" ? ["or give its pods a toleration of this taint"] : [],
       },
@@ -107,6 +106,6 @@ function updateFinding(set: DaemonSet): Finding | undefined {
       )
     : finding("rollout-goes-on", `${updated} of ${desired} pods have the new template`, {
         weight: "waiting",
-        hints: [`kubectl rollout status ${wordsOf(refOf(set))}`],
+        hints: [command`kubectl rollout status ${wordsOf(refOf(set))}`],
       })
 }

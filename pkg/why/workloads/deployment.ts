@@ -9,6 +9,7 @@ import { wordsOf } from "../workload.ts"
 import { refusedFinding } from "./creation.ts"
 import { withSurge, withUndo } from "./undo.ts"
 import { pushAll } from "../../lists/push-all.ts"
+import { command } from "../command.ts"
 
 const REVISION = "deployment.kubernetes.io/revision"
 
@@ -62,13 +63,13 @@ const revisionOf = ({ metadata }: ReplicaSet): number => Number(metadata.annotat
 
 const pausedFinding = (deployment: Deployment): Finding =>
   finding("rollout-paused", "its rollout is paused: its last template is not rolled out", {
-    mends: [mend(`kubectl rollout resume ${wordsOf(refOf(deployment))}`, "rolls out the template")],
+    mends: [mend(command`kubectl rollout resume ${wordsOf(refOf(deployment))}`, "rolls out the template")],
   })
 
 const scaledToZero = (deployment: Deployment): Finding =>
   finding("scaled-to-zero", "it has 0 replicas, so that it runs nothing", {
     weight: "note",
-    hints: [`kubectl scale ${wordsOf(refOf(deployment))} --replicas=N`],
+    hints: [command`kubectl scale ${wordsOf(refOf(deployment))} --replicas=N`],
   })
 
 /** That the rollout has taken too long is a consequence, never a cause. */

@@ -7,6 +7,7 @@ import { JOBS, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { creationFinding } from "./creation.ts"
 import { podFindings, podsOfOwner } from "./pods.ts"
+import { command } from "../command.ts"
 
 export const jobDoctor = doctor(JOBS, async (job, ward) => {
   const { status, spec } = job
@@ -18,7 +19,10 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
     return unwell("is suspended", [
       finding("job-suspended", "it is suspended, so it runs no pods", {
         mends: [
-          mend(`kubectl patch ${wordsOf(refOf(job))} --type=merge -p '{"spec":{"suspend":false}}'`, "lets it run"),
+          mend(
+            command`kubectl patch ${wordsOf(refOf(job))} --type=merge -p '{"spec":{"suspend":false}}'`,
+            "lets it run",
+          ),
         ],
       }),
     ])
@@ -27,7 +31,7 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
       finding("job-parallelism", "its parallelism is 0, so it runs no pods", {
         mends: [
           mend(
-            `kubectl patch ${wordsOf(refOf(job))} --type=merge -p '{"spec":{"parallelism":1}}'`,
+            command`kubectl patch ${wordsOf(refOf(job))} --type=merge -p '{"spec":{"parallelism":1}}'`,
             "runs one pod at a time",
           ),
         ],

@@ -7,6 +7,7 @@ import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { refOf, SERVICES, STATEFUL_SETS } from "../reading/kinds.ts"
 import { creationFinding } from "./creation.ts"
 import { podFindings, podsOfOwner } from "./pods.ts"
+import { command } from "../command.ts"
 
 export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
   const wanted = set.spec.replicas ?? 1
@@ -65,7 +66,9 @@ function outdatedFinding({ spec, status }: StatefulSet, { metadata }: Pod): read
       `pod ${name} is broken and has an earlier template: its controller waits until it is ready before it replaces it (OrderedReady)`,
       {
         evidence: [`pod ${name} has revision ${revision}, the template is ${status.updateRevision}`],
-        mends: [mend(`kubectl delete pod ${name} -n ${namespace}`, "has it made anew, from the present template")],
+        mends: [
+          mend(command`kubectl delete pod ${name} -n ${namespace}`, "has it made anew, from the present template"),
+        ],
       },
     ),
   ]
@@ -79,7 +82,7 @@ function updateFinding({ spec, status, metadata }: StatefulSet): Finding | undef
     return finding(
       "rollout-on-delete",
       `${updatedReplicas} of ${spec.replicas ?? 1} pods have the new template: with updateStrategy OnDelete a pod gets it when it is deleted`,
-      { hints: [`kubectl delete pod ${metadata.name}-N -n ${metadata.namespace}`] },
+      { hints: [command`kubectl delete pod ${metadata.name ?? ""}-N -n ${metadata.namespace ?? ""}`] },
     )
   const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0
   if (partition > 0)

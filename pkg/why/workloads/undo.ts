@@ -4,6 +4,7 @@ import { scaledValue } from "../../apimachinery/scalars/intstr.ts"
 import { mend, type Finding } from "../answer.ts"
 import { refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
+import { command } from "../command.ts"
 
 /** Causes that are in the template of the pods: what the former template has runs. */
 const OF_TEMPLATE =
@@ -34,10 +35,10 @@ export function withUndo(
   if (newest === undefined || former === undefined) return findings
   if (JSON.stringify(newest.spec.template?.spec) === JSON.stringify(former.spec.template?.spec)) return findings
   const revision = former.metadata.annotations?.["deployment.kubernetes.io/revision"] ?? ""
-  const command = `kubectl rollout undo ${wordsOf(refOf(deployment))}`
+  const undoing = command`kubectl rollout undo ${wordsOf(refOf(deployment))}`
   const runs = (former.status.readyReplicas ?? 0) > 0
-  const undo = runs ? [mend(command, `goes back to revision ${revision}, whose pods are ready`)] : []
-  const hint = runs ? [] : [`${command} goes back to revision ${revision}`]
+  const undo = runs ? [mend(undoing, `goes back to revision ${revision}, whose pods are ready`)] : []
+  const hint = runs ? [] : [`${undoing} goes back to revision ${revision}`]
   const isOfNewest = ({ chain }: Finding) => chain.some(({ object }) => object.name === newest.metadata.name)
   return findings.map((one) =>
     one.weight === "broken" && isOfNewest(one) && OF_TEMPLATE.test(one.cause.code)

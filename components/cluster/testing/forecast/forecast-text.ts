@@ -1,4 +1,5 @@
 import { formatDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
+import { printed } from "../../../../pkg/terminal/printed.ts"
 import type { Forecast } from "./forecast.ts"
 import type { StuckBudget } from "./budgets.ts"
 import type { WorkloadForecast } from "./observed.ts"
@@ -29,7 +30,7 @@ export function forecastText(found: Forecast, what: string, left: readonly strin
     found.workloads.length === 0 ? "No pod begins or ends" : `The last pod changes after ${time(found.settledMs)}`,
     ...part("Not in the copy", left),
   ]
-  return lines.map((line) => `${line}\n`).join("")
+  return printed(lines)
 }
 
 const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`

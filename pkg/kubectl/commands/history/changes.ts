@@ -7,7 +7,7 @@ import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, stringFlag } from "../../command/flag.ts"
 import { allNamespacesFlag } from "../../command/shared-flags.ts"
 import { SilentExit } from "../../errors/errors.ts"
-import { escaped } from "../../printers/table.ts"
+import { printed } from "../../../terminal/printed.ts"
 import { historyTargets, objectWords, readHistory } from "./history-source.ts"
 import { changesText } from "./history-text.ts"
 
@@ -94,4 +94,4 @@ function shown(object: KubeObject, withStatus: boolean): object {
 }
 
 const textOf = ({ object, change, users, changes }: Difference): string =>
-  [escaped(`${object} ${change}, by ${users.join(", ")}`), ...changesText(changes)].map((line) => `${line}\n`).join("")
+  printed([`${object} ${change}, by ${users.join(", ")}`, ...changesText(changes)])

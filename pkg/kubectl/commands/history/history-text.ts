@@ -1,5 +1,5 @@
 import type { ChangedField, LogEntry } from "../../../history/entry.ts"
-import { escaped } from "../../printers/table.ts"
+import { printed } from "../../../terminal/printed.ts"
 import { objectWords } from "./history-source.ts"
 
 /** The fields of one write that are shown, and the characters of a value. */
@@ -16,7 +16,7 @@ export function entryText(entry: LogEntry): string {
   const by = user === "" ? "another server" : user
   const through = clients.length === 0 ? "" : ` (${clients.join(", ")})`
   const head = `${revision}  ${time.slice(0, 19)}Z  ${by}${through}  ${what} ${objectWords(entry)}`
-  return [escaped(head), ...changesText(entry.changes)].map((line) => `${line}\n`).join("")
+  return printed([head, ...changesText(entry.changes)])
 }
 
 /** What ends with a finalizer begins with an update. */
@@ -30,7 +30,7 @@ export function changesText(changes: readonly ChangedField[]): readonly string[]
   const shown = changes.filter(({ path }) => !LEFT_OUT.test(path))
   const lines = shown
     .slice(0, MOST_FIELDS)
-    .map(({ path, before, after }) => `    ${escaped(path)}: ${short(before)} → ${short(after)}`)
+    .map(({ path, before, after }) => `    ${path}: ${short(before)} → ${short(after)}`)
   const left = shown.length - lines.length
   return left > 0 ? [...lines, `    … and ${left} more (-o json shows them)`] : lines
 }

@@ -5,7 +5,7 @@ import { shortForm } from "../../../history/short-form.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { stringFlag } from "../../command/flag.ts"
 import type { Factory } from "../../factory/factory.ts"
-import { escaped } from "../../printers/table.ts"
+import { printed } from "../../../terminal/printed.ts"
 import { errorMessage } from "../../../errors/error-message.ts"
 import { isForbidden } from "../../errors/status-error.ts"
 import { mappingFor } from "../../resource/mapping-for.ts"
@@ -142,18 +142,16 @@ function textOf(entry: LogEntry, concerned: Concerned): string | undefined {
     const { kind = "", namespace = "", name = "" } = involvedObject
     const words = objectWords({ kind, namespace, name })
     if (verb === "delete" || !concerned.has(words)) return undefined
-    return escaped(`${at}  ${type} ${reason}  ${words}: ${message}\n`)
+    return printed([`${at}  ${type} ${reason}  ${words}: ${message.trim()}`])
   }
   if (!concerned.has(objectWords(entry)) || object === undefined) return undefined
   const by = `by ${user}${clients.length === 0 ? "" : ` (${clients.join(", ")})`}`
-  if (verb !== "update") return escaped(`${at}  ${verb} ${objectWords(entry)}  ${by}\n`)
+  if (verb !== "update") return printed([`${at}  ${verb} ${objectWords(entry)}  ${by}`])
   const [before, after] = [entry.previous === undefined ? "" : shortForm(entry.previous), shortForm(object)]
   const fields = entry.changes.filter(({ path }) => !OF_THE_SYSTEM.test(path))
   if (before === after && fields.length === 0) return undefined
   const lines = fields.length === 0 ? [] : changesText(fields)
-  return [escaped(`${at}  ${before === after ? `update ${objectWords(entry)}` : after}  ${by}`), ...lines]
-    .map((line) => `${line}\n`)
-    .join("")
+  return printed([`${at}  ${before === after ? `update ${objectWords(entry)}` : after}  ${by}`, ...lines])
 }
 
 /** Fields whose changes other lines tell better. */

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../errors/error-message.ts"
 import { pushAll } from "../../../lists/push-all.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { SilentExit } from "../../errors/errors.ts"
-import { escaped } from "../../printers/table.ts"
+import { printed } from "../../../terminal/printed.ts"
 import { changesText } from "../history/history-text.ts"
 import { objectWords } from "../history/history-source.ts"
 import { carryOut } from "./carry-out.ts"
@@ -100,7 +100,7 @@ function planText({ undone, steps, conflicts, left }: UndoPlan): string {
       ["left as it is:"],
       left.map((text) => `  ${text}`),
     )
-  return lines.map((line) => `${escaped(line)}\n`).join("")
+  return printed(lines)
 }
 
 const entryLine = (entry: LogEntry): string =>

@@ -19,6 +19,7 @@ import { spreadObstacles } from "./spread.ts"
 import { volumeObstacles } from "./bound-volumes.ts"
 import { openClaimObstacles } from "./open-claims.ts"
 import type { Place } from "./place.ts"
+import { command } from "../../command.ts"
 
 /** What keeps a pod from one node. */
 export interface Obstacle {
@@ -76,7 +77,7 @@ function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[]
     found.push({
       code: "node-cordoned",
       says: "is cordoned",
-      mend: mend(`kubectl uncordon ${name}`, `lets the scheduler use node ${name} again`),
+      mend: mend(command`kubectl uncordon ${name}`, `lets the scheduler use node ${name} again`),
       ofNode: true,
     })
   for (const taint of node.spec.taints ?? []) {
@@ -99,7 +100,12 @@ function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[]
         // What a controller has set it sets again.
         ...(OF_CONTROLLER.test(key)
           ? {}
-          : { mend: mend(`kubectl taint nodes ${name} ${key}:${effect}-`, `removes the taint, for all pods`) }),
+          : {
+              mend: mend(
+                command`kubectl taint nodes ${name} ${`${key}:${effect}-`}`,
+                `removes the taint, for all pods`,
+              ),
+            }),
       })
   }
   return found

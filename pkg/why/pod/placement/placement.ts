@@ -11,6 +11,7 @@ import type { Place } from "./place.ts"
 import { deviceFindings } from "./devices.ts"
 import { claimInUse, volumeLimits } from "./volume-limits.ts"
 import type { PodClaims } from "../claims.ts"
+import { command } from "../../command.ts"
 
 /** The scheduler of every cluster. */
 const DEFAULT_SCHEDULER = "default-scheduler"
@@ -168,7 +169,7 @@ async function mendsOf(
     }
     mends.push(
       mend(
-        `kubectl label node ${obstacle.node} --overwrite ${missing.map(([key, value]) => `${key}=${value}`).join(" ")}`,
+        command`kubectl label node ${obstacle.node} --overwrite ${missing.map(([key, value]) => `${key}=${value}`)}`,
         `gives node ${obstacle.node} what the pod looks for`,
       ),
     )
@@ -184,7 +185,7 @@ async function mendsOf(
     if (free !== "0")
       mends.push(
         mend(
-          `kubectl set resources ${wordsOf(workload.ref)} --requests=${short[1]!}=${free}`,
+          command`kubectl set resources ${wordsOf(workload.ref)} --requests=${short[1]!}=${free}`,
           `asks for what node ${obstacle.node} has free; the container may need more`,
         ),
       )
