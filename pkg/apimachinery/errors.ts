@@ -160,7 +160,7 @@ export interface GroupResource {
 export const qualified = ({ group, plural }: GroupResource): string => (group === "" ? plural : `${plural}.${group}`)
 
 const about = ({ group, plural }: GroupResource, name: string): StatusDetails => ({
-  name,
+  ...(name === "" ? {} : { name }),
   ...(group === "" ? {} : { group }),
   kind: plural,
 })

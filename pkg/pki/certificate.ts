@@ -30,7 +30,7 @@ import {
 } from "./der/der.ts"
 import { pemOf } from "./der/pem.ts"
 import { subjectKeyOf } from "./der/subject-key.ts"
-import { type Subject, subjectDer } from "./der/subject.ts"
+import { type Subject, subjectDer, USER_UID } from "./der/subject.ts"
 
 /** A certificate and its private key, both as PEM. The key is PKCS #8. */
 export interface CertificatePair {
@@ -76,6 +76,7 @@ export const EXTENSION = {
 const OID = {
   ed25519: "1.3.101.112",
   commonName: "2.5.4.3",
+  uid: USER_UID,
   organization: "2.5.4.10",
   server: "1.3.6.1.5.5.7.3.1",
   client: "1.3.6.1.5.5.7.3.2",
@@ -241,11 +242,12 @@ export function encodeCertificate({ subject, issuer, spki, validity, extensions,
 }
 
 /** `O` comes before `CN`, as Go writes them. */
-function name({ commonName, organizations }: Subject): Buffer {
+function name({ commonName, organizations, uids = [] }: Subject): Buffer {
   const attribute = (type: string, value: string) => sequence(oid(type), utf8String(value))
   const parts =
     organizations.length > 0 ? [set(...sorted(organizations.map((o) => attribute(OID.organization, o))))] : []
-  return sequence(...parts, set(attribute(OID.commonName, commonName)))
+  const ids = uids.map((uid) => set(attribute(OID.uid, uid)))
+  return sequence(...parts, set(attribute(OID.commonName, commonName)), ...ids)
 }
 
 /** DER demands the members of a SET OF in the order of their bytes. */

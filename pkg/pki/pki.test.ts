@@ -41,6 +41,13 @@ describe("certificates", () => {
     })
   })
 
+  test("contain the UIDs of a user", () => {
+    const pki = openClusterPki({ now: () => NOW })
+    const jane = { commonName: "jane", organizations: ["devs"], uids: ["1001", "é"] }
+    const { certPem } = pki.issue({ ...admin, subject: jane })
+    expect(subjectOf(certPem)).toEqual(jane)
+  })
+
   test("of servers contain their hosts and addresses and no others", () => {
     const certificate = new X509Certificate(openClusterPki({ now: () => NOW }).issue(serving).certPem)
     expect(certificate.checkHost("kubernetes")).toBe("kubernetes")

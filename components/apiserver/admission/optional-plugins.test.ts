@@ -193,7 +193,7 @@ test("EventRateLimit refuses Events that come too fast, by namespace and by user
     if (code === 429) refused = (JSON.parse(text) as { readonly message: string }).message
   }
   expect(codes).toEqual([201, 201, 201, 201, 201])
-  expect(refused).toBe("limit reached on type Namespace for key default")
+  expect(refused).toBe("Too many requests: limit reached on type Namespace for key default")
   await api.stop()
 })
 

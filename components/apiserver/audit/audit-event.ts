@@ -1,5 +1,8 @@
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
+import { authorizedName } from "../authorization/authorize.ts"
+import type { Query } from "../call/query.ts"
 import type { RequestInfo } from "../call/request-info.ts"
 import type { AuditNotes, AuditLevel, AuditStage } from "../call/audit-notes.ts"
 import type { UserInfo } from "../call/request.ts"
@@ -9,7 +12,10 @@ import type { Audited } from "./audited.ts"
 export type AuditedInfo = Pick<
   RequestInfo,
   "verb" | "isResource" | "group" | "version" | "resource" | "subresource" | "namespace" | "name"
->
+> & {
+  /** The query of the request line; undefined where the name is already the one that a field selector selects. */
+  readonly query?: Pick<Query, "get">
+}
 
 /** What makes an event, beside the notes of its request. */
 export interface EventParts {
@@ -45,7 +51,7 @@ export class AuditEvent {
   }
 
   static of({ request, info, notes, stage, at, code }: EventParts): AuditEvent {
-    const { sender, user, status, annotations, decision, received, requestObject, responseObject } = notes
+    const { sender, user, constraint, status, annotations, decision, received, requestObject, responseObject } = notes
     const level = decision?.level ?? "Metadata"
     const impersonated = user === undefined || user === sender ? undefined : plain(user)
     const sourceIPs = request.sourceIPs()
@@ -62,8 +68,9 @@ export class AuditEvent {
       impersonatedUser: impersonated,
       sourceIPs,
       userAgent,
+      authenticationMetadata: constraint === undefined ? undefined : { impersonationConstraint: constraint },
       objectRef: info.isResource ? objectRefOf(info, notes.sent) : undefined,
-      responseStatus: code === undefined ? undefined : responseStatusOf(request, notes, code),
+      responseStatus: code === undefined ? undefined : responseStatusOf(notes, code),
     }
     const times = { requestReceivedTimestamp: received, stageTimestamp: at }
     const legacy = () =>
@@ -93,16 +100,13 @@ export class AuditEvent {
  * Returns the object that a request is about. What the path leaves open is taken from the object in the body. Source:
  * apiserver pkg/audit/request.go LogRequestObject.
  */
-function objectRefOf({ group, version, resource, subresource, namespace, name }: AuditedInfo, sent: unknown) {
-  const metadata = (
-    sent as
-      | { readonly metadata?: Partial<Record<"name" | "namespace" | "uid" | "resourceVersion", unknown>> }
-      | undefined
-  )?.metadata
+function objectRefOf(info: AuditedInfo, sent: KubeObject | undefined) {
+  const { group, version, resource, subresource, namespace } = info
+  const metadata = sent?.metadata
   return {
     resource,
     namespace: text(namespace) ?? text(metadata?.namespace),
-    name: text(name) ?? text(metadata?.name),
+    name: text(auditedName(info)) ?? text(metadata?.name),
     uid: text(metadata?.uid),
     apiGroup: text(group),
     apiVersion: version,
@@ -110,7 +114,11 @@ function objectRefOf({ group, version, resource, subresource, namespace, name }:
     subresource: text(subresource),
   }
 }
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
+const text = (value: string | undefined): string | undefined => (value === "" ? undefined : value)
+
+/** The name in the path, or the one that the field selector of a list or a watch selects. */
+export const auditedName = ({ verb, name, query }: AuditedInfo): string =>
+  authorizedName(verb, name, query?.get("fieldSelector")) ?? ""
 
 const LONGEST_USER_AGENT = 1024
 const bounded = (agent: string | undefined): string | undefined =>
@@ -118,10 +126,9 @@ const bounded = (agent: string | undefined): string | undefined =>
     ? agent
     : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
 
-function responseStatusOf(request: Audited, { sender, status, panic }: AuditNotes, code: number) {
+function responseStatusOf({ status, panic }: AuditNotes, code: number) {
   if (panic !== undefined)
     return { metadata: {}, status: "Failure", message: panic, reason: "InternalError", code: 500 }
-  if (sender === undefined) return { metadata: {}, message: refusedEarly(request, status), code }
   return {
     metadata: {},
     ...(status && { status: status.status, message: status.message, reason: status.reason, details: status.details }),
@@ -129,16 +136,7 @@ function responseStatusOf(request: Audited, { sender, status, panic }: AuditNote
   }
 }
 
-/**
- * Why a request was refused before its user was known. Source: apiserver pkg/endpoints/filters/authn_audit.go,
- * request_deadline.go.
- */
-const refusedEarly = (request: Audited, failure: Status | undefined): string =>
-  failure === undefined || failure.code === 401
-    ? `Authentication failed, ${request.attempted()}`
-    : (failure.message ?? "")
-
-const plain = ({ name, uid, groups, extra }: UserInfo) => ({ username: name, uid, groups, extra })
+const plain = ({ name, uid, groups, extra }: UserInfo) => ({ username: text(name), uid, groups, extra })
 
 interface LegacyParts {
   readonly received: string

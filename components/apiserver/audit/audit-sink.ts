@@ -4,7 +4,7 @@ import { microTimestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { AuditNotes, type AuditStage } from "../call/audit-notes.ts"
 import type { UserInfo } from "../call/request.ts"
 import { allKept, type AuditBackend } from "./audit-backend.ts"
-import { AuditEvent, type AuditedInfo } from "./audit-event.ts"
+import { AuditEvent, auditedName, type AuditedInfo } from "./audit-event.ts"
 import type { AuditMetrics } from "./audit-metrics.ts"
 import type { AuditRules } from "./audit-rules.ts"
 import type { Audited } from "./audited.ts"
@@ -56,7 +56,8 @@ export interface AuditSinkParts {
  */
 export function auditSink({ rules, backends, metrics, clock }: AuditSinkParts): AuditSink {
   function decide(info: AuditInfo, notes: AuditNotes, user: UserInfo | undefined): void {
-    const { verb, group, version, resource, subresource, namespace, name, path } = info
+    const { verb, group, version, resource, subresource, namespace, path } = info
+    const name = auditedName(info)
     notes.decision = rules(
       info.isResource ? { user, verb, group, version, resource, subresource, namespace, name } : { user, verb, path },
     )
@@ -99,7 +100,11 @@ export function auditSink({ rules, backends, metrics, clock }: AuditSinkParts): 
     ended(request, info, notes, { code, seconds }) {
       // A request whose sender was never known has one event. Source: authn_audit.go, request_deadline.go.
       const isUnknown = notes.sender === undefined
-      if (notes.decision === undefined) decide(info, notes, notes.sender)
+      if (notes.decision === undefined) {
+        decide(info, notes, notes.sender)
+        // The response was sent before the policy was asked.
+        if (notes.showsResponse && notes.status !== undefined) notes.responseObject = JSON.stringify(notes.status)
+      }
       if (seconds > SLOW_SECONDS) notes.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
       const stage = isUnknown ? "ResponseStarted" : notes.panic === undefined ? "ResponseComplete" : "Panic"
       void process(stage, request, info, notes, code)

@@ -32,7 +32,6 @@ function event(auditId: string, level: AuditLevel = "Metadata", requestObject?: 
       uri: "/a",
       userAgent: () => 'my "agent"',
       sourceIPs: () => ["192.0.2.1"],
-      attempted: () => "",
     },
     info: { verb: "get", isResource: true, ...names },
     notes,

@@ -268,7 +268,7 @@ test("the audit log has requests that failed authentication or impersonation", a
     {
       stage: "ResponseStarted",
       user: {},
-      responseStatus: { code: 401, message: "Authentication failed, attempted: bearer" },
+      responseStatus: { status: "Failure", message: "Unauthorized", reason: "Unauthorized", code: 401 },
     },
     {
       stage: "ResponseComplete",

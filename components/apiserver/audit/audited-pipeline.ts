@@ -8,6 +8,7 @@ import type { AuditNotes } from "../call/audit-notes.ts"
 import type { ApiRequest, ApiResult, Pipeline, WatchSink } from "../call/request.ts"
 import { responseJson } from "../codec/response-json.ts"
 import type { AuditInfo, AuditSink } from "./audit-sink.ts"
+import { authorizedName } from "../authorization/authorize.ts"
 import type { Audited } from "./audited.ts"
 import { requestPath, requestUri } from "./request-uri.ts"
 
@@ -37,7 +38,8 @@ export function auditedPipeline(pipeline: Pipeline, parts: AuditedPipelineParts)
   function begin(request: ApiRequest): AuditedCall {
     const notes = audit.began()
     notes.sender = notes.user = request.user
-    const { verb, resource, subresource = "", namespace = "", name = "" } = request
+    const { verb, resource, subresource = "", namespace = "" } = request
+    const name = authorizedName(verb, request.name, request.options.fieldSelector) ?? ""
     const { group, version, plural } = resource
     return {
       request,
@@ -51,7 +53,6 @@ export function auditedPipeline(pipeline: Pipeline, parts: AuditedPipelineParts)
         uri: requestUri(request),
         userAgent: () => request.userAgent,
         sourceIPs: () => OWN_ADDRESSES,
-        attempted: () => "",
       },
       began: clock.monotonic(),
     }
@@ -85,13 +86,12 @@ export function auditedPipeline(pipeline: Pipeline, parts: AuditedPipelineParts)
 
   /** Notes the body of a call, and returns the request as the pipeline gets it. */
   function noted({ request, notes }: AuditedCall): ApiRequest {
-    const { verb, body, patch, options } = request
-    if (body !== undefined) notes.sent = body
-    const annotated = { ...request, annotate: notes.annotate }
+    const { verb, patch, options } = request
+    const annotated = { ...request, annotate: notes.annotate, requested: notes.requested }
     if (!notes.showsRequest) return annotated
     if (patch !== undefined) notes.requestedAs(patch.body)
     else if (verb === "delete" || verb === "deletecollection") notes.requestedAs(deleteOptionsIn(options))
-    return { ...annotated, requested: notes.requested }
+    return annotated
   }
 
   function perform(call: AuditedCall): ApiResult | Promise<ApiResult> {

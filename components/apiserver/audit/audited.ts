@@ -10,8 +10,6 @@ export interface Audited {
   userAgent(): string | undefined
   /** The addresses that sent the request on, the first one first. */
   sourceIPs(): readonly string[]
-  /** Names how a request tried to authenticate that was refused. */
-  attempted(): string
 }
 
 /** Returns what events show of a request over HTTP. */
@@ -20,7 +18,6 @@ export const auditedExchange = (exchange: Pick<Exchange, "req" | "auditId" | "he
   uri: exchange.req.url ?? "",
   userAgent: () => exchange.header("user-agent"),
   sourceIPs: () => sourceIPs(exchange),
-  attempted: () => attempted(exchange),
 })
 
 /**
@@ -37,10 +34,4 @@ function sourceIPs(exchange: Pick<Exchange, "req" | "header">): readonly string[
   const remote = remoteAddress(exchange.req)?.replace(/^::ffff:(?=\d+\.)/, "") ?? ""
   if (found.length === 0 || found.at(-1) !== remote) found.push(remote)
   return found
-}
-
-/** Source: apiserver pkg/endpoints/filters/authn_audit.go getAuthMethods. */
-function attempted({ req: { headers } }: Pick<Exchange, "req">): string {
-  const scheme = /^(basic|bearer) ./i.exec(headers.authorization?.trim() ?? "")?.[1]
-  return scheme === undefined ? "no credentials provided" : `attempted: ${scheme.toLowerCase()}`
 }

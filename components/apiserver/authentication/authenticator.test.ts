@@ -11,12 +11,17 @@ const certificate: PeerCertificate = {
   intermediates: [],
 }
 
+/** The hash of the certificate above, which has no bytes. */
+const HASH_OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 /** A connection with a client certificate. `at` returns the user of a request on the connection at a time. */
 function connection(
   meaning: CertificateMeaning | "ignored" | undefined,
   more: Pick<AuthenticatorOptions, "mayBeAnonymous"> = {},
+  uids?: readonly string[],
 ) {
   let [time, asked] = [0, 0]
+  const shown = uids === undefined ? certificate : { ...certificate, uids }
   const { authenticate } = createAuthenticator({
     ...more,
     tokens: [{ authenticate: (token) => (token === "good" ? { user: { name: "token", groups: [] } } : undefined) }],
@@ -31,7 +36,7 @@ function connection(
     try {
       // Each of these tokens is known at once.
       return authenticate({
-        certificate,
+        certificate: shown,
         authorization,
         path,
         isWebSocket: false,
@@ -46,12 +51,24 @@ function connection(
 }
 
 describe("a certificate on a connection that stays open", () => {
-  const jane = { name: "jane", groups: ["devs", "system:authenticated"] }
+  const jane = {
+    name: "jane",
+    groups: ["devs", "system:authenticated"],
+    extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${HASH_OF_NOTHING}`] },
+  }
 
   test("authenticates its user until it expires", () => {
     const { at, asked } = connection({ is: "user", from: 10, until: 20 })
     expect([9, 10, 20, 21].map((time) => at(time))).toEqual(["Unauthorized", jane, jane, "Unauthorized"])
     expect(asked()).toBe(1)
+  })
+
+  test("names the user's UID, unless it has none that is clear", () => {
+    const uidOf = (uids: readonly string[]) => {
+      const user = connection({ is: "user", from: 10, until: 20 }, {}, uids).at(15)
+      return typeof user === "string" ? user : user.uid
+    }
+    expect([["7"], [], ["7", "8"], [""]].map(uidOf)).toEqual(["7", undefined, "Unauthorized", "Unauthorized"])
   })
 
   test("of a front proxy cannot name users any more once it has expired", () => {

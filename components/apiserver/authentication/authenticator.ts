@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { MEMBERSHIP_EXTRA, membershipUri, type NodeMembership } from "../../../pkg/pki/node-membership.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
@@ -6,6 +7,8 @@ import type { UserInfo } from "../call/request.ts"
 import { USUAL_HEADERS, type FrontProxyHeaders } from "../serving/further-authorities.ts"
 import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
 
+/** The attribute of a user that names the credential, as in upstream's pkg/authentication/user. */
+export const CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 export const AUTHENTICATED = "system:authenticated"
 export const UNAUTHENTICATED = "system:unauthenticated"
 export const ANONYMOUS: UserInfo = { name: "system:anonymous", groups: [UNAUTHENTICATED] }
@@ -151,14 +154,22 @@ export function createAuthenticator({
   }
 
   function readCertificate(certificate: PeerCertificate): KnownCertificate | NoUser {
-    const { commonName, organizations } = certificate
+    const { commonName, organizations, uids = [] } = certificate
     const meaning = meaningOf(certificate)
     if (meaning === undefined) return "bad"
     if (meaning === "ignored") return "nothing"
     if (meaning.is === "front-proxy") return { ...meaning, user: meaning.headers ?? USUAL_HEADERS }
-    return commonName === ""
-      ? "nothing"
-      : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED], ...extraOf(meaning) } }
+    if (commonName === "") return "nothing"
+    const [uid] = uids
+    if (uids.length > 1 || uid === "") return "bad"
+    const groups = [...organizations, AUTHENTICATED]
+    const user = {
+      name: commonName,
+      ...(uid === undefined ? {} : { uid }),
+      groups,
+      extra: extraOf(certificate, meaning),
+    }
+    return { ...meaning, user }
   }
 
   function token(text: string, audiences?: readonly string[]): MaybePromise<TokenVerdict> {
@@ -239,8 +250,11 @@ function firstUser(
   return last
 }
 
-const extraOf = ({ membership }: CertificateMeaning): Pick<UserInfo, "extra"> =>
-  membership === undefined ? {} : { extra: { [MEMBERSHIP_EXTRA]: [membershipUri(membership)] } }
+/** Names the certificate, so that audit events tell one of a user from another. Source: x509.go. */
+const extraOf = ({ raw }: PeerCertificate, { membership }: CertificateMeaning): NonNullable<UserInfo["extra"]> => ({
+  ...(membership === undefined ? {} : { [MEMBERSHIP_EXTRA]: [membershipUri(membership)] }),
+  [CREDENTIAL_ID]: [`X509SHA256=${createHash("sha256").update(raw).digest("hex")}`],
+})
 
 /** Returns the token of `Bearer <token>`; the scheme may be in upper or lower case. */
 function bearerOf(authorization: string): string | undefined {

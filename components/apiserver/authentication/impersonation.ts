@@ -1,94 +1,97 @@
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
-import type { AuthorizationDecision, ResourceAttributes, UserInfo } from "../call/request.ts"
-import { ANONYMOUS, AUTHENTICATED, unescaped, UNAUTHENTICATED } from "./authenticator.ts"
-import { serviceAccountGroups } from "./service-account.ts"
+import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
+import { unescaped } from "./authenticator.ts"
+import {
+  actingBy,
+  IMPERSONATION_MODES,
+  type Ask,
+  type ImpersonationMode,
+  type WantedUser,
+} from "./impersonation-modes.ts"
 
 const EXTRA_PREFIX = "impersonate-extra-"
-const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/
-const GROUP = "authentication.k8s.io"
 
 interface Headers {
   header(name: string): readonly string[]
   headerNames(): readonly string[]
 }
 
-/**
- * Returns the user that a request acts as: the sender, or the user in its Impersonate-* headers if the sender may
- * impersonate each part. Throws BadRequest and Forbidden. Source: apiserver pkg/endpoints/filters/impersonation.go.
- */
-export function impersonate(
+/** Whose rights a request has. */
+export interface ActingUser {
+  readonly user: UserInfo
+  /** The verb by which the sender may be this user; undefined for `impersonate` alone, and without impersonation. */
+  readonly constraint?: string | undefined
+}
+
+/** Finds out as whom a request acts: its sender, or the user in its Impersonate-* headers. */
+export type Impersonate = (
   sender: UserInfo,
-  { header, headerNames }: Headers,
-  authorize: (request: ResourceAttributes) => AuthorizationDecision,
-): UserInfo {
-  const [name] = header("impersonate-user")
+  headers: Headers,
+  attributes: ResourceAttributes | NonResourceRequest,
+  ask: Ask,
+) => ActingUser
+
+/** Of so many senders the mode by which they may impersonate is kept. */
+const MOST_SENDERS = 10_000
+
+/**
+ * Returns what impersonates. Each mode that applies is tried, first the one by which the sender could before: so a
+ * sender who may do it without constraints costs no more questions than before there were any. What is thrown is the
+ * refusal of the mode that was tried first. Source: apiserver pkg/endpoints/filters/impersonation.
+ */
+export function createImpersonate(): Impersonate {
+  const lastModes = new Map<string, ImpersonationMode>()
+  const kept = (sender: string, mode: ImpersonationMode): void => {
+    if (lastModes.get(sender) === mode) return
+    lastModes.delete(sender)
+    if (lastModes.size >= MOST_SENDERS) lastModes.delete(lastModes.keys().next().value!)
+    lastModes.set(sender, mode)
+  }
+  return (sender, headers, attributes, ask) => {
+    const wanted = wantedUser(headers)
+    if (wanted === undefined) return { user: sender }
+    const attempt = { sender, wanted, attributes, ask }
+    const last = lastModes.get(sender.name)
+    const modes =
+      last === undefined ? IMPERSONATION_MODES : [last, ...IMPERSONATION_MODES.filter((one) => one !== last)]
+    let first: ApiError | undefined
+    for (const mode of modes) {
+      if (!mode.applies(attempt)) continue
+      try {
+        const user = actingBy(mode, attempt)
+        kept(sender.name, mode)
+        return { user, constraint: mode.name === undefined ? undefined : `impersonate:${mode.name}` }
+      } catch (err) {
+        if (!(err instanceof ApiError)) throw err
+        first ??= err
+      }
+    }
+    throw first!
+  }
+}
+
+/** Reads the headers. Returns undefined where they name nobody. @throws ApiError BadRequest for parts without a name */
+function wantedUser({ header, headerNames }: Headers): WantedUser | undefined {
+  const [name = ""] = header("impersonate-user")
   const groups = header("impersonate-group")
-  const [uid] = header("impersonate-uid")
-  const extras = headerNames().filter((key) => key.startsWith(EXTRA_PREFIX))
-  if (name === undefined || name === "") {
-    if (groups.length > 0 || uid !== undefined || extras.length > 0)
-      throw badRequest(
-        `requested ${goUser(groups, uid ?? "", new Map(extras.map((key) => [extraName(key), header(key)])))} without ` +
-          "impersonating a user name",
-      )
-    return sender
-  }
-
-  const check = (attributes: Omit<ResourceAttributes, "user" | "verb">) => {
-    const { allowed, reason } = authorize({ user: sender, verb: "impersonate", ...attributes })
-    if (allowed) return
-    const { group, resource, subresource, namespace } = attributes
-    const what =
-      `resource "${subresource === undefined ? resource : `${resource}/${subresource}`}" in API group ` + `"${group}"`
-    const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
-    throw new ApiError(
-      "Forbidden",
-      `${group === "" ? resource : `${resource}.${group}`} "${attributes.name}" is forbidden: User ` +
-        `"${sender.name}" cannot impersonate ${what} ${where}${reason === "" ? "" : `: ${reason}`}`,
-      { ...(attributes.name ? { name: attributes.name } : {}), ...(group === "" ? {} : { group }), kind: resource },
-    )
-  }
-
-  const account = SERVICE_ACCOUNT.exec(name)
-  if (account !== null)
-    check({ group: "", version: "v1", resource: "serviceaccounts", namespace: account[1]!, name: account[2]! })
-  else check({ group: "", version: "v1", resource: "users", name })
-  for (const group of groups) check({ group: "", version: "v1", resource: "groups", name: group })
-  const extra: Record<string, readonly string[]> = {}
-  for (const key of extras) {
-    const subresource = extraName(key)
-    extra[subresource] = header(key)
-    for (const value of header(key))
-      check({ group: GROUP, version: "v1", resource: "userextras", subresource, name: value })
-  }
-  if (uid !== undefined) check({ group: GROUP, version: "v1", resource: "uids", name: uid })
-
-  return {
-    name,
-    groups:
-      groups.length > 0
-        ? grouped(name, groups)
-        : account === null
-          ? grouped(name, [])
-          : serviceAccountGroups(account[1]!),
-    ...(uid === undefined ? {} : { uid }),
-    ...(extras.length === 0 ? {} : { extra }),
-  }
+  const [uid = ""] = header("impersonate-uid")
+  const extra = Object.fromEntries(
+    headerNames()
+      .filter((key) => key.startsWith(EXTRA_PREFIX))
+      .map((key) => [unescaped(key.slice(EXTRA_PREFIX.length)), header(key)]),
+  )
+  const hasExtra = Object.keys(extra).length > 0
+  if (name !== "") return { name, groups, ...(uid === "" ? {} : { uid }), ...(hasExtra ? { extra } : {}) }
+  if (groups.length > 0 || uid !== "" || hasExtra)
+    throw badRequest(`requested ${goUser(groups, uid, extra)} without impersonating a user name`)
+  return undefined
 }
-
-/** Adds the group system:authenticated or system:unauthenticated, unless one of the two is there. */
-function grouped(name: string, groups: readonly string[]): readonly string[] {
-  if (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED)) return groups
-  return [...groups, name === ANONYMOUS.name ? UNAUTHENTICATED : AUTHENTICATED]
-}
-
-const extraName = (header: string): string => unescaped(header.slice(EXTRA_PREFIX.length))
 
 /** The user without a name as Go prints it: upstream's message shows it so. */
-function goUser(groups: readonly string[], uid: string, extra: ReadonlyMap<string, readonly string[]>): string {
+function goUser(groups: readonly string[], uid: string, extra: NonNullable<UserInfo["extra"]>): string {
   const strings = (values: readonly string[]) => `[]string{${values.map((value) => JSON.stringify(value)).join(", ")}}`
   const shownGroups = groups.length === 0 ? "[]string(nil)" : strings(groups)
-  const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:${strings(values)}`)
+  const entries = Object.entries(extra).map(([key, values]) => `${JSON.stringify(key)}:${strings(values)}`)
   const shownExtra = entries.length === 0 ? "map[string][]string(nil)" : `map[string][]string{${entries.join(", ")}}`
   return `&user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:${shownExtra}}`
 }

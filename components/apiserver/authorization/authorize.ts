@@ -49,12 +49,14 @@ function grantOf(
     annotate("authorization.k8s.io/reason", decision.reason)
   }
   if (decision.allowed) return GRANT
-  if ("path" in request) throw new ApiError("Forbidden", `forbidden: ${refusal(request, decision.reason)}`, {})
-  throw forbidden(
-    { group: request.group, plural: request.resource },
-    request.name ?? "",
-    refusal(request, decision.reason),
-  )
+  throw forbiddenTo(request, decision.reason)
+}
+
+/** Returns the error of a request that may not be made. The reason may be empty. */
+export function forbiddenTo(request: ResourceAttributes | NonResourceRequest, reason: string): ApiError {
+  const why = refusal(request, reason)
+  if ("path" in request) return new ApiError("Forbidden", `forbidden: ${why}`, {})
+  return forbidden({ group: request.group, plural: request.resource }, request.name ?? "", why)
 }
 
 /** A proof for the type checker, which has no content. */

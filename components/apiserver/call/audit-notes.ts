@@ -26,10 +26,12 @@ export class AuditNotes {
   sender: UserInfo | undefined
   /** Whose rights the request has: another user than the sender if the sender impersonates. */
   user: UserInfo | undefined
+  /** The verb by which the sender may impersonate; undefined where that is the unconstrained `impersonate`. */
+  constraint: string | undefined
   /** What the policy says; undefined until the sender is known, or the request has failed before. */
   decision: AuditDecision | undefined
-  /** The decoded object of the body. */
-  sent: unknown
+  /** The object of the body; undefined until it is decoded, and where there is none. */
+  sent: KubeObject | undefined
   /** The Status sent to the client: why the request failed, or that a deletion succeeded. */
   status: Status | undefined
   /** What a failure of the server's own code said. */
@@ -57,6 +59,8 @@ export class AuditNotes {
 
   /** Notes the object of the request as it was decoded, with its defaults. */
   readonly requested = (object: KubeObject): void => {
+    this.sent = object
+    if (!this.showsRequest) return
     this.requestObject = this.decision?.omitManagedFields === true ? withoutManagedFields(object) : jsonOf(object)
   }
 

@@ -156,7 +156,7 @@ function request(
     warn: exchange.warn,
     annotate: exchange.annotate,
     waited: exchange.waited,
-    requested: exchange.notes?.showsRequest === true ? exchange.notes.requested : undefined,
+    requested: exchange.notes?.requested,
     grant,
     ...(info.past?.wants === "restore" ? { restores: true as const } : {}),
     ...userAgentOf(exchange),
@@ -182,7 +182,6 @@ async function withObject(
     mustBeTyped: request.resource.definition !== undefined && request.subresource !== "scale",
     rawFields: rawFieldsOf(request.resource.schema),
   })
-  if (exchange.notes !== undefined) exchange.notes.sent = value
   const sent = { ...sized(request, body), body: value }
   return answer(exchange, faults.length === 0 ? sent : { ...sent, bodyFaults: faults }, options)
 }

@@ -1,4 +1,4 @@
-import { impersonate } from "../authentication/impersonation.ts"
+import { createImpersonate, type ActingUser } from "../authentication/impersonation.ts"
 import { attributesOfInfo } from "../authorization/attributes-of.ts"
 import { authorize } from "../authorization/authorize.ts"
 import type { Decider } from "../authorization/authorizer.ts"
@@ -16,13 +16,18 @@ type Options = Pick<ServerOptions, "pipeline" | "connections" | "freshen">
  * user may do what it asks for. It throws Forbidden.
  */
 export function authorized({ pipeline, connections, freshen }: Options): Stage<AuthenticatedCall, AuthorizedCall> {
+  const impersonate = createImpersonate()
   function decided(call: AuthenticatedCall, decider: Decider): AuthorizedCall {
     const { exchange, info, remote, credentials, sender } = call
     const { req, notes } = exchange
-    const user = isImpersonating(req)
-      ? impersonate(sender, credentials, (attributes) => decider.authorize(attributes))
-      : sender
-    if (notes !== undefined) notes.user = user
+    const acting: ActingUser = isImpersonating(req)
+      ? impersonate(sender, credentials, attributesOfInfo(sender, info), (attributes) => decider.authorize(attributes))
+      : { user: sender }
+    const { user } = acting
+    if (notes !== undefined) {
+      notes.user = user
+      notes.constraint = acting.constraint
+    }
     const allowed = call as Filled<AuthorizedCall>
     const attributes = attributesOfInfo(user, info)
     allowed.attributes = attributes

@@ -57,7 +57,10 @@ export function eventRateLimit({ clock }: AdmissionContext, { limits = [] }: Eve
         return buckets.take(bucketOf(parts)) ? [] : [`limit reached on type ${type} for key ${parts.join("")}`]
       })
       if (reached.length > 0)
-        throw new ApiError("TooManyRequests", reached.length === 1 ? reached[0]! : `[${reached.join(", ")}]`)
+        throw new ApiError(
+          "TooManyRequests",
+          `Too many requests: ${reached.length === 1 ? reached[0]! : `[${reached.join(", ")}]`}`,
+        )
     },
   }
 }

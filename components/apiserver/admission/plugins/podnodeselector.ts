@@ -46,14 +46,15 @@ export function podNodeSelector({ objects }: AdmissionContext, selectors: Labels
     if (namespace === undefined) throw notFound(Namespace, name)
     return parsed(namespace.metadata.annotations?.[ANNOTATION] ?? selectors[DEFAULT] ?? "")
   }
-  function check({ resource, object: { metadata, spec } }: AttributesOf<Pod>, wanted: Labels): void {
-    const own = spec.nodeSelector ?? {}
-    if (Object.entries(own).some(([key, value]) => wanted[key] !== undefined && wanted[key] !== value))
-      throw forbidden(
-        resource,
-        metadata.name ?? "",
-        "pod node label selector conflicts with its namespace node label selector",
-      )
+  /** @throws ApiError Forbidden for a selector that the namespace does not allow */
+  function check({ resource, object: { metadata }, namespace = "" }: AttributesOf<Pod>, own: Labels, wanted: Labels) {
+    const refuse = (why: string) => forbidden(resource, metadata.name ?? "", `pod node label selector ${why}`)
+    const entries = Object.entries(own)
+    if (entries.some(([key, value]) => wanted[key] !== undefined && wanted[key] !== value))
+      throw refuse("conflicts with its namespace node label selector")
+    const allowed = parsed(selectors[namespace] ?? "")
+    if (Object.keys(allowed).length > 0 && entries.some(([key, value]) => allowed[key] !== value))
+      throw refuse("labels conflict with its namespace whitelist")
   }
   return on(Pod, {
     name: "PodNodeSelector",
@@ -61,21 +62,13 @@ export function podNodeSelector({ objects }: AdmissionContext, selectors: Labels
     admit(attributes) {
       const { object: pod, namespace = "" } = attributes
       const wanted = selectorOf(namespace)
-      check(attributes, wanted)
-      if (Object.keys(wanted).length === 0) return undefined
-      return { ...pod, spec: { ...pod.spec, nodeSelector: { ...wanted, ...pod.spec.nodeSelector } } }
+      const nodeSelector = { ...wanted, ...pod.spec.nodeSelector }
+      check(attributes, nodeSelector, wanted)
+      return Object.keys(wanted).length === 0 ? undefined : { ...pod, spec: { ...pod.spec, nodeSelector } }
     },
     validate(attributes) {
-      const { resource, object: pod, namespace = "" } = attributes
-      check(attributes, selectorOf(namespace))
-      const allowed = parsed(selectors[namespace] ?? "")
-      if (Object.keys(allowed).length === 0) return
-      if (Object.entries(pod.spec.nodeSelector ?? {}).some(([key, value]) => allowed[key] !== value))
-        throw forbidden(
-          resource,
-          pod.metadata.name ?? "",
-          "pod node label selector labels conflict with its namespace whitelist",
-        )
+      const { object: pod, namespace = "" } = attributes
+      check(attributes, pod.spec.nodeSelector ?? {}, selectorOf(namespace))
     },
   })
 }

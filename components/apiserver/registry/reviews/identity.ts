@@ -47,8 +47,9 @@ export const identityReviews = (
   ],
 ]
 
-function reviewed(object: KubeObject, verdict: Verdict = { error: "invalid bearer token" }): KubeObject {
-  if ("error" in verdict) return { ...object, status: { user: {}, error: verdict.error } } as KubeObject
+function reviewed(object: KubeObject, verdict: Verdict): KubeObject {
+  if (verdict === undefined || "error" in verdict)
+    return { ...object, status: { user: {}, error: refusalOf(verdict?.error) } } as KubeObject
   return {
     ...object,
     status: {
@@ -59,8 +60,12 @@ function reviewed(object: KubeObject, verdict: Verdict = { error: "invalid beare
   } as KubeObject
 }
 
+/** What upstream's chain of authenticators says: that none knows the token, and what one of them found. */
+const refusalOf = (error: string | undefined): string =>
+  error === undefined ? "invalid bearer token" : `[invalid bearer token, ${error}]`
+
 const shown = ({ name, uid, groups, extra }: UserInfo) => ({
-  username: name,
+  ...(name === "" ? {} : { username: name }),
   ...(uid === undefined ? {} : { uid }),
   groups,
   ...(extra === undefined ? {} : { extra }),
