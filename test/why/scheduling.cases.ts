@@ -29,6 +29,14 @@ export const SCHEDULING: readonly Situation[] = [
     options,
   },
   {
+    title: "a pod for which other pods of its own workload have left nothing",
+    yaml: deployment("web", requests("1")).replace("replicas: 1", "replicas: 5"),
+    ask: "deployment/web",
+    cause: "insufficient-cpu",
+    says: /needs 1 CPUs, 0 of 2 free(?!; ending)/,
+    options,
+  },
+  {
     title: "a pod that requests more memory than any node has",
     yaml: deployment("web", `{containers: [{name: c, image: "app:1", resources: {requests: {memory: 64Gi}}}]}`),
     ask: "deployment/web",

@@ -20,6 +20,7 @@ import { volumeObstacles } from "./bound-volumes.ts"
 import { openClaimObstacles } from "./open-claims.ts"
 import type { Place } from "./place.ts"
 import { command } from "../../command.ts"
+import { controllerOf, isSame } from "../../doctor.ts"
 
 /** What keeps a pod from one node. */
 export interface Obstacle {
@@ -125,7 +126,7 @@ function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (r
       `insufficient-${resource}`,
       needs > has
         ? `needs ${words(needs)} ${name}${partWords(pod, resource)}, the whole node has ${words(has)}`
-        : `needs ${words(needs)} ${name}${partWords(pod, resource)}, ${words(free)} of ${words(has)} free${freedBy(resource, needs - free, there)}`,
+        : `needs ${words(needs)} ${name}${partWords(pod, resource)}, ${words(free)} of ${words(has)} free${freedBy(pod, resource, needs - free, there)}`,
     ])
   }
   check("cpu", wanted.cpu, all.cpu, taken.cpu, cores)
@@ -138,14 +139,19 @@ function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (r
   return found
 }
 
-/** The smallest pod whose end makes enough room. */
-function freedBy(resource: string, missing: number, there: readonly Pod[]): string {
-  const amountOf = (pod: Pod) => {
-    const { cpu, memory, ephemeral, scalar } = takenBy(pod).exact
+/** The smallest pod whose end makes enough room. That of the same controller would be made again. */
+function freedBy(pod: Pod, resource: string, missing: number, there: readonly Pod[]): string {
+  const owner = controllerOf(pod)
+  const isOfSame = (other: Pod) => {
+    const its = controllerOf(other)
+    return owner !== undefined && its !== undefined && isSame(owner, its)
+  }
+  const amountOf = (other: Pod) => {
+    const { cpu, memory, ephemeral, scalar } = takenBy(other).exact
     return { cpu, memory, "ephemeral-storage": ephemeral }[resource] ?? scalar.get(resource) ?? 0
   }
   const [best] = there
-    .filter((pod) => amountOf(pod) >= missing && pod.metadata.namespace !== "kube-system")
+    .filter((one) => amountOf(one) >= missing && one.metadata.namespace !== "kube-system" && !isOfSame(one))
     .toSorted((a, b) => amountOf(a) - amountOf(b))
   return best === undefined ? "" : `; ending pod ${best.metadata.namespace}/${best.metadata.name} frees enough`
 }
