@@ -1,5 +1,5 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
-import type { PointTimer } from "./schedule-one.ts"
+import type { CycleContext, PointTimer } from "./schedule-one.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
@@ -36,6 +36,7 @@ export interface Shared {
   readonly nominations: Nominations
   readonly queue: SchedulingQueue
   readonly observer: SchedulerObserver | undefined
+  readonly prefers: CycleContext["prefers"]
   /** Returns the plugins of one's own that the profile has, and the extenders. */
   externalsOf(profile: ProfileSettings): readonly External[]
   isRunning(): boolean
@@ -81,7 +82,7 @@ const pointTimer = (observer: SchedulerObserver, clock: Clock, profile: string):
 
 function createProfile(
   { client, informers, clock, random, log: root }: ComponentContext,
-  { cache, nominations, queue, observer, externalsOf, isRunning }: Shared,
+  { cache, nominations, queue, observer, prefers, externalsOf, isRunning }: Shared,
   objects: PluginObjects,
   settings: ProfileSettings | undefined,
   ignored: readonly string[],
@@ -98,6 +99,7 @@ function createProfile(
     plugins,
     verdicts: new NodeVerdicts(plugins),
     random,
+    prefers,
     nominations,
     percentageOfNodesToScore: settings?.percentageOfNodesToScore ?? 0,
     preemption: preempts ? args.DefaultPreemption : undefined,

@@ -25,6 +25,8 @@ export interface CycleContext {
   readonly plugins: readonly Weighted[]
   readonly verdicts: NodeVerdicts
   readonly random: Random
+  /** Returns the name of the node that a pod gets of equal ones; without it, chance decides. */
+  readonly prefers?: ((pod: Pod) => string | undefined) | undefined
   readonly nominations: Nominations
   /** Part of the nodes that is found before the search ends, in percent; 0 for one that depends on their number. */
   readonly percentageOfNodesToScore: number
@@ -255,7 +257,7 @@ function choose(
   state: CycleState,
   nodes: readonly NodeInfo[],
   totals: Float64Array,
-  { plugins, random, cache }: CycleContext,
+  { plugins, random, cache, prefers }: CycleContext,
 ): NodeInfo {
   if (nodes.length === 1) return nodes[0]!
   for (const { plugin, weight } of plugins) {
@@ -265,6 +267,7 @@ function choose(
     plugin.normalize?.(scores)
     for (let i = 0; i < nodes.length; i++) totals[i]! += weight * scores[i]!
   }
+  const preferred = prefers?.(pod)
   let best = 0
   let most = totals[0]!
   let equals = 1
@@ -275,6 +278,10 @@ function choose(
       most = total
       equals = 1
     } else if (total === most && random.next() * ++equals < 1) best = i
+  }
+  if (preferred !== undefined) {
+    const index = nodes.findIndex(({ name }) => name === preferred)
+    if (index !== -1 && totals[index] === most) return nodes[index]!
   }
   return nodes[best]!
 }

@@ -35,6 +35,8 @@ export interface SchedulerConfig {
   readonly settings?: SchedulerSettings | undefined
   /** Makes the plugins of one's own and the extenders of the profiles; none unless given. */
   readonly externals?: CreateExternals | undefined
+  /** Returns the name of the node that a pod gets of equal ones; chance decides unless given. */
+  readonly prefers?: ((pod: Pod) => string | undefined) | undefined
 }
 
 export interface Scheduler extends Component {
@@ -80,7 +82,7 @@ class SchedulingLoop implements Scheduler {
   #awake = false
   #startAt = 0
 
-  constructor(context: ComponentContext, { observer, settings, externals }: SchedulerConfig) {
+  constructor(context: ComponentContext, { observer, settings, externals, prefers }: SchedulerConfig) {
     this.#component = context
     this.#tracing = context.tracing?.of("kube-scheduler")
     this.#log = context.log.child({ component: "scheduler" })
@@ -115,6 +117,7 @@ class SchedulingLoop implements Scheduler {
         nominations: this.#nominations,
         queue: this.#queue,
         observer,
+        prefers,
         externalsOf: (profile) => this.#externals?.of(profile) ?? [],
         isRunning: () => this.#running,
       },

@@ -38,6 +38,7 @@ export const PARTS: readonly Part[] = [
       docs("network", "Network of pods"),
       docs("history", "What was: history and earlier states"),
       docs("what-if", "What if: a copy to try things in"),
+      docs("replay", "Record and replay"),
       docs("backup", "Backup and recovery"),
       docs("datastore", "SQLite, or a store for several servers"),
       docs("upgrade", "Upgrades, certificates, keys"),

@@ -19,6 +19,7 @@ const PAST = {
   diff: "Show what differs between two points of the history",
   timeline: "Show what happened to an object and to all that it depends on",
   undo: "Undo writes, also deletions",
+  record: "Record what a cluster was and what has happened since, to play it in a test",
 } as const
 
 /** Every command, in the order of the help. */
@@ -30,7 +31,7 @@ export const COMMANDS: readonly Entry[] = [
     summary: "Run kubectl, for this cluster or any other",
     load: () => import("./kubectl.ts"),
   },
-  ...(["get", "history", "diff", "timeline", "undo"] as const).map((name) => ({
+  ...(["get", "history", "diff", "timeline", "undo", "record"] as const).map((name) => ({
     name,
     summary: PAST[name],
     load: async () => ({ default: (await import("./kubectl-commands.ts")).KUBECTL_COMMANDS[name] }),

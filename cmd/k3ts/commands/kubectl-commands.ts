@@ -56,4 +56,11 @@ export const KUBECTL_COMMANDS = {
     "k3ts undo deployment/web\nk3ts undo -A --user alice --since 10m\nk3ts undo -n team --at 1h\nIt shows what it would " +
       "write, and asks. k3ts undo --help shows its flags.",
   ),
+  record: commandOf(
+    "record",
+    "Record what a cluster was and what has happened since, to play it in a test",
+    "-o FILE",
+    "k3ts record -o incident.k3ts --last 2h\nk3ts record -o incident.k3ts -n shop,billing\nstartCluster({ replay: FILE }) of " +
+      "k3ts/testing plays it (docs/replay.md). k3ts kubectl record --help shows its flags.",
+  ),
 } as const

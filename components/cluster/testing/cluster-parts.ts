@@ -1,5 +1,6 @@
 import { ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { SimulatedDriver } from "../../kubelet/runtime/simulated/csi/simulated-driver.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { seededRandom, type Random } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -39,6 +40,7 @@ import { RequestFailures } from "./report/request-failures.ts"
 import { csiDrivers } from "./storage/csi-drivers.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./options/seed.ts"
+import type { ReplayMaker, RunningReplay } from "./replay/running-replay.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
@@ -55,6 +57,7 @@ const TURNS_OF_NODE = 20
 export interface LoadedOptions {
   readonly snapshot?: ClusterSnapshot | undefined
   readonly scheduling?: AssemblyOptions["scheduling"]
+  readonly replay?: ReplayMaker | undefined
 }
 
 /** The parts of a test cluster. */
@@ -67,6 +70,8 @@ export interface ClusterParts {
   readonly driver: Driver
   readonly storage: MemoryStorage
   readonly frozen: Frozen
+  /** Undefined unless a recording is played. */
+  readonly replay: RunningReplay | undefined
   readonly assembly: ControlPlane
   /** The servers, if there are several. */
   readonly servers: Servers | undefined
@@ -111,7 +116,7 @@ export interface ClusterParts {
 export function clusterParts(
   options: ClusterOptions,
   alive: () => void,
-  { snapshot, scheduling }: LoadedOptions = {},
+  { snapshot, scheduling, replay: replayed }: LoadedOptions = {},
 ): ClusterParts {
   checkNames(options)
   const ending = new AbortController()
@@ -146,10 +151,9 @@ export function clusterParts(
   const ownErrors = new OwnErrors(clock)
   const random = seededRandom(seed)
   const frozen = frozenFrom(options.frozen)
-  const storage: MemoryStorage = new MemoryStorage(
-    { clock, frozen: frozen === "all", packs: history === "none" },
-    snapshot?.beginning,
-  )
+  const storing = { clock, frozen: frozen === "all", packs: history === "none" }
+  const playing = replayed?.playing(storing, thrown)
+  const storage: MemoryStorage = playing?.storage ?? new MemoryStorage(storing, snapshot?.beginning)
   const endRevisions = watchRevisions(storage)
   if (history === "none") boundMemory(storage, () => hasStarted)
   const requestFailures = new RequestFailures(clock)
@@ -173,7 +177,7 @@ export function clusterParts(
     signal: ending.signal,
     historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
     addresses,
-    scheduling,
+    scheduling: replayed === undefined ? scheduling : { ...scheduling, prefers: (pod: Pod) => replayed.nodeOf(pod) },
   }
   const count = serverCount(options)
   const servers =
@@ -193,7 +197,9 @@ export function clusterParts(
           },
         })
   const assembly: ControlPlane = servers ?? new Assembly({ ...one, storage, clock })
-  const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))
+  const failed = (failure: Error) => void thrown.push(failure)
+  const images =
+    replayed?.images({ own: options.images ?? {}, clock, failed }) ?? new ImageBehaviours(options.images ?? {}, failed)
   const drivers = csiDrivers(options.csiDrivers)
   const nodes: Nodes = new Nodes({
     assembly,
@@ -244,6 +250,7 @@ export function clusterParts(
     driver,
     storage,
     frozen,
+    replay: playing?.replay,
     assembly,
     servers,
     authorOf: ({ author, revision }) => servers?.authorOf(revision) ?? author,

@@ -24,7 +24,10 @@ import { LastSeen } from "./history/last-seen.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options/options.ts"
 import type { NodeOptions } from "./options/node-spec.ts"
+import { ClusterReplay } from "./replay/cluster-replay.ts"
+import type { RunningReplay } from "./replay/running-replay.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
+import { milliseconds, type Duration } from "./time/duration.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
 import { runController } from "./run-controller.ts"
 import { startCsiDrivers } from "./storage/start-drivers.ts"
@@ -51,9 +54,16 @@ export async function startFrom(options: ClusterOptions, begin?: ClusterSnapshot
   const caller = callerOf()
   return from(caller, async () => {
     const { snapshot, schedulerConfig, schedulerPlugins, schedulerExtenders } = options
+    const replay =
+      options.replay === undefined
+        ? undefined
+        : await (await import("./replay/replay-option.ts")).replayFrom(options, options.replay)
     const cluster = new Cluster(options, new ReportFile(caller, options.reports), {
+      replay,
       snapshot:
-        begin ?? (snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot)),
+        begin ??
+        replay?.snapshot ??
+        (snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot)),
       scheduling:
         (schedulerConfig ?? schedulerPlugins ?? schedulerExtenders) === undefined
           ? undefined
@@ -86,6 +96,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
   readonly #stops: (() => unknown)[] = []
   readonly #controllers: boolean
   #stopped: Promise<void> | undefined
+  #replay: ClusterReplay | undefined
   #kubeconfig: string | undefined
 
   /** @internal */
@@ -108,17 +119,39 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     const serving = components.apiserver.start()
     // Several servers agree over a network, which takes time.
     await (servers === undefined ? serving : driver.ended(() => "startCluster waits for the servers to start", serving))
+    const { replay } = this.#parts
+    const control = () => [components["controller-manager"].start(), components.scheduler.start()]
     const starting = Promise.all([
-      components["controller-manager"].start(),
-      components.scheduler.start(),
+      ...(replay === undefined ? control() : []),
       this.#parts.nodes.start(this.#parts.specs),
     ])
     await driver.ended(() => "startCluster waits for components and nodes to start", starting)
     await driver.ended(() => "startCluster waits for the network to start", network.start())
     await driver.ended(() => "startCluster waits for the CSI drivers", startCsiDrivers(this.#parts, this.#stops))
     await this.#settle()
+    if (replay !== undefined) await this.#begin(replay, control)
     this.#parts.started()
     if (preload !== undefined) await this.apply(preload)
+  }
+
+  /** Goes to the beginning of the recording, and starts what plays it. */
+  async #begin(replay: RunningReplay, control: () => readonly Promise<void>[]): Promise<void> {
+    const { driver } = this.#parts
+    await driver.move((clock) => clock.advanceTo(replay.begin))
+    await driver.ended(() => "startCluster restores the recorded objects", replay.restore())
+    await this.#settle()
+    replay.start()
+    this.#stops.push(() => replay.stop())
+    await driver.ended(() => "startCluster waits for components to start", Promise.all(control()))
+    await this.#settle()
+  }
+
+  /** The recording that is played. @throws TestClusterError for a cluster that was started without `replay` */
+  get replay(): ClusterReplay {
+    const { replay } = this.#parts
+    if (replay === undefined)
+      throw at(callerOf(), new TestClusterError("There is no recording: start the cluster with `replay`"))
+    return (this.#replay ??= new ClusterReplay(replay, this.#parts))
   }
 
   get nodes(): readonly string[] {
@@ -277,6 +310,17 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     return this.called(async () => {
       const { takeSnapshot } = await import("./snapshot.ts")
       return takeSnapshot(this.#parts.assembly.apiServer, this.#parts.clock.now())
+    })
+  }
+
+  /**
+   * Returns a recording of what has happened, as `k3ts record` makes it, which `startCluster({ replay })` plays: of the
+   * last hour, or of as much as `last` says.
+   */
+  recording({ last = "1h" }: { readonly last?: Duration } = {}): Promise<Uint8Array> {
+    return this.called(async () => {
+      const { recordCluster } = await import("./replay/record-cluster.ts")
+      return recordCluster(this.#parts, [`--last=${milliseconds(last)}ms`])
     })
   }
 

@@ -43,6 +43,9 @@ export type {
   WebhookAnswer,
   WebhookFunction,
 } from "./extensions/webhooks.ts"
+export type { ClusterReplay } from "./replay/cluster-replay.ts"
+export type { DifferentField, ReplayDifference } from "./replay/difference.ts"
+export type { ReplayInput, ReplayOption } from "./replay/replay-input.ts"
 export type { FieldChange } from "../../../pkg/history/changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history/history.ts"
 export type { Report } from "./report/report.ts"

@@ -149,6 +149,12 @@ const ALL: readonly CommandEntry[] = [
     { hidden: true },
   ),
   entry("undo", "Undo writes", () => import("./undo/undo.ts").then((file) => file.undoCommand), { hidden: true }),
+  entry(
+    "record",
+    "Record what a cluster was and what has happened since",
+    () => import("./record/record.ts").then((file) => file.recordCommand),
+    { hidden: true },
+  ),
   entry("options", "List the flags that every command has", () =>
     import("./options.ts").then((file) => file.optionsCommand),
   ),

@@ -22,7 +22,36 @@ const RIGHTS = (user: string, kind: "User" | "Group") =>
   `roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" }, ` +
   `subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "${kind}", name: ${JSON.stringify(user)} }] })`
 
+const SIZES = (bug: number) =>
+  `defineController<ConfigMap>({ name: "sizes", reconciles: ConfigMap, concerns: ({ metadata }) => metadata.name === "size",
+  reconcile: async (key, { client, informers }) => {
+    const size = informers.of(ConfigMap).get(key)
+    if (size === undefined) return
+    const body = { spec: { replicas: Number(size.data?.["replicas"]) + ${bug} } }
+    await client.patch(Deployment, { namespace: "default", name: "web" }, { type: "merge", body })
+  } })`
+
 export const GIVEN: readonly Given[] = [
+  {
+    block: `replay: { file: "incident.k3ts", instead`,
+    given: `const user = "system:serviceaccount:shop:operator"
+const wrong = ${SIZES(1)}
+{
+  await using real = await startCluster({ nodes: 3 })
+  await real.apply("chart/")
+  await real.advance("2m")
+  await real.run(wrong, { user, groups: ["system:masters"] })
+  await real.advance("1m")
+  await real.client.create(ConfigMap, { metadata: { name: "size" }, data: { replicas: "3" } })
+  await real.advance("1m")
+  await Bun.write("incident.k3ts", await real.recording({ last: "90s" }))
+}
+const operator = ${SIZES(0)}`,
+    after: `await using again = await startCluster({ replay: { file: "incident.k3ts", instead: [user] } })
+await again.run(wrong, { user, groups: ["system:masters"] })
+expect(await again.replay.ended()).toBeUndefined()
+expect((await again.get(Deployment, "web")).spec.replicas).toBe(4)`,
+  },
   {
     block: `await cluster.as("alice", ["developers"])`,
     given: `await using cluster = await startCluster({ nodes: 3, images: { "example.com/web": { http: () => new Response("ok") } } })

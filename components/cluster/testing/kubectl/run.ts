@@ -56,15 +56,19 @@ const VERSION: ClientVersion = {
   platform: "linux/amd64",
 }
 
-/** Runs kubectl as the administrator of the cluster: in this process, without sockets, on the cluster's clock. */
+/**
+ * Runs kubectl as the administrator of the cluster: in this process, without sockets, on the cluster's clock. `ended`
+ * is called with its files.
+ */
 export async function kubectlOn(
   { assembly, clock, driver, random }: Pick<ClusterParts, "assembly" | "clock" | "driver" | "random">,
   command: string | readonly string[],
   options: KubectlOptions,
+  ended?: (files: MemoryFiles) => Promise<void>,
 ): Promise<KubectlResult> {
   const words = typeof command === "string" ? wordsOf(command) : command
   const waits = new Waits(driver, words.join(" "))
-  const ended = driver.runsBeside(() => waits.isRunning)
+  const over = driver.runsBeside(() => waits.isRunning)
   const files = new MemoryFiles(clock, HOME)
   const before = LAST_FILES.get(assembly)
   if (before !== undefined) files.adopt(CACHE, before)
@@ -106,9 +110,10 @@ export async function kubectlOn(
   try {
     const code = await runKubectl(words, environment)
     if (waits.failure !== undefined) throw waits.failure
+    await ended?.(files)
     return { code, stdout: stdout.text, stderr: stderr.text, files: files.texts(KUBE) }
   } finally {
-    ended()
+    over()
     options.signal?.removeEventListener("abort", onAbort)
   }
 }

@@ -39,6 +39,7 @@ const OPTIONS: Names<ClusterOptions> = {
   log: true,
   preload: true,
   snapshot: true,
+  replay: true,
 }
 const COMPONENTS: Names<NonNullable<ClusterOptions["components"]>> = {
   scheduler: true,

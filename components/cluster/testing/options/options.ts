@@ -8,6 +8,7 @@ import { didYouMean } from "../../../../pkg/names/suggest.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
 import { TestClusterError } from "../caller.ts"
 import type { CsiDriversOption } from "../storage/csi-drivers.ts"
+import type { ReplayInput, ReplayOption } from "../replay/replay-input.ts"
 import type { SnapshotInput } from "../snapshot.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 import type { ManifestSource } from "../verbs/manifests.ts"
@@ -26,6 +27,13 @@ export interface ClusterOptions {
    * added to them. Credentials of the snapshot are not taken over.
    */
   readonly snapshot?: SnapshotInput
+  /**
+   * A recording (`k3ts record`) to play: a path, a file URL, its bytes, or with what the test runs itself:
+   * `{ file: "incident.k3ts", instead: ["system:serviceaccount:shop:operator"] }`. Time begins when the recording
+   * does, with its objects and nodes; what users and other programs wrote is written at its time, containers do what
+   * theirs did, and controllers and scheduler do their own. `cluster.replay` says where that differs.
+   */
+  readonly replay?: ReplayInput | ReplayOption
   /**
    * How many servers there are, `server-0`, `server-1` …: each with an API server, controllers and a scheduler that are
    * elected, and a member of the log that they share. Requests then take time, and the network between all machines can

@@ -100,6 +100,15 @@ export interface ContainerHandle {
   exit(code: number): void
 }
 
+/** The container that asks for its behaviour. */
+export interface RunningAs {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+  /** As its pod names it. */
+  readonly image: string
+}
+
 /** Behaviours by image name. A name without a tag stands for all its tags; `*` at the end matches any continuation. */
 export class ImageBehaviours {
   readonly #exact = new Map<string, ImageBehaviour>()
@@ -118,7 +127,8 @@ export class ImageBehaviours {
     else this.#exact.set(familiar(image), behaviour)
   }
 
-  of(image: string): ImageBehaviour {
+  /** Returns how an image behaves, for the container `as` if that is given: a subclass may tell them apart. */
+  of(image: string, _as?: RunningAs): ImageBehaviour {
     const name = familiar(image)
     return (
       this.#exact.get(name) ??

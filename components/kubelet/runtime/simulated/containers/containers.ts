@@ -7,7 +7,7 @@ import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../..
 import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../pkg/cri/service.ts"
 import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
 import { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
-import { familiar, type ImageBehaviour, type ImageBehaviours } from "./behaviour.ts"
+import { familiar, type ImageBehaviour, type ImageBehaviours, type RunningAs } from "./behaviour.ts"
 import { NodeAddress, PodAddress } from "./address.ts"
 import { EventFeed } from "./event-feed.ts"
 import { SimulatedContainer, type SimulatedContainerOptions } from "./container.ts"
@@ -256,7 +256,7 @@ export class SimulatedContainers implements RuntimeService {
       clock,
       files,
       network,
-      behaviour: behaviours.of(image),
+      behaviour: behaviours.of(image, runningAs(sandbox, config, image)),
       logPath: `${logDirectory}/${config.logPath ?? ""}`,
     })
     this.#containers.set(container.id, container)
@@ -436,5 +436,12 @@ export class SimulatedContainers implements RuntimeService {
     return id
   }
 }
+
+const runningAs = ({ config: { metadata } }: Sandbox, config: ContainerConfig, image: string): RunningAs => ({
+  namespace: metadata?.namespace ?? "",
+  pod: metadata?.name ?? "",
+  container: config.metadata?.name ?? "",
+  image: config.image?.userSpecifiedImage ?? image,
+})
 
 const LATE = "the command took too long"

@@ -1,0 +1,42 @@
+import type { ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import { prefixOf } from "./keys.ts"
+
+/** The names and UIDs of what was created in a recording. */
+export class RecordedIdentities {
+  /** Names that were generated, by kind, namespace and the beginning of the name, in their order. */
+  readonly #names = new Map<string, string[]>()
+  /** The UIDs of objects by their keys, in the order of their creation. */
+  readonly #uids = new Map<string, string[]>()
+
+  /** Notes what a controller has created in the recording. */
+  note(key: string, { metadata }: KubeObject): void {
+    const { uid, name = "" } = metadata
+    if ((metadata.generateName ?? "") !== "") push(this.#names, placeOf(key, metadata), name)
+    if (uid !== undefined) push(this.#uids, key, uid)
+  }
+
+  /** Returns name and UID for an object that is created now: the next recorded ones, or its own. */
+  of(
+    key: string,
+    { metadata }: KubeObject,
+    isTaken: (name: string) => boolean,
+  ): { readonly name: string | undefined; readonly uid: string | undefined } {
+    const { generateName = "", name = "" } = metadata
+    const isGenerated = generateName !== "" && name.startsWith(generateName)
+    const names = isGenerated ? this.#names.get(placeOf(key, metadata)) : undefined
+    while (names !== undefined && names.length > 0 && isTaken(names[0]!)) names.shift()
+    const given = names?.shift() ?? metadata.name
+    const recordedKey = key.slice(0, key.length - name.length) + (given ?? "")
+    return { name: given, uid: this.#uids.get(recordedKey)?.shift() ?? metadata.uid }
+  }
+}
+
+const placeOf = (key: string, { namespace = "", generateName = "" }: ObjectMeta): string =>
+  JSON.stringify([prefixOf(key), namespace, generateName])
+
+function push(lists: Map<string, string[]>, key: string, item: string): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [item])
+  else list.push(item)
+}

@@ -1,0 +1,59 @@
+import type { LogEntry, LogPage } from "../../../history/entry.ts"
+import { isForbidden } from "../../errors/status-error.ts"
+import type { RestClient } from "../../rest/rest-client.ts"
+import { listPath, type RecordedKind } from "./kinds.ts"
+
+/** The revisions that are asked for at once, at most and at first. */
+const MOST_REVISIONS = 2000
+/** The most entries that a server gives. */
+const MOST_ENTRIES = 10_000
+
+/** What the writes are read of. */
+export interface PastSpan {
+  readonly kinds: readonly RecordedKind[]
+  /** Empty for all. */
+  readonly namespaces: readonly string[]
+  /** Revisions: after the first, up to the last. */
+  readonly after: number
+  readonly upTo: number
+}
+
+/**
+ * Yields the writes of a span from the history of a server, oldest first: as many revisions at a time as fit into an
+ * answer. The history of all kinds needs a right of its own; without it, each kind is asked for by itself.
+ */
+export async function* pastWrites(client: RestClient, span: PastSpan): AsyncGenerator<LogEntry> {
+  const { after, upTo } = span
+  let sources = ["/k3ts/history"]
+  let count = MOST_REVISIONS
+  for (let from = after; from < upTo;) {
+    const to = Math.min(upTo, from + count)
+    const pages: LogPage[] = []
+    try {
+      for (const source of sources) pages.push(await readPage(client, source, from, to))
+    } catch (err) {
+      if (!isForbidden(err) || sources.length !== 1) throw err
+      sources = sourcesOf(span)
+      continue
+    }
+    if (pages.some(({ more }) => more) && to - from > 1) {
+      count = Math.max(1, Math.floor((to - from) / 4))
+      continue
+    }
+    yield* pages.flatMap(({ entries }) => entries).sort((a, b) => a.revision - b.revision)
+    from = to
+    count = Math.min(MOST_REVISIONS, count * 2)
+  }
+}
+
+const sourcesOf = ({ kinds, namespaces }: PastSpan): string[] =>
+  kinds.flatMap((kind) =>
+    (kind.namespaced && namespaces.length > 0 ? namespaces : [""]).map(
+      (each) => `/k3ts/history${listPath(kind, each)}`,
+    ),
+  )
+
+async function readPage(client: RestClient, path: string, after: number, upTo: number): Promise<LogPage> {
+  const query = { since: String(after), until: String(upTo), limit: String(MOST_ENTRIES), objects: "true" }
+  return (await client.object({ method: "GET", path, query })) as unknown as LogPage
+}

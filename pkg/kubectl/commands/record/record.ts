@@ -1,0 +1,55 @@
+import { command, type Invocation } from "../../command/command.ts"
+import { durationFlag, stringFlag } from "../../command/flag.ts"
+import { goPathError } from "../../environment/files.ts"
+import { record } from "./recording.ts"
+
+const flags = {
+  output: stringFlag("", "The file to write: incident.k3ts.", { shorthand: "o" }),
+  last: durationFlag(3_600_000, "How far back the recording begins, where the server has a history."),
+}
+
+export type RecordFlags = typeof flags
+
+/** Differs from upstream, which has no such command (docs/replay.md). */
+export const recordCommand = command({
+  use: "record -o FILE",
+  short: "Record what a cluster was and what has happened since, to play it in a test",
+  long: `
+Record the objects of a cluster as they were some time ago, and all writes since, with their times and authors.
+
+ startCluster({ replay: FILE }) of k3ts/testing plays the recording. It has what one may list; the rest is named. Without -n it is of all namespaces; -n team,other is of these, and of what is in none.`,
+  example: `
+# Record the last two hours
+k3ts record -o incident.k3ts --last 2h`,
+  flags,
+  run,
+})
+
+async function run(invocation: Invocation<RecordFlags>): Promise<void> {
+  const { flags: values, args, usageError, environment, errOut, out } = invocation
+  if (args.length > 0) throw usageError("record takes no arguments")
+  if (values.output === "") throw usageError("name the file: -o incident.k3ts")
+  const { files } = environment
+  const temporary = `${values.output}.part`
+  // Whole or not at all: the file gets its name when it has its end.
+  const file = await files.open(temporary, { mode: 0o600 }).catch((err: unknown) => {
+    throw goPathError("open", values.output, err, { writing: true })
+  })
+  try {
+    const { namespace, explicit } = await invocation.factory.namespace()
+    const told = await record(invocation.factory, (part) => file.write(part), {
+      lastMs: values.last,
+      namespaces: explicit ? namespace.split(",") : [],
+    })
+    await file.close()
+    await files.rename(temporary, values.output)
+    for (const line of told.left) await errOut.write(`not recorded: ${line}\n`)
+    await out.write(
+      `${values.output}: ${told.objects} objects at ${told.begin}, ${told.writes} writes until ${told.end}\n`,
+    )
+  } catch (err) {
+    await file.close().catch(() => undefined)
+    await files.remove(temporary).catch(() => undefined)
+    throw err
+  }
+}

@@ -1,0 +1,71 @@
+import { Buffer } from "node:buffer"
+import { promisify } from "node:util"
+import { gzip } from "node:zlib"
+import {
+  RECORDING_FORMAT,
+  type RecordedObject,
+  type RecordedWrite,
+  type RecordingEnd,
+  type RecordingHead,
+} from "./format.ts"
+
+const compress = promisify(gzip)
+/** The bytes of lines after which a block is compressed and written. */
+const BLOCK_BYTES = 2 ** 20
+
+/** Takes the parts of a file, in their order. */
+export type Sink = (part: Uint8Array) => Promise<void>
+
+/** Writes a recording piece by piece: no more than one block of it is in memory. */
+export class RecordingWriter {
+  readonly #sink: Sink
+  #lines: string[] = []
+  #bytes = 0
+  #objects = 0
+  #writes = 0
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  get objects(): number {
+    return this.#objects
+  }
+  get writes(): number {
+    return this.#writes
+  }
+
+  head(head: Omit<RecordingHead, "k3tsRecording">): Promise<void> {
+    const whole: RecordingHead = { k3tsRecording: RECORDING_FORMAT, ...head }
+    return this.#sink(Buffer.from(`${JSON.stringify(whole)}\n`))
+  }
+
+  async object(record: Omit<RecordedObject, "type">): Promise<void> {
+    this.#objects++
+    await this.#line({ type: "object", ...record })
+  }
+
+  async write(record: Omit<RecordedWrite, "type">): Promise<void> {
+    this.#writes++
+    await this.#line({ type: "write", ...record })
+  }
+
+  async end({ time, left }: Pick<RecordingEnd, "time" | "left">): Promise<void> {
+    await this.#line({ type: "end", time, objects: this.#objects, writes: this.#writes, left })
+    await this.#flush()
+  }
+
+  async #line(record: RecordedObject | RecordedWrite | RecordingEnd): Promise<void> {
+    const line = `${JSON.stringify(record)}\n`
+    this.#lines.push(line)
+    this.#bytes += line.length
+    if (this.#bytes >= BLOCK_BYTES) await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    const block = this.#lines.join("")
+    this.#lines = []
+    this.#bytes = 0
+    await this.#sink(await compress(block))
+  }
+}
