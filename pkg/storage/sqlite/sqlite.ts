@@ -1,6 +1,6 @@
 /**
  * The store on disk. The live objects are read once, at open (load.ts). Afterwards the file is only written, except
- * that Events (live-objects.ts) and history older than `recent` are read from it. format.ts describes the file and how
+ * that Events (live-objects.ts) and history older than `recent` are read from it (log-rows.ts). format.ts describes the file and how
  * damage is detected; acknowledged.ts describes how a loss of acknowledged writes is detected.
  */
 import { FatalError } from "../../failure/fatal-error.ts"
@@ -8,35 +8,19 @@ import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./opening/acknowledged.ts"
 import { LogStorage, type LogStorageOptions, type StagedWrite } from "../log-storage.ts"
 import { storageErrorFrom } from "./errors.ts"
-import {
-  checkRow,
-  COLUMNS,
-  damaged,
-  DELETE,
-  isLinked,
-  keepsPrevious,
-  rowSum,
-  SELDOM_READ,
-  TRANSIENT,
-  TYPES,
-  type Row,
-  COLUMN,
-  named,
-} from "./format.ts"
-import { lastIndex } from "../recent-events.ts"
-import { COLUMNS_WITHOUT_LARGE, hasValue, rowsBetween } from "./rows-between.ts"
+import { COLUMN, COLUMNS, DELETE, isLinked, rowSum, SELDOM_READ, TRANSIENT, TYPES } from "./format.ts"
 import { rowBytes, SqliteHistory } from "./history.ts"
 import { forgetHolder } from "./opening/holder.ts"
 import { LiveList } from "./live.ts"
 import { SqliteLiveObjects } from "./live-objects.ts"
-import { checkChain } from "./opening/load.ts"
+import { LogRows } from "./log-rows.ts"
 import { openStore, type OpenOptions } from "./opening/open.ts"
-import { StorageError, type LogFilter, type StorageEvent, type StoreImage } from "../storage.ts"
+import type { LogFilter, StorageError, StorageEvent, StoreImage } from "../storage.ts"
 import { RecentLimits } from "./recent-limits.ts"
 import { reencryptRows, type Reencryption } from "./reencrypt.ts"
-import { type ParseObject, StoredObject } from "../stored-object.ts"
+import type { ParseObject, StoredObject } from "../stored-object.ts"
 import { SqliteValues } from "./values.ts"
-import { isSealed, type ValueTransformer } from "../value-transformer.ts"
+import type { ValueTransformer } from "../value-transformer.ts"
 
 /** A commit waits for the disk, so under load it collects the writes of this many turns of the event loop. */
 const TURNS_TO_GATHER = 4
@@ -62,13 +46,12 @@ export class SqliteStorage extends LogStorage {
   protected override readonly makesJson = true
   protected readonly live: SqliteLiveObjects
   readonly #file: string
-  readonly #parse: ParseObject | undefined
   readonly #db: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
   readonly #insert: SqliteStatement
   readonly #drop: SqliteStatement
-  readonly #row: SqliteStatement<Row>
+  readonly #rows: LogRows
   readonly #liveRows: LiveList
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
@@ -91,7 +74,6 @@ export class SqliteStorage extends LogStorage {
   constructor(options: SqliteStorageOptions) {
     super(options)
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
-    this.#parse = options.parse
     this.#recentLimits = new RecentLimits(this.clock, this.recent)
     const { db, state } = openStore(options)
     this.#file = file
@@ -103,15 +85,18 @@ export class SqliteStorage extends LogStorage {
       this.#commit = db.prepare("COMMIT")
       this.#insert = db.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
       this.#drop = db.prepare(`DELETE FROM log WHERE rev = ? AND type & ${TRANSIENT}`)
-      this.#row = db.prepare(`SELECT ${COLUMNS} FROM log WHERE rev = ?`)
       this.#linked = state.linked
       this.#objects = state.objects
       this.#revisions = state.revisions
       this.#liveRows = new LiveList(db, state)
-      const json = (key: string, revision: number) => this.#jsonOf(key, revision)
+      const json = (key: string, revision: number) => this.#rows.jsonOf(key, revision)
       this.live = new SqliteLiveObjects(db, { json, parse: options.parse, frozen: this.frozen })
+      this.#rows = new LogRows({
+        ...{ db, file, values: this.#values, live: this.live, parse: options.parse, frozen: this.frozen },
+        compacted: () => this.compactedRevision,
+      })
       this.#someUnopened = state.rows.some((row) => !this.#values.isPlain(row[COLUMN.value]))
-      const objects = state.rows.map((row) => this.#stored(row))
+      const objects = state.rows.map((row) => this.#rows.stored(row))
       db.exec("BEGIN")
       for (const stored of objects) if (stored.seldomRead) this.live.add(stored)
       db.exec("COMMIT")
@@ -139,16 +124,7 @@ export class SqliteStorage extends LogStorage {
   }
 
   history(key: string): readonly StorageEvent[] {
-    return this.#read(() => {
-      const rows: Row[] = []
-      for (let rev = this.get(key)?.revision ?? this.#deletionOf(key); rev !== 0;) {
-        const [row] = this.#row.rows(rev)
-        if (row === undefined) break
-        rows.unshift(checkRow(row, this.#file))
-        rev = row[4]
-      }
-      return this.#events(rows)
-    })
+    return this.#rows.history(key, this.get(key)?.revision)
   }
 
   /** Sets the number of pages (of 8 KiB) that the file may have. Beyond it writes fail as on a full disk. */
@@ -157,10 +133,7 @@ export class SqliteStorage extends LogStorage {
   }
 
   override image(): StoreImage {
-    const onDisk = (revision: number) => {
-      const [row] = this.#row.rows(revision)
-      return row && checkRow(row, this.#file)[COLUMN.value]
-    }
+    const onDisk = (revision: number) => this.#rows.valueAt(revision)
     return { ...super.image(), valueOf: this.#values.writer(onDisk), end: this.#history.keep() }
   }
 
@@ -276,33 +249,15 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected eventsAfter(revision: number, prefix: string): readonly StorageEvent[] {
-    return this.#read(() => {
-      // Every row is read to check the chain of revisions, but only rows with the prefix are read with their values.
-      const value = `CASE WHEN substr(key, 1, ?) = ? THEN value END AS value`
-      const rows = this.#db
-        .prepare<Row>(`SELECT ${COLUMNS.replace("value", value)} FROM log WHERE rev > ? ORDER BY rev`)
-        .rows(prefix.length, prefix, revision)
-      if (checkChain(rows, revision, this.#file) < this.#linked)
-        throw damaged(this.#file, `revision ${this.#linked} is missing`)
-      const wanted = prefix === "" ? rows : rows.filter(([, key]) => key.startsWith(prefix))
-      return this.#events(wanted.map((row) => checkRow(row, this.#file)))
-    })
+    return this.#rows.after(revision, prefix, this.#linked)
   }
 
   protected loggedBetween(after: number, upTo: number, filter: LogFilter): readonly StorageEvent[] {
-    return this.#read(() => {
-      const rows = rowsBetween(this.#db, after, upTo, filter).map((row) => this.#checked(row))
-      return this.#events(rows, this.#db.prepare(`SELECT ${COLUMNS_WITHOUT_LARGE} FROM log WHERE rev = ?`))
-    })
+    return this.#rows.between(after, upTo, filter)
   }
 
   protected loggedRevisionAt(time: number, upTo: number): number {
-    // Revisions rise with the time, so a binary search reads only a few rows.
-    const from = this.compactedRevision
-    const next = this.#db.prepare<readonly [number]>("SELECT time FROM log WHERE rev >= ? ORDER BY rev LIMIT 1")
-    return this.#read(
-      () => from + 1 + lastIndex(upTo - from, (i) => (next.rows(from + 1 + i)[0]?.[0] ?? time + 1) <= time),
-    )
+    return this.#rows.revisionAt(time, this.compactedRevision, upTo)
   }
 
   protected dropUpTo(revision: number): void {
@@ -323,77 +278,6 @@ export class SqliteStorage extends LogStorage {
     this.#commit.run()
     done()
     return this.revision
-  }
-
-  /**
-   * Returns the revision of the last deletion of a key; 0 when there is none. Searches the whole log, because this is
-   * seldom needed.
-   */
-  #deletionOf(key: string): number {
-    const sql = `SELECT max(rev) FROM log WHERE key = ? AND type = ${DELETE}`
-    return this.#db.prepare<readonly [number | null]>(sql).rows(key)[0]?.[0] ?? 0
-  }
-
-  #stored(row: Row): StoredObject {
-    const { rev: revision, key, type: code, created, value, time } = named(row)
-    const current = this.live.inMemory.get(key)
-    if (current?.revision === revision) return current
-    const seldomRead = (code & SELDOM_READ) !== 0
-    // Decrypted at its first use: a value that cannot be decrypted must not prevent the others from being served.
-    const open = () => (hasValue(row) ? this.#values.open(value, { key, revision }) : this.#jsonOf(key, revision))
-    const json = hasValue(row) && this.#values.isPlain(value) ? value : open
-    return new StoredObject({ key, revision, created, time, seldomRead }, { json, parse: this.#parse }, this.frozen)
-  }
-
-  /**
-   * Turns rows into events. `rowAt` reads the rows of previous states; where one was not kept (high churn), the new
-   * state is used in its place.
-   */
-  #events(rows: readonly Row[], rowAt = this.#row): StorageEvent[] {
-    return rows.map((row) => {
-      const { rev: revision, key, type: code, prev, time, author } = named(row)
-      const type = TYPES[code % TRANSIENT]!
-      const stored = this.#readable(row)
-      const [before] = type === "create" || prev === 0 ? [] : rowAt.rows(prev)
-      if (before !== undefined) this.#checked(before)
-      else if (keepsPrevious(code) && prev !== 0 && revision > this.compactedRevision)
-        throw damaged(this.#file, `revision ${prev} is missing`)
-      const previous = type === "create" ? undefined : before === undefined ? stored : this.#readable(before)
-      return { type, revision, key, stored, previous, time, author }
-    })
-  }
-
-  /** Decrypts a value now, where the reader handles a failure, and not when an event is sent. */
-  #readable(row: Row): StoredObject {
-    const stored = this.#stored(row)
-    if (hasValue(row) && isSealed(row[COLUMN.value])) void stored.json
-    return stored
-  }
-
-  /** A row without its value is checked when that is read. */
-  #checked(row: Row): Row {
-    return hasValue(row) ? checkRow(row, this.#file) : row
-  }
-
-  /**
-   * Reads a revision that is live, or was when it was listed: its row stays until the history after it is compacted.
-   * @throws StorageError compacted
-   */
-  #jsonOf(key: string, revision: number): Uint8Array {
-    return this.#read(() => {
-      const [row] = this.#row.rows(revision)
-      if (row !== undefined) return this.#values.open(checkRow(row, this.#file)[COLUMN.value], { key, revision })
-      if (this.live.get(key)?.revision === revision) throw damaged(this.#file, `revision ${revision} is missing`)
-      throw new StorageError("compacted", `Cannot read revision ${revision} of ${key}: it has been compacted`)
-    })
-  }
-
-  #read<T>(run: () => T): T {
-    try {
-      return run()
-    } catch (err) {
-      throw storageErrorFrom(err, "read", this.#file)
-    }
   }
 
   /** Rolls the open transaction back. Nothing more is written to a damaged file. */
