@@ -22,6 +22,16 @@ export interface Mend {
   readonly command: string
   /** What the command does, and what it costs: `ends pod default/old`. */
   readonly says: string
+  /** What came of it where it was tried. */
+  readonly tried?: Trial
+}
+
+/** What a mend did in a copy of the cluster. */
+export interface Trial {
+  /** `not-known` where the copy cannot tell: what ails the object there depends on programs, which do not run in it. */
+  readonly verdict: "helps" | "does-not-help" | "not-known"
+  /** `the Deployment is well within 5s`, or why it is not. */
+  readonly says: string
 }
 
 export interface Cause {

@@ -1,7 +1,8 @@
-import { nameOf, stateOf, type Answer, type Finding } from "./answer.ts"
+import { nameOf, stateOf, type Answer, type Finding, type Mend } from "./answer.ts"
 import type { Overview } from "./cluster.ts"
 import { pushAll } from "../lists/push-all.ts"
 import { printed } from "../terminal/printed.ts"
+import { trialText } from "./trials.ts"
 
 /** How many lines of evidence are shown of each cause. */
 const EVIDENCE = 12
@@ -71,6 +72,12 @@ const at = ({ chain }: Finding): string => {
   return last === undefined ? "" : `${nameOf(last.object)}: `
 }
 
+const mendLines = ({ command, says, tried }: Mend): readonly string[] => [
+  `  ${command}`,
+  `      ${says}`,
+  ...(tried === undefined ? [] : [`      ${trialText(tried)}`]),
+]
+
 /** The chain, one object a line and each further in, then the cause and what follows. */
 export function findingText({ chain, cause, mends, hints }: Finding): readonly string[] {
   const lines = chain.map(
@@ -81,8 +88,7 @@ export function findingText({ chain, cause, mends, hints }: Finding): readonly s
     lines,
     cause.evidence.slice(0, EVIDENCE).map((line) => `  ${line}`),
   )
-  if (mends.length > 0)
-    pushAll(lines, ["", "Mend:", ...mends.flatMap(({ command, says }) => [`  ${command}`, `      ${says}`])])
+  if (mends.length > 0) pushAll(lines, ["", "Mend:", ...mends.flatMap(mendLines)])
   if (hints.length > 0) pushAll(lines, ["", "Hints:", ...hints.map((line) => `  ${line}`)])
   return lines
 }

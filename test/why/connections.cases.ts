@@ -76,6 +76,7 @@ export const CONNECTIONS: readonly Situation[] = [
     cause: "ingress-class-missing",
     says: /it names no class, and the cluster has no default one: nobody serves it/,
     mends: 1,
+    tried: "not-known",
     options: { nodes: 1, network: "real" },
   },
   {

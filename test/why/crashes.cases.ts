@@ -148,6 +148,7 @@ export const CRASHES: readonly Situation[] = [
     cause: "readiness-probe-port",
     says: /asks port 8080, on which nothing listens; the container declares 80/,
     mends: 1,
+    tried: "not-known",
     options: {
       nodes: 1,
       images: {
@@ -325,6 +326,7 @@ ${deployment(
     cause: "readiness-probe-scheme",
     says: /speaks HTTPS with a port that speaks HTTP/,
     mends: 1,
+    tried: "not-known",
     options: {
       nodes: 1,
       images: {

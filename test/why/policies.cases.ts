@@ -129,6 +129,7 @@ webhooks: [{name: guard.example.com, clientConfig: {service: {name: guard, names
     cause: "right-missing",
     says: /ServiceAccount default\/default needs list on pods in namespace default, and has no such right; no role has it/,
     mends: 1,
+    tried: "not-known",
   },
   {
     title: "a service account that is not bound to the role which has the right",
@@ -143,6 +144,7 @@ rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list]}]
     cause: "right-missing",
     says: /needs list on secrets in namespace default, and has no such right; Role reader has it, and is not bound/,
     mends: 1,
+    tried: "not-known",
   },
   {
     title: "a drain that a disruption budget stops",

@@ -105,6 +105,7 @@ ${deployment("web", `{containers: [{name: c, image: "app:1", resources: {request
     cause: "right-missing",
     says: /RoleBinding default\/web names Role readr, which does not exist/,
     mends: 1,
+    tried: "not-known",
   },
   {
     title: "a binding of the account of another namespace",
@@ -119,6 +120,7 @@ ${binding("reader", "defualt")}`,
     cause: "right-missing",
     says: /Role reader has it, and is not bound to it; RoleBinding default\/web binds it to the account defualt\/default/,
     mends: 1,
+    tried: "not-known",
   },
   {
     title: "a pod that two disruption budgets select",

@@ -63,6 +63,7 @@ export const SERVICES: readonly Situation[] = [
     cause: "service-target-port",
     says: /goes to port 80 of its pods, on which nothing listens; they declare 8080/,
     mends: 1,
+    tried: "not-known",
     options: { nodes: 1, images: { "app:1": { http: only(8080) } } },
   },
   {
@@ -232,6 +233,7 @@ spec: {ingressClassName: nginx, rules: [{host: a.example, http: {paths: [{path: 
     cause: "ingress-class-missing",
     says: /IngressClass nginx does not exist: nobody serves it/,
     mends: 1,
+    tried: "not-known",
     options: { nodes: 1, network: "real" },
   },
   {

@@ -5,7 +5,9 @@ import {
   type ClusterOptions,
   type Resource,
 } from "../../components/cluster/testing/testing.ts"
-import type { Answer, State } from "../../pkg/why/answer.ts"
+import { tryMend } from "../../components/cluster/testing/forecast/trial.ts"
+import { readObjects } from "../../components/cluster/testing/snapshot.ts"
+import type { Answer, State, Trial } from "../../pkg/why/answer.ts"
 
 /** Something that is broken in one way, and the one right answer. */
 export interface Situation {
@@ -26,6 +28,8 @@ export interface Situation {
   /** How many mends are named; each is applied as it is printed, and makes it well. None by default. */
   readonly mends?: number
   readonly options?: ClusterOptions
+  /** What a copy of the cluster tells of the mends: that each helps, by default. */
+  readonly tried?: Trial["verdict"]
   /** Breaks what runs, after the objects were applied and time has passed. */
   readonly breaks?: (cluster: Cluster) => Promise<unknown>
   /** How long the cluster runs before it is asked. */
@@ -78,12 +82,19 @@ export async function check(situation: Situation): Promise<void> {
         mends: expect.any(Array),
       })
       expect(first!.mends.map(({ command }) => command)).toHaveLength(mends)
-      if (mends > 0) await mendsIt(cluster, situation, first!.mends[which]!.command)
+      if (mends === 0) continue
+      const { command } = first!.mends[which]!
+      const content = await readObjects(await cluster.snapshot())
+      const trial = await tryMend(content, { answer, flags: words(situation.flags) }, command)
+      await mendsIt(cluster, situation, command)
+      expect({ command, ...trial }).toEqual({ command, verdict: situation.tried ?? "helps", says: expect.any(String) })
     } finally {
       await cluster.stop()
     }
   }
 }
+
+const words = (flags = ""): readonly string[] => flags.split(" ").filter((word) => word !== "")
 
 async function mendsIt(
   cluster: Cluster,

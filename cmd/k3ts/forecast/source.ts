@@ -24,10 +24,14 @@ export interface Source {
 /** Reads a cluster, by its API or from a snapshot. @throws Error when it cannot be read */
 export async function readSource({ snapshot, kubeconfig, context }: FlagsOf<typeof sourceFlags>): Promise<Source> {
   if (snapshot !== undefined) return { content: await readObjects(snapshot), left: [] }
-  const flags = [
+  return readCluster([
     ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
     ...(context === undefined ? [] : [`--context=${context}`]),
-  ]
+  ])
+}
+
+/** Reads the cluster that kubectl reaches with these flags. @throws Error when it cannot be read */
+export async function readCluster(flags: readonly string[]): Promise<Source> {
   // What cannot be reached at all is told before anything is listed.
   const { code, stderr } = await kubectlOutput(["get", "--raw", "/version", ...flags])
   if (code !== 0) throw new Error(`cannot read the cluster: ${stderr.trim()}`)
