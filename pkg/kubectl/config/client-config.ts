@@ -9,6 +9,7 @@ import type { AuthInfo, Cluster, Context, Kubeconfig } from "./kubeconfig.ts"
 import type { LoadingRules } from "./loading-rules.ts"
 import { promptForCredentials } from "./prompt.ts"
 import { proxyFromVariables } from "./proxy.ts"
+import type { Log } from "../rest/log.ts"
 import type { RestConfig } from "./rest-config.ts"
 import { inClusterConfig, inClusterNamespace, isInCluster } from "./in-cluster.ts"
 import { validateCluster, validateUser } from "./validation.ts"
@@ -22,11 +23,13 @@ export class ClientConfig {
   readonly rules: LoadingRules
   readonly #globals: GlobalValues
   readonly #environment: Environment
+  readonly #log: Pick<Log, "info">
   #loaded: Promise<Kubeconfig> | undefined
 
-  constructor(environment: Environment, globals: GlobalValues, rules: LoadingRules) {
+  constructor(environment: Environment, globals: GlobalValues, rules: LoadingRules, log: Pick<Log, "info">) {
     this.#environment = environment
     this.#globals = globals
+    this.#log = log
     this.rules = rules
   }
 
@@ -39,17 +42,17 @@ export class ClientConfig {
   async namespace(): Promise<{ readonly namespace: string; readonly explicit: boolean }> {
     const config = await this.raw()
     if (this.#globals.namespace !== "") return { namespace: this.#globals.namespace, explicit: true }
-    let empty = false
     try {
       await this.#confirmUsable(config)
     } catch (err) {
       if (!(err instanceof ConfigurationInvalid) || !err.isEmpty) throw err
-      empty = true
     }
     const namespace = this.#context(config).namespace ?? ""
     if (namespace !== "") return { namespace, explicit: false }
-    if ((empty || (await this.#isDefault(config))) && (await isInCluster(this.#environment)))
+    if (await isInCluster(this.#environment)) {
+      this.#log.info(4, "Using in-cluster namespace", "merged_client_builder.go:165")
       return { namespace: await inClusterNamespace(this.#environment), explicit: false }
+    }
     return { namespace: "default", explicit: false }
   }
 
@@ -60,8 +63,10 @@ export class ClientConfig {
     this.#context(config)
     const cluster = this.#cluster(config)
     await this.#confirmUsable(config)
-    if ((await this.#isDefault(config)) && (await isInCluster(this.#environment)))
-      return inClusterConfig(this.#environment, this.#globals)
+    if (this.#isDefault(config) && (await isInCluster(this.#environment))) {
+      this.#log.info(4, "Using in-cluster configuration", "merged_client_builder.go:122")
+      return { ...(await inClusterConfig(this.#environment, this.#globals)), ...this.#timeout() }
+    }
     const rest = await this.#restOf(cluster, user)
     return { ...rest, ...this.#timeout() }
   }
@@ -214,13 +219,13 @@ export class ClientConfig {
   }
 
   /** Whether nothing says which server to use. */
-  async #isDefault(config: Kubeconfig): Promise<boolean> {
+  /** Whether nothing names a server. Credentials are not looked at, since the default server is not one of TLS. */
+  #isDefault(config: Kubeconfig): boolean {
     const cluster = this.#cluster(config)
-    const user = this.#user(config)
     return (
       cluster.server === DEFAULT_SERVER &&
       Object.keys(cluster).every((key) => key === "server") &&
-      Object.keys(user).length === 0
+      impersonationOf(this.#user(config)) === undefined
     )
   }
 

@@ -21,18 +21,15 @@ export async function inClusterNamespace({ variables, files }: Environment): Pro
 
 export async function inClusterConfig({ variables, files }: Environment, globals: GlobalValues): Promise<RestConfig> {
   const host = variables["KUBERNETES_SERVICE_HOST"]!
-  const address = `https://${host.includes(":") ? `[${host}]` : host}:${variables["KUBERNETES_SERVICE_PORT"]!}`
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${variables["KUBERNETES_SERVICE_PORT"]!}`
   const caFile = globals["certificate-authority"] === "" ? `${FOLDER}/ca.crt` : globals["certificate-authority"]
   const ca = (await files.stat(caFile)) === undefined ? undefined : new TextDecoder().decode(await files.read(caFile))
   const token =
     globals.token === "" ? new TextDecoder().decode(await files.read(`${FOLDER}/token`)).trim() : globals.token
   return {
-    server: new URL(globals.server === "" ? address : globals.server),
+    server: new URL(server),
     tls: ca === undefined ? {} : { ca },
     token,
     disableCompression: globals["disable-compression"],
-    ...(globals.as === ""
-      ? {}
-      : { impersonate: { user: globals.as, uid: globals["as-uid"], groups: globals["as-group"], extra: {} } }),
   }
 }

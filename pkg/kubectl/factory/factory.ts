@@ -55,7 +55,7 @@ export class Factory {
     const rules = new LoadingRules(this.environment, this.globals.kubeconfig, (level, message) =>
       this.log.info(level, message, "loader.go:405"),
     )
-    this.config = new ClientConfig(this.environment, this.globals, rules)
+    this.config = new ClientConfig(this.environment, this.globals, rules, this.log)
   }
 
   /** The namespace of the command, and whether `--namespace` set it. */
