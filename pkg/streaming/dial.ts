@@ -6,6 +6,7 @@
 import { connect as connectTcp, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { connect as connectTls } from "node:tls"
+import type { Clock } from "../clock/clock.ts"
 import { trustingOnly } from "../pki/trust.ts"
 
 export interface DialOptions {
@@ -21,6 +22,8 @@ export interface DialOptions {
   readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** Tells when to send pings, and over a WebSocket when to give up; without it none are sent. */
+  readonly clock?: Clock
 }
 
 export interface Upgraded {

@@ -3,6 +3,7 @@
  * tools/portforward/portforward.go.
  */
 import type { Duplex } from "node:stream"
+import type { Clock } from "../clock/clock.ts"
 import { type DialOptions, dialSpdy } from "./dial.ts"
 import { PORT_FORWARD_PROTOCOL } from "./port-forward.ts"
 import { SpdyConnection } from "./spdy/connection.ts"
@@ -34,16 +35,23 @@ export interface PortForwardClient extends ForwardTarget {
 /** Rejects with UpgradeRefused or the socket's error. */
 export async function connectPortForward(options: DialOptions): Promise<PortForwardClient> {
   const { socket, head } = await dialSpdy(options, [PORT_FORWARD_PROTOCOL])
-  return clientOver(new SpdyConnection({ socket, side: "client", head }))
+  return clientOver(new SpdyConnection({ socket, side: "client", head }), options.clock, SPDY_PING_MS)
 }
 
 /** The same with SPDY in a WebSocket, as kubectl does it first. Source: client-go tools/portforward/tunneling_dialer.go. */
 export async function connectPortForwardOverWebSocket(options: WebSocketOptions): Promise<PortForwardClient> {
   const { ws } = await dialWebSocket(options, [`SPDY/3.1+${PORT_FORWARD_PROTOCOL}`])
-  return clientOver(new SpdyConnection({ socket: new WebSocketTunnel(ws), side: "client" }))
+  const connection = new SpdyConnection({ socket: new WebSocketTunnel(ws), side: "client" })
+  return clientOver(connection, options.clock, TUNNEL_PING_MS)
 }
 
-function clientOver(connection: SpdyConnection): PortForwardClient {
+/** Source: client-go transport/spdy/spdy.go. */
+const SPDY_PING_MS = 5000
+/** Source: client-go tools/portforward/tunneling_dialer.go. */
+const TUNNEL_PING_MS = 10_000
+
+function clientOver(connection: SpdyConnection, clock: Clock | undefined, pingMs: number): PortForwardClient {
+  if (clock !== undefined) connection.keepAlive(clock, pingMs)
   let requests = 0
   return {
     open(port) {

@@ -6,7 +6,7 @@ import type { Readable, Writable } from "node:stream"
 import { type DialOptions, dialSpdy } from "./dial.ts"
 import { CHANNEL, type CommandStreams, protocolVersion } from "./remote-command.ts"
 import { SpdyConnection } from "./spdy/connection.ts"
-import { type CommandStatus, decodeStatus } from "./status.ts"
+import { type CommandStatus, decodeStatus, SUCCESS } from "./status.ts"
 import { encodeTerminalSize, type TerminalSize } from "./terminal-size.ts"
 import { dialWebSocket, type WebSocketOptions } from "./websocket-client.ts"
 import { WebSocketChannels } from "./websocket.ts"
@@ -25,11 +25,15 @@ export interface RemoteCommandClient {
    */
   readonly status: Promise<CommandStatus>
   readonly closed: Promise<void>
+  /** Why the connection broke, once it has; undefined where its end was told, and of SPDY. */
+  readonly broken?: () => string | undefined
   /** Disconnects. The other side decides what happens to the command. */
   close(): void
 }
 
 const WEBSOCKET_PROTOCOL = "v5.channel.k8s.io"
+/** Source: client-go transport/spdy/spdy.go. */
+const PING_MS = 5000
 const PROTOCOLS = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io"]
 
 /** Runs or attaches to the command that `url` stands for. Rejects with UpgradeRefused or the socket's error. */
@@ -40,6 +44,7 @@ export async function connectRemoteCommand(
   const { socket, head, protocol } = await dialSpdy(options, PROTOCOLS)
   const version = protocolVersion(protocol)
   const connection = new SpdyConnection({ socket, side: "client", head })
+  if (options.clock !== undefined) connection.keepAlive(options.clock, PING_MS)
   const open = (type: string, is: boolean) => (is ? connection.open({ streamtype: type }) : undefined)
   // The error stream is opened first, and the others in upstream's order: some servers start when the last one is open.
   const error = connection.open({ streamtype: "error" })
@@ -72,6 +77,8 @@ export async function connectRemoteCommandOverWebSocket(
 ): Promise<RemoteCommandClient> {
   const { streams } = options
   const { ws, protocol } = await dialWebSocket(options, [WEBSOCKET_PROTOCOL])
+  if (options.clock !== undefined) ws.keepAlive(options.clock)
+  const broken = () => (ws.ending === undefined ? undefined : `next reader: ${ws.ending}`)
   const channels = new WebSocketChannels(ws, { base64: false, closeSignal: true, client: true })
   const open = (name: keyof typeof CHANNEL, is: boolean) => (is ? channels.channel(CHANNEL[name]) : undefined)
   const error = channels.channel(CHANNEL.error)
@@ -87,11 +94,20 @@ export async function connectRemoteCommandOverWebSocket(
     stdout,
     stderr,
     resize: (size) => void resize?.write(encodeTerminalSize(size)),
-    status: readAll(error).then((text) => decodeStatus(text, protocolVersion(protocol))),
+    status: readAll(error).then((text) =>
+      text === "" ? endWithoutStatus(broken()) : decodeStatus(text, protocolVersion(protocol)),
+    ),
     closed: channels.closed,
+    broken,
     close: () => channels.terminate(),
   }
 }
+
+/** A server that closes the connection as usual and tells no status means success. Source: v4.go errorDecoderV4. */
+const endWithoutStatus = (broken: string | undefined): CommandStatus =>
+  broken === undefined
+    ? SUCCESS
+    : { metadata: {}, status: "Failure", message: `error reading from error stream: ${broken}` }
 
 async function readAll(stream: Readable): Promise<string> {
   let text = ""

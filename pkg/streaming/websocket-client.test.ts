@@ -1,15 +1,20 @@
 /** kubectl's side of sessions over WebSockets, against the server's side. */
 import { afterEach, describe, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
+import { EventEmitter, once } from "node:events"
+import type { Duplex } from "node:stream"
+import { WebSocketServer, type WebSocket } from "ws"
 import { systemRandom as random } from "../clock/random.ts"
+import { VirtualClock } from "../clock/virtual.ts"
 import { UpgradeRefused } from "./dial.ts"
 import { acceptPortForward } from "./port-forward.ts"
 import { connectPortForwardOverWebSocket } from "./port-forward-client.ts"
 import { acceptRemoteCommand } from "./remote-command.ts"
 import { connectRemoteCommandOverWebSocket } from "./remote-command-client.ts"
 import { ALL, closeServers, serve, shout, text, TTY } from "./sessions.fixtures.ts"
-import { exitCodeOf, exitCodeStatus } from "./status.ts"
+import { exitCodeOf, exitCodeStatus, type CommandStatus } from "./status.ts"
 import { refuseUpgrade } from "./upgrade.ts"
+import type { WebSocketOptions } from "./websocket-client.ts"
 import { clientFrame, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
 
 /** Source: RFC 6455, 1.3. */
@@ -80,6 +85,81 @@ describe("a remote command over a WebSocket", () => {
     const connecting = connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: ALL, random })
     expect(connecting).rejects.toMatchObject({ name: UpgradeRefused.name, status })
     await connecting.catch(() => undefined)
+  })
+})
+
+describe("a remote command whose connection ends without a status", () => {
+  /** Connects to a server that does this with the connection. */
+  async function connected(how: (ws: WebSocket, socket: Duplex) => void, options: Partial<WebSocketOptions> = {}) {
+    const host = await serve((req, socket, head) =>
+      new WebSocketServer({ noServer: true, autoPong: false }).handleUpgrade(req, socket, head, (ws) =>
+        how(ws, socket),
+      ),
+    )
+    const url = `http://${host}/exec`
+    const command = await connectRemoteCommandOverWebSocket({ url, streams: ALL, random, ...options })
+    command.stderr!.resume()
+    return command
+  }
+  const ended = async (how: (ws: WebSocket, socket: Duplex) => void) => {
+    const command = await connected(how)
+    command.stdout!.resume()
+    return command.status
+  }
+  const failure = (why: string) => ({
+    metadata: {},
+    status: "Failure",
+    message: `error reading from error stream: next reader: ${why}`,
+  })
+
+  test("has succeeded if the server closes it as usual", async () => {
+    expect(exitCodeOf(await ended((ws) => ws.close(1000)))).toBe(0)
+  })
+
+  test.each<[why: string, how: (ws: WebSocket, socket: Duplex) => void]>([
+    ["websocket: close 1006 (abnormal closure): unexpected EOF", (_, socket) => void socket.destroy()],
+    ["websocket: close 1001 (going away): bye", (ws) => ws.close(1001, "bye")],
+    ["websocket: close 1005 (no status)", (ws) => ws.close()],
+    ["websocket: close 4000", (ws) => ws.close(4000)],
+  ])("fails otherwise: %s", async (why, how) => {
+    expect(await ended(how)).toEqual(failure(why) as CommandStatus)
+  })
+
+  test("fails after 61 seconds without a sign of life", async () => {
+    // given a server that hears pings and answers none
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const heard = new EventEmitter()
+    const command = await connected((ws) => void ws.on("ping", () => heard.emit("ping")), { clock })
+    command.stdout!.resume()
+    // when it has heard the pings of a minute
+    for (let i = 0; i < 12; i++) await Promise.all([once(heard, "ping"), clock.advance(5000)])
+    await clock.advance(1000)
+    // then
+    expect((await command.status).message).toMatch(
+      /next reader: read tcp 127\.0\.0\.1:\d+->127\.0\.0\.1:\d+: i\/o timeout$/,
+    )
+  })
+
+  test("goes on as long as pings are answered", async () => {
+    // given a server that answers pings, each with a dot on the output behind the answer
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const command = await connected(
+      (ws) => {
+        let pings = 0
+        ws.on("ping", (bytes: Buffer) => {
+          ws.pong(bytes)
+          ws.send("\u0001.")
+          if (++pings === 20) ws.close(1000)
+        })
+      },
+      { clock },
+    )
+    // when time passes, each time after the answer has come
+    for (let i = 0; i < 20; i++) await Promise.all([once(command.stdout!, "data"), clock.advance(5000)])
+    // then
+    expect(exitCodeOf(await command.status)).toBe(0)
   })
 })
 

@@ -1,9 +1,12 @@
 /** WebSockets as a client over a connection of its own. Source: RFC 6455; client-go transport/websocket. */
 import { createHash } from "node:crypto"
 import { EventEmitter } from "node:events"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import { type DialOptions, dialUpgrade, UpgradeRefused } from "./dial.ts"
+import { Heartbeat } from "./heartbeat.ts"
 import { clientFrame, MOST_PAYLOAD, OPCODE, WebSocketFrameReader } from "./websocket-frames.ts"
 import type { WebSocketConnection } from "./websocket.ts"
 
@@ -11,6 +14,36 @@ import type { WebSocketConnection } from "./websocket.ts"
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 const NORMAL = 1000
 const PROTOCOL_ERROR = 1002
+/** Stands for a close frame without a code. */
+const NO_CODE = 1005
+/** A connection that ends without a close frame. */
+const ABNORMAL = "websocket: close 1006 (abnormal closure): unexpected EOF"
+
+/** The names of codes. Source: gorilla/websocket conn.go CloseError. */
+const CLOSE_NAMES: Readonly<Record<number, string>> = {
+  1001: "going away",
+  1002: "protocol error",
+  1003: "unsupported data",
+  1005: "no status",
+  1007: "invalid payload data",
+  1008: "policy violation",
+  1009: "message too big",
+  1010: "mandatory extension missing",
+  1011: "internal server error",
+  1015: "TLS handshake error",
+}
+
+function closeText(code: number, reason: string): string {
+  const name = CLOSE_NAMES[code]
+  return `websocket: close ${code}${name === undefined ? "" : ` (${name})`}${reason === "" ? "" : `: ${reason}`}`
+}
+
+/** The addresses of both ends, as Go's errors have them. */
+function addressesOf(socket: Duplex): string {
+  const { localAddress, localPort, remoteAddress, remotePort } = socket as Socket
+  const end = (address = "", port = 0) => `${address.includes(":") ? `[${address}]` : address}:${port}`
+  return `${end(localAddress, localPort)}->${end(remoteAddress, remotePort)}`
+}
 
 export interface WebSocketOptions extends DialOptions {
   /** Masks what is sent. */
@@ -58,6 +91,10 @@ export class WebSocketClient extends EventEmitter implements WebSocketConnection
   #partsLength = 0
   #isClosing = false
   #isReading = false
+  #isPaused = false
+  #heartbeat: Heartbeat | undefined
+  /** Why the connection has ended, in the words of upstream's client; undefined when the server closed it as usual. */
+  ending: string | undefined = ABNORMAL
 
   constructor(socket: Duplex, head: Uint8Array, random: Random) {
     super()
@@ -65,6 +102,7 @@ export class WebSocketClient extends EventEmitter implements WebSocketConnection
     this.#socket = socket
     socket.on("error", () => socket.destroy())
     socket.once("close", () => {
+      this.#heartbeat?.stop()
       this.readyState = this.CLOSED
       this.emit("close")
     })
@@ -88,11 +126,26 @@ export class WebSocketClient extends EventEmitter implements WebSocketConnection
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
+    this.#isPaused = false
     this.#socket.resume()
+  }
+
+  /** Ends the connection when the server gives no sign of life any more. */
+  keepAlive(clock: Clock): void {
+    this.#heartbeat = new Heartbeat({
+      clock,
+      ask: () => this.#write(OPCODE.ping, Buffer.alloc(0), () => undefined),
+      isReading: () => !this.#isPaused,
+      lost: () => {
+        this.ending = `read tcp ${addressesOf(this.#socket)}: i/o timeout`
+        this.terminate()
+      },
+    })
   }
 
   /** Tells the server that this is the end, and closes the connection. */
@@ -117,8 +170,12 @@ export class WebSocketClient extends EventEmitter implements WebSocketConnection
     try {
       for (const { opcode, isLast, payload } of this.#reader.read(bytes))
         if (opcode === OPCODE.ping) this.#write(OPCODE.pong, payload, () => undefined)
-        else if (opcode === OPCODE.close) this.close(payload.length < 2 ? NORMAL : payload.readUInt16BE())
-        else if (opcode <= OPCODE.binary) {
+        else if (opcode === OPCODE.pong) this.#heartbeat?.answered()
+        else if (opcode === OPCODE.close) {
+          const code = payload.length < 2 ? NO_CODE : payload.readUInt16BE()
+          this.ending = code === NORMAL ? undefined : closeText(code, payload.toString("utf8", 2))
+          this.close(code === NO_CODE ? NORMAL : code)
+        } else if (opcode <= OPCODE.binary) {
           this.#partsLength += payload.length
           if (this.#partsLength > MOST_PAYLOAD) throw new Error("websocket: read limit exceeded")
           if (payload.length > 0) this.#parts.push(payload)

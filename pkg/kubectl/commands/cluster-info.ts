@@ -1,3 +1,4 @@
+import { shownUrl } from "../config/rest-config.ts"
 import { command } from "../command/command.ts"
 import type { Unstructured } from "../rest/json.ts"
 
@@ -24,7 +25,7 @@ export const clusterInfoCommand = command({
   ],
   async run({ globals, factory, out }) {
     const config = await factory.rest()
-    const server = config.server.href.replace(/\/$/, "")
+    const server = shownUrl(config.server, config).replace(/\/$/, "")
     const namespace = globals.namespace === "" ? "kube-system" : globals.namespace
     try {
       const result = await factory.build({

@@ -10,7 +10,7 @@ import type { LoadingRules } from "./loading-rules.ts"
 import { promptForCredentials } from "./prompt.ts"
 import { proxyFromVariables } from "./proxy.ts"
 import type { Log } from "../rest/log.ts"
-import type { RestConfig } from "./rest-config.ts"
+import { usualPortIn, type RestConfig } from "./rest-config.ts"
 import { inClusterConfig, inClusterNamespace, isInCluster } from "./in-cluster.ts"
 import { validateCluster, validateUser } from "./validation.ts"
 import { pushAll } from "../../lists/push-all.ts"
@@ -89,6 +89,7 @@ export class ClientConfig {
     const proxy = named === "" ? proxyFromVariables(url, this.#environment) : new URL(named)
     const base: RestConfig = {
       server: url,
+      ...usualPortIn(cluster.server ?? ""),
       ...(proxy === undefined ? {} : { proxy }),
       disableCompression: cluster["disable-compression"] ?? false,
       ...(impersonate === undefined ? {} : { impersonate }),

@@ -56,7 +56,7 @@ async function ran(...flags: readonly string[]) {
   await runKubectl(["get", "pods", "-v=4", ...flags], environment)
   return {
     url: sent[0]?.url.origin,
-    authorization: (sent[0]?.headers as Readonly<Record<string, string>>)["Authorization"],
+    authorization: sent[0]?.headers["Authorization"],
     log: [...new Set(text.match(/(?<=Using in-cluster )\w+/g))].sort(),
   }
 }

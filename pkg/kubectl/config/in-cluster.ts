@@ -1,6 +1,6 @@
 import type { GlobalValues } from "../command/global-flags.ts"
 import type { Environment } from "../environment/environment.ts"
-import type { RestConfig } from "./rest-config.ts"
+import { usualPortIn, type RestConfig } from "./rest-config.ts"
 
 /** Where a pod has the credentials of its service account. */
 const FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -28,6 +28,7 @@ export async function inClusterConfig({ variables, files }: Environment, globals
     globals.token === "" ? new TextDecoder().decode(await files.read(`${FOLDER}/token`)).trim() : globals.token
   return {
     server: new URL(server),
+    ...usualPortIn(server),
     tls: ca === undefined ? {} : { ca },
     token,
     disableCompression: globals["disable-compression"],

@@ -46,6 +46,11 @@ describe("reportOf", () => {
       text: "The connection to the server a:6443 was refused - did you specify the right host or port?",
     },
     {
+      what: "a server that does not listen on a usual port",
+      err: new UrlError("Get", "https://a:443/api", new Error("dial tcp 1.2.3.4:443: connect: connection refused")),
+      text: "The connection to the server a:443 was refused - did you specify the right host or port?",
+    },
+    {
       what: "a server that is not found",
       err: new UrlError("Get", "https://a/api", new Error("dial tcp: lookup a: no such host")),
       text: "Unable to connect to the server: dial tcp: lookup a: no such host",

@@ -43,7 +43,7 @@ export function standardMessage(err: unknown): string | undefined {
   if (err instanceof UrlError) {
     if (!err.reason.message.includes("connection refused"))
       return `Unable to connect to the server: ${err.reason.message}`
-    const host = URL.canParse(err.url) ? new URL(err.url).host : err.url
+    const [, host = err.url] = /^https?:\/\/(?:[^/@]*@)?([^/?#]*)/.exec(err.url) ?? []
     return `The connection to the server ${host} was refused - did you specify the right host or port?`
   }
   return undefined

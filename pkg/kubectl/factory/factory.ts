@@ -53,7 +53,7 @@ export class Factory {
     this.#headers = parts.headers
     this.#pluginPolicy = parts.pluginPolicy
     const rules = new LoadingRules(this.environment, this.globals.kubeconfig, (level, message) =>
-      this.log.info(level, message, "loader.go:405"),
+      this.log.info(level, message, "loader.go:407"),
     )
     this.config = new ClientConfig(this.environment, this.globals, rules, this.log)
   }

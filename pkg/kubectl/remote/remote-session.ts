@@ -5,6 +5,7 @@ import {
   type RemoteCommandClient,
 } from "../../streaming/remote-command-client.ts"
 import { UpgradeRefused } from "../../streaming/dial.ts"
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { exitCodeOf } from "../../streaming/status.ts"
 import { ExitError } from "../errors/errors.ts"
 import { StatusError, type Status } from "../errors/status-error.ts"
@@ -35,7 +36,7 @@ export async function dialOptions(
   const url = client.url({ path, query })
   const { Accept: _, ...headers } = await client.headersOf({})
   const tls = await client.tls()
-  const { connect, random } = factory.environment
+  const { connect, random, clock } = factory.environment
   const { proxy } = client.config
   const aborted = signal === undefined ? {} : { signal }
   return {
@@ -43,6 +44,7 @@ export async function dialOptions(
     headers: flat(headers),
     ...aborted,
     random,
+    clock,
     connect: () => connect.dial({ url, tls, ...aborted, ...(proxy === undefined ? {} : { proxy }) }),
   }
 }
@@ -128,6 +130,9 @@ export async function runSession(
       print(client.stderr, streams.stderr),
     ])
     if (interrupt?.aborted === true) throw interrupt.reason
+    const broken = client.broken?.()
+    if (status.status !== "Success" && broken !== undefined && status.message?.endsWith(broken) === true)
+      logBroken(factory, client, broken)
     const code = exitCodeOf(status)
     if (code === undefined) throw new Error(status.message ?? "")
     if (code !== 0) throw new ExitError(`command terminated with exit code ${code}`, code)
@@ -136,6 +141,14 @@ export async function runSession(
     interrupt?.removeEventListener("abort", onInterrupt)
     client.close()
   }
+}
+
+/** Logs which streams a broken connection has ended. Source: client-go tools/remotecommand/v2.go. */
+function logBroken({ log }: Factory, { stdin, stdout, stderr }: RemoteCommandClient, why: string): void {
+  const failed = (what: string, place: string) => log.plainError(place, `"${what} failed" err=${goQuoted(why)}`)
+  if (stdin !== undefined) failed("Waiting for server to close stdin", "v2.go:130")
+  if (stdout !== undefined) failed("Copying stdout", "v2.go:151")
+  if (stderr !== undefined) failed("Copying stderr", "v2.go:168")
 }
 
 async function print(from: Readable | undefined, to: Output | undefined): Promise<void> {

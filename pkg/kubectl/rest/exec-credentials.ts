@@ -3,7 +3,7 @@ import { isJsonObject } from "../../apimachinery/json/json-value.ts"
 import { parseTime } from "../../apimachinery/scalars/time.ts"
 import { parseYaml } from "../../yaml/yaml.ts"
 import { notAnObject } from "../config/kubeconfig.ts"
-import type { RestConfig } from "../config/rest-config.ts"
+import { shownUrl, type RestConfig } from "../config/rest-config.ts"
 import type { Environment } from "../environment/environment.ts"
 import { errorCode } from "../environment/files.ts"
 import type { ProgramResult } from "../environment/programs.ts"
@@ -142,13 +142,11 @@ function isInteractive(mode: string, { stdin }: Environment, stdinUse: string | 
   return why === undefined
 }
 
-function clusterInfo(
-  { server, tls, proxy, disableCompression }: RestConfig,
-  cluster: NonNullable<RestConfig["exec"]>["cluster"],
-): object {
+function clusterInfo(config: RestConfig, cluster: NonNullable<RestConfig["exec"]>["cluster"]): object {
+  const { server, tls, proxy, disableCompression } = config
   const extension = cluster.extensions?.find(({ name }) => name === `${GROUP}/exec`)?.extension
   return {
-    server: server.href.replace(/\/$/, ""),
+    server: shownUrl(server, config).replace(/\/$/, ""),
     ...(tls.serverName === undefined ? {} : { "tls-server-name": tls.serverName }),
     ...(tls.insecureSkipVerify === true ? { "insecure-skip-tls-verify": true } : {}),
     ...(tls.ca === undefined ? {} : { "certificate-authority-data": btoa(tls.ca) }),

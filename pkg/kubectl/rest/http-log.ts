@@ -13,7 +13,7 @@ export function httpLog(level: number, clock: Clock, print: LogLine): Omit<Reque
   const withCurl = level >= 9
   return {
     begin(method, url, headers, body) {
-      const about = `verb=${quoted(method)} url=${quoted(url.href)}`
+      const about = `verb=${quoted(method)} url=${quoted(url)}`
       if (level >= 8) print("type.go:204", `"Request Body" body=${bodyText(level, body ?? "")}`)
       if (withCurl) print("round_trippers.go:527", `"Request" curlCommand=${block(curlOf(method, url, headers))}`)
       else if (level >= 7) print("round_trippers.go:527", `"Request" ${about} headers=${block(headerText(headers))}`)
@@ -85,9 +85,9 @@ const headerText = (headers: Headers): string =>
     .map(([name, value]) => `${name}: ${value}\n`)
     .join("")
 
-function curlOf(method: string, url: URL, headers: Headers): string {
+function curlOf(method: string, url: string, headers: Headers): string {
   const shown = pairs(headers).map(([name, value]) => ` -H ${JSON.stringify(`${name}: ${value}`)}`)
-  return `curl -v -X${method} ${shown.join("")} '${url.href}'\n`
+  return `curl -v -X${method} ${shown.join("")} '${url}'\n`
 }
 
 const WORDS: Readonly<Record<number, string>> = {

@@ -5,7 +5,7 @@ export interface RequestLog {
   /** Called before a request is sent; returns what is called with its answer, or without one when there is none. */
   begin(
     method: string,
-    url: URL,
+    url: string,
     headers: Readonly<Record<string, string | readonly string[]>>,
     body: string | Uint8Array | undefined,
   ): (response: HttpResponse | undefined) => void

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { formatDuration } from "../../apimachinery/scalars/time.ts"
 import { sleep, type Timer } from "../../clock/clock.ts"
-import type { RestConfig } from "../config/rest-config.ts"
+import { shownUrl, type RestConfig } from "../config/rest-config.ts"
 import type { HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
 import { UrlError } from "../errors/errors.ts"
@@ -66,6 +66,10 @@ export class RestClient {
     const added = pairs.map(([name, value]) => `${goQueryEscape(name)}=${goQueryEscape(value)}`).join("&")
     url.search = [own, added].filter((each) => each !== "").join("&")
     return url
+  }
+
+  #shown(request: RestRequest): string {
+    return shownUrl(this.url(request), this.config)
   }
 
   /** What stands before the path of objects of the past. What the server has is that of now. */
@@ -136,7 +140,7 @@ export class RestClient {
     try {
       return { ...(await this.headersOf(request)), ...(body === undefined ? {} : { "Content-Type": contentType }) }
     } catch (err) {
-      throw new UrlError(operationOf(method), url.href, err as Error)
+      throw new UrlError(operationOf(method), shownUrl(url, this.config), err as Error)
     }
   }
 
@@ -155,7 +159,7 @@ export class RestClient {
         : clock.setTimeout(() => controller.abort(new Error(NO_HEADERS)), timeoutMs, "watchdog")
     const signal =
       request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
-    const finish = this.#parts.log.begin(method, url, headers, body)
+    const finish = this.#parts.log.begin(method, shownUrl(url, this.config), headers, body)
     try {
       const response = await connect.send({
         method,
@@ -174,7 +178,7 @@ export class RestClient {
       finish(undefined)
       const reason = controller.signal.aborted ? (controller.signal.reason as Error) : (err as Error)
       if (request.signal?.aborted === true) throw request.signal.reason
-      throw new UrlError(operationOf(method), url.href, reason)
+      throw new UrlError(operationOf(method), shownUrl(url, this.config), reason)
     }
   }
 
@@ -190,7 +194,7 @@ export class RestClient {
   }): Promise<HttpResponse> {
     const { proxy } = this.config
     const sent = await this.headersOfForwarded(headers)
-    const finish = this.#parts.log.begin(request.method, request.url, sent, undefined)
+    const finish = this.#parts.log.begin(request.method, shownUrl(request.url, this.config), sent, undefined)
     const response = await this.#environment.connect.send({
       ...request,
       headers: sent,
@@ -220,7 +224,7 @@ export class RestClient {
   /** Sends a request and returns the bytes of the answer. @throws StatusError, UrlError */
   async bytes(request: RestRequest): Promise<{ readonly response: HttpResponse; readonly body: Uint8Array }> {
     const response = await this.send(request)
-    const body = await collect(response.body, request, this.url(request))
+    const body = await collect(response.body, request, this.#shown(request))
     this.#parts.log.body(body)
     if (response.status < 200 || response.status > 206) throw statusErrorOf(request, response, body)
     return { response, body }
@@ -246,7 +250,7 @@ export class RestClient {
   async stream(request: RestRequest): Promise<HttpResponse> {
     const response = await this.send(request)
     if (response.status >= 200 && response.status <= 206) return response
-    throw statusErrorOf(request, response, await collect(response.body, request, this.url(request)))
+    throw statusErrorOf(request, response, await collect(response.body, request, this.#shown(request)))
   }
 
   /** Sends a watch and yields its events until the server ends it or `signal` aborts. @throws StatusError, UrlError */
@@ -288,12 +292,12 @@ function limited(response: HttpResponse, timer: Timer, signal: AbortSignal): Htt
   return { ...response, body: read(), cancel }
 }
 
-async function collect(body: AsyncIterable<Uint8Array>, { method }: RestRequest, url: URL): Promise<Uint8Array> {
+async function collect(body: AsyncIterable<Uint8Array>, { method }: RestRequest, url: string): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   try {
     for await (const part of body) parts.push(part)
   } catch (err) {
-    throw new UrlError(operationOf(method), url.href, err as Error)
+    throw new UrlError(operationOf(method), url, err as Error)
   }
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net"
+import { VirtualClock } from "../../clock/virtual.ts"
 import { MOST_STREAMS, SpdyConnection } from "./connection.ts"
 import { Duplex } from "node:stream"
 import { FrameReader, type Frame, FrameWriter } from "./frames.ts"
@@ -32,6 +33,31 @@ const text = async (stream: SpdyStream) => {
 }
 
 describe("a SPDY connection", () => {
+  test("is kept alive by pings of its own side, until it ends", async () => {
+    // given a client that sends a ping every five seconds
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const [near, far] = await sockets()
+    const client = new SpdyConnection({ socket: near, side: "client" })
+    client.keepAlive(clock, 5000)
+    // when eleven seconds pass
+    const reader = new FrameReader()
+    const pings: number[] = []
+    const heard = (async () => {
+      for await (const bytes of far as AsyncIterable<Buffer>)
+        for (const frame of reader.read(bytes)) if (frame.type === "ping") pings.push(frame.id)
+    })()
+    await clock.advance(11_000)
+    // and after the connection has ended no more
+    near.end()
+    await heard
+    client.destroy()
+    await client.closed
+    await clock.advance(60_000)
+    // then
+    expect(pings).toEqual([1, 3])
+  })
+
   test("carries streams with headers in both directions, and each side ends its own", async () => {
     // given a server that reads to the end before it answers
     const seen: unknown[] = []

@@ -11,6 +11,7 @@
  *    there.
  *  - The end of the connection ends the streams as a half-close does; data that had arrived can still be read.
  */
+import type { Clock, Timer } from "../../clock/clock.ts"
 import type { Duplex } from "node:stream"
 import { type Frame, FrameReader, FrameWriter, RST } from "./frames.ts"
 import type { SpdyHeaders } from "./headers.ts"
@@ -100,6 +101,26 @@ export class SpdyConnection {
     this.#goAwaySent = true
     this.#send({ type: "goAway", lastGoodStreamId: this.#lastPeerId, status: 0 })
     this.#closeIfDone()
+  }
+
+  /**
+   * Sends a ping every `periodMs` until the connection has ended, so that what is between the two sides does not take it
+   * for unused. Answers are not waited for. Source: apimachinery pkg/util/httpstream/spdy/connection.go sendPings.
+   */
+  keepAlive(clock: Clock, periodMs: number): void {
+    let id = this.#nextId % 2
+    const next = (): Timer =>
+      clock.setTimeout(
+        () => {
+          this.#send({ type: "ping", id })
+          id += 2
+          timer = next()
+        },
+        periodMs,
+        "upkeep",
+      )
+    let timer = next()
+    void this.closed.then(() => timer.cancel())
   }
 
   /** Closes at once. */
