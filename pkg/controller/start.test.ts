@@ -3,6 +3,7 @@ import { ApiError } from "../apimachinery/errors.ts"
 import { ConfigMap } from "../api/core/v1/configmap.ts"
 import { Event } from "../api/core/v1/event/event.ts"
 import { sleep } from "../clock/clock.ts"
+import { silent, type LogFields, type Logger } from "../log/log.ts"
 import { startCluster, type Cluster } from "../../components/cluster/testing/cluster.ts"
 import { defineController, type Controller } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
@@ -155,6 +156,52 @@ describe("the loop that runs a controller", () => {
     await cluster.advance(40)
     // then
     expect(at.map((time) => time - at[0]!)).toEqual([0, 5, 15, 35])
+    await controller.stop()
+  })
+
+  test("tells in the log once a minute, with how often, that a key fails for the same reason", async () => {
+    await using cluster = await quiet()
+    // given a controller that fails at each change of an object, and once for another reason
+    const warned: [at: number, fields: LogFields][] = []
+    const context = cluster.contextFor("test", ["system:masters"])
+    const began = context.clock.now()
+    const warn = (message: string, fields: LogFields = {}) => {
+      if (message === "Reconcile failed; will retry") warned.push([context.clock.now() - began, fields])
+    }
+    const log: Logger = { ...silent, warn, child: () => log }
+    let runs = 0
+    let reason = "the server is away"
+    const controller = await startController(
+      defineController<ConfigMap>({
+        name: "test",
+        reconciles: ConfigMap,
+        concerns: ({ metadata }) => metadata.namespace === "default",
+        reconcile() {
+          runs++
+          return Promise.reject(new ApiError("ServiceUnavailable", reason))
+        },
+      }),
+      { ...context, log },
+    )
+    // when
+    await create(cluster, "a")
+    await cluster.advance("10s")
+    reason = "the server is overloaded"
+    controller.enqueue("default/a")
+    await cluster.settle()
+    reason = "the server is away"
+    await cluster.advance("90s")
+    // then
+    const told = warned.map(([, { err, key, times }]) => [key, (err as Error).message, times])
+    expect(told).toHaveLength(3)
+    expect(told.slice(0, 2)).toEqual([
+      ["default/a", "the server is away", 1],
+      ["default/a", "the server is overloaded", 1],
+    ])
+    expect(told[2]!.slice(0, 2)).toEqual(["default/a", "the server is away"])
+    expect(warned[2]![0] - warned[0]![0]).toBeGreaterThanOrEqual(60_000)
+    expect(told[2]![2]).toBeGreaterThan(5)
+    expect(runs).toBeGreaterThan(10)
     await controller.stop()
   })
 

@@ -4,6 +4,7 @@ import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
 import { contain, isMistake } from "../failure/contain.ts"
 import type { Logger } from "../log/log.ts"
+import { PacedLog } from "../log/paced-log.ts"
 import { PendingCauses } from "../tracing/pending-causes.ts"
 import { endingWith } from "../tracing/tracing.ts"
 import { errorMessage } from "../errors/error-message.ts"
@@ -70,6 +71,8 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
   readonly #context: ComponentContext
   readonly #observer: ControllerObserver | undefined
   readonly #log: Logger
+  /** What is missing may be missing for hours, with a retry whenever something changes. */
+  readonly #failures: PacedLog
   readonly #events: EventRecorder
   /** What each reconcile gets, beside a client and a log of its own. */
   readonly #shared: ReconcileContext
@@ -95,6 +98,7 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
     this.#observer = observer
     this.#causes = tracing === undefined ? undefined : new PendingCauses(tracing)
     const log = (this.#log = context.log.child({ controller: controller.name }))
+    this.#failures = new PacedLog(clock, log)
     const events = (this.#events = createEventRecorder({ ...context, log }, controller.eventSource ?? controller.name))
     this.#shared = { client, informers, clock, random, log, events }
     this.#watchKinds()
@@ -253,12 +257,11 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
       return
     }
     // Conflicts are common, and solve themselves: the informer will receive the newer object.
+    const message = "Reconcile failed; will retry"
+    const fields = { err, reason: err instanceof ApiError ? err.reason : undefined }
     if (isMistake(err)) contain("reconcile", err, log)
-    else
-      log[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
-        err,
-        reason: err instanceof ApiError ? err.reason : undefined,
-      })
+    else if (isConflict(err)) log.debug(message, fields)
+    else this.#failures.warn(`${key} ${errorMessage(err)}`, message, { key, ...fields })
     this.#queue.retry(key)
   }
 
