@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
+import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { buildImageArchive } from "../../pkg/oci/archive.ts"
 import { EXECUTABLE, startServer } from "../harness/server.ts"
 import { difference, inventory } from "./inventory.ts"
@@ -10,12 +11,18 @@ import type { Program } from "./program.ts"
 import { Scenario } from "./scenario.ts"
 
 const CACHE = process.env["K3TS_ECOSYSTEM_CACHE"] ?? join(homedir(), ".cache/k3ts-ecosystem")
+const LOOK = `kubectl get pods -A -o wide
+kubectl events -A | tail -n 40
+kubectl get pods -A -o jsonpath='{range .items[*]}{.metadata.namespace} {.metadata.name}{"\\n"}{end}' | while read -r namespace pod; do
+  echo "==== $pod"
+  kubectl -n "$namespace" logs "$pod" --all-containers --tail=30 || true
+done`
 /** For the garbage collector, and for pods that take their whole grace period to end. */
 const REMOVAL_SECONDS = 90
 
 /**
  * Has a program, starts a cluster, runs the scenario, and compares what the cluster has afterwards with what it had
- * before.
+ * before. The server's log is kept in the cache, as NAME.log.
  * @throws Error that says what was not as it must be; also when the server's log has an error
  */
 export async function attempt(program: Program, sources: string | undefined): Promise<void> {
@@ -47,23 +54,16 @@ kubectl wait apiservice --all --for=condition=Available --timeout=60s`,
     const before = await inventory(EXECUTABLE, server.kubeconfig)
     await program.run(at).catch(async (err: unknown) => {
       // What an administrator would look at first.
-      console.error(await at.step("Looking why", 60, "kubectl get pods -A -o wide; kubectl events -A | tail -n 40"))
+      console.error(await at.step("Looking why", 60, LOOK).catch(errorMessage))
       throw err
     })
     await expectNothingLeft(before, server.kubeconfig)
     console.log(`    The server has ${Math.round(server.residentMb())} MB.`)
     const errors = errorsIn(readFileSync(log, "utf8"))
     if (errors.length > 0) throw new Error(`The server's log has errors:\n${errors.join("\n")}`)
-  } catch (err) {
-    const kept = join(CACHE, `${program.name}.log`)
-    try {
-      writeFileSync(kept, readFileSync(log))
-      console.error(`    The server's log is in ${kept}.`)
-    } catch {
-      // It has not come so far.
-    }
-    throw err
   } finally {
+    // For whoever looks for the cause of a failure, or reads a log as an administrator.
+    if (existsSync(log)) cpSync(log, join(CACHE, `${program.name}.log`))
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -13,8 +13,6 @@ export interface GoModule {
   readonly package?: string
   /** What `go install` names the program: the last word of its package. */
   readonly program: string
-  /** Values of variables, as the program's own build sets them: `-X` of the linker. */
-  readonly set?: Readonly<Record<string, string>>
 }
 
 /** From an empty cache, on two busy cores. */
@@ -30,21 +28,19 @@ export const goInstall = (origin: GoModule): string => `go install ${packageOf(o
  * @throws Error where Go is missing, the module has another sum, or it cannot be built
  */
 export async function haveGoModule(origin: GoModule, cache: string): Promise<string> {
-  const { module, version, sum, program, set = {} } = origin
+  const { module, version, sum, program } = origin
   const folder = join(cache, `${packageOf(origin)}@${version}`.replaceAll("/", "_"))
   if (existsSync(join(folder, program))) return folder
   await expectSum(module, version, sum, cache)
   const made = `${folder}.making`
   rmSync(made, { recursive: true, force: true })
   mkdirSync(made, { recursive: true })
-  const values = Object.entries(set).map(([name, value]) => `-X ${name}=${value}`)
   // Two compilers at a time, and a linker that collects its garbage, stay within 4 GB.
-  await runIn(
-    cache,
-    ["go", "install", "-p", "2", `-ldflags=${["-s", ...values].join(" ")}`, `${packageOf(origin)}@${version}`],
-    BUILD_SECONDS,
-    { CGO_ENABLED: "0", GOBIN: made, GOMEMLIMIT: "3GiB" },
-  )
+  await runIn(cache, ["go", "install", "-p", "2", "-ldflags=-s", `${packageOf(origin)}@${version}`], BUILD_SECONDS, {
+    CGO_ENABLED: "0",
+    GOBIN: made,
+    GOMEMLIMIT: "3GiB",
+  })
   const [built] = readdirSync(made)
   if (built !== program) throw new Error(`go install ${packageOf(origin)} made ${built}, not ${program}`)
   renameSync(made, folder)
