@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createPublicKey, generateKeyPairSync, sign } from "node:crypto"
 import { ClusterTrustBundle } from "../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"
+import { PodCertificateRequest } from "../../pkg/api/certificates/v1beta1/podcertificaterequest.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { newAuthority } from "../../pkg/pki/certificate.fixtures.ts"
 import { issueCertificate, createCa } from "../../pkg/pki/certificate.ts"
+import { certificateRequestOf, newKeyOf } from "../../pkg/pki/request/make-request.ts"
 import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
 
 const SERVED = { features: { ClusterTrustBundle: true }, runtimeConfig: ["certificates.k8s.io/v1beta1=true"] }
@@ -210,5 +213,69 @@ describe("the bundle of the API server's authority", () => {
     await cluster.settle()
     // then
     expect((await all()).map(({ spec }) => spec.trustBundle)).toEqual([made!.spec.trustBundle])
+  })
+})
+
+describe("PodCertificateRequests", () => {
+  test("are validated, and deleted a quarter of an hour after their creation", async () => {
+    await using cluster = await startCluster({ ...SERVED, features: { PodCertificateRequest: true }, nodes: 0 })
+    const key = await newKeyOf("ED25519")
+    const spec = {
+      signerName: "example.com/s",
+      podName: "p",
+      podUID: "u",
+      serviceAccountName: "a",
+      serviceAccountUID: "u",
+      nodeName: "n",
+      nodeUID: "u",
+      stubPKCS10Request: certificateRequestOf(key).toString("base64"),
+    }
+    const make = (changes: object) =>
+      cluster.client.create(PodCertificateRequest, {
+        metadata: { namespace: "default", generateName: "r-" },
+        spec: { ...spec, ...changes },
+      })
+    const refused = (changes: object, message: string) => expect(make(changes)).rejects.toThrow(message)
+    await refused({ signerName: "s" }, "must be a fully qualified domain and path")
+    await refused({ podUID: "" }, 'spec.podUID: Invalid value: "": must not be empty')
+    await refused({ nodeName: "N" }, "spec.nodeName: Invalid value")
+    await refused({ maxExpirationSeconds: 60 }, "must be in the range [3600, 7862400]")
+    await refused({ signerName: "kubernetes.io/s", maxExpirationSeconds: 90_000 }, "must be in the range [3600, 86400]")
+    await refused({ stubPKCS10Request: "" }, "exactly one of (stubPKCS10Request) or (pkixPublicKey")
+    await refused({ stubPKCS10Request: "AAAA" }, "must be a valid PKCS#10 CSR")
+    await refused({ unverifiedUserAnnotations: { plain: "x" } }, "must be a domain-prefixed key")
+    const weak = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey
+    await refused(
+      { stubPKCS10Request: certificateRequestOf(weak).toString("base64") },
+      "RSA keys must have modulus size 3072 or 4096",
+    )
+    // the older form: the key, and the pod's uid signed with it
+    const older = {
+      stubPKCS10Request: "",
+      pkixPublicKey: createPublicKey(key).export({ type: "spki", format: "der" }).toString("base64"),
+      proofOfPossession: sign(null, Buffer.from("u"), key).toString("base64"),
+    }
+    await make(older)
+    await refused({ ...older, podUID: "v" }, "could not verify proof-of-possession signature")
+    const made = await make({})
+    await expect(
+      cluster.client.update(PodCertificateRequest, { ...made, spec: { ...made.spec, podName: "q" } }),
+    ).rejects.toThrow("field is immutable")
+    expect((await cluster.kubectl("get podcertificaterequests")).stdout).toMatch(
+      /^NAME +PODNAME +SERVICEACCOUNTNAME +NODENAME +SIGNERNAME +STATE\n.* p +a +n +example.com\/s +Pending\n/,
+    )
+    // when
+    await cluster.advance("15m")
+    await cluster.settle()
+    // then
+    expect((await cluster.client.list(PodCertificateRequest)).items).toEqual([])
+  })
+
+  test("are left out of pods where the gate is off", async () => {
+    await using cluster = await startCluster({ nodes: 0 })
+    const pod = podWith("p")
+    const sources = [{ podCertificate: { signerName: "a.b/c", keyType: "ED25519", keyPath: "k" } }]
+    const spec = { ...pod.spec, volumes: [{ name: "v", projected: { sources } }] }
+    expect(sourcesOf(await cluster.client.create(Pod, { ...pod, spec }))).toEqual([{}])
   })
 })

@@ -173,6 +173,15 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
           ),
         ]
       : []),
+    ...(features.PodCertificateRequest && isServed("certificates.k8s.io/v1beta1", "PodCertificateRequest")
+      ? [
+          optional(
+            "podcertificaterequest-cleaner-controller",
+            "podcertificaterequestcleaner",
+            async () => (await import("./certificates/pcrcleaner.ts")).podCertificateRequestCleaner as Controller,
+          ),
+        ]
+      : []),
     entry("certificate-controller", certificateApprover),
     entry("certificate-controller", certificateSigner(config.certify)),
     entry("certificate-controller", certificateCleaner),

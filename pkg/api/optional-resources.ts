@@ -1,8 +1,12 @@
 import type { Resource } from "../apimachinery/resource.ts"
 import { ClusterTrustBundle } from "./certificates/v1beta1/clustertrustbundle.ts"
+import { PodCertificateRequest } from "./certificates/v1beta1/podcertificaterequest.ts"
 
 /**
  * The kinds that are off by default, as in Kubernetes 1.36. `pkg/component/optional-kinds.ts` has the gates of them,
  * and is all that a server loads that serves none.
  */
-export const OPTIONAL_RESOURCES: readonly Resource[] = [ClusterTrustBundle] as unknown as readonly Resource[]
+export const OPTIONAL_RESOURCES: readonly Resource[] = [
+  ClusterTrustBundle,
+  PodCertificateRequest,
+] as unknown as readonly Resource[]

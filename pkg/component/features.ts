@@ -36,6 +36,8 @@ const DEFAULTS = {
   PodDeletionCost: true,
   /** The nodeAffinity of a PersistentVolume may be changed. */
   MutablePVNodeAffinity: false,
+  /** The kind PodCertificateRequest, where `--runtime-config` turns its version on, and certificates in pods' volumes. */
+  PodCertificateRequest: false,
   /** `resources` of a pod as a whole. */
   PodLevelResources: true,
   /** Containers that crash wait for 1 second at first and 60 at most, instead of 10 and 300. */
@@ -60,6 +62,7 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   HPAScaleToZero: "ALPHA",
   MaxUnavailableStatefulSet: "BETA",
   MutablePVNodeAffinity: "ALPHA",
+  PodCertificateRequest: "BETA",
   PodDeletionCost: "BETA",
   PodLevelResources: "BETA",
   ReduceDefaultCrashLoopBackOffDecay: "ALPHA",

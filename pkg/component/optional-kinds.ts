@@ -11,6 +11,7 @@ export interface OptionalKind {
 /** The kinds that Kubernetes 1.36 has off by default, and that k3ts can serve. Source: pkg/controlplane/instance.go. */
 export const OPTIONAL_KINDS: readonly OptionalKind[] = [
   { group: "certificates.k8s.io", version: "v1beta1", plural: "clustertrustbundles", gate: "ClusterTrustBundle" },
+  { group: "certificates.k8s.io", version: "v1beta1", plural: "podcertificaterequests", gate: "PodCertificateRequest" },
 ]
 
 /** Versions of the API that Kubernetes 1.36 has off. Source: pkg/controlplane/instance.go. */

@@ -58,7 +58,7 @@ const NAMES = {
   /** Beta, and off. */
   beta: `
     ConcurrentWatchObjectDecode CoordinatedLeaderElection
-    DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring PodCertificateRequest SELinuxMount
+    DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring SELinuxMount
     SchedulerAsyncAPICalls StorageVersionMigrator
   `,
   /** Alpha, and off. */
@@ -93,7 +93,6 @@ export const gatesThatAre = (state: State): readonly string[] => NAMES[state].tr
 
 /** Why some gates that are off are not there, and what does the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  PodCertificateRequest: "request certificates by CertificateSigningRequests, or by cert-manager",
   StorageVersionMigrator: "objects are read in any version; write each again to store it in the newest one",
   GangScheduling: "give pods scheduling gates, and remove them together",
   GenericWorkload: "give pods scheduling gates, and remove them together",

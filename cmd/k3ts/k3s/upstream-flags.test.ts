@@ -120,7 +120,10 @@ describe("--runtime-config", () => {
     ["api/all=false", "the stable versions cannot be turned off"],
     ["apps/v1=false", "apps/v1 cannot be turned off"],
     ["batch/v1/jobs=false", "batch/v1/jobs cannot be turned off"],
-    ["certificates.k8s.io/v1beta1=true", "serves nothing without a gate: add --feature-gates ClusterTrustBundle=true"],
+    [
+      "certificates.k8s.io/v1beta1=true",
+      "serves nothing without a gate: add --feature-gates ClusterTrustBundle=true or PodCertificateRequest=true",
+    ],
     [
       "coordination.k8s.io/v1beta1=true",
       "coordination.k8s.io/v1beta1 is beta and off in Kubernetes 1.36, and not in k3ts",

@@ -30,6 +30,7 @@ const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
     path: [list, "[]", "env", "[]", "valueFrom", "fileKeyRef"],
   })),
   HostnameOverride: [{ path: ["hostnameOverride"] }],
+  PodCertificateRequest: [{ path: ["volumes", "[]", "projected", "sources", "[]", "podCertificate"] }],
   PodLevelResources: [{ path: ["resources"] }],
 }
 

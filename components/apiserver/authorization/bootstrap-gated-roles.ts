@@ -36,6 +36,12 @@ const OF_FEATURES: Readonly<Partial<Record<FeatureName, Partial<GatedRoles>>>> =
       ],
     },
   },
+  PodCertificateRequest: {
+    rules: { "system:node": [on("get list watch create", "certificates.k8s.io", "podcertificaterequests")] },
+    controllers: {
+      podcertificaterequestcleaner: [on("get list watch delete", "certificates.k8s.io", "podcertificaterequests")],
+    },
+  },
 }
 
 /** Returns what the features that are on add; undefined where they add nothing. */

@@ -5,11 +5,13 @@
  * from upstream: instead of a graph, only the pods of each node are indexed; what they use is read from the pods at
  * each request.
  */
+import type { PodCertificateRequest } from "../../../pkg/api/certificates/v1beta1/podcertificaterequest.ts"
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
@@ -26,6 +28,16 @@ import {
 } from "../../../pkg/api/core/v1/pod/references.ts"
 import { RulesByKind } from "./rules-by-kind.ts"
 import { allowsName } from "./rules.ts"
+
+/** Where the requests are stored. Their declaration is loaded only where they are served. */
+const POD_CERTIFICATE_REQUESTS = {
+  group: "certificates.k8s.io",
+  version: "v1beta1",
+  kind: "PodCertificateRequest",
+  plural: "podcertificaterequests",
+  scope: "Namespaced",
+  prefix: "/registry/certificates.k8s.io/podcertificaterequests/",
+} as Resource<PodCertificateRequest>
 
 const USER_PREFIX = "system:node:"
 const LEASE_NAMESPACE = "kube-node-lease"
@@ -48,6 +60,9 @@ export class NodeAuthorizer implements Authorizer {
   readonly #pods: NodePods
   readonly #rules: RulesByKind<{ readonly rule: PolicyRule }>
 
+  /** Whether the kind PodCertificateRequest is on. */
+  readonly #allowsCertificates: boolean
+
   /** `rules` are those of all nodes. */
   constructor({
     storage,
@@ -58,6 +73,7 @@ export class NodeAuthorizer implements Authorizer {
     readonly objects: Objects
     readonly rules?: readonly PolicyRule[]
   }) {
+    this.#allowsCertificates = rules.some(({ resources }) => resources?.includes("podcertificaterequests"))
     this.#rules = new RulesByKind(rules.map((rule) => ({ rule })))
     this.#objects = objects
     this.#pods = new NodePods(storage)
@@ -92,6 +108,8 @@ export class NodeAuthorizer implements Authorizer {
         return csiNode(request, node)
       case "resourceslices.resource.k8s.io":
         return this.#resourceSlice(request, node)
+      case "podcertificaterequests.certificates.k8s.io":
+        return this.#allowsCertificates ? this.#certificateRequest(request, node) : NO_OPINION
       case "nodes":
         return ofNode(request, node)
       case "pods":
@@ -175,6 +193,29 @@ export class NodeAuthorizer implements Authorizer {
           "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, " +
             "deletecollection",
         )
+    }
+  }
+
+  /** NodeRestriction checks for which pod a request is. */
+  #certificateRequest(request: ResourceAttributes, node: string): AuthorizationDecision {
+    const { verb, namespace, name = "" } = request
+    if (hasSubresource(request)) return refused("nodes may not access the status subresource of PodCertificateRequests")
+    switch (verb) {
+      case "create":
+        return ALLOWED
+      case "get":
+        return related(
+          request,
+          node,
+          () => this.#objects.get(POD_CERTIFICATE_REQUESTS, { namespace, name })?.spec.nodeName === node,
+        )
+      case "list":
+      case "watch":
+        return selects(request, "spec.nodeName", node)
+          ? ALLOWED
+          : refused("can only list/watch podcertificaterequests with nodeName field selector")
+      default:
+        return refused(`nodes may not ${verb} podcertificaterequests`)
     }
   }
 

@@ -2,6 +2,7 @@ import { MutatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/
 import { MutatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
 import { ValidatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
 import { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
+import type { PodCertificateRequest } from "../../../pkg/api/certificates/v1beta1/podcertificaterequest.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
 import type { Features } from "../../../pkg/component/features.ts"
@@ -29,6 +30,7 @@ import type { Authorizer } from "../authorization/authorizer.ts"
 import { bindingHooks, roleHooks } from "./rbac/escalation.ts"
 import { policyBindingHooks, policyHooks } from "./admissionregistration/policy-params.ts"
 import type { RbacAuthorizer } from "../authorization/rbac.ts"
+import { podCertificateRequestHooks } from "./certificates/podcertificaterequest.ts"
 import { definitionHooks } from "./apiextensions/definition.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { Registrar } from "../apiextensions/registrar.ts"
@@ -62,6 +64,9 @@ export interface HookOptions {
   readonly registrar: () => Registrar
   readonly features?: Features
 }
+
+/** Named only: the declaration is loaded where the kind is served. */
+const POD_CERTIFICATE_REQUESTS = { group: "certificates.k8s.io", plural: "podcertificaterequests" }
 
 /** Collects the hooks of all kinds that have any; returns their lookup by resource. */
 export function createHooks({
@@ -110,6 +115,8 @@ export function createHooks({
     add(resource, own)
   if (features?.HPAScaleToZero === true) add(HorizontalPodAutoscaler as Resource, scalingToZero as KindHooks)
   if (features?.MutablePVNodeAffinity === true) add(PersistentVolume, mutableNodeAffinity)
+  if (features?.PodCertificateRequest === true)
+    add(POD_CERTIFICATE_REQUESTS as Resource<PodCertificateRequest>, podCertificateRequestHooks(clock))
   add(ComponentStatus, { listVirtual: componentStatuses })
   return ({ group, plural }) => hooks.get(group)?.get(plural)
 }

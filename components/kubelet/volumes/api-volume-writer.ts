@@ -13,6 +13,7 @@ import { contentsIn } from "./api-volume.ts"
 import type { ContentSources } from "./contents.ts"
 import { decodedSecrets } from "./decoded-secrets.ts"
 import { ownershipFor } from "./ownership.ts"
+import type { LazyPodCertificates } from "../podcertificate/lazy-pod-certificates.ts"
 import type { Reference } from "./references.ts"
 import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 
@@ -39,6 +40,7 @@ export interface WrittenPod {
 export class ApiVolumeWriter {
   readonly #context: KubeletContext
   readonly #tokens: ServiceAccountTokens
+  readonly #certificates: LazyPodCertificates
   readonly #of: WrittenPod
   /** Undefined while nothing is being written, as in most pods at most times. */
   #writing: Promise<unknown> | undefined
@@ -50,8 +52,16 @@ export class ApiVolumeWriter {
   /** Exists once a volume is large, which in most pods none is. */
   #bytes: VolumeBytes | undefined
 
-  constructor({ context, tokens }: { context: KubeletContext; tokens: ServiceAccountTokens }, of: WrittenPod) {
+  constructor(
+    {
+      context,
+      tokens,
+      certificates,
+    }: { context: KubeletContext; tokens: ServiceAccountTokens; certificates: LazyPodCertificates },
+    of: WrittenPod,
+  ) {
     this.#context = context
+    this.#certificates = certificates
     this.#tokens = tokens
     this.#of = of
   }
@@ -122,6 +132,11 @@ export class ApiVolumeWriter {
         (await read<readonly ClusterTrustBundle[]>({ kind: "ClusterTrustBundles", name: "" })) ?? [],
       budget,
       node: () => nodeAmounts(context),
+      podCertificate: async (source, index) => {
+        const held = await this.#certificates.get({ pod, volume: volume.name, index, source })
+        if (held.renewAt < Infinity) this.#of.renewAt(volume.name, held.renewAt)
+        return held
+      },
       token: async (audience, expirationSeconds) => {
         const { status, renewAt } = await this.#tokens.get({ pod, audience, expirationSeconds })
         this.#of.renewAt(volume.name, renewAt)

@@ -1,7 +1,7 @@
 import type { ClusterTrustBundle } from "../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
+import type { KeyToPath, PodCertificateProjection } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
 import type { LateText, Payload } from "../runtime/payload.ts"
 import type { PayloadBudget } from "../runtime/payload-budget.ts"
@@ -15,6 +15,10 @@ export interface ContentSources {
   /** Returns the decoded values of a Secret by key, decoded once however many sources of the volume name it. */
   secret(name: string): Promise<ReadonlyMap<string, Uint8Array> | undefined>
   trustBundles(): Promise<readonly ClusterTrustBundle[]>
+  podCertificate(
+    source: PodCertificateProjection,
+    index: number,
+  ): Promise<{ readonly keyPem: string; readonly chainPem: string }>
   token(audience: string, expirationSeconds: number): Promise<LateText>
   node(): Promise<NodeAmounts>
   readonly budget: PayloadBudget
@@ -26,7 +30,7 @@ export interface Contents {
   readonly references: readonly Reference[]
   /** Whether the files show fields of the pod, so that a change of the pod changes them. */
   readonly fromPod: boolean
-  /** Whether a file is a service account token, which is renewed before it expires. */
+  /** Whether a file is a token or a certificate, which is renewed before it expires. */
   readonly hasToken: boolean
   /** Makes the files. @throws Error for a missing object or key that is not optional */
   files(sources: ContentSources): Promise<Payload>

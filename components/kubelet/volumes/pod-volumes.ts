@@ -17,6 +17,7 @@ import { contentsIn } from "./api-volume.ts"
 import { ApiVolumeWriter, type ReadObject, type WrittenPod } from "./api-volume-writer.ts"
 import { JITTER, VolumeExpansionCheck } from "./volume-expansion-check.ts"
 import { mountVolume } from "./mount-volume.ts"
+import type { LazyPodCertificates } from "../podcertificate/lazy-pod-certificates.ts"
 import type { PathUsers } from "./path-users.ts"
 import { keyOf, neededBy, type Need } from "./needed-objects.ts"
 import type { Reference } from "./references.ts"
@@ -29,6 +30,7 @@ export interface PodVolumesParts {
   readonly context: KubeletContext
   readonly objects: WatchedObjects
   readonly trustBundles: TrustBundles
+  readonly certificates: LazyPodCertificates
   readonly tokens: ServiceAccountTokens
   readonly renewals: TokenRenewals
   readonly users: PathUsers
@@ -85,7 +87,7 @@ export class PodVolumes implements ObjectUser, TokenHolder, WrittenPod {
   }
 
   #follow(reference: Reference): ObjectUse<ReadObject> {
-    const { objects, trustBundles } = this.#parts
+    const { objects, trustBundles, certificates } = this.#parts
     const { kind, name } = reference
     const namespace = this.pod.metadata.namespace ?? ""
     switch (kind) {
@@ -95,6 +97,8 @@ export class PodVolumes implements ObjectUser, TokenHolder, WrittenPod {
         return objects.use(Secret, namespace, name, this, keyOf(reference))
       case "ClusterTrustBundles":
         return trustBundles.use(this, keyOf(reference))
+      case "PodCertificates":
+        return certificates.use(this.#uid, this, keyOf(reference))
     }
   }
 

@@ -1,9 +1,9 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../model/containers.ts"
 
-/** An object in the pod's namespace that the pod refers to, or all ClusterTrustBundles, which have no name then. */
+/** An object in the pod's namespace that the pod refers to, or all ClusterTrustBundles, or its certificates, which have no name then. */
 export interface Reference {
-  readonly kind: "ConfigMap" | "Secret" | "ClusterTrustBundles"
+  readonly kind: "ConfigMap" | "Secret" | "ClusterTrustBundles" | "PodCertificates"
   readonly name: string
 }
 

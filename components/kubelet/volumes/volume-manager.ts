@@ -11,6 +11,7 @@ import { WatchedObjects } from "../objects/watched-objects.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
 import { containerMounts } from "./container-mounts.ts"
 import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
+import { LazyPodCertificates } from "../podcertificate/lazy-pod-certificates.ts"
 import { PathUsers } from "./path-users.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
 import { TokenRenewals } from "./token-renewals.ts"
@@ -93,6 +94,7 @@ export function createVolumeManager(
     context,
     objects: new WatchedObjects(context),
     trustBundles: new TrustBundles(context),
+    certificates: new LazyPodCertificates(context),
     tokens: new ServiceAccountTokens(context),
     renewals: new TokenRenewals(context.clock, () => pods.values()),
     users: new PathUsers(),
@@ -121,6 +123,7 @@ export function createVolumeManager(
       await pods.get(uid)?.stop()
       pods.delete(uid)
       parts.tokens.forget(uid)
+      parts.certificates.forget(uid)
       parts.users.delete(uid)
       await csi?.unmount(uid)
       await runtime.volumes.unmapDevices(devicesFolder(config, uid), join(config.root, "pods"))
@@ -139,6 +142,7 @@ export function createVolumeManager(
       for (const volumes of pods.values()) context.spawn("volumes of a pod", () => volumes.stop())
       pods.clear()
       parts.objects.stop()
+      parts.certificates.stop()
       csi?.stop()
       parts.renewals.stop()
     },

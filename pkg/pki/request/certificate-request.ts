@@ -62,8 +62,13 @@ export function readCertificateRequest(pem: string): CertificateRequest {
         ? `certificate request may not be larger than ${MOST_BYTES} bytes`
         : "PEM block type must be CERTIFICATE REQUEST",
     )
+  return readCertificateRequestDer(block.bytes)
+}
+
+/** Reads a request as DER, of at most 64 KiB, and checks its signature. @throws CertificateRequestError */
+export function readCertificateRequestDer(der: Buffer): CertificateRequest {
   try {
-    return readDer(block.bytes)
+    return readDer(der)
   } catch (error) {
     if (error instanceof DerError)
       throw new CertificateRequestError(`x509: malformed certificate request: ${error.message}`)

@@ -9,7 +9,7 @@ import type { Decider } from "../../authorization/authorizer.ts"
 import { decidedBy } from "../../authorization/decisions.ts"
 import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
-import { mayActForSigner } from "./signers.ts"
+import { mayActForSigner } from "../../authorization/signers.ts"
 
 const ADMINISTRATORS = "system:masters"
 

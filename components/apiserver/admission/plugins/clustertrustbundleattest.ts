@@ -6,7 +6,7 @@ import type { Features } from "../../../../pkg/component/features.ts"
 import { decidedBy } from "../../authorization/decisions.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
-import { mayActForSigner } from "./signers.ts"
+import { mayActForSigner } from "../../authorization/signers.ts"
 
 /**
  * A user who writes a ClusterTrustBundle of a signer needs the right to attest for that signer. Source:

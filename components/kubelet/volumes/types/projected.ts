@@ -4,6 +4,7 @@ import { trustBundleContents } from "./cluster-trust-bundle.ts"
 import { configMapContents } from "./config-map.ts"
 import type { Contents } from "../contents.ts"
 import { downwardApiContents } from "./downward-api.ts"
+import { podCertificateContents } from "./pod-certificate.ts"
 import { secretContents } from "./secret.ts"
 import { tokenContents } from "./token-projection.ts"
 
@@ -12,7 +13,7 @@ import { tokenContents } from "./token-projection.ts"
  * of all sources are reported together. Source: pkg/volume/projected.
  */
 export function projectedContents({ sources: projections, defaultMode }: ProjectedVolumeSource): Contents {
-  const parts = (projections ?? []).map((projection) => contentsIn(projection, defaultMode))
+  const parts = (projections ?? []).map((projection, index) => contentsIn(projection, index, defaultMode))
   return {
     references: parts.flatMap(({ references }) => references),
     fromPod: parts.some(({ fromPod }) => fromPod),
@@ -34,20 +35,15 @@ export function projectedContents({ sources: projections, defaultMode }: Project
   }
 }
 
-function contentsIn(projection: VolumeProjection, defaultMode: number | undefined): Contents {
+function contentsIn(projection: VolumeProjection, index: number, defaultMode: number | undefined): Contents {
   const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = projection
   if (configMap !== undefined) return configMapContents(configMap, defaultMode)
   if (secret !== undefined) return secretContents(secret, defaultMode)
   if (downwardAPI !== undefined) return downwardApiContents(downwardAPI.items, defaultMode)
   if (serviceAccountToken !== undefined) return tokenContents(serviceAccountToken, defaultMode)
   if (clusterTrustBundle !== undefined) return trustBundleContents(clusterTrustBundle, defaultMode)
-  if (podCertificate !== undefined)
-    return refused(
-      "projected source podCertificate is not supported: PodCertificateRequests are not served; use a Secret",
-    )
+  if (podCertificate !== undefined) return podCertificateContents(podCertificate, index, defaultMode)
   return NOTHING
 }
 
 const NOTHING: Contents = { references: [], fromPod: false, hasToken: false, files: async () => new Map() }
-
-const refused = (why: string): Contents => ({ ...NOTHING, files: () => Promise.reject(new Error(why)) })

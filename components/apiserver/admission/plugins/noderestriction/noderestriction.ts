@@ -15,6 +15,7 @@ import { checkAnnouncedKey } from "./announced-key.ts"
 import { checkCertificateRequest } from "./certificate.ts"
 import { checkLocalVolumes, machineOf } from "./local-volumes.ts"
 import { checkNode } from "./node.ts"
+import { checkPodCertificateRequest } from "./pod-certificate.ts"
 import { checkPod } from "./pod.ts"
 import { checkToken } from "./token.ts"
 
@@ -32,6 +33,7 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
     "leases.coordination.k8s.io",
     "csinodes.storage.k8s.io",
     "certificatesigningrequests.certificates.k8s.io",
+    "podcertificaterequests.certificates.k8s.io",
     "resourceslices.resource.k8s.io",
   ],
   validate(attributes) {
@@ -64,6 +66,8 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
         return namedAs(attributes, node, "CSINode")
       case "certificatesigningrequests.certificates.k8s.io":
         return checkCertificateRequest(attributes, node)
+      case "podcertificaterequests.certificates.k8s.io":
+        return checkPodCertificateRequest(attributes, node, context)
       case "resourceslices.resource.k8s.io":
         return checkSlice(attributes, node)
     }

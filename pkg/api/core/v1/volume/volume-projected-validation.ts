@@ -11,7 +11,11 @@ import {
 } from "../../../../apimachinery/validation/field-errors.ts"
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from "../container/env-validation.ts"
 import { fileMode, localFile } from "../path-validation.ts"
-import { trustBundleSourceFaults } from "./certificate-projection-validation.ts"
+import {
+  podCertificateFaults,
+  podCertificatePaths,
+  trustBundleSourceFaults,
+} from "./certificate-projection-validation.ts"
 import type {
   ConfigMapProjection,
   DownwardAPIVolumeFile,
@@ -64,7 +68,7 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
     taken.add(file)
   }
   for (let i = 0; i < sources.length; i++) {
-    const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle } = sources[i]!
+    const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = sources[i]!
     for (const [name, keys] of [
       ["secret", secret],
       ["configMap", configMap],
@@ -89,8 +93,12 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
       within(causes, trustBundleSourceFaults(clusterTrustBundle), at("sources", i, "clusterTrustBundle"))
       take(clusterTrustBundle.path, clusterTrustBundle.path)
     }
+    if (podCertificate !== undefined) {
+      within(causes, podCertificateFaults(podCertificate), at("sources", i, "podCertificate"))
+      for (const path of podCertificatePaths(podCertificate)) take(path, path)
+    }
     let given = 0
-    for (const part of [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle])
+    for (const part of [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate])
       if (part !== undefined) given++
     if (given > 1) causes.push(forbiddenField(at("sources", i), "may not specify more than 1 volume type per source"))
   }

@@ -64,8 +64,8 @@ export const PodCertificateProjection = message(
   "core.v1.PodCertificateProjection",
   "A key and a certificate of the pod as files.",
   {
-    signerName: f.string(1, "Who is asked for the certificate.").required(),
-    keyType: f.string(2, "Kind of the key.").required(),
+    signerName: f.string(1, "Who is asked for the certificate.").required().ownRule(),
+    keyType: f.string(2, "Kind of the key.").required().ownRule(),
     maxExpirationSeconds: f.int32(3, "Longest wanted lifetime of the certificate.").pointer(),
     credentialBundlePath: f.string(4, "File for key and certificate chain together."),
     keyPath: f.string(5, "File for the key."),
@@ -84,7 +84,7 @@ export const VolumeProjection = message(
     configMap: f.message(3, ConfigMapProjection, "Keys of a ConfigMap."),
     serviceAccountToken: f.message(4, ServiceAccountTokenProjection, "A token of the service account."),
     clusterTrustBundle: f.message(5, ClusterTrustBundleProjection, "Trust anchors."),
-    podCertificate: f.message(6, PodCertificateProjection, "A key and a certificate.").disabled(),
+    podCertificate: f.message(6, PodCertificateProjection, "A key and a certificate."),
   },
 )
 export interface VolumeProjection extends ObjectOf<typeof VolumeProjection> {}

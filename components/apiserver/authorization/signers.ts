@@ -1,5 +1,5 @@
-import type { UserInfo } from "../../call/request.ts"
-import type { Decider } from "../../authorization/authorizer.ts"
+import type { UserInfo } from "../call/request.ts"
+import type { Decider } from "./authorizer.ts"
 
 /**
  * Whether a user may approve or sign requests for a signer, or attest its trust anchors: by the signer's name, or by
