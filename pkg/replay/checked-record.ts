@@ -48,9 +48,10 @@ export function checkedRecord(line: string, number: number): RecordedObject | Re
   if (!isFields(record)) throw fail("it is no JSON object")
   const { type } = record
   if (type === "end") {
-    const { time, objects, writes, left } = record
-    if (!isTime(time) || !isCount(objects) || !isCount(writes) || !areTexts(left)) throw fail("a field of the end")
-    return { type, time, objects, writes, left }
+    const { time, objects, writes, resources, left } = record
+    if (!isTime(time) || !isCount(objects) || !isCount(writes) || !areTexts(left) || !areTexts(resources))
+      throw fail("a field of the end")
+    return { type, time, objects, writes, resources, left }
   }
   if (type !== "object" && type !== "write") throw fail(`its type is ${JSON.stringify(type)?.slice(0, 50)}`)
   const { resource, object } = record

@@ -68,6 +68,8 @@ export interface RecordingEnd {
   readonly time: string
   readonly objects: number
   readonly writes: number
+  /** The kinds that were recorded, by group and plural: `apps/deployments`, `/pods`. */
+  readonly resources: readonly string[]
   /** In words, what was not recorded. */
   readonly left: readonly string[]
 }

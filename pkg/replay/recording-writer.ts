@@ -35,8 +35,8 @@ export class RecordingWriter {
     return this.#writes
   }
 
-  head(head: Omit<RecordingHead, "k3tsRecording">): Promise<void> {
-    const whole: RecordingHead = { k3tsRecording: RECORDING_FORMAT, ...head }
+  head(head: Omit<RecordingHead, "k3tsRecording" | "anonymised">, anonymised = false): Promise<void> {
+    const whole: RecordingHead = { k3tsRecording: RECORDING_FORMAT, ...head, anonymised }
     return this.#sink(Buffer.from(`${JSON.stringify(whole)}\n`))
   }
 
@@ -50,8 +50,8 @@ export class RecordingWriter {
     await this.#line({ type: "write", ...record })
   }
 
-  async end({ time, left }: Pick<RecordingEnd, "time" | "left">): Promise<void> {
-    await this.#line({ type: "end", time, objects: this.#objects, writes: this.#writes, left })
+  async end({ time, resources, left }: Omit<RecordingEnd, "type" | "objects" | "writes">): Promise<void> {
+    await this.#line({ type: "end", time, objects: this.#objects, writes: this.#writes, resources, left })
     await this.#flush()
   }
 

@@ -6,7 +6,8 @@ import { RecordingWriter } from "./recording-writer.ts"
 
 const BEGIN = "2026-01-01T00:00:00.000000Z"
 const END = "2026-01-01T01:00:00.000000Z"
-const HEAD = { begin: BEGIN, from: "history", server: "v1.36.0", namespaces: [], anonymised: false } as const
+const OF_CLUSTER = { begin: BEGIN, from: "history", server: "v1.36.0", namespaces: [] } as const
+const HEAD = { ...OF_CLUSTER, anonymised: false }
 
 const configMap = (name: string, data: Record<string, string> = {}) => ({
   apiVersion: "v1",
@@ -35,7 +36,7 @@ function fileOf(lines: readonly unknown[], head: object = { k3tsRecording: RECOR
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), gzipSync(text)])
 }
 
-const end = (objects: number, writes: number) => ({ type: "end", time: END, objects, writes, left: [] })
+const end = (objects: number, writes: number) => ({ type: "end", time: END, objects, writes, resources: [], left: [] })
 
 const failureOf = (file: Uint8Array) =>
   readRecording(file).then(
@@ -49,11 +50,11 @@ describe("a recording", () => {
     const parts: Uint8Array[] = []
     const writer = new RecordingWriter(async (part) => void parts.push(part))
     const large = configMap("large", { text: "x".repeat(700_000) })
-    await writer.head(HEAD)
+    await writer.head(OF_CLUSTER)
     for (let i = 0; i < 3; i++) await writer.object({ resource: "configmaps", object: large })
     const { type: _, ...one } = write(7)
     await writer.write(one as Parameters<typeof writer.write>[0])
-    await writer.end({ time: END, left: ["secrets: you may not list them"] })
+    await writer.end({ time: END, resources: ["/configmaps"], left: ["secrets: you may not list them"] })
     // when
     const { head, objects, writes, end } = await readRecording(Buffer.concat(parts))
     // then

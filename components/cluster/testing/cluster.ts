@@ -25,7 +25,6 @@ import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options/options.ts"
 import type { NodeOptions } from "./options/node-spec.ts"
 import { ClusterReplay } from "./replay/cluster-replay.ts"
-import type { RunningReplay } from "./replay/running-replay.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
@@ -120,30 +119,19 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     // Several servers agree over a network, which takes time.
     await (servers === undefined ? serving : driver.ended(() => "startCluster waits for the servers to start", serving))
     const { replay } = this.#parts
-    const control = () => [components["controller-manager"].start(), components.scheduler.start()]
+    replay?.start()
+    this.#stops.push(() => replay?.stop())
     const starting = Promise.all([
-      ...(replay === undefined ? control() : []),
+      components["controller-manager"].start(),
+      components.scheduler.start(),
       this.#parts.nodes.start(this.#parts.specs),
     ])
     await driver.ended(() => "startCluster waits for components and nodes to start", starting)
     await driver.ended(() => "startCluster waits for the network to start", network.start())
     await driver.ended(() => "startCluster waits for the CSI drivers", startCsiDrivers(this.#parts, this.#stops))
     await this.#settle()
-    if (replay !== undefined) await this.#begin(replay, control)
     this.#parts.started()
     if (preload !== undefined) await this.apply(preload)
-  }
-
-  /** Goes to the beginning of the recording, and starts what plays it. */
-  async #begin(replay: RunningReplay, control: () => readonly Promise<void>[]): Promise<void> {
-    const { driver } = this.#parts
-    await driver.move((clock) => clock.advanceTo(replay.begin))
-    await driver.ended(() => "startCluster restores the recorded objects", replay.restore())
-    await this.#settle()
-    replay.start()
-    this.#stops.push(() => replay.stop())
-    await driver.ended(() => "startCluster waits for components to start", Promise.all(control()))
-    await this.#settle()
   }
 
   /** The recording that is played. @throws TestClusterError for a cluster that was started without `replay` */

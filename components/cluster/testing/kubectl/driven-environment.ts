@@ -7,13 +7,13 @@ import type { Driver } from "../time/driver.ts"
  * own code runs, or is loaded, however long that takes.
  */
 export class Waits {
-  readonly #driver: Driver
+  readonly #driver: Pick<Driver, "ended">
   readonly #what: string
   #waiting = 0
   /** The error of a wait that took too long, which no error of a connection may hide. */
   failure: unknown
 
-  constructor(driver: Driver, command: string) {
+  constructor(driver: Pick<Driver, "ended">, command: string) {
     this.#driver = driver
     this.#what = `kubectl ${command}`
   }

@@ -7,6 +7,7 @@ import { runKubectl } from "../../../../pkg/kubectl/kubectl.ts"
 import { kubeconfigYaml } from "../../../../pkg/pki/kubeconfig.ts"
 import { buildDate, gitCommit, gitTreeState, GIT_VERSION, KUBERNETES_MINOR } from "../../../../pkg/version/version.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
+import type { Driver } from "../time/driver.ts"
 import { Waits } from "./driven-environment.ts"
 import { inProcessConnect } from "./in-process-http.ts"
 import { MemoryFiles } from "./memory-files.ts"
@@ -25,6 +26,11 @@ export interface KubectlOptions {
   readonly program?: (name: string, args: readonly string[]) => { readonly code?: number; readonly stdout?: string }
   /** Ends the command as Ctrl-C does. */
   readonly signal?: AbortSignal
+}
+
+/** What a run of kubectl needs of a cluster. */
+export interface KubectlParts extends Pick<ClusterParts, "assembly" | "clock" | "random"> {
+  readonly driver: Pick<Driver, "ended" | "runsBeside">
 }
 
 /** How a run of kubectl ended. */
@@ -61,7 +67,7 @@ const VERSION: ClientVersion = {
  * is called with its files.
  */
 export async function kubectlOn(
-  { assembly, clock, driver, random }: Pick<ClusterParts, "assembly" | "clock" | "driver" | "random">,
+  { assembly, clock, driver, random }: KubectlParts,
   command: string | readonly string[],
   options: KubectlOptions,
   ended?: (files: MemoryFiles) => Promise<void>,

@@ -37,7 +37,7 @@ export class Comparison {
     for (const [key, object] of loaded.objects) this.#noteIps(this.#recordedIps, key, object)
     for (const { key, object } of loaded.writes) this.#noteIps(this.#recordedIps, key, object)
     for (const { key, time, revision, user, clients, author, verb, object } of loaded.writes)
-      if (isCompared(key))
+      if (this.#isCompared(key))
         this.#of(key).recording.add({
           time,
           revision,
@@ -56,7 +56,7 @@ export class Comparison {
   take(events: readonly StorageEvent[]): void {
     for (const { key, time, revision, author, type, stored } of events) {
       this.#noteIps(this.#replayedIps, key, stored.object)
-      if (!isCompared(key)) continue
+      if (!this.#isCompared(key)) continue
       this.#of(key).replay.add({
         time,
         revision,
@@ -83,14 +83,18 @@ export class Comparison {
     }
   }
 
+  #isCompared(key: string): boolean {
+    return isCompared(key) && this.#loaded.isRecorded(key)
+  }
+
   #of(key: string): ObjectRuns {
     let runs = this.#objects.get(key)
     if (runs === undefined) {
-      const { begin, objects } = this.#loaded
+      const { begin, objects, isAnonymous } = this.#loaded
       const object = objects.get(key)
       runs = {
-        recording: new Timeline((each) => leavesOf(each, wordsOf(this.#recordedIps)), begin, object),
-        replay: new Timeline((each) => leavesOf(each, wordsOf(this.#replayedIps)), begin, object),
+        recording: new Timeline((each) => leavesOf(each, wordsOf(this.#recordedIps), isAnonymous), begin, object),
+        replay: new Timeline((each) => leavesOf(each, wordsOf(this.#replayedIps), isAnonymous), begin, object),
       }
       this.#objects.set(key, runs)
     }

@@ -1,5 +1,6 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
+import type { Probe } from "../../../../pkg/api/core/v1/container/probe.ts"
 
 /** One run of a container, as its kubelet has reported it. Times are in milliseconds since the epoch. */
 export interface ContainerRun {
@@ -7,13 +8,14 @@ export interface ContainerRun {
   /** Undefined while it runs. */
   to?: number
   exitCode?: number
-  /** When its pod was first ready in this run; undefined when it never was. */
-  readyAt?: number
+  /** Whether it was ready, each time that this changed; the first entry is the first time that it was ready. */
+  readonly ready: { readonly since: number; readonly is: boolean }[]
 }
 
 /** What is known of one container of one pod. */
 export interface ContainerRuns {
   readonly image: string
+  readonly readinessProbe: Probe | undefined
   readonly runs: ContainerRun[]
   /** When the pod got its node. */
   boundAt: number | undefined
@@ -34,19 +36,21 @@ export class ReportedRuns {
 
   /** Takes what a pod was after a write at a time. */
   take(pod: Pod, time: number): void {
-    const images = new Map(
-      [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name, image = "" }) => [name, image]),
-    )
+    const { namespace = "", name: podName = "" } = pod.metadata
     const isBound = (pod.spec.nodeName ?? "") !== ""
-    for (const [name, image] of images) {
-      const known = this.#of(pod, name, image)
-      if (isBound) known.boundAt ??= time
-    }
-    const ready = pod.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
     const statuses = [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])]
-    for (const status of statuses) {
-      const image = images.get(status.name)
-      if (image !== undefined) this.#takeStatus(pod, image, status, time, ready)
+    for (const { name, image = "", readinessProbe } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const key = `${namespace}/${podName}/${name}`
+      let known = this.#containers.get(key)
+      if (known?.image !== image) {
+        known = { image, readinessProbe, runs: [], boundAt: undefined }
+        this.#containers.set(key, known)
+      }
+      if (isBound) known.boundAt ??= time
+      const status = statuses.find((each) => each.name === name)
+      if (status === undefined) continue
+      this.#takePull(image, status, time)
+      takeRun(known.runs, status, { time, isEnding: pod.metadata.deletionTimestamp !== undefined })
     }
   }
 
@@ -59,47 +63,40 @@ export class ReportedRuns {
     return this.#pulls.get(image)?.findLast(({ since }, i) => i === 0 || since <= time)?.error
   }
 
-  #of({ metadata: { namespace = "", name = "" } }: Pod, container: string, image: string): ContainerRuns {
-    const key = `${namespace}/${name}/${container}`
-    let known = this.#containers.get(key)
-    if (known?.image !== image) {
-      known = { image, runs: [], boundAt: undefined }
-      this.#containers.set(key, known)
-    }
-    return known
-  }
-
-  #takeStatus(pod: Pod, image: string, status: ContainerStatus, time: number, ready: boolean): void {
-    const { name, state, lastState } = status
+  #takePull(image: string, { state }: ContainerStatus, time: number): void {
     const { waiting, running, terminated } = state ?? {}
-    if (waiting?.reason !== undefined && PULL_FAILURES.has(waiting.reason))
-      this.#notePull(image, { since: time, error: waiting.message ?? waiting.reason })
-    else if (running !== undefined || terminated !== undefined) this.#notePull(image, { since: time, error: undefined })
-    const { runs } = this.#of(pod, name, image)
-    const ended = terminated ?? lastState?.terminated
-    if (ended !== undefined && pod.metadata.deletionTimestamp === undefined)
-      noteEnd(runs, ended, terminated === undefined ? undefined : time)
-    const startedAt = running?.startedAt
-    if (typeof startedAt !== "string") return
-    const last = runs.at(-1)
-    // Reported times are whole seconds; the time of the report itself is nearer.
-    const from = nearest(Date.parse(startedAt), time)
-    const current = last === undefined || last.to !== undefined ? { from } : last
-    if (current !== last) runs.push(current)
-    if (ready) current.readyAt ??= time
-  }
-
-  #notePull(image: string, outcome: PullOutcome): void {
-    const outcomes = this.#pulls.get(image) ?? []
-    this.#pulls.set(image, outcomes)
-    if (outcomes.at(-1)?.error !== outcome.error || outcomes.length === 0) outcomes.push(outcome)
+    const isFailure = waiting?.reason !== undefined && PULL_FAILURES.has(waiting.reason)
+    if (!isFailure && running === undefined && terminated === undefined) return
+    const error = isFailure ? (waiting.message ?? waiting.reason) : undefined
+    const outcomes = this.#pulls.get(image)
+    if (outcomes === undefined) this.#pulls.set(image, [{ since: time, error }])
+    // How the message is worded changes with each try.
+    else if ((outcomes.at(-1)!.error === undefined) !== (error === undefined)) outcomes.push({ since: time, error })
   }
 }
 
 const SECOND_MS = 1000
 
+/** Reported times are whole seconds; the time of the report itself is nearer. */
 const nearest = (reported: number, time: number): number =>
   time >= reported && time - reported < 2 * SECOND_MS ? time : reported
+
+function takeRun(
+  runs: ContainerRun[],
+  { state, lastState, ready }: ContainerStatus,
+  { time, isEnding }: { readonly time: number; readonly isEnding: boolean },
+): void {
+  const { running, terminated } = state ?? {}
+  const ended = terminated ?? lastState?.terminated
+  // What its pod's deletion stops has not ended by itself.
+  if (ended !== undefined && !isEnding) noteEnd(runs, ended, terminated === undefined ? undefined : time)
+  if (typeof running?.startedAt !== "string") return
+  const from = nearest(Date.parse(running.startedAt), time)
+  const last = runs.at(-1)
+  const current = last === undefined || last.to !== undefined ? { from, ready: [] } : last
+  if (current !== last) runs.push(current)
+  if (!isEnding && ready !== (current.ready.at(-1)?.is ?? false)) current.ready.push({ since: time, is: ready })
+}
 
 function noteEnd(
   runs: ContainerRun[],
@@ -109,10 +106,10 @@ function noteEnd(
   const [start, end] = [Date.parse(ended.startedAt ?? ""), Date.parse(ended.finishedAt ?? "")]
   if (Number.isNaN(end)) return
   const to = time === undefined ? end : nearest(end, time)
+  const exitCode = ended.exitCode ?? 0
   const last = runs.at(-1)
-  if (last !== undefined && last.to === undefined && Math.abs(last.from - start) < 2 * SECOND_MS) {
-    last.to = Math.max(last.from, to)
-    last.exitCode = ended.exitCode ?? 0
-  } else if (last === undefined || (last.to !== undefined && start > last.from + SECOND_MS))
-    runs.push({ from: Number.isNaN(start) ? to : start, to, exitCode: ended.exitCode ?? 0 })
+  if (last !== undefined && last.to === undefined && Math.abs(last.from - start) < 2 * SECOND_MS)
+    Object.assign(last, { to: Math.max(last.from, to), exitCode })
+  else if (last === undefined || (last.to !== undefined && start > last.from + SECOND_MS))
+    runs.push({ from: Number.isNaN(start) ? to : start, to, exitCode, ready: [] })
 }

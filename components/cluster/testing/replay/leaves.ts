@@ -40,11 +40,17 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
 /** A time, and a time within a text. */
 const TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g
 
+/** The volume with a pod's token, whose name ends with random signs. */
+const TOKEN_VOLUME = /^(kube-api-access)-[a-z0-9]{5}$/
+
 /** The fields that identify items of lists. */
 const ITEM_KEYS = ["name", "type", "key", "ip", "containerPort", "port"] as const
 
-/** Returns the fields of an object. `words` makes texts comparable: it replaces addresses of pods. */
-export function leavesOf(object: KubeObject, words: (text: string) => string): Leaves {
+/**
+ * Returns the fields of an object. `words` makes texts comparable: it replaces addresses of pods. `isAnonymous` says
+ * that messages cannot be compared, since one side has other words.
+ */
+export function leavesOf(object: KubeObject, words: (text: string) => string, isAnonymous = false): Leaves {
   const leaves = new Map<string, string>()
   add(JSON.parse(JSON.stringify(object)) as unknown, "", "")
   return leaves
@@ -52,6 +58,7 @@ export function leavesOf(object: KubeObject, words: (text: string) => string): L
   function add(value: unknown, path: string, name: string): void {
     if (value === null || value === undefined) return
     if (path !== "" && (ELSEWHERE.has(name) || (path.startsWith("metadata.") && OF_METADATA.has(name)))) return
+    if (isAnonymous && name === "message") return
     if (Array.isArray(value)) return addList(value as readonly unknown[], path)
     if (typeof value === "object") {
       const isInMetadata = path === "metadata"
@@ -61,7 +68,8 @@ export function leavesOf(object: KubeObject, words: (text: string) => string): L
       }
       return
     }
-    leaves.set(path, JSON.stringify(typeof value === "string" ? words(value.replaceAll(TIME, "(a time)")) : value))
+    const plain = (text: string) => words(text.replace(TOKEN_VOLUME, "$1").replaceAll(TIME, "(a time)"))
+    leaves.set(path, JSON.stringify(typeof value === "string" ? plain(value) : value))
   }
 
   function addList(items: readonly unknown[], path: string): void {
@@ -82,5 +90,5 @@ function itemKey(item: unknown): string | undefined {
   const target = fields["targetRef"] as { readonly name?: unknown } | undefined
   if (typeof target?.name === "string") return target.name
   const key = ITEM_KEYS.find((name) => typeof fields[name] === "string" || typeof fields[name] === "number")
-  return key === undefined ? undefined : String(fields[key])
+  return key === undefined ? undefined : String(fields[key]).replace(TOKEN_VOLUME, "$1")
 }

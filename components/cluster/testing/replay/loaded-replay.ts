@@ -1,24 +1,30 @@
+import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { parseTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { Recording, RecordedObject } from "../../../../pkg/replay/format.ts"
+import { POD_NAME, POD_NAMESPACE } from "../../../kubelet/model/labels.ts"
 import type { ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import { copied } from "../forecast/copied.ts"
+import { runningNodes } from "../forecast/going-on.ts"
 import { learntImages } from "../forecast/learnt-images.ts"
 import { storedObjects } from "../forecast/objects-snapshot.ts"
+import type { RunningNodes } from "../nodes/running-nodes.ts"
 import type { ClusterSnapshot } from "../snapshot.ts"
 import { milliseconds } from "../time/duration.ts"
 import { authorOf } from "./authors.ts"
-import { beforeStart } from "./beginning.ts"
 import { ReportedRuns } from "./container-runs.ts"
+import { goingOn } from "./recorded-images.ts"
 import { RecordedIdentities } from "./identities.ts"
-import { keyOf } from "./keys.ts"
+import { keyOf, prefixOf } from "./keys.ts"
 import type { PlacedWrite } from "./placed-write.ts"
+import { withStandIns } from "./stand-ins.ts"
+import { withDeleters } from "./unknown-authors.ts"
 import type { ReplayOption } from "./replay-input.ts"
 
 /** A recording, and what a cluster needs to play it. */
 export interface LoadedReplay {
-  /** With what the cluster starts, some time before the recording begins. */
+  /** With what the cluster starts. */
   readonly snapshot: ClusterSnapshot
   /** When the recording begins and ends, in milliseconds since the epoch. */
   readonly begin: number
@@ -32,12 +38,14 @@ export interface LoadedReplay {
   /** The nodes that pods had, by namespace and name of the pods. */
   readonly nodes: ReadonlyMap<string, string>
   readonly toleranceMs: number
+  /** Whether names and texts are others than in the recorded cluster. */
+  readonly isAnonymous: boolean
+  /** Whether the objects with a key were recorded, so that both runs have them. */
+  isRecorded(key: string): boolean
   /** In words, what is not in the replay. */
   readonly left: readonly string[]
 }
 
-/** How long kubelets get to start what runs when the recording begins. */
-const STARTING_MS = 60_000
 const TOLERANCE_MS = 5000
 
 export interface LoadOptions {
@@ -49,31 +57,56 @@ export interface LoadOptions {
 export function loadReplay(recording: Recording, { instead, tolerance }: LoadOptions): LoadedReplay {
   const begin = parseTime(recording.head.begin)!
   const end = parseTime(recording.end.time)!
-  const objects = new Map(recording.objects.map(({ resource, object }) => [keyOf(resource, object), object]))
-  const writes = placed(recording, new Set(instead))
+  const { objects: completed, left: standIns } = withStandIns(recording.objects, podsOf(recording))
+  const objects = new Map(completed.map(({ resource, object }) => [keyOf(resource, object), object]))
+  const writes = withDeleters(placed(recording, new Set(instead)), objects)
   const { snapshot, left } = copied({
-    time: begin - STARTING_MS,
-    revision: recording.objects.length,
-    objects: storedObjects(recording.objects.map(listed), begin - STARTING_MS),
+    time: begin,
+    revision: completed.length,
+    objects: storedObjects(completed.map(listed), begin),
   })
+  const observed = observedPods(recording, { begin, end })
+  const all = [...objects.values()]
   return {
-    snapshot,
+    snapshot: { ...snapshot, running: runningIn(all.filter(isNode), all.filter(isPod), observed, begin) },
     begin,
     end,
     objects,
     writes,
-    ...observedPods(recording, { begin, end }),
+    ...observed,
     identities: identitiesOf(writes),
     toleranceMs: tolerance === undefined ? TOLERANCE_MS : milliseconds(tolerance),
-    left: [...recording.end.left, ...left],
+    isRecorded: recordedKeys(recording),
+    isAnonymous: recording.head.anonymised,
+    left: [...recording.end.left, ...standIns, ...left],
   }
 }
 
-function listed(recorded: RecordedObject) {
-  const object = beforeStart(recorded)
+function listed({ resource, object }: RecordedObject) {
   const { apiVersion } = object
   const group = apiVersion.includes("/") ? apiVersion.split("/", 1)[0]! : ""
-  return { group, plural: recorded.resource, object }
+  return { group, plural: resource, object }
+}
+
+/** What runs on the nodes when the recording begins; it goes on as recorded. */
+function runningIn(
+  nodes: readonly Node[],
+  pods: readonly Pod[],
+  { reported, learnt }: Pick<LoadedReplay, "reported" | "learnt">,
+  now: number,
+): RunningNodes {
+  const running = runningNodes({ nodes, pods, images: learnt, now })
+  return {
+    on: (node) => running.on(node),
+    behaviourOf(run) {
+      const { [POD_NAMESPACE]: namespace = "", [POD_NAME]: pod = "" } = run.config.labels ?? {}
+      const known = reported.of(namespace, pod, run.container.name ?? "")
+      const own = known?.runs.find(({ to }) => to === undefined || to > now)
+      if (known === undefined || own === undefined || own.from > now) return running.behaviourOf(run)
+      const isReady = own.ready[0] !== undefined && own.ready[0].since <= now
+      return { ...goingOn(own, known.readinessProbe), ...(isReady ? { listensAfterMs: 0 } : {}) }
+    },
+  }
 }
 
 const placed = ({ writes }: Recording, instead: ReadonlySet<string>): readonly PlacedWrite[] =>
@@ -91,8 +124,7 @@ function observedPods(
   const reported = new ReportedRuns()
   const nodes = new Map<string, string>()
   const newest = new Map<string, Pod>()
-  const take = (object: KubeObject, time: number) => {
-    const pod = object as Pod
+  const take = (pod: Pod, time: number) => {
     const { namespace = "", name = "", uid = "" } = pod.metadata
     reported.take(pod, time)
     if ((pod.spec.nodeName ?? "") !== "") nodes.set(`${namespace}/${name}`, pod.spec.nodeName!)
@@ -103,12 +135,34 @@ function observedPods(
   return { reported, nodes, learnt: learntImages([...newest.values()], end) }
 }
 
+const isNode = (object: KubeObject): object is Node =>
+  object.kind === Node.kind && object.apiVersion === Node.apiVersion && hasStatus(object)
+
+const hasStatus = (object: { readonly status?: unknown } & KubeObject): boolean =>
+  typeof object.status === "object" && object.status !== null
+
+/** Returns which keys are of recorded kinds, and of recorded namespaces or of none. */
+function recordedKeys({ head, end }: Recording): LoadedReplay["isRecorded"] {
+  const prefixes = new Set(end.resources.map((name) => `/registry/${name.startsWith("/") ? "core" : ""}${name}/`))
+  const namespaces = new Set(head.namespaces)
+  return (key) => {
+    if (!prefixes.has(prefixOf(key))) return false
+    const [, , , , namespace, name] = key.split("/")
+    return namespaces.size === 0 || name === undefined || namespaces.has(namespace!)
+  }
+}
+
+const podsOf = ({ objects, writes }: Recording): readonly Pod[] => [
+  ...objects.map(({ object }) => object).filter(isPod),
+  ...writes.flatMap(({ verb, object }) => (verb !== "delete" && isPod(object) ? [object] : [])),
+]
+
 /** Whether an object is a pod that has what every pod has. */
-const isPod = (object: KubeObject): boolean =>
+const isPod = (object: KubeObject): object is Pod =>
   object.kind === Pod.kind &&
   object.apiVersion === Pod.apiVersion &&
   Array.isArray((object as Partial<Pod>).spec?.containers) &&
-  typeof (object as Partial<Pod>).status === "object"
+  hasStatus(object)
 
 function identitiesOf(writes: readonly PlacedWrite[]): RecordedIdentities {
   const identities = new RecordedIdentities()

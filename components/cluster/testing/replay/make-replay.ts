@@ -6,15 +6,14 @@ import type { ReplayMaker } from "./running-replay.ts"
 
 /** Returns what makes the parts of a cluster that plays a recording. */
 export function replayMaker(loaded: LoadedReplay): ReplayMaker {
-  const { snapshot, identities, reported, learnt, begin, nodes } = loaded
+  const { snapshot, identities, reported, learnt, nodes } = loaded
   return {
     snapshot,
     playing(options, thrown) {
       const storage = new ReplayStore(options, snapshot.beginning, identities)
       return { storage, replay: new Replay(loaded, { clock: options.clock, storage, thrown }) }
     },
-    images: ({ own, clock, failed }) =>
-      new RecordedImages({ reported, learnt, own, begin, now: () => clock.now(), failed }),
+    images: ({ own, clock, failed }) => new RecordedImages({ reported, learnt, own, now: () => clock.now(), failed }),
     nodeOf: ({ metadata: { namespace = "", name = "" } }) => nodes.get(`${namespace}/${name}`),
   }
 }

@@ -1,5 +1,10 @@
-import { ImageBehaviours, type ImageBehaviour } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
-import type { RunningAs } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
+import type { Probe } from "../../../../pkg/api/core/v1/container/probe.ts"
+import {
+  ImageBehaviours,
+  type ImageBehaviour,
+  type RunningAs,
+} from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { ContainerRun, ContainerRuns, ReportedRuns } from "./container-runs.ts"
 
 export interface RecordedImagesOptions {
@@ -9,8 +14,6 @@ export interface RecordedImagesOptions {
   /** Those of the test, which go before all others. */
   readonly own: Readonly<Record<string, ImageBehaviour>>
   readonly now: () => number
-  /** When the recording begins, in milliseconds since the epoch. */
-  readonly begin: number
   readonly failed: (failure: Error) => void
 }
 
@@ -31,47 +34,55 @@ export class RecordedImages extends ImageBehaviours {
   override of(image: string, as?: RunningAs): ImageBehaviour {
     const own = super.of(image)
     if (Object.keys(own).length > 0) return own
-    const { reported, now, begin } = this.#options
+    const { reported, now } = this.#options
+    const learnt = this.#learnt.of(image)
     if (as === undefined) {
-      const { pullError: _, ...learnt } = this.#learnt.of(image)
-      const pullError = reported.pullErrorAt(image, Math.max(now(), begin))
-      return pullError === undefined ? learnt : { ...learnt, pullError }
+      const { pullError: _, ...others } = learnt
+      const pullError = reported.pullErrorAt(image, now())
+      return pullError === undefined ? others : { ...others, pullError }
     }
     const known = reported.of(as.namespace, as.pod, as.container)
-    const runs = known?.image === as.image || known?.image === image ? known : undefined
-    const behaviour = runs === undefined ? undefined : this.#ofRuns(runs)
-    return behaviour === undefined ? this.#learnt.of(image) : { ...this.#learnt.of(image), ...UNTIMED, ...behaviour }
-  }
-
-  /** Returns what a container does that starts now. */
-  #ofRuns({ runs, boundAt }: ContainerRuns): ImageBehaviour | undefined {
-    const { begin } = this.#options
-    const now = this.#options.now()
-    const isBefore = now < begin
-    const run = runs.find(({ to }) => to === undefined || to > now) ?? (isBefore ? undefined : runs.at(-1))
-    if (run === undefined) return undefined
-    // What had ended before the recording began has only to have ended.
-    if (isBefore && run.to !== undefined && run.to <= begin) return { runsMs: 0, exitCode: run.exitCode ?? 0 }
-    if (isBefore && run.from <= begin) return atOnce(run, now, begin)
-    const startMs = run.from > now ? run.from - now : boundAt === undefined ? 0 : Math.max(0, run.from - boundAt)
-    const starts = run.from > now ? run.from : now + startMs
-    return {
-      ...(run.from > now ? { startMs } : {}),
-      ...(run.to === undefined
-        ? {}
-        : { runsMs: run.from > now || run.to <= starts ? run.to - run.from : run.to - now }),
-      ...(run.exitCode === undefined ? {} : { exitCode: run.exitCode }),
-      ...(run.readyAt === undefined ? {} : { listensAfterMs: Math.max(0, run.readyAt - run.from) }),
-    }
+    if (known === undefined || (known.image !== as.image && known.image !== image)) return learnt
+    const behaviour = ofNextRun(known, now())
+    return behaviour === undefined ? learnt : { ...learnt, startMs: 0, listensAfterMs: 0, ...behaviour }
   }
 }
 
-const UNTIMED: ImageBehaviour = { startMs: 0, listensAfterMs: 0 }
+/** Returns what a container does that starts now: the recorded run that is next, or the last one again. */
+function ofNextRun({ runs, boundAt, readinessProbe }: ContainerRuns, now: number): ImageBehaviour | undefined {
+  const run = runs.find(({ to }) => to === undefined || to > now) ?? runs.at(-1)
+  if (run === undefined) return undefined
+  // One that starts later than recorded takes as long for it.
+  const startMs = run.from > now ? run.from - now : boundAt === undefined ? 0 : Math.max(0, run.from - boundAt)
+  const isFirst = run === runs[0]
+  return { ...(isFirst ? { startMs } : {}), ...goingOn(run, readinessProbe) }
+}
 
-/** What runs when the recording begins: it ends, and becomes ready, at the recorded time. */
-function atOnce({ to, exitCode = 0, readyAt }: ContainerRun, now: number, begin: number): ImageBehaviour {
+/** Returns how a run goes on after its start. */
+export function goingOn({ from, to, exitCode = 0, ready }: ContainerRun, probe: Probe | undefined): ImageBehaviour {
+  const [first, ...later] = ready
   return {
-    ...(to === undefined ? {} : { runsMs: to - now, exitCode }),
-    ...(readyAt === undefined || readyAt <= begin ? {} : { listensAfterMs: readyAt - now }),
+    ...(to === undefined ? {} : { runsMs: to - from, exitCode }),
+    ...(first === undefined ? {} : { listensAfterMs: Math.max(0, first.since - from) }),
+    ...(later.length > 0 && probe !== undefined ? failingWhile(ready, probe) : {}),
   }
+}
+
+/** Returns the behaviour that fails a readiness probe at the times at which the container was not ready. */
+function failingWhile(ready: ContainerRun["ready"], { httpGet, exec, grpc }: Probe): ImageBehaviour {
+  const isReady = (time: number) => ready.findLast(({ since }) => since <= time)?.is === true
+  if (httpGet !== undefined) {
+    const path = new URL(httpGet.path ?? "/", "http://pod").pathname
+    return {
+      http: ({ url }, container) =>
+        new URL(url).pathname !== path || isReady(container.now())
+          ? new Response("ok")
+          : new Response("not ready", { status: 503 }),
+    }
+  }
+  if (exec !== undefined) {
+    const { command: asked = [] } = exec
+    return { exec: (command, container) => (deepEqual(command, asked) && !isReady(container.now()) ? 1 : 0) }
+  }
+  return grpc === undefined ? {} : { grpc: (_, container) => (isReady(container.now()) ? "SERVING" : "NOT_SERVING") }
 }

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test"
+import { gunzipSync } from "node:zlib"
 import { defineController } from "../../../../pkg/controller/controller.ts"
+import type { ClusterParts } from "../cluster-parts.ts"
 import { ConfigMap, Deployment, Pod, startCluster, type Cluster } from "../testing.ts"
+import { recordCluster } from "./record-cluster.ts"
 
 const WEB = `
   apiVersion: apps/v1
@@ -105,3 +108,109 @@ describe("a controller in the place of the recorded one", () => {
 })
 
 const running = async (cluster: Cluster): Promise<number> => (await cluster.list(Pod, { phase: "Running" })).length
+
+test("a recording that watches have made is played as one of the history is", async () => {
+  // given a cluster of which only watches are recorded, while it is changed
+  await using cluster = await startCluster({ nodes: 3, images: { "web:1": { startMs: 3000 } } })
+  await cluster.apply(WEB)
+  await cluster.advance("2m")
+  const { clock } = cluster.contextFor()
+  const at = (ms: number, work: () => Promise<unknown>) => clock.setTimeout(() => void work(), ms)
+  const alice = cluster.contextFor("alice", ["system:masters"]).client
+  const web = { namespace: "default", name: "web" }
+  at(20_000, () => alice.patch(Deployment, web, { type: "merge", body: { spec: { replicas: 4 } } }))
+  at(40_000, async () =>
+    alice.delete(Pod, { namespace: "default", name: (await cluster.list(Pod))[0]!.metadata.name! }),
+  )
+  at(60_000, () => alice.patch(Deployment, web, { type: "merge", body: { spec: { replicas: 2 } } }))
+  const file = await recordCluster(partsOf(cluster), ["--last=0", "--for=90s"])
+  const then = await cluster.list(Pod)
+  // when
+  await using replay = await startCluster({ replay: file })
+  const difference = await replay.replay.ended()
+  // then
+  expect(String(difference)).toBe("undefined")
+  expect(then).toHaveLength(2)
+  expect((await replay.list(Pod)).map(({ metadata }) => metadata.name)).toEqual(
+    then.map(({ metadata }) => metadata.name),
+  )
+})
+
+const partsOf = (cluster: Cluster): ClusterParts => (cluster as unknown as { readonly parts: ClusterParts }).parts
+
+test("an anonymised recording tells nothing of its cluster, and is played as well", async () => {
+  // given a cluster with names, texts, images and secrets of a company
+  await using cluster = await startCluster({ nodes: [{ name: "frankfurt-1" }, { name: "frankfurt-2" }] })
+  await cluster.apply(COMPANY)
+  await cluster.advance("2m")
+  await cluster.as("bob@globex.com", ["system:masters"]).patch(Deployment, "globex/checkout", {
+    type: "merge",
+    body: { spec: { template: { spec: { containers: [{ name: "till", image: "registry.globex.com/till:2" }] } } } },
+  })
+  await cluster.as("bob@globex.com", ["system:masters"]).patch(Deployment, "globex/checkout", {
+    type: "merge",
+    body: { spec: { replicas: 4 } },
+  })
+  await cluster.advance("2m")
+  const file = await recordCluster(partsOf(cluster), ["--last=3m", "--anonymise"])
+  // then no word of it is in the file
+  const text = unpacked(file)
+  for (const word of [
+    "globex",
+    "checkout",
+    "frankfurt",
+    "till",
+    "bob",
+    "payments",
+    "hunter2",
+    "aHVudGVyMg==",
+    "10.42.",
+    "10.43.",
+  ])
+    expect([word, text.toLowerCase().includes(word)]).toEqual([word, false])
+  // and it is played to the same end
+  await using replay = await startCluster({ replay: file })
+  expect(String(await replay.replay.ended())).toBe("undefined")
+  const [web] = (await replay.list(Deployment)).filter(({ spec }) => spec.replicas === 4)
+  expect(web?.status.readyReplicas).toBe(4)
+})
+
+const unpacked = (file: Uint8Array): string =>
+  gunzipSync(file.subarray(file.indexOf(10) + 1)).toString() +
+  Buffer.from(file.subarray(0, file.indexOf(10))).toString()
+
+const COMPANY = `
+apiVersion: v1
+kind: Namespace
+metadata: { name: globex }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: till-password, namespace: globex }
+stringData: { password: hunter2 }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: checkout, namespace: globex, annotations: { globex.com/owner: payments team } }
+data: { payments.yaml: "host: db.globex.com" }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: checkout, namespace: globex }
+spec: { selector: { globex.com/app: checkout }, ports: [{ port: 80 }] }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: checkout, namespace: globex, labels: { globex.com/app: checkout } }
+spec:
+  replicas: 2
+  selector: { matchLabels: { globex.com/app: checkout } }
+  template:
+    metadata: { labels: { globex.com/app: checkout } }
+    spec:
+      containers:
+        - name: till
+          image: registry.globex.com/till:1
+          args: ["--db=db.globex.com"]
+          env: [{ name: TILL_OWNER, value: payments }, { name: PW, valueFrom: { secretKeyRef: { name: till-password, key: password } } }]
+`

@@ -7,7 +7,7 @@ import type { ReplayDifference } from "./difference.ts"
 
 /** What the parts of a cluster are made of that plays a recording. */
 export interface ReplayMaker {
-  /** With what the cluster starts, some time before the recording begins. */
+  /** With what the cluster starts. */
   readonly snapshot: ClusterSnapshot
   /** Makes the store, and what plays the recording in it. Errors that the test is to see go to `thrown`. */
   playing(
@@ -33,8 +33,6 @@ export interface RunningReplay {
   readonly toleranceMs: number
   /** In words, what is not in the replay. */
   readonly left: readonly string[]
-  /** Makes everything as it was recorded at the beginning. To be called at that time, before controllers run. */
-  restore(): Promise<void>
   /** Begins to play, and to compare. */
   start(): void
   stop(): void

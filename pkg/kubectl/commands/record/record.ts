@@ -1,11 +1,22 @@
 import { command, type Invocation } from "../../command/command.ts"
-import { durationFlag, stringFlag } from "../../command/flag.ts"
+import { boolFlag, durationFlag, stringFlag } from "../../command/flag.ts"
 import { goPathError } from "../../environment/files.ts"
 import { record } from "./recording.ts"
 
 const flags = {
   output: stringFlag("", "The file to write: incident.k3ts.", { shorthand: "o" }),
-  last: durationFlag(3_600_000, "How far back the recording begins, where the server has a history."),
+  last: durationFlag(
+    3_600_000,
+    "How far back the recording begins, where the server has a history. 0: now, and what happens is watched.",
+  ),
+  for: durationFlag(
+    0,
+    "How long to record what happens from now on. Where the server has no history, until Ctrl-C unless given.",
+  ),
+  anonymise: boolFlag(
+    false,
+    "Replace names, labels, texts, images, addresses and all values of Secrets and ConfigMaps by others, the same by the same.",
+  ),
 }
 
 export type RecordFlags = typeof flags
@@ -20,7 +31,10 @@ Record the objects of a cluster as they were some time ago, and all writes since
  startCluster({ replay: FILE }) of k3ts/testing plays the recording. It has what one may list; the rest is named. Without -n it is of all namespaces; -n team,other is of these, and of what is in none.`,
   example: `
 # Record the last two hours
-k3ts record -o incident.k3ts --last 2h`,
+k3ts record -o incident.k3ts --last 2h
+
+# Record what happens in the next ten minutes in two namespaces, in any Kubernetes
+k3ts record -o incident.k3ts --for 10m -n shop,billing`,
   flags,
   run,
 })
@@ -40,6 +54,8 @@ async function run(invocation: Invocation<RecordFlags>): Promise<void> {
     const told = await record(invocation.factory, (part) => file.write(part), {
       lastMs: values.last,
       namespaces: explicit ? namespace.split(",") : [],
+      forMs: values.for,
+      anonymise: values.anonymise,
     })
     await file.close()
     await files.rename(temporary, values.output)

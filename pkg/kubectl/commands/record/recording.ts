@@ -1,5 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { formatMicroTime } from "../../../apimachinery/scalars/time.ts"
+import type { Clock } from "../../../clock/clock.ts"
+import type { Random } from "../../../clock/random.ts"
 import { RecordingWriter, type Sink } from "../../../replay/recording-writer.ts"
 import { isResourceExpired, StatusError } from "../../errors/status-error.ts"
 import type { Factory } from "../../factory/factory.ts"
@@ -7,13 +9,17 @@ import type { Unstructured } from "../../rest/json.ts"
 import type { RestClient } from "../../rest/rest-client.ts"
 import { apiVersionOf, DEFINITIONS_PATH, recordedKinds, type RecordedKind } from "./kinds.ts"
 import { pastWrites } from "./past-span.ts"
-import { listKind, type ListOutcome } from "./state.ts"
+import { listKind } from "./state.ts"
+import { WatchedSpan, type WatchedList } from "./watched-span.ts"
 import { writeOf } from "./write-of.ts"
 
 export interface RecordOptions {
   readonly lastMs: number
+  /** How long what happens from now on is recorded; 0 for until Ctrl-C where there is no history, or else not at all. */
+  readonly forMs: number
   /** Empty for all. */
   readonly namespaces: readonly string[]
+  readonly anonymise: boolean
 }
 
 /** What a recording has, for people. */
@@ -25,31 +31,115 @@ export interface RecordedSummary {
   readonly left: readonly string[]
 }
 
-/** Records what a server has of the past. @throws Error for a server without a history */
+/**
+ * Records what a server has of the past, and for as long as wanted what happens from now on. Any other server than that
+ * of k3ts tells only the latter.
+ */
 export async function record(factory: Factory, sink: Sink, options: RecordOptions): Promise<RecordedSummary> {
   const client = await factory.client()
   const { clock } = factory.environment
-  const kinds = await kindsOf(factory, client)
-  const writer = new RecordingWriter(sink)
   const { gitVersion = "" } = (await client.object({ method: "GET", path: "/version" })) as { gitVersion?: string }
-  const { time, prefix } = await beginningOf(client, kinds, options, clock.now())
+  const kinds = await kindsOf(factory, client)
+  const writer = await writerOf(sink, kinds, options, factory.environment.random)
+  const recording = { client, clock, writer, options, server: gitVersion, kinds }
+  if (options.lastMs === 0 || !gitVersion.includes(OWN_VERSION))
+    return recordWatches(recording, untilEnd(factory.environment, options.forMs))
+  const since = clock.now() - options.lastMs
+  if (options.forMs > 0) await aborted(untilEnd(factory.environment, options.forMs))
+  return recordPast(recording, since)
+}
+
+/** What the version of a server of k3ts has. */
+const OWN_VERSION = "k3ts"
+
+/** Returns a signal that aborts after a time, if that is above 0, or at Ctrl-C: then what was recorded is written. */
+function untilEnd({ clock, interrupt }: Factory["environment"], ms: number): AbortSignal {
+  if (ms === 0) return interrupt
+  const over = new AbortController()
+  clock.setTimeout(() => over.abort(), ms)
+  return AbortSignal.any([interrupt, over.signal])
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  signal.aborted
+    ? Promise.resolve()
+    : new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))
+
+/** What a recording is made with. */
+interface RecordingWork {
+  readonly client: RestClient
+  readonly clock: Clock
+  readonly writer: RecordingWriter
+  readonly options: RecordOptions
+  /** The version of the server. */
+  readonly server: string
+  /** The kinds of the server as it is now; custom ones in the version in which they are stored. */
+  readonly kinds: readonly RecordedKind[]
+}
+
+/** Returns what writes the file; with `anonymise`, by other names. */
+async function writerOf(
+  sink: Sink,
+  kinds: readonly RecordedKind[],
+  { anonymise }: RecordOptions,
+  random: Random,
+): Promise<RecordingWriter> {
+  if (!anonymise) return new RecordingWriter(sink)
+  const { AnonymousWriter } = await import("./anonymise/anonymous-writer.ts")
+  return AnonymousWriter.with(sink, kinds, random)
+}
+
+/** Records what the history of a server has since a time, in milliseconds since the epoch. */
+async function recordPast(
+  { client, clock, writer, options: { namespaces }, server, kinds }: RecordingWork,
+  since: number,
+): Promise<RecordedSummary> {
+  const { time, prefix } = await beginningOf(client, kinds, namespaces, since)
   const begin = formatMicroTime(time)
-  const { namespaces } = options
-  await writer.head({ begin, from: "history", server: gitVersion, namespaces, anonymised: false })
+  await writer.head({ begin, from: "history", server, namespaces })
   const state = await recordState(client, kinds, { prefix, namespaces }, writer)
   let last = begin
   const upTo = await newestRevision(client, state.kinds, namespaces)
   const byKind = new Map(state.kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind]))
-  for await (const entry of pastWrites(client, { kinds: state.kinds, namespaces, after: state.revision, upTo })) {
+  const after = Number(state.lists[0]?.revision ?? "0")
+  for await (const entry of pastWrites(client, { kinds: state.kinds, namespaces, after, upTo })) {
     const kind = byKind.get(`${entry.apiVersion} ${entry.kind}`)
     if (kind === undefined || !isWanted(entry.namespace, kind, namespaces)) continue
     await writer.write(writeOf(entry, kind.resource))
     last = entry.time
   }
-  const now = formatMicroTime(clock.now())
+  return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left: state.left })
+}
+
+async function recordWatches(
+  { client, clock, writer, options: { namespaces }, server, kinds }: RecordingWork,
+  until: AbortSignal,
+): Promise<RecordedSummary> {
+  const begin = formatMicroTime(clock.now())
+  await writer.head({ begin, from: "watches", server, namespaces })
+  const span = new WatchedSpan(client, clock, until)
+  const state = await recordState(client, kinds, { prefix: "", namespaces }, writer, (object) => span.know(object))
+  let last = begin
+  for await (const { kind, entry } of span.writes(state.lists)) {
+    await writer.write(writeOf(entry, kind.resource))
+    last = entry.time
+  }
+  return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left: [...state.left, ...span.missed] })
+}
+
+async function ended(
+  writer: RecordingWriter,
+  span: Pick<RecordedSummary, "begin" | "left"> & {
+    readonly last: string
+    readonly now: number
+    readonly kinds: readonly RecordedKind[]
+  },
+): Promise<RecordedSummary> {
+  const { begin, last, left, kinds } = span
+  const now = formatMicroTime(span.now)
   const end = last > now ? last : now
-  await writer.end({ time: end, left: state.left })
-  return { begin, end, objects: writer.objects, writes: writer.writes, left: state.left }
+  await writer.end({ time: end, resources: kinds.map(({ group, resource }) => `${group}/${resource}`), left })
+  return { begin, end, objects: writer.objects, writes: writer.writes, left }
 }
 
 const isWanted = (namespace: string, { namespaced }: RecordedKind, namespaces: readonly string[]): boolean =>
@@ -83,10 +173,9 @@ const BEGINS = /begins at (\S+), with revision (\d+)/
 async function beginningOf(
   client: RestClient,
   kinds: readonly RecordedKind[],
-  { lastMs, namespaces: [namespace = ""] }: RecordOptions,
-  now: number,
+  [namespace = ""]: readonly string[],
+  time: number,
 ): Promise<Beginning> {
-  const time = now - lastMs
   const prefix = `/k3ts/at/${formatMicroTime(time)}`
   try {
     for (const kind of kinds) {
@@ -103,9 +192,9 @@ async function beginningOf(
 
 const ignored = () => Promise.resolve()
 
-/** The state that was recorded: its revision, the kinds of which there is one, and in words which kinds have none. */
+/** The state that was recorded: its lists, the kinds of which there is one, and in words which kinds have none. */
 interface RecordedState {
-  readonly revision: number
+  readonly lists: readonly WatchedList[]
   readonly kinds: readonly RecordedKind[]
   readonly left: readonly string[]
 }
@@ -115,23 +204,28 @@ async function recordState(
   kinds: readonly RecordedKind[],
   { prefix, namespaces }: { readonly prefix: string; readonly namespaces: readonly string[] },
   writer: RecordingWriter,
+  know: (object: KubeObject) => void = () => {},
 ): Promise<RecordedState> {
   const left: string[] = []
   const readable: RecordedKind[] = []
-  let revision = 0
+  const lists: WatchedList[] = []
   for (const kind of kinds) {
     const take = async (objects: readonly KubeObject[]) => {
-      for (const object of objects) await writer.object({ resource: kind.resource, object })
+      for (const object of objects) {
+        know(object)
+        await writer.object({ resource: kind.resource, object })
+      }
     }
-    const outcomes: ListOutcome[] = []
-    for (const namespace of kind.namespaced && namespaces.length > 0 ? namespaces : [""])
-      outcomes.push(await listKind(client, kind, { prefix, namespace }, take))
-    if (outcomes.some((outcome) => "missing" in outcome && outcome.missing === "forbidden"))
-      left.push(`${kind.resource}: you may not list them`)
+    let isForbidden = false
+    for (const namespace of kind.namespaced && namespaces.length > 0 ? namespaces : [""]) {
+      const outcome = await listKind(client, kind, { prefix, namespace }, take)
+      if ("revision" in outcome) lists.push({ kind, namespace, revision: outcome.revision })
+      else isForbidden ||= outcome.missing === "forbidden"
+    }
+    if (isForbidden) left.push(`${kind.resource}: you may not list them`)
     else readable.push(kind)
-    for (const outcome of outcomes) if ("revision" in outcome) revision = Number(outcome.revision)
   }
-  return { revision, kinds: readable, left }
+  return { lists, kinds: readable, left }
 }
 
 async function newestRevision(
