@@ -130,7 +130,7 @@ export interface ApiCoreOptions {
   readonly features?: Features
   /** Wraps the pipeline for calls of the server itself, so that they have audit events. */
   readonly audited?: (pipeline: Pipeline) => Pipeline
-  /** How long history is kept for watches that resume, in milliseconds; an hour unless given. */
+  /** How long history is kept, in milliseconds; an hour unless given, and only what watches need with 0. */
   readonly historyMs?: number
   /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */
   readonly eventSeconds?: number | undefined
@@ -161,16 +161,16 @@ export interface ApiCore {
 
 const HOUR_MS = 3_600_000
 /**
- * How long the history of a store that servers share is kept: it is in memory, and only serves watches that resume and
- * lists that continue. Upstream compacts etcd after five to ten minutes.
+ * How long the log is kept for watches that resume and lists that continue, which is all of it where the history is off,
+ * or servers share the store. Upstream compacts etcd after five to ten minutes.
  */
-const SHARED_HISTORY_MS = 10 * 60_000
+const WATCH_HISTORY_MS = 10 * 60_000
 
 /** The user as whom the server itself acts. */
 export const OWN_USER: UserInfo = { name: "system:apiserver", groups: ["system:masters"] }
 
 const keptHistoryMs = ({ freshen }: Storage, historyMs: number): number =>
-  freshen === undefined ? historyMs : Math.min(historyMs, SHARED_HISTORY_MS)
+  freshen === undefined && historyMs > 0 ? historyMs : Math.min(historyMs || Infinity, WATCH_HISTORY_MS)
 
 /** Creates the objects that every cluster starts with, in one transaction, and connects the stages of a request. */
 export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {

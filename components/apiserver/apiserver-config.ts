@@ -88,7 +88,7 @@ export interface ApiServerConfig {
   readonly beforeFiles?: () => Promise<void>
   /** The issuers of service account tokens, of which the first one signs; the cluster's own name unless given. */
   readonly issuers?: readonly string[] | undefined
-  /** How long history is kept, in milliseconds; an hour unless given. */
+  /** How long history is kept, in milliseconds; an hour unless given. With 0 only watches can read the log. */
   readonly historyMs?: number
   /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */
   readonly eventSeconds?: number | undefined

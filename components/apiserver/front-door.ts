@@ -50,9 +50,12 @@ export function frontDoor({ context, config, plane, scheme, objects, pipeline, .
   let past: Promise<Past> | undefined
   const server: Server = createServer({
     past: () =>
-      (past ??= import("./past/past.ts").then(({ createPast }) =>
-        createPast({ registry: plane.registry, scheme, metrics }),
-      )),
+      (past ??=
+        config.historyMs === 0
+          ? import("./past/no-past.ts").then(({ NO_PAST }) => NO_PAST)
+          : import("./past/past.ts").then(({ createPast }) =>
+              createPast({ registry: plane.registry, scheme, metrics }),
+            )),
     pipeline,
     scheme,
     authenticator: parts.authenticator,

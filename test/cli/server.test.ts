@@ -224,6 +224,31 @@ describe("k3ts server", () => {
     rmSync(folder, { recursive: true })
   })
 
+  test("says that its history is off with --history-age 0, and lets watches resume all the same", async () => {
+    // given an object with two states
+    await using server = await startServer({ flags: ["--history-age", "0"] })
+    const headers = { "content-type": "application/yaml" }
+    await server.send("POST", CONFIGMAPS, configMap("a", "1"), headers)
+    await server.send("PUT", `${CONFIGMAPS}/a`, configMap("a", "2"), headers)
+    const { metadata } = JSON.parse((await server.get(`${CONFIGMAPS}/a`)).body) as {
+      readonly metadata: { readonly resourceVersion: string }
+    }
+    const before = Number(metadata.resourceVersion) - 1
+    // then each request for the past is refused with the reason, after it was authorized
+    for (const path of [`/k3ts/at/${before}${CONFIGMAPS}/a`, `/k3ts/history${CONFIGMAPS}/a`, "/k3ts/history"]) {
+      const { status, body } = await server.get(path)
+      expect({ path, status, body }).toMatchObject({
+        path,
+        status: 405,
+        body: expect.stringContaining("the history is off: this server keeps no earlier states"),
+      })
+      expect((await server.get(path, "none")).status).toBe(401)
+    }
+    // and a watch goes on where it was
+    const resumed = await server.get(`${CONFIGMAPS}?watch=1&timeoutSeconds=1&resourceVersion=${before}`)
+    expect([resumed.status, resumed.body.includes('"value":"2"')]).toEqual([200, true])
+  })
+
   test("reads its flags from a config file, with the file mode for the kubeconfig", async () => {
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     writeFileSync(

@@ -164,8 +164,11 @@ export const durationIn = (text: string): number | undefined => {
 }
 export const duration = reading(durationIn, "must be a duration, as in 15m, 24h or 7d")
 
-/** A duration that is at least what clients rely on: upstream keeps history for two of its compactions. */
-export const historyAge = duration.refine((seconds) => seconds >= 600, "must be 10m or longer")
+/** A duration that is at least what clients rely on, since upstream keeps history for two of its compactions; 0: off. */
+export const historyAge = reading(
+  (text) => (text === "0" ? 0 : durationIn(text)),
+  "must be a duration, as in 24h, or 0",
+).refine((seconds) => seconds === 0 || seconds >= 600, "must be 10m or longer, or 0 for no history")
 
 const LONGEST_EVENT_DAYS = 3650
 

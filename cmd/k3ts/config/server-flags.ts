@@ -145,7 +145,7 @@ export const serverFlags = {
     "File with a TracingConfiguration: where traces are sent by OTLP, and of how many requests; OTEL_* variables do too",
     { placeholder: "FILE", path: true },
   ),
-  "history-age": value(v.historyAge.prefault("24h"), "How long earlier states of objects are kept", {
+  "history-age": value(v.historyAge.prefault("24h"), "How long earlier states of objects are kept; 0 for none", {
     placeholder: "TIME",
     defaultText: "24h",
   }),
