@@ -77,15 +77,14 @@ describe("a cluster", () => {
       metadata: { name: "big" },
       spec: { containers: [{ name: "big", image: "big", resources: { requests: { cpu: "2" } } }] },
     })
-    // then it is told why it fits nowhere, per node and plugin
-    const { nodes, reasons } = await cluster.explain("big")
-    expect(nodes).toEqual(
-      [
-        { node: "small", plugin: "NodeResourcesFit", reason: "Insufficient cpu" },
-        { node: "gpu", plugin: "TaintToleration", reason: "node(s) had untolerated taint(s)" },
-      ].map((entry) => expect.objectContaining({ node: entry.node, plugin: entry.plugin })),
-    )
-    expect(reasons[0]).toContain("0/2 nodes are available")
+    // then it is told why it fits nowhere, node by node
+    const [found] = (await cluster.explain("big")).findings
+    expect(found?.cause.code).toBe("insufficient-cpu")
+    expect(found?.cause.evidence).toEqual([
+      "node small: needs 2 CPUs, the whole node has 1",
+      "node gpu: has the taint gpu:NoSchedule, which the pod does not tolerate",
+      expect.stringContaining("scheduler: 0/2 nodes are available"),
+    ])
   })
 
   test("writes little in a month without work, and its nodes stay Ready", async () => {
@@ -122,7 +121,9 @@ describe("images", () => {
     expect(status!.state.waiting?.reason).toBe("CrashLoopBackOff")
     expect(status!.restartCount).toBe(5)
     expect(status!.lastState.terminated).toMatchObject({ exitCode: 3, message: "no luck" })
-    expect((await cluster.explain(pod!)).reasons.join()).toContain("CrashLoopBackOff")
+    const why = String(await cluster.explain(pod!))
+    expect(why).toContain("ended with exit code 3, reason Error, after 0s; it was started 6 times")
+    expect(why).toContain("its last words: no luck")
   })
 
   test("answer HTTP probes by a function of the test", async () => {
@@ -146,8 +147,8 @@ describe("images", () => {
       (await cluster.get(Pod, "api")).status.conditions?.find(({ type }) => type === "Ready")?.status
     await cluster.advance("1m")
     expect(await ready()).toBe("False")
-    expect((await cluster.explain("api")).reasons).toEqual([
-      "container api runs and is not ready: its readiness or startup probe has not succeeded",
+    expect((await cluster.explain("api")).findings.map(({ cause }) => cause.message)).toEqual([
+      "the readiness probe of container api asks for /ready, and the program answers 503: it says that it is not well, so it gets no requests",
     ])
     // when it becomes healthy, and unhealthy again
     healthy = true

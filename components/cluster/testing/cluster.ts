@@ -2,6 +2,7 @@ import type { ImageBehaviour, ImageBehaviours } from "../../kubelet/runtime/simu
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Controller } from "../../../pkg/controller/controller.ts"
+import { podInWords } from "./report/pod-in-words.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { actingOn } from "./verbs/acting.ts"
 import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
@@ -360,7 +361,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
       storage: this.#parts.storage,
       seed: this.seed,
       seen: this.#seen,
-      explain: (pod) => this.explained(pod).then(String, () => ""),
+      inWords: (pod) => podInWords(pod, this.parts.assembly.scheduler?.diagnosis(pod)),
       ownErrors: () => this.#parts.ownErrors.inWords(),
     }
   }

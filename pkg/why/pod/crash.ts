@@ -41,7 +41,7 @@ export async function crashFindings(
 ): Promise<readonly Finding[]> {
   const { name } = container
   const { exitCode = 0, reason = "", message = "" } = ended
-  const times = Math.max(status.restartCount ?? 0, status.state?.waiting === undefined ? 0 : 1)
+  const starts = (status.restartCount ?? 0) + 1
   const isPrevious = status.state?.running !== undefined
   const log = await logOf(pod, name, isPrevious, ward)
   const lines = log.slice(-LINES).map((line) => `log of ${name}: ${line}`)
@@ -49,7 +49,7 @@ export async function crashFindings(
   const evidence = [
     `container ${name} ended with exit code ${exitCode}${SIGNALS[exitCode] === undefined ? "" : ` (${SIGNALS[exitCode]})`}` +
       `${reason === "" ? "" : `, reason ${reason}`}${lasted === "" ? "" : `, after ${lasted}`}` +
-      `${times > 1 ? `; it was started ${times + 1} times` : ""}`,
+      `${starts > 1 ? `; it was started ${starts} times` : ""}`,
     ...(message === "" ? [] : [`its last words: ${message.trim()}`]),
     ...lines,
   ]

@@ -22,7 +22,10 @@ export const podDoctor = doctor(PODS, async (pod, ward) => {
   if (!pod.spec.nodeName) {
     const claims = await claimsOf(pod, ward)
     const findings = claims.findings.length > 0 ? claims.findings : await placementFindings(pod, claims, ward)
-    return unwell("is not scheduled", findings)
+    return unwell(
+      "is not scheduled",
+      findings.map((one) => withVerdict(one, pod)),
+    )
   }
   const ready = podCondition(pod, "Ready")?.status === "True"
   const all = await runningFindings(pod, ward)
@@ -33,6 +36,15 @@ export const podDoctor = doctor(PODS, async (pod, ward) => {
     ? unwell(`${status.phase === "Running" ? "runs" : "waits"} on ${pod.spec.nodeName}, ${count}`, all)
     : unwell(`waits on ${pod.spec.nodeName}, ${count}`, [starting(pod, ward)])
 })
+
+/** Adds what the scheduler says to what shows a cause. */
+function withVerdict(one: Finding, pod: Pod): Finding {
+  const { message } = podCondition(pod, "PodScheduled") ?? {}
+  const line = `scheduler: ${message}`
+  const { evidence } = one.cause
+  if (message === undefined || evidence.includes(line)) return one
+  return { ...one, cause: { ...one.cause, evidence: [...evidence, line] } }
+}
 
 /** Returns what is wrong with a pod that has a node, the nearest cause first. */
 async function runningFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]> {

@@ -10,7 +10,6 @@ import { ClusterTime } from "../time/cluster-time.ts"
 import { tracesOf, type Trace } from "./traces.ts"
 import { readLogs, type LogsOptions } from "../verbs/logs.ts"
 import { refOf, type Reference } from "../verbs/selection.ts"
-import { explainPod, type Explanation } from "./explain.ts"
 import { makeReport, type Report } from "../report/report.ts"
 import type { ReportFile } from "../report/report-files.ts"
 import type { ClusterWhy, Why } from "./why.ts"
@@ -26,12 +25,13 @@ export abstract class ClusterInsight extends ClusterTime {
     return frozen === "none" ? entries : deepFreeze(entries)
   }
 
-  /**
-   * Returns why a pod is not running: the reasons per node and plugin when it is not scheduled, otherwise those of
-   * image, crash and probe.
-   */
-  explain(pod: Reference): Promise<Explanation> {
-    return this.called(async () => this.explained(await this.client.get(Pod, pod)))
+  /** Returns why a pod is not well: `why` of a pod, which must exist. */
+  explain(pod: Reference): Promise<Why> {
+    return this.called(async () => {
+      const { metadata } = await this.client.get(Pod, pod)
+      const { whyOf } = await import("./why.ts")
+      return whyOf(this.parts, `pod/${metadata.name}`, metadata.namespace ?? "")
+    })
   }
 
   /**
@@ -59,11 +59,6 @@ export abstract class ClusterInsight extends ClusterTime {
 
   /** @internal */
   protected abstract readonly reportFile: ReportFile
-
-  /** @internal */
-  protected explained(pod: Pod): Promise<Explanation> {
-    return explainPod(pod, this.client, this.parts.assembly.scheduler?.diagnosis(pod))
-  }
 
   /**
    * Returns what the requests so far have caused, each request of the test and each thing that the cluster did by

@@ -138,8 +138,9 @@ describe("explain", () => {
       { within: "10m" },
     )
     // then
-    const { reasons } = await cluster.explain("bad")
-    expect(reasons.join()).toContain(`it ended ${times} times, last with exit code 1`)
+    const why = String(await cluster.explain("bad"))
+    expect(why).toContain("container c ended with exit code 1")
+    expect(why).toContain(`it was started ${times} times`)
   })
 })
 

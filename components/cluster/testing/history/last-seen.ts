@@ -4,9 +4,9 @@ import type { ApiCall, ObjectList } from "../../../../pkg/client/client.ts"
 import { shortForm } from "../../../../pkg/history/short-form.ts"
 import { isWell } from "./is-well.ts"
 
-/** The most objects to list, and the most pods to explain. */
+/** The most objects to list, and the most pods whose state is told. */
 const OBJECTS = 10
-const EXPLAINED = 2
+const STATES = 2
 
 /** What a test has read since its last wait began, for the message when the wait fails. */
 export class LastSeen {
@@ -31,23 +31,21 @@ export class LastSeen {
     }
   }
 
-  /** Returns a line for each object, with the result of `explain` for pods that are not ready. */
-  async inWords(explain: (pod: Pod) => Promise<string>): Promise<readonly string[]> {
+  /** Returns a line for each object, and the state of pods that are not ready as `podInWords` tells it. */
+  inWords(podInWords: (pod: Pod) => readonly string[]): readonly string[] {
     const objects = [...this.#objects.values()]
     const pods = objects.filter(
       (object): object is Pod => object.kind === Pod.kind && object.apiVersion === Pod.apiVersion,
     )
-    const explained = await Promise.all(
-      pods
-        .filter((pod) => !isWell(pod))
-        .slice(0, EXPLAINED)
-        .map((pod) => explain(pod)),
-    )
+    const states = pods
+      .filter((pod) => !isWell(pod))
+      .slice(0, STATES)
+      .map((pod) => podInWords(pod))
     return [
       ...[...this.#empty].map((plural) => `no ${plural}`),
       ...objects.slice(0, OBJECTS).map(shortForm),
       ...(objects.length > OBJECTS ? [`and ${objects.length - OBJECTS} more objects`] : []),
-      ...explained.map((text) => text.replaceAll("\n", "\n  ")),
+      ...states.map((lines) => lines.join("\n  ")),
     ]
   }
 }

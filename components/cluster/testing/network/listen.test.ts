@@ -81,5 +81,7 @@ test("a client that waits in real time gets its response, however far virtual ti
 test("a cluster on the real clock advances by itself", async () => {
   await using cluster = await startCluster({ nodes: 1, clock: "real" })
   await cluster.apply(web(1))
-  await cluster.eventually(async () => (await cluster.explain((await cluster.list(Pod))[0]!)).ready, { within: "10s" })
+  await cluster.eventually(async () => (await cluster.explain((await cluster.list(Pod))[0]!)).healthy, {
+    within: "10s",
+  })
 })

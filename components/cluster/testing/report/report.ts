@@ -1,12 +1,12 @@
 import { formatTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
-import { explanationOf } from "../history/explain.ts"
 import { historyOf } from "../history/history.ts"
 import { replay } from "../options/seed.ts"
 import { aligned, folded, forConsole, mostTelling } from "./layout.ts"
 import type { Moment } from "./moment.ts"
 import { troubledIn } from "./troubled.ts"
 import { momentsOf } from "./writes.ts"
+import { podInWords } from "./pod-in-words.ts"
 
 /** The lines of a report on a console. */
 const LINES = 60
@@ -39,7 +39,7 @@ type Sources = Pick<
 export function makeReport(sources: Sources, write: (whole: string) => string | undefined): Report {
   const { storage, clock, seed, began, assembly } = sources
   const objects = storage.list("/").map(({ object }) => object)
-  const { lines, names } = troubledIn(objects, (pod) => explanationOf(pod, [], assembly.scheduler?.diagnosis(pod)))
+  const { lines, names } = troubledIn(objects, (pod) => podInWords(pod, assembly.scheduler?.diagnosis(pod)))
   const moments = allOf(sources)
   const head = `The cluster until ${formatTime(clock.now())} (${replay(seed)})`
   const state =

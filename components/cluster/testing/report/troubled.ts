@@ -1,6 +1,5 @@
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-import type { Explanation } from "../history/explain.ts"
 import { shortForm } from "../../../../pkg/history/short-form.ts"
 import { isWell } from "../history/is-well.ts"
 import { whyNeverReady, whyNotReady } from "../matchers/readiness.ts"
@@ -19,15 +18,15 @@ export interface Troubled {
   readonly names: ReadonlySet<string>
 }
 
-/** Returns the objects that are not ready, with the reasons. `explain` says why a pod is not. */
-export function troubledIn(objects: readonly KubeObject[], explain: (pod: Pod) => Explanation): Troubled {
+/** Returns the objects that are not ready, with the reasons. `inWords` tells the state of a pod. */
+export function troubledIn(objects: readonly KubeObject[], inWords: (pod: Pod) => readonly string[]): Troubled {
   const bad = objects
     .filter((object) => isBad(object))
     .toSorted((a, b) => KINDS.indexOf(a.kind ?? "") - KINDS.indexOf(b.kind ?? ""))
   const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
   const names = new Set(bad.map(nameOf))
   for (const object of bad) addRelatives(names, object, byUid)
-  const lines = bad.slice(0, OBJECTS).flatMap((object) => linesOf(object, explain))
+  const lines = bad.slice(0, OBJECTS).flatMap((object) => linesOf(object, inWords))
   if (bad.length > OBJECTS) lines.push(`and ${bad.length - OBJECTS} more`)
   return { lines, names }
 }
@@ -39,11 +38,8 @@ function isBad(object: KubeObject): boolean {
   return whyNotReady(object) !== undefined
 }
 
-function linesOf(object: KubeObject, explain: (pod: Pod) => Explanation): readonly string[] {
-  if (object.kind === Pod.kind)
-    return String(explain(object as Pod))
-      .split("\n")
-      .slice(0, LINES)
+function linesOf(object: KubeObject, inWords: (pod: Pod) => readonly string[]): readonly string[] {
+  if (object.kind === Pod.kind) return inWords(object as Pod).slice(0, LINES)
   return [`${shortForm(object)} (${whyNeverReady(object) ?? whyNotReady(object)})`]
 }
 

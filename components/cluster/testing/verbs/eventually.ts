@@ -25,7 +25,7 @@ export interface Waiting {
   /** Records what the test reads. */
   readonly seen: LastSeen
   /** Returns why a pod is not running; empty when it cannot say. */
-  readonly explain: (pod: Pod) => Promise<string>
+  readonly inWords: (pod: Pod) => readonly string[]
   /** Returns the last errors of the test's own controllers, in lines. */
   readonly ownErrors: () => readonly string[]
 }
@@ -39,7 +39,7 @@ const LOOK_MS = 100
  */
 export async function eventually(
   check: Check,
-  { clock, driver, storage, seed, seen: lastSeen, explain, ownErrors }: Waiting,
+  { clock, driver, storage, seed, seen: lastSeen, inWords, ownErrors }: Waiting,
   { within = "60s" }: EventuallyOptions = {},
   /** The test's own function, when `check` only calls it. */
   written: (...args: never[]) => unknown = check,
@@ -62,7 +62,7 @@ export async function eventually(
         [
           `Not within ${formatDuration(deadline - began)} of ${driver.isVirtual ? "virtual " : ""}time ` +
             `(${replay(seed)}); last seen: ${seen.why}`,
-          ...(await lastSeen.inWords(explain)),
+          ...lastSeen.inWords(inWords),
           ...ownErrors().map((line) => line.replaceAll("\n", "\n  ")),
         ].join("\n  "),
         { cause: seen.cause, reason: "Timeout" },
