@@ -161,8 +161,8 @@ export interface ApiCore {
 
 const HOUR_MS = 3_600_000
 /**
- * How long the log is kept for watches that resume and lists that continue, which is all of it where the history is off,
- * or servers share the store. Upstream compacts etcd after five to ten minutes.
+ * How long the log is kept for watches that resume and lists that continue, which is all of it where the history is
+ * off, or servers share the store. Upstream compacts etcd after five to ten minutes.
  */
 const WATCH_HISTORY_MS = 10 * 60_000
 

@@ -20,6 +20,10 @@ export interface Storage {
   readonly revision: number
   /** Events up to and including this revision may have been deleted from the log. */
   readonly compactedRevision: number
+  /** The revision from which on `between` knows the log, where that is more than watches can resume from. */
+  readonly historyBegins?: number
+  /** About how far two revisions lie apart; 1 unless given. */
+  readonly stride?: number
   get(key: string): Stored | undefined
   /** Returns the live objects whose key starts with `prefix`, in the order of their keys. */
   list(prefix: string): readonly Stored[]

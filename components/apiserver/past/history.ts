@@ -16,7 +16,7 @@ import { storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
 import { resourceOf } from "../http/resource-request.ts"
 import { beginning, momentOf } from "./moment.ts"
 import type { PastOptions } from "./past-options.ts"
-import { REVISIONS_OF_TURN } from "./rewind.ts"
+import { revisionsOfTurn } from "./rewind.ts"
 
 /** The most entries of an answer, and how many it has where the request names no limit. */
 const MOST_ENTRIES = 10_000
@@ -66,8 +66,9 @@ async function newest({ registry: { storage, clock } }: PastOptions, exchange: E
   const entries: string[] = []
   let [characters, ofTurn] = [0, 0]
   // From the newest one back, so that a limit ends the reading.
-  for (let to = wanted.upTo; to > wanted.after; to -= REVISIONS_OF_TURN) {
-    const events = [...storage.between(Math.max(wanted.after, to - REVISIONS_OF_TURN), to, wanted)]
+  const portion = revisionsOfTurn(storage)
+  for (let to = wanted.upTo; to > wanted.after; to -= portion) {
+    const events = [...storage.between(Math.max(wanted.after, to - portion), to, wanted)]
     // Taken from the list, which would keep the values of those that have been read.
     for (let event = events.pop(); event !== undefined; event = events.pop()) {
       const readable = wanted.readable(event)

@@ -4,7 +4,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import { parsePoint, POINT_FORMS } from "../../../pkg/history/point.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { checkNotFuture } from "../cacher/resource-version.ts"
-import { REVISIONS_OF_TURN } from "./rewind.ts"
+import { revisionsOfTurn } from "./rewind.ts"
 
 /** A revision that the log still knows, and when it was. */
 export interface Moment {
@@ -27,7 +27,7 @@ export function momentOf(storage: Storage, clock: Clock, text: string): Moment {
   if (time >= now) return { revision: storage.revision, time: now }
   const revision = storage.revisionAt(time)
   // The revision where the log begins also stands for everything before.
-  if (revision <= storage.compactedRevision && beginning(storage) > 0 && time < firstTime(storage, now))
+  if (revision <= beginning(storage) && beginning(storage) > 0 && time < firstTime(storage, now))
     throw expired(storage, now)
   return { revision, time }
 }
@@ -37,16 +37,16 @@ function ofRevision(storage: Storage, clock: Clock, revision: number): Moment {
   const now = clock.now()
   if (revision < beginning(storage)) throw expired(storage, now)
   // A renewal of a Lease leaves no row behind; then the write after it tells the time.
-  const [nearest] = storage.between(Math.max(revision - 1, beginning(storage)), revision + REVISIONS_OF_TURN)
+  const [nearest] = storage.between(Math.max(revision - 1, beginning(storage)), revision + revisionsOfTurn(storage))
   return { revision, time: nearest?.time ?? now }
 }
 
 /** The oldest revision of which the state is known. */
-export const beginning = ({ compactedRevision }: Storage): number => compactedRevision
+export const beginning = ({ historyBegins, compactedRevision }: Storage): number => historyBegins ?? compactedRevision
 
 const firstTime = (storage: Storage, now: number): number => {
   const begin = beginning(storage)
-  return storage.between(begin, begin + REVISIONS_OF_TURN)[0]?.time ?? now
+  return storage.between(begin, begin + revisionsOfTurn(storage))[0]?.time ?? now
 }
 
 const expired = (storage: Storage, now: number): ApiError =>

@@ -3,7 +3,8 @@ import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
 
 /** The revisions that one turn of the event loop reads: some milliseconds of work. */
-export const REVISIONS_OF_TURN = 1000
+export const revisionsOfTurn = ({ stride = 1 }: Pick<Storage, "stride">): number => WRITES_OF_TURN * stride
+const WRITES_OF_TURN = 1000
 
 /** One object, or all below a prefix. */
 export type Place = { readonly key: string } | { readonly prefix: string }
@@ -21,7 +22,7 @@ export async function stateAt(
 ): Promise<readonly Stored[]> {
   const before = new Map<string, Stored | undefined>()
   for (let read = revision; ;) {
-    const upTo = Math.min(storage.revision, read + REVISIONS_OF_TURN)
+    const upTo = Math.min(storage.revision, read + revisionsOfTurn(storage))
     for (const { key, type, previous } of storage.between(read, upTo, place))
       if (!before.has(key)) before.set(key, type === "create" ? undefined : previous)
     read = upTo

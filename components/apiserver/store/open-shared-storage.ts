@@ -1,5 +1,9 @@
 import { isOpenToReaders } from "../../../pkg/postgres/endpoint.ts"
-import { ReplicatedStorage } from "../../../pkg/storage/replicated/replicated.ts"
+import { mkdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
+import { ReplicatedStorage, type ReplicatedStorageOptions } from "../../../pkg/storage/replicated/replicated.ts"
 import { SharedLogError, type SharedLog } from "../../../pkg/storage/replicated/shared-log.ts"
 import { StorageError } from "../../../pkg/storage/storage.ts"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
@@ -21,10 +25,11 @@ const ATTEMPT_INTERVAL_MS = 1000
 export async function openSharedStorage(
   datastore: DatastoreConfig,
   tools: MeteredTools,
-  { frozen = false, encryption }: StorageConfig,
+  config: StorageConfig & { readonly dir: string | undefined },
   signal?: AbortSignal,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
+  const { frozen = false, encryption } = config
   const { endpoints, openLog } = await sharedLogOf(datastore, clock)
   const agree = agreement(datastore, encryption?.file, clock)
   const encrypting = await sharedEncryption(encryption, tools, agree)
@@ -37,6 +42,7 @@ export async function openSharedStorage(
       transformer: encrypting?.transformer,
       onProblem: problemLog(log),
       onListenerError: listenerErrorLog(log),
+      history: historyOf(config, log),
     })
   const names = endpoints.map(({ name }) => name)
   for (const { name, isOpen } of endpoints)
@@ -56,6 +62,27 @@ export async function openSharedStorage(
       if (attempt === 1) log.warn("Waiting for the store", { endpoints: names, error: err.message })
       await sleep(clock, ATTEMPT_INTERVAL_MS, signal)
     }
+  }
+}
+
+const HISTORY = join("db", "history.db")
+const HISTORY_BYTES = 128 * 2 ** 20
+const HISTORY_MS = 3_600_000
+
+/** Returns where this server keeps earlier states; undefined where the history is off, or there is no folder for it. */
+function historyOf(
+  { dir, historyBytes = HISTORY_BYTES, historyMs = HISTORY_MS }: StorageConfig & { readonly dir: string | undefined },
+  log: MeteredTools["log"],
+): ReplicatedStorageOptions["history"] {
+  if (dir === undefined || historyMs === 0) return undefined
+  const file = join(dir, HISTORY)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  return {
+    file,
+    maxBytes: historyBytes,
+    maxAgeMs: historyMs,
+    isTransient: (key) => key.startsWith(Lease.prefix),
+    failed: (err) => log.error("The history cannot be kept, and begins anew", { file, error: errorMessage(err) }),
   }
 }
 

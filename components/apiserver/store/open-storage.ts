@@ -42,7 +42,7 @@ export async function openStorage(
     return (await import("./open-shared-storage.ts")).openSharedStorage(
       storageConfig.datastore,
       tools,
-      storageConfig,
+      { ...storageConfig, dir },
       signal,
     )
   if (dir === undefined)

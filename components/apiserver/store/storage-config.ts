@@ -5,6 +5,8 @@ import type { SecretsEncryption } from "../encryption/secrets-encryption.ts"
 export interface StorageConfig {
   /** Most bytes of history on disk; 128 MiB unless given. */
   readonly historyBytes?: number
+  /** How long history is kept, in milliseconds; an hour unless given, and none with 0. */
+  readonly historyMs?: number
   /** Starts even if acknowledged writes, or the whole database, are missing. */
   readonly acceptDataLoss?: boolean
   /** Whether commits do not wait for the disk: after a power cut the store may be lost. For tests of other programs. */

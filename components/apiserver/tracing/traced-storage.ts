@@ -45,6 +45,12 @@ export class TracedStorage implements Storage {
   get revision(): number {
     return this.#storage.revision
   }
+  get historyBegins(): number {
+    return this.#storage.historyBegins ?? this.#storage.compactedRevision
+  }
+  get stride(): number {
+    return this.#storage.stride ?? 1
+  }
   get compactedRevision(): number {
     return this.#storage.compactedRevision
   }

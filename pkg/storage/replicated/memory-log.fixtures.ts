@@ -60,6 +60,11 @@ export class MemoryLog {
         this.#refuseWhenLost()
         return Promise.resolve(this.revision)
       },
+      before: async (key, revision) => {
+        if (revision <= this.compacted) throw new SharedLogError("compacted", "changes are gone")
+        const last = this.changes.findLast((change) => change.key === key && change.revision < revision)
+        return Promise.resolve(last?.value === undefined ? undefined : last)
+      },
       compact: async (revision) => {
         this.compacted = revision
         return Promise.resolve()

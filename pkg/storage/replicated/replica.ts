@@ -3,6 +3,7 @@ import { lastIndex, RecentEvents } from "../recent-events.ts"
 import { SortedKeys } from "../sorted-keys.ts"
 import { StorageError, type StorageEvent } from "../storage.ts"
 import type { StoredObject } from "../stored-object.ts"
+import type { HistoryFile } from "./history/history-file.ts"
 import type { Flights } from "./flights.ts"
 import type { SharedChange, SharedEntry } from "./shared-log.ts"
 import type { SharedObjects } from "./shared-object.ts"
@@ -39,6 +40,8 @@ export class Replica {
   #sizes: number[] = []
   #bytes = 0
   #waiting: Waiting[] = []
+  /** Keeps the changes after they are no longer in memory. */
+  #history: HistoryFile | undefined
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -49,6 +52,11 @@ export class Replica {
   }
   get compactedRevision(): number {
     return this.#forgotten
+  }
+
+  /** Has a file keep all changes from now on. */
+  keepIn(history: HistoryFile): void {
+    this.#history = history
   }
 
   /** Adds one page of the first read. */
@@ -86,6 +94,8 @@ export class Replica {
       revision,
     )
     this.forget(revision)
+    // What came between is not known.
+    this.#history?.restart(revision)
     return events
   }
 
@@ -116,8 +126,11 @@ export class Replica {
    * longer in memory.
    */
   revisionAt(time: number): number {
-    if (this.#recent.all.length === 0) return this.#revision
-    return this.#recent.revisionAt(time) ?? this.#forgotten
+    const history = this.#history
+    const isOlder = (revision: number | undefined) =>
+      revision === undefined ? (history?.revisionAt(time) ?? this.#forgotten) : revision
+    if (this.#recent.all.length === 0) return history === undefined ? this.#revision : isOlder(undefined)
+    return isOlder(this.#recent.revisionAt(time))
   }
 
   /** Returns the events in memory of the live object with this key, or of the last one if it was deleted. */
@@ -171,16 +184,18 @@ export class Replica {
       const identity = { key, revision, created: current.created, time, seldomRead: false }
       const stored = objects.deleted(identity, current)
       this.live.delete(key)
-      return this.#noted({ type: "delete", revision, key, stored, previous: current, time, author }, 0)
+      return this.#noted({ type: "delete", revision, key, stored, previous: current, time, author }, undefined)
     }
     const identity = { key, revision, created: change.created, time, seldomRead: false }
     const stored = own === undefined ? objects.read(identity, value) : objects.own(identity, own.object)
     this.live.set(stored)
     const type = current === undefined ? "create" : "update"
-    return this.#noted({ type, revision, key, stored, previous: current, time, author }, value.length)
+    return this.#noted({ type, revision, key, stored, previous: current, time, author }, value)
   }
 
-  #noted(event: StorageEvent, bytes: number): StorageEvent {
+  #noted(event: StorageEvent, value: Uint8Array | undefined): StorageEvent {
+    const bytes = value?.length ?? 0
+    this.#history?.note(event, value)
     this.#recent.push(event)
     this.#sizes.push(bytes)
     this.#bytes += bytes

@@ -31,6 +31,7 @@ import { Freshness } from "./freshness.ts"
 import { storageErrorOf } from "./problems.ts"
 import { Replica } from "./replica.ts"
 import { SharedLogError, type SharedLog } from "./shared-log.ts"
+import type { HistoryFile, HistoryFileOptions } from "./history/history-file.ts"
 import { SharedObjects, type SharedObjectsOptions } from "./shared-object.ts"
 
 export interface ReplicatedStorageOptions
@@ -39,6 +40,8 @@ export interface ReplicatedStorageOptions
   readonly log: SharedLog
   /** The largest size of the JSON of the events in memory, for watches that resume, in bytes; 64 MiB by default. */
   readonly historyBytes?: number
+  /** The file in which this server keeps earlier states; only those in memory are kept without it. */
+  readonly history?: Omit<HistoryFileOptions, "clock"> | undefined
 }
 
 const DEFAULT_HISTORY_BYTES = 64 * 1024 * 1024
@@ -57,6 +60,7 @@ export class ReplicatedStorage implements Storage {
   readonly #objects: SharedObjects
   readonly #subscribers = new Subscribers()
   #problem: StorageError | undefined
+  #history: HistoryFile | undefined
   #attempt: { cancel(): void } | undefined
   #closed = false
 
@@ -65,6 +69,7 @@ export class ReplicatedStorage implements Storage {
     const store = new ReplicatedStorage(options)
     try {
       store.#replica.loaded(await options.log.read((page) => store.#replica.load(page)))
+      if (options.history !== undefined) await store.#openHistory(options.history)
     } catch (err) {
       options.log.close()
       throw err instanceof SharedLogError ? storageErrorOf(err) : err
@@ -96,8 +101,26 @@ export class ReplicatedStorage implements Storage {
     })
   }
 
+  /** A history that cannot be opened is not kept, and reported: the server works all the same. */
+  async #openHistory(options: Omit<HistoryFileOptions, "clock">): Promise<void> {
+    const { openHistory } = await import("./history/open-history.ts")
+    const parts = { log: this.#log, objects: this.#objects, clock: this.#clock }
+    const history = await openHistory(options, this.#replica.revision, parts)
+    if (history === undefined) return
+    this.#history = history
+    this.#replica.keepIn(history)
+  }
+
   get revision(): number {
     return this.#replica.revision
+  }
+  get historyBegins(): number {
+    return this.#history?.covers(this.#history.begins) === true
+      ? Math.min(this.#history.begins, this.compactedRevision)
+      : this.compactedRevision
+  }
+  get stride(): number {
+    return this.#log.stride ?? 1
   }
   readonly forgetsTimes = true
   get expires(): boolean {
@@ -149,6 +172,8 @@ export class ReplicatedStorage implements Storage {
     return prefix === "" ? events : events.filter(({ key }) => key.startsWith(prefix))
   }
   between(after: number, upTo: number, filter: LogFilter = {}): readonly StorageEvent[] {
+    if (after < this.#replica.compactedRevision && this.#history?.covers(after) === true)
+      return this.#history.between(after, upTo, filter)
     return selectedEvents(this.#replica.since(after), upTo, filter)
   }
   revisionAt(time: number): number {
@@ -179,6 +204,7 @@ export class ReplicatedStorage implements Storage {
     this.#closed = true
     this.#attempt?.cancel()
     this.#follower.close()
+    this.#history?.close()
     this.#subscribers.clear()
     this.#log.close()
   }

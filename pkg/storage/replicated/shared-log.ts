@@ -27,6 +27,13 @@ export interface SharedLog {
   latest(): Promise<number>
   /** Deletes states that were superseded by `revision`. When several servers call it, one does the work. */
   compact(revision: number): Promise<void>
+  /**
+   * Resolves to the state that a key had before the write with this revision; undefined where it did not exist. Absent
+   * where the log cannot tell. @throws SharedLogError, also where that state was compacted
+   */
+  before?(key: string, revision: number): Promise<SharedEntry | undefined>
+  /** About how far two revisions lie apart; 1 unless given. */
+  readonly stride?: number
   /** Whether the log itself deletes keys that have a `ttlSeconds`. */
   readonly expires?: boolean
   /** Ends all watches without calling their observers. Calls in progress fail. */

@@ -46,9 +46,12 @@ export class SharedObjects {
     return new StoredObject(identity, { object: versioned(object, identity.revision) }, this.#frozen)
   }
 
-  /** Returns the stored form of an object that came from the log; it is decrypted and parsed at its first use. */
-  read(identity: Identity, value: Uint8Array): StoredObject {
-    const make = () => versioned(this.#open(identity, value), identity.revision)
+  /**
+   * Returns the stored form of an object that came from the log; its value may be a function that reads it. It is
+   * decrypted and parsed at its first use.
+   */
+  read(identity: Identity, value: Uint8Array | (() => Uint8Array)): StoredObject {
+    const make = () => versioned(this.#open(identity, value instanceof Uint8Array ? value : value()), identity.revision)
     return new StoredObject(identity, { make }, this.#frozen)
   }
 

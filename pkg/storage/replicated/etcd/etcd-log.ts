@@ -2,13 +2,19 @@ import type { Clock, Timer } from "../../../clock/clock.ts"
 import { EtcdConnection, type EtcdOptions } from "../../../etcd/connection.ts"
 import { RPC } from "../../../etcd/messages.ts"
 import { CommitBatches, type Outcomes } from "../commit-batches.ts"
-import type { SharedEntry, SharedLog, SharedLogObserver, SharedWrite } from "../shared-log.ts"
+import {
+  SharedLogError,
+  type SharedEntry,
+  type SharedLog,
+  type SharedLogObserver,
+  type SharedWrite,
+} from "../shared-log.ts"
 import { Compactor } from "./compactor.ts"
 import { EtcdWatch } from "./etcd-watch.ts"
 import { commitFailure, isUnknownLease, readFailure } from "./failures.ts"
 import { Keys } from "./keys.ts"
 import { Leases } from "./leases.ts"
-import { Numbering } from "./numbering.ts"
+import { Numbering, PLACES } from "./numbering.ts"
 import { readRevisionBase } from "./revision-base.ts"
 import { outcomesOf, txnOf } from "./transaction.ts"
 import { largest } from "../../../lists/extremes.ts"
@@ -57,6 +63,7 @@ export class EtcdLog implements SharedLog {
   readonly #leases: Leases
   #watch: EtcdWatch | undefined
   #nudge: Timer | undefined
+  readonly stride = PLACES
   /** The newest revision that a caller waits for. */
   #wanted = 0
   #closed = false
@@ -106,7 +113,19 @@ export class EtcdLog implements SharedLog {
     }
   }
 
+  async before(key: string, revision: number): Promise<SharedEntry | undefined> {
+    const at = this.#numbering.etcdRevisionOf(revision) - 1
+    const request = { key: new TextEncoder().encode(key), revision: at }
+    const { kvs } = await this.#etcd.ask(RPC.range, request, PAGE_TIMEOUT_MS).catch(failRead)
+    return kvs[0] === undefined ? undefined : this.#keys.entry(key, kvs[0])
+  }
+
   watch(after: number, observer: SharedLogObserver): { close(): void } {
+    // From another etcd, before a reset of the cluster.
+    if (this.#numbering.etcdRevisionOf(after) < 0) {
+      queueMicrotask(() => observer.ended(new SharedLogError("compacted", `revision ${after} is of another etcd`)))
+      return { close() {} }
+    }
     const watch = new EtcdWatch(this.#etcd, this.#keys, after, observer)
     this.#watch = watch
     return watch

@@ -7,7 +7,7 @@
  * allows, so that etcdctl still prints JSON; after other values (encrypted ones) as one byte. A deletion has the place
  * after the change before it.
  */
-const PLACES = 1000
+export const PLACES = 1000
 
 export class Numbering {
   readonly #base: number

@@ -34,6 +34,9 @@ SELECT key, revision, created, value FROM (
   ) AS page
 ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY key`
 
+const BEFORE = `
+SELECT key, revision, created, value FROM k3ts.revisions WHERE key = $1 AND revision < $2 ORDER BY revision DESC LIMIT 1`
+
 /**
  * The log in PostgreSQL. One connection commits; another one follows the changes and also reads the newest revision.
  * Both are opened at first use. Reading the newest revision on the following connection shows whether changes still
@@ -78,6 +81,16 @@ export class PostgresLog implements SharedLog {
         page(entries)
         after = entries.at(-1)!.key
       }
+    })
+  }
+
+  before(key: string, revision: number): Promise<SharedEntry | undefined> {
+    return this.#apart(async (connection) => {
+      const [state] = await connection.ask({ text: "SELECT compacted FROM k3ts.state" }, PAGE_TIMEOUT_MS)
+      if (revisionIn(state?.["compacted"]) >= revision)
+        throw new SharedLogError("compacted", `states before revision ${revision} have been compacted`)
+      const [row] = await connection.ask({ text: BEFORE, values: [key, revision] }, PAGE_TIMEOUT_MS)
+      return row === undefined || row["value"] === null ? undefined : entryOf(row)
     })
   }
 
