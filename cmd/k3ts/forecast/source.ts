@@ -19,6 +19,10 @@ export const sourceFlags = {
 export interface Source {
   readonly content: SnapshotContent
   readonly left: readonly string[]
+  /** The minor version of the API server; undefined where that is not known, as of a snapshot. */
+  readonly serverMinor?: number | undefined
+  /** Reads the metrics of the API server; undefined where one may not. */
+  readonly metrics?: () => Promise<string | undefined>
 }
 
 /** Reads a cluster, by its API or from a snapshot. @throws Error when it cannot be read */
@@ -33,12 +37,20 @@ export async function readSource({ snapshot, kubeconfig, context }: FlagsOf<type
 /** Reads the cluster that kubectl reaches with these flags. @throws Error when it cannot be read */
 export async function readCluster(flags: readonly string[]): Promise<Source> {
   // What cannot be reached at all is told before anything is listed.
-  const { code, stderr } = await kubectlOutput(["get", "--raw", "/version", ...flags])
+  const { code, stdout, stderr } = await kubectlOutput(["get", "--raw", "/version", ...flags])
   if (code !== 0) throw new Error(`cannot read the cluster: ${stderr.trim()}`)
   const read = async (path: string) => {
     const { code, stdout } = await kubectlOutput(["get", "--raw", path, ...flags])
     return code === 0 ? (JSON.parse(stdout) as unknown) : undefined
   }
   const { left, ...content } = await liveObjects(read, realClock.now())
-  return { content, left }
+  return {
+    content,
+    left,
+    serverMinor: Number.parseInt((JSON.parse(stdout) as { readonly minor?: string }).minor ?? "") || undefined,
+    async metrics() {
+      const found = await kubectlOutput(["get", "--raw", "/metrics", ...flags])
+      return found.code === 0 ? found.stdout : undefined
+    },
+  }
 }

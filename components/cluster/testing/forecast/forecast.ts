@@ -24,13 +24,16 @@ export interface Forecast extends Observed {
 /** How long a copy needs until its controllers and kubelets have seen all that there is. */
 export const SETTLING = "10s"
 
+/** How long what follows a change that takes nearly the whole span, or longer, is looked at. */
+const AFTER_MS = 5 * 60_000
+
 /** Makes a change in a cluster, lets time pass, and returns what has happened. */
 export async function forecast(cluster: Cluster, change: Change, span: Duration): Promise<Forecast> {
   const begin = await baselineOf(cluster)
   const outcome = await change(cluster)
   const changeMs = cluster.contextFor().clock.now() - begin.time
   const spanMs = milliseconds(span)
-  if (changeMs < spanMs) await cluster.advance(spanMs - changeMs)
+  await cluster.advance(Math.max(spanMs - changeMs, Math.min(changeMs, AFTER_MS)))
   const observed = await observedSince(cluster, begin)
   return { ...observed, change: outcome, changeMs, spanMs, nodes: cluster.nodes.length, pods: begin.pods.length }
 }
